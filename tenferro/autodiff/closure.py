@@ -1,0 +1,60 @@
+"""A check that the ops an op set's rules emit have rules themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tenferro.autodiff.differentiate import differentiate
+from tenferro.autodiff.transpose import transpose
+from tenferro.chainrules import RuleContext
+from tenferro.computegraph import (
+    Fragment,
+    FragmentBuilder,
+    GlobalValKey,
+    Input,
+    ResolvedView,
+    resolve,
+)
+
+
+def check_closure(
+    applications: Iterable[tuple[Any, Sequence[GlobalValKey], Sequence[GlobalValKey]]], *, ctx: RuleContext
+) -> set[type]:
+    """Run every rule that the given ops can lead to, and return the types of all ops met.
+
+    Each application is an op, its input keys, and those of them to differentiate by. The op is linearized and
+    transposed; then the results are differentiated in turn, until no op of a new type turns up.
+
+    Raises:
+        ADRuleError: some op that a rule emitted lacks a rule; the error names it.
+    """
+    met: set[type] = set()
+    pending: list[tuple[ResolvedView[Any], GlobalValKey, Sequence[GlobalValKey]]] = []
+    for op, inputs, wrt in applications:
+        builder: FragmentBuilder[Any] = FragmentBuilder()
+        for key in dict.fromkeys(inputs):
+            if isinstance(key, Input):
+                builder.input(key.key)
+        outputs = builder.add(op, inputs)
+        met.add(type(op))
+        view = resolve([builder.build(outputs)])
+        pending.extend((view, output, wrt) for output in outputs)
+    while pending:
+        view, output, wrt = pending.pop()
+        linear = differentiate(view, [output], wrt, ctx=ctx)
+        if linear.tangent_outputs == (None,):
+            continue
+        reverse = transpose(linear, ctx=ctx)
+        emitted = _op_types(linear.fragment) | _op_types(reverse.fragment)
+        if emitted <= met:
+            continue
+        met |= emitted
+        combined = resolve([*view.roots, linear.fragment, reverse.fragment])
+        results = (*linear.output_keys, *reverse.output_keys)
+        pending.extend((combined, key, wrt) for key in results if key is not None)
+    return met
+
+
+def _op_types(fragment: Fragment[Any]) -> set[type]:
+    return {type(node.op) for node in fragment.ops}

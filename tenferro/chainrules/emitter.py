@@ -1,0 +1,115 @@
+"""Where derivative rules put the ops they emit.
+
+A rule is written against `Emitter` and does not know whether its values are graph keys or runtime values. The emitter
+works out each op's mode from its operands: an op that reads an active value is `Linear` with the mask that follows, any
+other is `Primal`, so that a coefficient such as `cos x` is the same node as the user's own `cos x`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from tenferro.computegraph import (
+    PRIMAL,
+    Derived,
+    FragmentBuilder,
+    GlobalValKey,
+    Linear,
+    OpMode,
+    op_key,
+)
+
+if TYPE_CHECKING:
+    from tenferro.chainrules.primitive import PrimitiveOp
+
+V = TypeVar("V")
+
+
+class RuleContext(Protocol):
+    """What rules and transforms may ask of an op set: metadata of values, and how to add."""
+
+    @property
+    def adder(self) -> PrimitiveOp:
+        """Any op of the set; its `add` sums cotangents."""
+
+    def meta(self, value: Any) -> Any:
+        """Metadata of a value: for tensors, its `TensorMeta`."""
+
+    def declare_like(self, value: Any, like: Any) -> None:
+        """Give the new input `value` the metadata of `like`."""
+
+
+class Emitter(Protocol[V]):
+    """Emits ops on values of type `V`, and answers what a local simplification may look at."""
+
+    @property
+    def ctx(self) -> RuleContext:
+        """The metadata of values."""
+
+    def emit(self, op: PrimitiveOp, *operands: V) -> V:
+        """Output 0 of `op` on `operands`."""
+
+    def emit_all(self, op: PrimitiveOp, *operands: V) -> tuple[V, ...]:
+        """All outputs of `op` on `operands`."""
+
+    def producer(self, value: V) -> tuple[Any, tuple[V, ...]] | None:
+        """The op and operands that make `value`, or None when it is an input or the op has several outputs."""
+
+
+class KeyEmitter:
+    """Emits by making identities alone; every node is `Primal`. For derivatives with given seeds."""
+
+    def __init__(self, ctx: RuleContext) -> None:
+        self._ctx = ctx
+
+    @property
+    def ctx(self) -> RuleContext:
+        """The metadata of values."""
+        return self._ctx
+
+    def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
+        """Output 0 of `op`, after the op's own local simplification."""
+        folded = op.fold(self, operands)
+        return folded if folded is not None else self._add(op, operands)[0]
+
+    def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
+        """All outputs of `op`."""
+        return (self.emit(op, *operands),) if op.n_outputs == 1 else self._add(op, operands)
+
+    def producer(self, value: GlobalValKey) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
+        """The op and operands of a single-output op."""
+        if not isinstance(value, Derived) or value.op.primitive.n_outputs != 1:
+            return None
+        return value.op.primitive, value.op.inputs
+
+    def _add(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> tuple[GlobalValKey, ...]:
+        return op_key(op, operands).outputs
+
+
+class FragmentEmitter(KeyEmitter):
+    """Emits into a fragment under construction and keeps track of which values are active."""
+
+    def __init__(self, builder: FragmentBuilder[Any], ctx: RuleContext) -> None:
+        super().__init__(ctx)
+        self.builder = builder
+        self._active: set[GlobalValKey] = set()
+
+    def active_input(self, key: object, like: GlobalValKey) -> GlobalValKey:
+        """Declare an active input of the fragment, with the metadata of `like`."""
+        value = self.builder.input(key)
+        self._ctx.declare_like(value, like)
+        self._active.add(value)
+        return value
+
+    def _add(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> tuple[GlobalValKey, ...]:
+        active = self._active
+        mask = tuple([value in active for value in operands])
+        linear = True in mask
+        mode: OpMode = Linear(mask) if linear else PRIMAL
+        outputs = self.builder.add(op, operands, mode)
+        if linear:
+            active.update(outputs)
+        return outputs
+
+
+__all__ = ["Emitter", "FragmentEmitter", "KeyEmitter", "RuleContext", "V"]

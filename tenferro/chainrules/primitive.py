@@ -1,0 +1,89 @@
+"""What an op must know of itself to be differentiated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol
+
+from tenferro.chainrules.emitter import Emitter, RuleContext, V
+from tenferro.computegraph import GraphOp
+
+Slots = tuple[V | None, ...]
+"""One entry for each operand or output; None is a symbolic zero."""
+
+
+@dataclass(slots=True)
+class JvpSite(Generic[V]):
+    """Where a linearization rule stands: the values around one application of its op.
+
+    Attributes:
+        emitter: where ops go.
+        primal: the operands.
+        out: the outputs.
+        tangent: the tangents of the operands; None is a symbolic zero. At least one is not None.
+    """
+
+    emitter: Emitter[V]
+    primal: tuple[V, ...]
+    out: tuple[V, ...]
+    tangent: Slots[V]
+
+    @property
+    def ctx(self) -> RuleContext:
+        """The metadata of values."""
+        return self.emitter.ctx
+
+    def emit(self, op: PrimitiveOp, *operands: V) -> V:
+        """Output 0 of `op` on `operands`."""
+        return self.emitter.emit(op, *operands)
+
+
+@dataclass(slots=True)
+class TransposeSite(Generic[V]):
+    """Where a transpose rule stands.
+
+    Attributes:
+        emitter: where ops go.
+        ct: the cotangents of the outputs; None is a symbolic zero. At least one is not None.
+        inputs: the operands of the linear op. Only the fixed ones are values; of an active one, ask the metadata only.
+        active: which operands are active. The rule returns None for the others.
+    """
+
+    emitter: Emitter[V]
+    ct: Slots[V]
+    inputs: tuple[V, ...]
+    active: tuple[bool, ...]
+
+    @property
+    def ctx(self) -> RuleContext:
+        """The metadata of values."""
+        return self.emitter.ctx
+
+    def emit(self, op: PrimitiveOp, *operands: V) -> V:
+        """Output 0 of `op` on `operands`."""
+        return self.emitter.emit(op, *operands)
+
+
+class PrimitiveOp(GraphOp, Protocol):
+    """A graph op with derivative rules.
+
+    The rules may emit only ops that have rules themselves; `autodiff.check_closure` tests that.
+    """
+
+    def add(self, emitter: Emitter[V], a: V, b: V) -> V:
+        """The sum of two cotangents, as the op set defines it."""
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Tangents of the outputs, linear in `at.tangent`; may use `at.primal` and `at.out` as coefficients."""
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """Cotangents of the active operands, None for the fixed ones."""
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """A value equal to this op on `operands`, found by looking a step or two back; None when there is none.
+
+        This is the cheap, local part of simplification (`x * 1`, `neg(neg x)`, constants); it runs whenever a rule
+        emits, and again in the compiler.
+        """
+

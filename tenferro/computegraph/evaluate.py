@@ -1,0 +1,28 @@
+"""The reference interpreter: run a compiled program forward on runtime values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tenferro.computegraph.op import Op
+from tenferro.computegraph.program import CompiledProgram
+from tenferro.errors import BindingError
+
+
+def evaluate(program: CompiledProgram[Op], inputs: Sequence[Any]) -> list[Any]:
+    """The values of the program's outputs, given one value for each of its inputs, in order.
+
+    Raises:
+        BindingError: the number of values is not the number of inputs.
+    """
+    if len(inputs) != len(program.input_slots):
+        raise BindingError(f"evaluate: the program has {len(program.input_slots)} inputs, got {len(inputs)} values")
+    slots: list[Any] = [None] * program.n_slots
+    for slot, value in zip(program.input_slots, inputs, strict=True):
+        slots[slot] = value
+    for instruction in program.instructions:
+        results = instruction.op.evaluate([slots[slot] for slot in instruction.inputs])
+        for slot, value in zip(instruction.outputs, results, strict=True):
+            slots[slot] = value
+    return [slots[slot] for slot in program.output_slots]

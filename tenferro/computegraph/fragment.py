@@ -1,0 +1,196 @@
+"""A fragment: the unit that building, differentiating and transposing produce.
+
+A fragment owns its local nodes and refers to everything else by `GlobalValKey`. Local ids mean nothing outside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from tenferro.computegraph.dump import block, line, name_of
+from tenferro.computegraph.keys import (
+    PRIMAL,
+    GlobalOpKey,
+    GlobalValKey,
+    Linear,
+    OpMode,
+    input_key,
+    op_key,
+)
+from tenferro.computegraph.op import Op
+from tenferro.errors import GraphError
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A reference to value `id` of the same fragment."""
+
+    id: int
+
+    def __str__(self) -> str:
+        return f"%{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """A reference to a value that some other fragment defines."""
+
+    key: GlobalValKey
+
+    def __str__(self) -> str:
+        return f"@{name_of(self.key)}"
+
+
+ValRef = Local | External
+
+
+@dataclass(frozen=True, slots=True)
+class ValNode:
+    """A value that a fragment owns. `producer` is (local op id, output slot), or None for an input of the fragment."""
+
+    key: GlobalValKey
+    producer: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpNode(Generic[Op]):
+    """One application of an op in a fragment; `key` is its identity in every fragment."""
+
+    op: Op
+    inputs: tuple[ValRef, ...]
+    outputs: tuple[int, ...]
+    mode: OpMode
+    key: GlobalOpKey
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fragment(Generic[Op]):
+    """Local values and ops in topological order, the fragment's inputs and outputs, and the fragments it refers to.
+
+    `parents` are where external references are looked up; nothing is copied from them.
+    """
+
+    vals: tuple[ValNode, ...]
+    ops: tuple[OpNode[Op], ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    parents: tuple[Fragment[Op], ...]
+
+    def key(self, local: int) -> GlobalValKey:
+        """Identity of local value number `local`."""
+        return self.vals[local].key
+
+    @property
+    def input_keys(self) -> tuple[GlobalValKey, ...]:
+        """Identities of the inputs, in the order of declaration."""
+        return tuple(self.vals[local].key for local in self.inputs)
+
+    @property
+    def output_keys(self) -> tuple[GlobalValKey, ...]:
+        """Identities of the outputs."""
+        return tuple(self.vals[local].key for local in self.outputs)
+
+    def __str__(self) -> str:
+        header = ", ".join(f"%{local} = {name_of(self.key(local))}" for local in self.inputs)
+        lines = [
+            line(node.outputs, node.op, [str(ref) for ref in node.inputs], node.mode, node.key.site)
+            for node in self.ops
+        ]
+        return block(f"fragment({header})", lines, self.outputs)
+
+
+class FragmentBuilder(Generic[Op]):
+    """Builds a `Fragment`; values are handled by their `GlobalValKey`.
+
+    A value that this builder made is local; any other key is an external reference, to be found in `parents`.
+
+    Example:
+        >>> from tenferro.computegraph import FragmentBuilder
+        >>> from tenferro.ops import EXP, MUL
+        >>> b = FragmentBuilder()
+        >>> x, a = b.input("x"), b.input("a")
+        >>> (ax,) = b.add(MUL, [x, a])
+        >>> (y,) = b.add(EXP, [ax])
+        >>> print(b.build(outputs=[y]))
+        fragment(%0 = x, %1 = a) {
+          %2 = multiply %0, %1
+          %3 = exponential %2
+          return %3
+        }
+    """
+
+    def __init__(self, parents: Iterable[Fragment[Op]] = ()) -> None:
+        self._parents = tuple(parents)
+        self._vals: list[ValNode] = []
+        self._ops: list[OpNode[Op]] = []
+        self._inputs: list[int] = []
+        self._local: dict[GlobalValKey, int] = {}
+
+    def input(self, key: Hashable) -> GlobalValKey:
+        """Declare an input known as `key`.
+
+        Raises:
+            GraphError: the fragment already has an input of that key.
+        """
+        value = input_key(key)
+        if value in self._local:
+            raise GraphError(f"fragment: input {key!r} is declared twice")
+        self._inputs.append(self._own(value, None))
+        return value
+
+    def add(
+        self, op: Op, inputs: Sequence[GlobalValKey], mode: OpMode = PRIMAL, site: str | None = None
+    ) -> tuple[GlobalValKey, ...]:
+        """Apply `op`; an application that the fragment already has is not repeated.
+
+        Raises:
+            GraphError: the number of inputs or the length of the active mask does not fit the op.
+        """
+        operands = tuple(inputs)
+        if op.n_inputs is not None and len(operands) != op.n_inputs:
+            raise GraphError(f"{op}: takes {op.n_inputs} operands, got {len(operands)}")
+        if isinstance(mode, Linear) and len(mode.active_mask) != len(operands):
+            raise GraphError(f"{op}: active mask has {len(mode.active_mask)} entries for {len(operands)} operands")
+        node = op_key(op, operands, mode, site)
+        outputs = node.outputs
+        if outputs[0] in self._local:
+            return outputs
+        local = self._local
+        refs = tuple(Local(local[key]) if key in local else External(key) for key in operands)
+        op_id = len(self._ops)
+        ids = tuple(self._own(key, (op_id, slot)) for slot, key in enumerate(outputs))
+        self._ops.append(OpNode(op, refs, ids, mode, node))
+        return outputs
+
+    def local_id(self, key: GlobalValKey) -> int:
+        """Local id of a value of this fragment.
+
+        Raises:
+            GraphError: the fragment does not own the value.
+        """
+        if key not in self._local:
+            raise GraphError(f"fragment: {key!r} is not a value of this fragment")
+        return self._local[key]
+
+    def owns(self, key: GlobalValKey) -> bool:
+        """Whether the value is local to this fragment."""
+        return key in self._local
+
+    def build(self, outputs: Sequence[GlobalValKey]) -> Fragment[Op]:
+        """The finished fragment. Each output must be a value of the fragment."""
+        return Fragment(
+            vals=tuple(self._vals),
+            ops=tuple(self._ops),
+            inputs=tuple(self._inputs),
+            outputs=tuple(self.local_id(key) for key in outputs),
+            parents=self._parents,
+        )
+
+    def _own(self, key: GlobalValKey, producer: tuple[int, int] | None) -> int:
+        local = len(self._vals)
+        self._vals.append(ValNode(key, producer))
+        self._local[key] = local
+        return local
+

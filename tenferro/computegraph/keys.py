@@ -1,0 +1,188 @@
+"""Identity of values across fragments.
+
+A value is known by its `GlobalValKey`: the input it is, or the op that makes it with the keys of that op's inputs. Keys
+are structural (two derivations that read alike are one value) and interned (two keys that read alike are one object),
+so that comparing them is comparing pointers, however deep the graph.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from tenferro.computegraph.op import GraphOp
+
+
+@dataclass(frozen=True, slots=True)
+class Primal:
+    """Mode of a node that computes an ordinary value."""
+
+    def __str__(self) -> str:
+        return "primal"
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Mode of a node that is linear in its active operands.
+
+    `active_mask` says of each operand whether it is active (tangent flow) or fixed (a coefficient). It is part of the
+    node's identity: `mul(a, dx)` transposes otherwise than `mul(a, b)`, so the two must not be one node.
+    """
+
+    active_mask: tuple[bool, ...]
+
+    def __str__(self) -> str:
+        return "linear[" + ",".join("active" if active else "fixed" for active in self.active_mask) + "]"
+
+
+OpMode = Primal | Linear
+PRIMAL = Primal()
+
+
+class GlobalValKey:
+    """Identity of one value: `Input` or `Derived`. Compared by `is`; made by `input_key` and `op_key(...).output`.
+
+    `analysis` is a slot for what an op set has worked out about the value (for tensors: dtype and extents). It is a
+    function of the key, hence a cache, and never part of the identity.
+    """
+
+    __slots__ = ("__weakref__", "analysis")
+
+    analysis: object
+
+
+class Input(GlobalValKey):
+    """A value that comes from outside, known by a hashable key of the op set's choosing."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
+        self.analysis: object = None
+
+    def __repr__(self) -> str:
+        return f"Input({self.key!r})"
+
+
+class Derived(GlobalValKey):
+    """Output number `slot` of an op."""
+
+    __slots__ = ("op", "slot")
+
+    def __init__(self, op: GlobalOpKey, slot: int) -> None:
+        self.op = op
+        self.slot = slot
+        self.analysis: object = None
+
+    def __repr__(self) -> str:
+        return f"Derived({self.op.primitive}, slot={self.slot})"
+
+
+class GlobalOpKey:
+    """Identity of one application of an op: primitive, input keys, mode. Compared by `is`; made by `op_key`.
+
+    `site` is where the node was first recorded (`user.py:12`), or None. It is no part of the identity.
+    """
+
+    __slots__ = ("__weakref__", "_outputs", "inputs", "mode", "primitive", "site")
+
+    def __init__(
+        self, primitive: GraphOp, inputs: tuple[GlobalValKey, ...], mode: OpMode, site: str | None
+    ) -> None:
+        self.primitive = primitive
+        self.inputs = inputs
+        self.mode = mode
+        self.site = site
+        self._outputs: list[weakref.ref[Derived] | None] = [None] * primitive.n_outputs
+
+    def output(self, slot: int) -> Derived:
+        """The key of output `slot`; the same object for as long as anyone holds it."""
+        ref = self._outputs[slot]
+        key = None if ref is None else ref()
+        return key if key is not None else self._make_output(slot)
+
+    def _make_output(self, slot: int) -> Derived:
+        with _lock:
+            ref = self._outputs[slot]
+            key = None if ref is None else ref()
+            if key is None:
+                key = Derived(self, slot)
+                self._outputs[slot] = weakref.ref(key)
+            return key
+
+    @property
+    def outputs(self) -> tuple[Derived, ...]:
+        """The keys of all outputs."""
+        return tuple(self.output(slot) for slot in range(len(self._outputs)))
+
+    def __repr__(self) -> str:
+        return f"GlobalOpKey({self.primitive}, {len(self.inputs)} inputs, {self.mode})"
+
+
+class _InternRef(weakref.ref[GlobalOpKey | Input]):
+    """A table entry that takes itself out of the table when what it points to is freed."""
+
+    __slots__ = ("table_key",)
+
+    table_key: Hashable
+
+
+# Re-entrant, because freeing one key inside the lock may run the callback of another.
+_lock = threading.RLock()
+_interned: dict[Hashable, _InternRef] = {}
+
+
+def _forget(ref: _InternRef) -> None:
+    if _interned.get(ref.table_key) is ref:
+        del _interned[ref.table_key]
+
+
+def input_key(key: Hashable) -> Input:
+    """The interned identity of the input known as `key`.
+
+    >>> input_key("x") is input_key("x")
+    True
+    """
+    table_key = (type(key), key)
+    with _lock:
+        ref = _interned.get(table_key)
+        found = None if ref is None else ref()
+        if isinstance(found, Input):
+            return found
+        made = Input(key)
+        _remember(table_key, made)
+        return made
+
+
+def op_key(
+    primitive: GraphOp,
+    inputs: tuple[GlobalValKey, ...],
+    mode: OpMode = PRIMAL,
+    site: str | None = None,
+) -> GlobalOpKey:
+    """The interned identity of `primitive` applied to `inputs` in `mode`. A node that exists keeps its first `site`."""
+    table_key = (primitive.identity, inputs, mode.active_mask if isinstance(mode, Linear) else None)
+    ref = _interned.get(table_key)
+    found = None if ref is None else ref()
+    if found is not None:
+        return found  # type: ignore[return-value]  # a key with inputs was stored by this function
+    with _lock:
+        ref = _interned.get(table_key)
+        found = None if ref is None else ref()
+        if found is None:
+            found = GlobalOpKey(primitive, inputs, mode, site)
+            _remember(table_key, found)
+        return found  # type: ignore[return-value]
+
+
+def _remember(table_key: Hashable, made: GlobalOpKey | Input) -> None:
+    ref = _InternRef(made, _forget)
+    ref.table_key = table_key
+    _interned[table_key] = ref
+
+
+def interned_count() -> int:
+    """How many inputs and ops are alive in the table of identities."""
+    return len(_interned)

@@ -1,0 +1,125 @@
+"""A logical view over fragments: external references become traceable, and nothing is copied.
+
+A `GlobalValKey` is structural, so it carries its own definition. What a resolver adds is the guarantee that the
+definition is *there*: that one of the fragments of the view holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol
+
+from tenferro.computegraph.fragment import Fragment
+from tenferro.computegraph.keys import Derived, GlobalOpKey, GlobalValKey, Input
+from tenferro.computegraph.op import Op
+from tenferro.errors import UnresolvedValueError
+
+ValDef = Input | Derived
+"""Definition of a value: an input, or output `slot` of `op.primitive` on `op.inputs` in `op.mode`."""
+
+
+class Resolver(Protocol):
+    """Finds the definition of a value."""
+
+    def resolve_val(self, key: GlobalValKey) -> ValDef | None:
+        """The definition of `key`, or None when nothing here defines it."""
+
+
+class FragmentResolver(Generic[Op]):
+    """A resolver assembled from fragments and, through `parents`, from all that they refer to."""
+
+    def __init__(self, roots: Iterable[Fragment[Op]]) -> None:
+        self._owned: set[GlobalValKey] = set()
+        pending = list(roots)
+        seen: set[int] = set()
+        while pending:
+            fragment = pending.pop()
+            if id(fragment) in seen:
+                continue
+            seen.add(id(fragment))
+            self._owned.update(val.key for val in fragment.vals)
+            pending.extend(fragment.parents)
+
+    def resolve_val(self, key: GlobalValKey) -> ValDef | None:
+        """The definition of `key` if one of the fragments owns it."""
+        return key if key in self._owned and isinstance(key, ValDef) else None
+
+
+class StructuralResolver:
+    """A resolver that takes every key at its word.
+
+    Right where keys are all there is: a front end that hands out keys keeps every definition alive through them.
+    """
+
+    def resolve_val(self, key: GlobalValKey) -> ValDef | None:
+        """The definition that the key itself is."""
+        return key if isinstance(key, ValDef) else None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedView(Generic[Op]):
+    """Fragments seen as one logical graph."""
+
+    roots: tuple[Fragment[Op], ...]
+    resolver: Resolver
+
+    def __str__(self) -> str:
+        if not self.roots:
+            return "view of every key"
+        return "\n".join([f"view of {len(self.roots)} fragments", *(str(fragment) for fragment in self.roots)])
+
+    def resolve_val(self, key: GlobalValKey) -> ValDef:
+        """The definition of `key`.
+
+        Raises:
+            UnresolvedValueError: no fragment of the view defines it.
+        """
+        definition = self.resolver.resolve_val(key)
+        if definition is None:
+            raise UnresolvedValueError(f"resolve: {key!r} is defined in no fragment of this view; add its fragment")
+        return definition
+
+    def topo_order(
+        self, outputs: Sequence[GlobalValKey], leaves: Iterable[GlobalValKey] = ()
+    ) -> tuple[list[GlobalOpKey], list[Input]]:
+        """The ops that `outputs` need, each after what it reads, and the inputs in the order they are met.
+
+        The walk keeps its own stack and does not look behind `leaves`.
+        """
+        ops: list[GlobalOpKey] = []
+        inputs: list[Input] = []
+        resolve_val = self.resolve_val
+        seen: set[GlobalValKey | GlobalOpKey] = set(leaves)
+        stack: list[GlobalValKey | tuple[GlobalOpKey]] = list(reversed(outputs))
+        while stack:
+            top = stack.pop()
+            if type(top) is tuple:
+                ops.append(top[0])
+                continue
+            assert isinstance(top, GlobalValKey)
+            if top in seen:
+                continue
+            seen.add(top)
+            definition = resolve_val(top)
+            if isinstance(definition, Input):
+                inputs.append(definition)
+                continue
+            op = definition.op
+            if op in seen:
+                continue
+            seen.add(op)
+            stack.append((op,))
+            stack.extend([key for key in reversed(op.inputs) if key not in seen])
+        return ops, inputs
+
+
+def resolve(roots: Iterable[Fragment[Op]]) -> ResolvedView[Op]:
+    """A view over `roots` and everything their parents hold, through which transforms trace."""
+    fragments = tuple(roots)
+    return ResolvedView(fragments, FragmentResolver(fragments))
+
+
+def resolve_keys() -> ResolvedView[Op]:
+    """A view in which every key is its own definition, for front ends that hold keys and no fragments."""
+    return ResolvedView((), StructuralResolver())

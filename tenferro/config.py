@@ -1,0 +1,82 @@
+"""Every setting that the environment can change: name, type, default and one line of meaning.
+
+The environment is read once, when this module is first imported. A setting of a program (which passes run, the matmul
+precision) is an option of the compiler or executor and not here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from tenferro.errors import ConfigError
+
+STAGES = ("fragment", "materialized", "exec", "passes", "stablehlo")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings; each field is the environment variable `TENFERRO_<NAME>`.
+
+    Attributes:
+        executor: name of the executor that `tn.jit` uses unless told otherwise.
+        dump: stages to print to standard error while compiling, out of `STAGES`.
+        max_bytes: the largest size in bytes of any one value of a program; larger ones are refused before they run.
+        literal_bytes: the largest constant in bytes that is part of a program; a larger array is an input of it.
+        cache_entries: capacity of each cache, in entries.
+        cache_bytes: capacity of each cache, in bytes, where entries have a known size.
+        verify: whether the verifier runs after each compiler pass.
+    """
+
+    executor: str = "xla"
+    dump: tuple[str, ...] = ()
+    max_bytes: int = 1 << 36
+    literal_bytes: int = 1 << 10
+    cache_entries: int = 1024
+    cache_bytes: int = 1 << 30
+    verify: bool = False
+
+
+def parse(environ: Mapping[str, str]) -> Config:
+    """The settings that `environ` asks for.
+
+    Raises:
+        ConfigError: a variable holds a value of the wrong type, naming the variable.
+
+    >>> parse({"TENFERRO_CACHE_ENTRIES": "16"}).cache_entries
+    16
+    """
+    values: dict[str, object] = {}
+    for field in fields(Config):
+        variable = f"TENFERRO_{field.name.upper()}"
+        if variable in environ:
+            values[field.name] = _value(variable, environ[variable], field.default)
+    return Config(**values)  # type: ignore[arg-type]  # _value returns the type of the field's default
+
+
+def _value(variable: str, text: str, default: object) -> object:
+    match default:
+        case bool():
+            if text.lower() not in ("0", "1", "true", "false"):
+                raise ConfigError(f"{variable}: expected 0 or 1, got {text!r}")
+            return text.lower() in ("1", "true")
+        case int():
+            try:
+                number = int(text)
+            except ValueError:
+                raise ConfigError(f"{variable}: expected an integer, got {text!r}") from None
+            if number < 0:
+                raise ConfigError(f"{variable}: expected an integer >= 0, got {number}")
+            return number
+        case tuple():
+            stages = tuple(part.strip() for part in text.split(",") if part.strip())
+            unknown = [stage for stage in stages if stage not in STAGES]
+            if unknown:
+                raise ConfigError(f"{variable}: unknown stage {unknown[0]!r}; expected some of {', '.join(STAGES)}")
+            return stages
+        case _:
+            return text
+
+
+config = parse(os.environ)

@@ -1,0 +1,121 @@
+"""Every error of the library, on one page.
+
+All of them derive from `TenferroError`. Those that a Python programmer would expect under a built-in name (a wrong type,
+a wrong value, a missing key) derive from that built-in as well, so that ordinary `except` clauses work.
+
+A text reads `op: what is wrong, with the operands as types; what to do`.
+"""
+
+from __future__ import annotations
+
+
+class TenferroError(Exception):
+    """Base class of every refusal that tenferro makes on purpose."""
+
+
+# --- graphs -----------------------------------------------------------------------------------------------------------
+
+
+class GraphError(TenferroError):
+    """A graph is put together wrongly: a bad arity, a foreign local id, a value that is not in the fragment."""
+
+
+class UnresolvedValueError(GraphError, LookupError):
+    """An external reference whose definition no fragment of the view holds."""
+
+
+class ProgramError(TenferroError):
+    """A compiled program is malformed or is called wrongly."""
+
+
+class BindingError(ProgramError, ValueError):
+    """An input of a program is unbound, unexpected, bound twice, or bound to a value of the wrong type."""
+
+
+class VerifyError(ProgramError):
+    """An execution program breaks an invariant of the IR."""
+
+
+class ParseError(ProgramError, ValueError):
+    """Text that is not an execution program."""
+
+
+# --- metadata ---------------------------------------------------------------------------------------------------------
+
+
+class ShapeError(TenferroError, ValueError):
+    """Operands whose ranks or extents an op cannot take."""
+
+
+class AxisError(ShapeError, IndexError):
+    """An axis that is out of range, or given twice."""
+
+
+class DTypeError(TenferroError, TypeError):
+    """Operands whose dtypes an op cannot take."""
+
+
+class ExtentError(ShapeError, OverflowError):
+    """An extent that is negative, overflows 64 bits, or makes a tensor larger than the byte budget."""
+
+
+class UnsupportedDynamicShapeError(ShapeError):
+    """A place that needs an exact extent, and was given a symbolic one, an upper bound, or nothing.
+
+    Attributes:
+        primitive: the op that needs the extent.
+        field: the metadata field that had to be exact.
+        observed: what was found there.
+    """
+
+    def __init__(self, primitive: str, field: str, observed: str) -> None:
+        super().__init__(f"UnsupportedDynamicShape: {primitive}: {field} must be exact, but is {observed}")
+        self.primitive = primitive
+        self.field = field
+        self.observed = observed
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        """Pickle by the three fields, since the message is made from them."""
+        return type(self), (self.primitive, self.field, self.observed)
+
+
+class GuardViolationError(ShapeError):
+    """A guard that was recorded while a program was built does not hold for the shapes it is run with."""
+
+
+# --- derivatives ------------------------------------------------------------------------------------------------------
+
+
+class ADError(TenferroError):
+    """A derivative that cannot be taken."""
+
+
+class ADRuleError(ADError):
+    """An op on the active path has no rule, or a rule breaks its contract."""
+
+
+class NonScalarGradError(ADError, TypeError):
+    """`grad` of a function whose result is not a scalar, or is complex without `holomorphic=True`."""
+
+
+# --- front ends -------------------------------------------------------------------------------------------------------
+
+
+class TracingError(TenferroError, TypeError):
+    """A traced value used where a concrete one is needed, such as `bool()` or `float()`."""
+
+
+class PytreeError(TenferroError, TypeError):
+    """Arguments or results whose tree structure is not what the transform needs."""
+
+
+class ExecutorError(TenferroError, RuntimeError):
+    """An executor that is not installed, or that cannot run what it is given."""
+
+
+class DeviceError(ExecutorError):
+    """A device that does not exist, or operands that live on different devices."""
+
+
+class ConfigError(TenferroError, ValueError):
+    """An environment variable or option with a value that is not allowed."""
