@@ -73,7 +73,9 @@ def _value(variable: str, text: str, default: object) -> object:
             stages = tuple(part.strip() for part in text.split(",") if part.strip())
             unknown = [stage for stage in stages if stage not in STAGES]
             if unknown:
-                raise ConfigError(f"{variable}: unknown stage {unknown[0]!r}; expected some of {', '.join(STAGES)}")
+                raise ConfigError(
+                    f"{variable}: unknown stage {unknown[0]!r}; expected some of {', '.join(STAGES)}"
+                )
             return stages
         case _:
             return text

@@ -69,7 +69,9 @@ class UnsupportedDynamicShapeError(ShapeError):
     """
 
     def __init__(self, primitive: str, field: str, observed: str) -> None:
-        super().__init__(f"UnsupportedDynamicShape: {primitive}: {field} must be exact, but is {observed}")
+        super().__init__(
+            f"UnsupportedDynamicShape: {primitive}: {field} must be exact, but is {observed}"
+        )
         self.primitive = primitive
         self.field = field
         self.observed = observed

@@ -5,4 +5,11 @@ from tenferro.autodiff.differentiate import differentiate, push_forward
 from tenferro.autodiff.linear_fragment import LinearFragment
 from tenferro.autodiff.transpose import pull_back, transpose
 
-__all__ = ["LinearFragment", "check_closure", "differentiate", "pull_back", "push_forward", "transpose"]
+__all__ = [
+    "LinearFragment",
+    "check_closure",
+    "differentiate",
+    "pull_back",
+    "push_forward",
+    "transpose",
+]

@@ -19,7 +19,9 @@ from tenferro.computegraph import (
 
 
 def check_closure(
-    applications: Iterable[tuple[Any, Sequence[GlobalValKey], Sequence[GlobalValKey]]], *, ctx: RuleContext
+    applications: Iterable[tuple[Any, Sequence[GlobalValKey], Sequence[GlobalValKey]]],
+    *,
+    ctx: RuleContext,
 ) -> set[type]:
     """Run every rule that the given ops can lead to, and return the types of all ops met.
 

@@ -50,7 +50,9 @@ def differentiate(
     emitter = FragmentEmitter(FragmentBuilder(parents=view.roots), ctx)
     pass_id = fresh_pass_id()
     keys = [Tangent(source, pass_id) for source in sources]
-    tangents = {source: emitter.active_input(key, source) for source, key in zip(sources, keys, strict=True)}
+    tangents = {
+        source: emitter.active_input(key, source) for source, key in zip(sources, keys, strict=True)
+    }
     inputs = tuple(tangents[source] for source in sources)
     _propagate(view, outputs, tangents, emitter)
     return finish(emitter.builder, keys, inputs, [tangents.get(output) for output in outputs])
@@ -106,7 +108,9 @@ def _propagate(
                     tangents[key] = tangent
 
 
-def _linearize(op: GlobalOpKey, incoming: Slots[GlobalValKey], emitter: KeyEmitter) -> Slots[GlobalValKey]:
+def _linearize(
+    op: GlobalOpKey, incoming: Slots[GlobalValKey], emitter: KeyEmitter
+) -> Slots[GlobalValKey]:
     primitive = cast(PrimitiveOp, op.primitive)
     result = primitive.linearize(JvpSite(emitter, op.inputs, op.outputs, incoming))
     if len(result) != primitive.n_outputs:

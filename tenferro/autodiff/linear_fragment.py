@@ -31,7 +31,9 @@ class LinearFragment(Generic[Op]):
     @property
     def output_keys(self) -> tuple[GlobalValKey | None, ...]:
         """Identities of the tangent outputs."""
-        return tuple(None if local is None else self.fragment.key(local) for local in self.tangent_outputs)
+        return tuple(
+            None if local is None else self.fragment.key(local) for local in self.tangent_outputs
+        )
 
     def __str__(self) -> str:
         return str(self.fragment)

@@ -39,7 +39,9 @@ def transpose(linear: LinearFragment[Any], *, ctx: RuleContext) -> LinearFragmen
     keys = [Cotangent(slot, pass_id) for slot, _ in reached]
     inputs = [emitter.active_input(key, like) for key, (_, like) in zip(keys, reached, strict=True)]
     seeds = dict(zip([slot for slot, _ in reached], inputs, strict=True))
-    outputs = _reverse(linear, [seeds.get(slot) for slot in range(len(linear.tangent_outputs))], emitter)
+    outputs = _reverse(
+        linear, [seeds.get(slot) for slot in range(len(linear.tangent_outputs))], emitter
+    )
     return finish(emitter.builder, keys, inputs, outputs)
 
 
@@ -51,7 +53,9 @@ def pull_back(
     The result is an ordinary value of the graph, simplified as it is built.
     """
     if len(cotangents) != len(linear.tangent_outputs):
-        raise ADError(f"pull_back: {len(cotangents)} cotangents for {len(linear.tangent_outputs)} outputs")
+        raise ADError(
+            f"pull_back: {len(cotangents)} cotangents for {len(linear.tangent_outputs)} outputs"
+        )
     return _reverse(linear, cotangents, KeyEmitter(ctx))
 
 
@@ -68,13 +72,17 @@ def _reverse(
             continue  # a coefficient computed on the way; nothing flows through it
         ct = tuple([total.pop(key, None) for key in node.key.outputs])
         if any(ct):
-            for key, term in zip(node.key.inputs, _transpose_op(node, node.mode, ct, emitter), strict=True):
+            for key, term in zip(
+                node.key.inputs, _transpose_op(node, node.mode, ct, emitter), strict=True
+            ):
                 if term is not None:
                     _accumulate(total, key, term, emitter)
     return [total.get(key) for key in linear.input_keys]
 
 
-def _accumulate(total: Cotangents, key: GlobalValKey, term: GlobalValKey, emitter: KeyEmitter) -> None:
+def _accumulate(
+    total: Cotangents, key: GlobalValKey, term: GlobalValKey, emitter: KeyEmitter
+) -> None:
     held = total.get(key)
     total[key] = term if held is None else emitter.ctx.adder.add(emitter, held, term)
 
@@ -82,12 +90,16 @@ def _accumulate(total: Cotangents, key: GlobalValKey, term: GlobalValKey, emitte
 def _transpose_op(
     node: OpNode[Any], mode: Linear, ct: Slots[GlobalValKey], emitter: KeyEmitter
 ) -> Slots[GlobalValKey]:
-    result: Slots[GlobalValKey] = node.op.transpose_rule(TransposeSite(emitter, ct, node.key.inputs, mode.active_mask))
+    result: Slots[GlobalValKey] = node.op.transpose_rule(
+        TransposeSite(emitter, ct, node.key.inputs, mode.active_mask)
+    )
     if len(result) != len(mode.active_mask):
         raise ADRuleError(
             f"{node.op}: its transpose rule returns {len(result)} cotangents for {len(mode.active_mask)} operands"
         )
     for term, active in zip(result, mode.active_mask, strict=True):
         if term is not None and not active:
-            raise ADRuleError(f"{node.op}: its transpose rule returns a cotangent for a fixed operand")
+            raise ADRuleError(
+                f"{node.op}: its transpose rule returns a cotangent for a fixed operand"
+            )
     return result

@@ -1,4 +1,8 @@
-"""What an op set must know of itself to be differentiated: rules, the sites they see, and where they emit."""
+"""What an op set must know of itself to be differentiated.
+
+Read in this order: `primitive` (rules, and the sites they see), `emitter`, `combinators`,
+`input_keys`.
+"""
 
 from tenferro.chainrules.combinators import (
     add_terms,
@@ -7,9 +11,17 @@ from tenferro.chainrules.combinators import (
     jointly_linear,
     multilinear,
 )
-from tenferro.chainrules.emitter import Emitter, FragmentEmitter, KeyEmitter, RuleContext, V
+from tenferro.chainrules.emitter import FragmentEmitter, KeyEmitter
 from tenferro.chainrules.input_keys import Cotangent, Tangent, fresh_pass_id
-from tenferro.chainrules.primitive import JvpSite, PrimitiveOp, Slots, TransposeSite
+from tenferro.chainrules.primitive import (
+    Emitter,
+    JvpSite,
+    PrimitiveOp,
+    RuleContext,
+    Slots,
+    TransposeSite,
+    V,
+)
 
 __all__ = [
     "Cotangent",

@@ -1,15 +1,13 @@
-"""Rules that many ops share. None, the symbolic zero, is absorbed here so that rules need no ladders of `if`."""
+"""Rules that many ops share.
+
+None, the symbolic zero, is absorbed here so that rules need no ladders of `if`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
-from tenferro.chainrules.emitter import V
-from tenferro.chainrules.primitive import JvpSite, PrimitiveOp, Slots, TransposeSite
-
-if TYPE_CHECKING:
-    from tenferro.chainrules.emitter import Emitter
+from tenferro.chainrules.primitive import Emitter, JvpSite, PrimitiveOp, Slots, TransposeSite, V
 
 
 def add_terms(emitter: Emitter[V], terms: Iterable[V | None]) -> V | None:
@@ -35,7 +33,7 @@ def multilinear(at: JvpSite[V], op: PrimitiveOp) -> Slots[V]:
 
 
 def jointly_linear(at: JvpSite[V], op: PrimitiveOp, zeros_like: Callable[[V], V]) -> Slots[V]:
-    """Linearization of an op that is linear in all operands together, such as a sum or a concatenation.
+    """Linearization of an op that is linear in all operands together, such as a concatenation.
 
     The op itself on the tangents, with explicit zeros for those that are None.
     """
@@ -49,8 +47,8 @@ def jointly_linear(at: JvpSite[V], op: PrimitiveOp, zeros_like: Callable[[V], V]
 def chain(at: JvpSite[V], *partials: Callable[[V], V]) -> Slots[V]:
     """Linearization of a single-output op as a sum of one term for each operand.
 
-    `partials[i]` takes the tangent of operand i to its contribution; it is not called for a symbolic zero, so that its
-    coefficients are only built where they are needed.
+    `partials[i]` takes the tangent of operand i to its contribution; it is not called for a
+    symbolic zero, so that its coefficients are only built where they are needed.
     """
     terms = (
         None if tangent is None else partial(tangent)
@@ -60,10 +58,14 @@ def chain(at: JvpSite[V], *partials: Callable[[V], V]) -> Slots[V]:
 
 
 def each_active(at: TransposeSite[V], *pullbacks: Callable[[V], V | None]) -> Slots[V]:
-    """Transposition of a single-output op: `pullbacks[i]` takes the cotangent to that of operand i, if it is active."""
+    """Transposition of a single-output op.
+
+    `pullbacks[i]` takes the cotangent to that of operand i, if that is active.
+    """
     ct = at.ct[0]
     if ct is None:
         return (None,) * len(at.active)
     return tuple(
-        pullback(ct) if active else None for pullback, active in zip(pullbacks, at.active, strict=True)
+        pullback(ct) if active else None
+        for pullback, active in zip(pullbacks, at.active, strict=True)
     )

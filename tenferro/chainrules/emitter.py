@@ -1,14 +1,15 @@
-"""Where derivative rules put the ops they emit.
+"""Where derivative rules put the ops they emit: graph identities alone, or a fragment.
 
-A rule is written against `Emitter` and does not know whether its values are graph keys or runtime values. The emitter
-works out each op's mode from its operands: an op that reads an active value is `Linear` with the mask that follows, any
-other is `Primal`, so that a coefficient such as `cos x` is the same node as the user's own `cos x`.
+The emitter works out each op's mode from its operands: an op that reads an active value is `Linear`
+with the mask that follows, any other is `Primal`, so that a coefficient such as `cos x` is the same
+node as the user's own `cos x`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any
 
+from tenferro.chainrules.primitive import PrimitiveOp, RuleContext
 from tenferro.computegraph import (
     PRIMAL,
     Derived,
@@ -18,42 +19,6 @@ from tenferro.computegraph import (
     OpMode,
     op_key,
 )
-
-if TYPE_CHECKING:
-    from tenferro.chainrules.primitive import PrimitiveOp
-
-V = TypeVar("V")
-
-
-class RuleContext(Protocol):
-    """What rules and transforms may ask of an op set: metadata of values, and how to add."""
-
-    @property
-    def adder(self) -> PrimitiveOp:
-        """Any op of the set; its `add` sums cotangents."""
-
-    def meta(self, value: Any) -> Any:
-        """Metadata of a value: for tensors, its `TensorMeta`."""
-
-    def declare_like(self, value: Any, like: Any) -> None:
-        """Give the new input `value` the metadata of `like`."""
-
-
-class Emitter(Protocol[V]):
-    """Emits ops on values of type `V`, and answers what a local simplification may look at."""
-
-    @property
-    def ctx(self) -> RuleContext:
-        """The metadata of values."""
-
-    def emit(self, op: PrimitiveOp, *operands: V) -> V:
-        """Output 0 of `op` on `operands`."""
-
-    def emit_all(self, op: PrimitiveOp, *operands: V) -> tuple[V, ...]:
-        """All outputs of `op` on `operands`."""
-
-    def producer(self, value: V) -> tuple[Any, tuple[V, ...]] | None:
-        """The op and operands that make `value`, or None when it is an input or the op has several outputs."""
 
 
 class KeyEmitter:
@@ -81,6 +46,10 @@ class KeyEmitter:
         if not isinstance(value, Derived) or value.op.primitive.n_outputs != 1:
             return None
         return value.op.primitive, value.op.inputs
+
+    def order(self, value: GlobalValKey) -> int:
+        """Older values come first."""
+        return value.serial
 
     def _add(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> tuple[GlobalValKey, ...]:
         return op_key(op, operands).outputs
@@ -110,6 +79,3 @@ class FragmentEmitter(KeyEmitter):
         if linear:
             active.update(outputs)
         return outputs
-
-
-__all__ = ["Emitter", "FragmentEmitter", "KeyEmitter", "RuleContext", "V"]

@@ -1,4 +1,7 @@
-"""Keys of the inputs that AD transforms create. Each pass draws a fresh `pass_id`, so no two passes share an input."""
+"""Keys of the inputs that AD transforms create.
+
+Each pass draws a fresh `pass_id`, so no two passes share an input.
+"""
 
 from __future__ import annotations
 

@@ -1,16 +1,58 @@
-"""What an op must know of itself to be differentiated."""
+"""What an op must know of itself to be differentiated, and what it is told when it is asked.
+
+A rule is written against `Emitter` and does not know whether its values are graph keys or runtime
+values.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
-from tenferro.chainrules.emitter import Emitter, RuleContext, V
 from tenferro.computegraph import GraphOp
+
+V = TypeVar("V")
 
 Slots = tuple[V | None, ...]
 """One entry for each operand or output; None is a symbolic zero."""
+
+
+class RuleContext(Protocol):
+    """What rules and transforms may ask of an op set: metadata of values, and how to add."""
+
+    @property
+    def adder(self) -> PrimitiveOp:
+        """Any op of the set; its `add` sums cotangents."""
+
+    def meta(self, value: Any) -> Any:
+        """Metadata of a value: for tensors, its `TensorMeta`."""
+
+    def declare_like(self, value: Any, like: Any) -> None:
+        """Give the new input `value` the metadata of `like`."""
+
+
+class Emitter(Protocol[V]):
+    """Emits ops on values of type `V`, and answers what a local simplification may look at."""
+
+    @property
+    def ctx(self) -> RuleContext:
+        """The metadata of values."""
+
+    def emit(self, op: PrimitiveOp, *operands: V) -> V:
+        """Output 0 of `op` on `operands`."""
+
+    def emit_all(self, op: PrimitiveOp, *operands: V) -> tuple[V, ...]:
+        """All outputs of `op` on `operands`."""
+
+    def producer(self, value: V) -> tuple[Any, tuple[V, ...]] | None:
+        """The op and operands that make `value`.
+
+        None when it is an input, or the op has several outputs.
+        """
+
+    def order(self, value: V) -> int:
+        """A number by which the operands of a commutative op are put into one order."""
 
 
 @dataclass(slots=True)
@@ -46,7 +88,8 @@ class TransposeSite(Generic[V]):
     Attributes:
         emitter: where ops go.
         ct: the cotangents of the outputs; None is a symbolic zero. At least one is not None.
-        inputs: the operands of the linear op. Only the fixed ones are values; of an active one, ask the metadata only.
+        inputs: the operands of the linear op. Only the fixed ones are values; of an active one, ask
+            the metadata only.
         active: which operands are active. The rule returns None for the others.
     """
 
@@ -75,15 +118,17 @@ class PrimitiveOp(GraphOp, Protocol):
         """The sum of two cotangents, as the op set defines it."""
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Tangents of the outputs, linear in `at.tangent`; may use `at.primal` and `at.out` as coefficients."""
+        """Tangents of the outputs, linear in `at.tangent`.
+
+        The rule may use `at.primal` and `at.out` as coefficients.
+        """
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Cotangents of the active operands, None for the fixed ones."""
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """A value equal to this op on `operands`, found by looking a step or two back; None when there is none.
+        """A value equal to this op on `operands`, found by looking a step or two back, or None.
 
-        This is the cheap, local part of simplification (`x * 1`, `neg(neg x)`, constants); it runs whenever a rule
-        emits, and again in the compiler.
+        This is the cheap, local part of simplification (`x * 1`, `neg(neg x)`, constants); it runs
+        whenever a rule emits, and again in the compiler.
         """
-

@@ -101,11 +101,15 @@ class BoundedCache(Generic[K, V]):
     def stats(self) -> CacheStats:
         """Entries, hits, misses, evictions and bytes."""
         with self._lock:
-            return CacheStats(len(self._entries), self._hits, self._misses, self._evictions, self._size)
+            return CacheStats(
+                len(self._entries), self._hits, self._misses, self._evictions, self._size
+            )
 
     def _evict(self) -> None:
         bound = self._capacity
-        while len(self._entries) > bound.entries or (bound.size is not None and self._size > bound.size):
+        while len(self._entries) > bound.entries or (
+            bound.size is not None and self._size > bound.size
+        ):
             if not self._entries:
                 return
             _, (_, size) = self._entries.popitem(last=False)

@@ -19,13 +19,17 @@ def to_dot(graph: MaterializedGraph, label: Callable[[Any], str] = str) -> str:
     outputs = set(graph.outputs)
     lines = ["digraph tenferro {", "  rankdir=TB;"]
     for key in graph.inputs:
-        lines.append(f"  {node[key]} [shape=box, label={_quote(name_of(key))}{_border(key in outputs)}];")
+        lines.append(
+            f"  {node[key]} [shape=box, label={_quote(name_of(key))}{_border(key in outputs)}];"
+        )
     for op in graph.ops:
         name = node[op.output(0)]
         border = _border(any(key in outputs for key in op.outputs))
         lines.append(f"  {name} [shape=ellipse, label={_quote(label(op.primitive))}{border}];")
         for operand in op.inputs:
-            slot = f" [label={operand.slot}]" if isinstance(operand, Derived) and operand.slot else ""
+            slot = (
+                f" [label={operand.slot}]" if isinstance(operand, Derived) and operand.slot else ""
+            )
             lines.append(f"  {node[operand]} -> {name}{slot};")
     return "\n".join([*lines, "}"])
 

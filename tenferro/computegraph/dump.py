@@ -40,7 +40,11 @@ def value_list(numbers: Iterable[int]) -> str:
 
 
 def line(
-    outputs: Iterable[int], op: object, operands: Sequence[str], mode: OpMode = PRIMAL, site: str | None = None
+    outputs: Iterable[int],
+    op: object,
+    operands: Sequence[str],
+    mode: OpMode = PRIMAL,
+    site: str | None = None,
 ) -> str:
     """The line of one op."""
     right = f" {', '.join(operands)}" if operands else ""

@@ -17,7 +17,9 @@ def evaluate(program: CompiledProgram[Op], inputs: Sequence[Any]) -> list[Any]:
         BindingError: the number of values is not the number of inputs.
     """
     if len(inputs) != len(program.input_slots):
-        raise BindingError(f"evaluate: the program has {len(program.input_slots)} inputs, got {len(inputs)} values")
+        raise BindingError(
+            f"evaluate: the program has {len(program.input_slots)} inputs, got {len(inputs)} values"
+        )
     slots: list[Any] = [None] * program.n_slots
     for slot, value in zip(program.input_slots, inputs, strict=True):
         slots[slot] = value

@@ -152,7 +152,9 @@ class FragmentBuilder(Generic[Op]):
         if op.n_inputs is not None and len(operands) != op.n_inputs:
             raise GraphError(f"{op}: takes {op.n_inputs} operands, got {len(operands)}")
         if isinstance(mode, Linear) and len(mode.active_mask) != len(operands):
-            raise GraphError(f"{op}: active mask has {len(mode.active_mask)} entries for {len(operands)} operands")
+            raise GraphError(
+                f"{op}: active mask has {len(mode.active_mask)} entries for {len(operands)} operands"
+            )
         node = op_key(op, operands, mode, site)
         outputs = node.outputs
         if outputs[0] in self._local:
@@ -193,4 +195,3 @@ class FragmentBuilder(Generic[Op]):
         self._vals.append(ValNode(key, producer))
         self._local[key] = local
         return local
-

@@ -1,12 +1,14 @@
 """Identity of values across fragments.
 
-A value is known by its `GlobalValKey`: the input it is, or the op that makes it with the keys of that op's inputs. Keys
-are structural (two derivations that read alike are one value) and interned (two keys that read alike are one object),
-so that comparing them is comparing pointers, however deep the graph.
+A value is known by its `GlobalValKey`: the input it is, or the op that makes it with the keys of
+that op's inputs. Keys are structural (two derivations that read alike are one value) and interned
+(two keys that read alike are one object), so that comparing them is comparing pointers, however
+deep the graph.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
 from collections.abc import Hashable
@@ -27,30 +29,36 @@ class Primal:
 class Linear:
     """Mode of a node that is linear in its active operands.
 
-    `active_mask` says of each operand whether it is active (tangent flow) or fixed (a coefficient). It is part of the
-    node's identity: `mul(a, dx)` transposes otherwise than `mul(a, b)`, so the two must not be one node.
+    `active_mask` says of each operand whether it is active (tangent flow) or fixed (a coefficient).
+    It is part of the node's identity: `mul(a, dx)` transposes otherwise than `mul(a, b)`, so the
+    two must not be one node.
     """
 
     active_mask: tuple[bool, ...]
 
     def __str__(self) -> str:
-        return "linear[" + ",".join("active" if active else "fixed" for active in self.active_mask) + "]"
+        words = ",".join(["active" if active else "fixed" for active in self.active_mask])
+        return f"linear[{words}]"
 
 
 OpMode = Primal | Linear
 PRIMAL = Primal()
+_serials = itertools.count()
 
 
 class GlobalValKey:
-    """Identity of one value: `Input` or `Derived`. Compared by `is`; made by `input_key` and `op_key(...).output`.
+    """Identity of one value: `Input` or `Derived`, made by `input_key` and `op_key(...).output`.
 
-    `analysis` is a slot for what an op set has worked out about the value (for tensors: dtype and extents). It is a
-    function of the key, hence a cache, and never part of the identity.
+    Compared by `is`. `analysis` is a slot for what an op set has worked out about the value (for
+    tensors: dtype and extents). It is a function of the key, hence a cache, and never part of the
+    identity. `serial` grows with each key made; it gives the operands of a commutative op one
+    order.
     """
 
-    __slots__ = ("__weakref__", "analysis")
+    __slots__ = ("__weakref__", "analysis", "serial")
 
     analysis: object
+    serial: int
 
 
 class Input(GlobalValKey):
@@ -60,7 +68,8 @@ class Input(GlobalValKey):
 
     def __init__(self, key: Hashable) -> None:
         self.key = key
-        self.analysis: object = None
+        self.analysis = None
+        self.serial = next(_serials)
 
     def __repr__(self) -> str:
         return f"Input({self.key!r})"
@@ -74,16 +83,18 @@ class Derived(GlobalValKey):
     def __init__(self, op: GlobalOpKey, slot: int) -> None:
         self.op = op
         self.slot = slot
-        self.analysis: object = None
+        self.analysis = None
+        self.serial = next(_serials)
 
     def __repr__(self) -> str:
         return f"Derived({self.op.primitive}, slot={self.slot})"
 
 
 class GlobalOpKey:
-    """Identity of one application of an op: primitive, input keys, mode. Compared by `is`; made by `op_key`.
+    """Identity of one application of an op: primitive, input keys, mode; made by `op_key`.
 
-    `site` is where the node was first recorded (`user.py:12`), or None. It is no part of the identity.
+    Compared by `is`. `site` is where the node was first recorded (`user.py:12`), or None. It is no
+    part of the identity.
     """
 
     __slots__ = ("__weakref__", "_outputs", "inputs", "mode", "primitive", "site")
@@ -115,28 +126,18 @@ class GlobalOpKey:
     @property
     def outputs(self) -> tuple[Derived, ...]:
         """The keys of all outputs."""
-        return tuple(self.output(slot) for slot in range(len(self._outputs)))
+        return tuple([self.output(slot) for slot in range(len(self._outputs))])
 
     def __repr__(self) -> str:
         return f"GlobalOpKey({self.primitive}, {len(self.inputs)} inputs, {self.mode})"
 
 
-class _InternRef(weakref.ref[GlobalOpKey | Input]):
-    """A table entry that takes itself out of the table when what it points to is freed."""
-
-    __slots__ = ("table_key",)
-
-    table_key: Hashable
-
-
-# Re-entrant, because freeing one key inside the lock may run the callback of another.
+# Entries go when nothing else holds what they name. That takes no lock, since it may happen at any
+# moment and in any thread; only making does, so that no two threads make one identity twice.
+# Re-entrant, because the garbage collector may run, inside the lock, a finalizer that makes keys.
 _lock = threading.RLock()
-_interned: dict[Hashable, _InternRef] = {}
-
-
-def _forget(ref: _InternRef) -> None:
-    if _interned.get(ref.table_key) is ref:
-        del _interned[ref.table_key]
+_inputs: weakref.WeakValueDictionary[Hashable, Input] = weakref.WeakValueDictionary()
+_ops: weakref.WeakValueDictionary[Hashable, GlobalOpKey] = weakref.WeakValueDictionary()
 
 
 def input_key(key: Hashable) -> Input:
@@ -145,15 +146,10 @@ def input_key(key: Hashable) -> Input:
     >>> input_key("x") is input_key("x")
     True
     """
-    table_key = (type(key), key)
+    table_key = (type(key), key)  # 1, 1.0 and True are equal in Python, but are not one name
     with _lock:
-        ref = _interned.get(table_key)
-        found = None if ref is None else ref()
-        if isinstance(found, Input):
-            return found
-        made = Input(key)
-        _remember(table_key, made)
-        return made
+        found = _inputs.get(table_key)
+        return found if found is not None else _inputs.setdefault(table_key, Input(key))
 
 
 def op_key(
@@ -162,27 +158,19 @@ def op_key(
     mode: OpMode = PRIMAL,
     site: str | None = None,
 ) -> GlobalOpKey:
-    """The interned identity of `primitive` applied to `inputs` in `mode`. A node that exists keeps its first `site`."""
+    """The interned identity of `primitive` applied to `inputs` in `mode`.
+
+    A node that exists keeps its first `site`.
+    """
     table_key = (primitive.identity, inputs, mode.active_mask if isinstance(mode, Linear) else None)
-    ref = _interned.get(table_key)
-    found = None if ref is None else ref()
+    found = _ops.get(table_key)
     if found is not None:
-        return found  # type: ignore[return-value]  # a key with inputs was stored by this function
+        return found
+    made = GlobalOpKey(primitive, inputs, mode, site)
     with _lock:
-        ref = _interned.get(table_key)
-        found = None if ref is None else ref()
-        if found is None:
-            found = GlobalOpKey(primitive, inputs, mode, site)
-            _remember(table_key, found)
-        return found  # type: ignore[return-value]
-
-
-def _remember(table_key: Hashable, made: GlobalOpKey | Input) -> None:
-    ref = _InternRef(made, _forget)
-    ref.table_key = table_key
-    _interned[table_key] = ref
+        return _ops.setdefault(table_key, made)
 
 
 def interned_count() -> int:
-    """How many inputs and ops are alive in the table of identities."""
-    return len(_interned)
+    """How many inputs and ops are alive."""
+    return len(_inputs) + len(_ops)

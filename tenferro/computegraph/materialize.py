@@ -57,4 +57,6 @@ def materialize_merge(
     ops, met = view.topo_order(outputs)
     declared = tuple(dict.fromkeys(inputs))
     known = set(declared)
-    return MaterializedGraph(tuple(ops), (*declared, *(key for key in met if key not in known)), tuple(outputs))
+    return MaterializedGraph(
+        tuple(ops), (*declared, *(key for key in met if key not in known)), tuple(outputs)
+    )

@@ -39,10 +39,14 @@ class CompiledProgram(Generic[Op]):
         return block(f"program({value_list(self.input_slots)})", lines, self.output_slots)
 
 
-ProgramCache = BoundedCache[tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]], CompiledProgram[Op]]
+ProgramCache = BoundedCache[
+    tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]], CompiledProgram[Op]
+]
 
 
-def compile_graph(graph: MaterializedGraph, cache: ProgramCache[Op] | None = None) -> CompiledProgram[Op]:
+def compile_graph(
+    graph: MaterializedGraph, cache: ProgramCache[Op] | None = None
+) -> CompiledProgram[Op]:
     """Assign slots. With a `cache`, a graph of the same structure is compiled once.
 
     The inputs and outputs, being structural keys, say all there is to say about a graph; they are the cache's key.
@@ -62,7 +66,9 @@ def _assign_slots(graph: MaterializedGraph) -> CompiledProgram[Op]:
         for number, key in enumerate(outputs, first):
             slot[key] = number
         primitive = cast(Op, op.primitive)
-        instructions.append(Instruction(primitive, inputs, tuple(range(first, first + len(outputs))), op.site))
+        instructions.append(
+            Instruction(primitive, inputs, tuple(range(first, first + len(outputs))), op.site)
+        )
     return CompiledProgram(
         tuple(instructions),
         tuple(range(len(graph.inputs))),

@@ -67,7 +67,9 @@ class ResolvedView(Generic[Op]):
     def __str__(self) -> str:
         if not self.roots:
             return "view of every key"
-        return "\n".join([f"view of {len(self.roots)} fragments", *(str(fragment) for fragment in self.roots)])
+        return "\n".join(
+            [f"view of {len(self.roots)} fragments", *(str(fragment) for fragment in self.roots)]
+        )
 
     def resolve_val(self, key: GlobalValKey) -> ValDef:
         """The definition of `key`.
@@ -77,7 +79,9 @@ class ResolvedView(Generic[Op]):
         """
         definition = self.resolver.resolve_val(key)
         if definition is None:
-            raise UnresolvedValueError(f"resolve: {key!r} is defined in no fragment of this view; add its fragment")
+            raise UnresolvedValueError(
+                f"resolve: {key!r} is defined in no fragment of this view; add its fragment"
+            )
         return definition
 
     def topo_order(

@@ -1,0 +1,88 @@
+"""Sphinx configuration: `nox -s docs` builds the pages, warnings are errors.
+
+What the pages show is executed. The block ```` ```python ```` of any page, and of the README, is
+run by `tests/docs/test_pages.py`: with `>>>` prompts as a doctest whose printed output must be the
+one on the page (`...` stands for any text), without prompts as plain code. The blocks of a page
+share their names from top to bottom. Text that is not to be run is fenced as ```` ```text ````,
+a shell command as ```` ```bash ````, and longer code is a `{literalinclude}` of a tested file.
+
+The reference is generated from the docstrings: every package has a page with what its `__all__`
+names, every module beside the packages one with what it defines.
+"""
+
+import pkgutil
+import re
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+import tenferro
+
+project = "tenferro"
+author = "the tenferro authors"
+copyright = author
+version = release = version_of("tenferro")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build"]
+
+# A class has one target for each front door it is imported from; any of them will do.
+suppress_warnings = ["ref.python"]
+
+html_theme = "furo"
+html_title = f"tenferro {release}"
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+
+DOCTEST = re.compile(r"^ *>>> .*(?:\n *\S.*)*", re.MULTILINE)
+MARKUP = re.compile(r"(`+)([^`]+)\1|(^ *\* )|([\\|*]|_\b)", re.MULTILINE)
+
+
+def escape_prose(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Docstrings are prose with `code`, not reStructuredText: `|z|` and `x_` mean themselves."""
+    text, end, parts = "\n".join(lines), 0, []
+    for example in DOCTEST.finditer(text):
+        parts += [MARKUP.sub(escape, text[end : example.start()]), example[0]]
+        end = example.end()
+    lines[:] = "".join([*parts, MARKUP.sub(escape, text[end:])]).split("\n")
+
+
+def escape(found: re.Match[str]) -> str:
+    """A code span as a literal, a bullet as it is, any other markup as the character it is."""
+    _, code, bullet, character = found.groups()
+    return f"``{code}``" if code else bullet or f"\\{character}"
+
+
+def write_reference(app: Sphinx) -> None:
+    """One page per front door."""
+    inner = (module.name for module in pkgutil.iter_modules(tenferro.__path__, "tenferro."))
+    names = ["tenferro", *(name for name in inner if "._" not in name), "tenferro_xla"]
+    pages = {
+        f"{name}.md": f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n"
+        for name in names
+    }
+    directory = Path(app.srcdir, "reference", "generated")
+    directory.mkdir(exist_ok=True)
+    for old in directory.iterdir():
+        if old.name not in pages:
+            old.unlink()
+    for name, text in pages.items():
+        (directory / name).write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    """Write the reference, and escape docstrings before napoleon reads their sections."""
+    app.connect("builder-inited", write_reference)
+    app.connect("autodoc-process-docstring", escape_prose, priority=400)

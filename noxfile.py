@@ -1,0 +1,86 @@
+"""The checks of this repository: `nox -l` lists them, `nox -s NAME` runs one.
+
+Sessions use the environment nox itself is installed in (`pip install -e ".[test,docs]"`). Only
+`matrix` and `no_jax` make environments of their own.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.sessions = ["lint", "types", "imports", "tests", "coverage", "no_jax", "docs"]
+nox.options.reuse_existing_virtualenvs = True
+nox.options.error_on_missing_interpreters = False
+nox.options.download_python = "never"
+
+GENERIC_CORE = ["computegraph", "chainrules", "autodiff"]
+WITHOUT_JAX = [*GENERIC_CORE, "shape", "exec_ir", "compiler", "runtime"]
+
+
+@nox.session(python=False)
+def lint(session: nox.Session) -> None:
+    """Rules and format of the source."""
+    here(session, "ruff", "check")
+    here(session, "ruff", "format", "--check")
+
+
+@nox.session(python=False)
+def types(session: nox.Session) -> None:
+    """Strict types of both packages."""
+    here(session, "mypy")
+
+
+@nox.session(python=False)
+def imports(session: nox.Session) -> None:
+    """Layers and forbidden imports."""
+    here(session, "lint-imports")
+
+
+@nox.session(python=False)
+def tests(session: nox.Session) -> None:
+    """Tests, doctests, pages of the docs and examples, on this Python."""
+    here(session, "pytest", "-n", "2", *session.posargs)
+
+
+@nox.session(python=["3.11", "3.12", "3.13"])
+def matrix(session: nox.Session) -> None:
+    """The same on every Python that is installed; `matrix-3.13` is one of them."""
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "pytest", "-n", "2", *session.posargs)
+
+
+@nox.session(python=False)
+def coverage(session: nox.Session) -> None:
+    """The generic core is covered by its own tests, which know nothing of tensors."""
+    here(session, "pytest", *(f"tests/{name}" for name in GENERIC_CORE), "--cov")
+
+
+@nox.session
+def no_jax(session: nox.Session) -> None:
+    """Everything up to the NumPy executor imports and works where jax is not installed."""
+    required = nox.project.load_toml("pyproject.toml")["project"]["dependencies"]
+    session.install(*(r for r in required if not re.match("jax", r)), "hypothesis", "pytest>=9")
+    session.install("--no-deps", "-e", ".")
+    session.run("python", "-c", "import tenferro")
+    session.run("python", "-m", "pytest", *(f"tests/{name}" for name in WITHOUT_JAX))
+
+
+@nox.session(python=False)
+def docs(session: nox.Session) -> None:
+    """The documentation builds without a warning."""
+    here(session, "sphinx-build", "-W", "--keep-going", "-q", "docs", "docs/_build/html")
+
+
+@nox.session(python=False)
+def bench(session: nox.Session) -> None:
+    """Every benchmark script, or those named after `--`."""
+    for script in session.posargs or sorted(map(str, Path("tests/benchmarks").glob("*.py"))):
+        session.run(sys.executable, script)
+
+
+def here(session: nox.Session, tool: str, *args: str) -> None:
+    """Run a tool of the environment nox is installed in, whatever PATH says."""
+    session.run(str(Path(sys.executable).with_name(tool)), *args)

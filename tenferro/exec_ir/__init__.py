@@ -1,0 +1,21 @@
+"""The one execution IR: ops, instructions over SSA slots, their text, and the verifier."""
+
+from tenferro.exec_ir.identity import encode
+from tenferro.exec_ir.op import Array, Category, ExecOp, payload
+from tenferro.exec_ir.parse import parse_exec
+from tenferro.exec_ir.program import ExecBuilder, ExecInstruction, ExecProgram, with_last_use
+from tenferro.exec_ir.verify import verify
+
+__all__ = [
+    "Array",
+    "Category",
+    "ExecBuilder",
+    "ExecInstruction",
+    "ExecOp",
+    "ExecProgram",
+    "encode",
+    "parse_exec",
+    "payload",
+    "verify",
+    "with_last_use",
+]

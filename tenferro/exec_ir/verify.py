@@ -1,0 +1,86 @@
+"""The verifier: every invariant of the execution IR, with a caret under what breaks it."""
+
+from __future__ import annotations
+
+from tenferro.errors import TenferroError, VerifyError
+from tenferro.exec_ir.program import ExecInstruction, ExecProgram
+from tenferro.shape import TensorMeta
+
+
+def verify(program: ExecProgram, after: str = "") -> None:
+    """Check that slots are written once and before they are read, and that recorded types are what the ops infer.
+
+    `after` names the pass that has just run.
+
+    Raises:
+        VerifyError: an invariant is broken; the text shows the instruction.
+    """
+    where = f"after pass '{after}': " if after else ""
+    metas: dict[int, TensorMeta] = {}
+    for slot, meta in zip(program.input_slots, program.input_metas, strict=True):
+        if slot in metas:
+            raise VerifyError(f"{where}input slot %{slot} is declared twice")
+        metas[slot] = meta
+    for step in program.instructions:
+        problem = _problem(step, metas, program.n_slots)
+        if problem:
+            raise VerifyError(f"{where}{problem[0]}\n{_caret(step, *problem)}")
+        metas.update(zip(step.output_slots, step.output_metas, strict=True))
+    for slot in program.output_slots:
+        if slot not in metas:
+            raise VerifyError(f"{where}output slot %{slot} is written by no instruction")
+    _verify_last_use(program, where)
+
+
+def _problem(
+    step: ExecInstruction, metas: dict[int, TensorMeta], n_slots: int
+) -> tuple[str, str] | None:
+    """What is wrong with an instruction, and the piece of its text to point at."""
+    for slot in step.input_slots:
+        if slot not in metas:
+            return f"{step.op.name} reads %{slot} before it is written", f"%{slot}"
+    for slot in step.output_slots:
+        if slot in metas:
+            return f"{step.op.name} writes %{slot}, which is written already", f"%{slot}"
+        if not 0 <= slot < n_slots:
+            return f"{step.op.name} writes %{slot}, but the program has {n_slots} slots", f"%{slot}"
+    try:
+        inferred = step.op.infer_all([metas[slot] for slot in step.input_slots])
+    except TenferroError as error:
+        return str(error), step.op.name
+    if len(inferred) != len(step.output_slots):
+        return (
+            f"{step.op.name} writes {len(step.output_slots)} slots, but has {len(inferred)} outputs",
+            step.op.name,
+        )
+    for slot, recorded, meta in zip(step.output_slots, step.output_metas, inferred, strict=True):
+        if recorded != meta:
+            return (
+                f"{step.op.name} records {recorded}, but the op infers {meta}",
+                f"%{slot}: {recorded}",
+            )
+    return None
+
+
+def _caret(step: ExecInstruction, problem: str, piece: str) -> str:
+    line = f"  {step}"
+    start = max(line.find(piece), 0)
+    return f"{line}\n{' ' * start}{'^' * len(piece)} {problem}"
+
+
+def _verify_last_use(program: ExecProgram, where: str) -> None:
+    alive = set(program.output_slots)
+    for step in reversed(program.instructions):
+        if not step.last_use:
+            continue
+        if len(step.last_use) != len(step.input_slots):
+            raise VerifyError(
+                f"{where}{step.op.name} has {len(step.last_use)} last-use marks for its operands"
+            )
+        for slot, last in zip(reversed(step.input_slots), reversed(step.last_use), strict=True):
+            if last and slot in alive:
+                raise VerifyError(
+                    f"{where}{step.op.name} marks %{slot} as last used, but it is read later\n"
+                    f"{_caret(step, 'read later', f'%{slot}!')}"
+                )
+            alive.add(slot)

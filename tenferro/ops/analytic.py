@@ -1,0 +1,200 @@
+"""Analytic functions, elementwise on floating-point and complex operands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tenferro.chainrules import Emitter, JvpSite, Slots, V, chain
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.arithmetic import ADD, DIV, MUL, NEG, SUB, Constants
+from tenferro.ops.broadcast_reduce import full_like
+from tenferro.ops.compare import SELECT, Compare
+from tenferro.ops.elementwise import Elementwise, is_value
+
+
+class Analytic(Elementwise):
+    """A function of one floating-point or complex operand; `derivative` is the coefficient of its tangent."""
+
+    kinds = "fc"
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """f'(x)·dx."""
+        return chain(at, lambda t: at.emit(MUL, self.derivative(at), t))
+
+    def derivative(self, at: JvpSite[V]) -> V:
+        """f'(x), from `at.primal` and `at.out`."""
+        raise AssertionError(f"{self.name}: has no derivative")
+
+
+@payload
+class Exp(Analytic, name="exponential"):
+    """e to the power x."""
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.exp`."""
+        return np.exp(x)
+
+    def derivative(self, at: JvpSite[V]) -> V:
+        """exp(x)."""
+        return at.out[0]
+
+
+@payload
+class Expm1(Analytic, name="exponential_minus_one"):
+    """exp(x) - 1, exact near 0."""
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.expm1`."""
+        return np.expm1(x)
+
+    def derivative(self, at: JvpSite[V]) -> V:
+        """expm1(x) + 1."""
+        return at.emit(ADD, at.out[0], full_like(at.emitter, 1, at.out[0]))
+
+
+@payload
+class Log(Analytic, name="log"):
+    """Natural logarithm."""
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.log`."""
+        return np.log(x)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """dx/x."""
+        return chain(at, lambda t: at.emit(DIV, t, at.primal[0]))
+
+
+@payload
+class Log1p(Analytic, name="log_plus_one"):
+    """log(1 + x), exact near 0."""
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.log1p`."""
+        return np.log1p(x)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """dx/(1 + x)."""
+        x = at.primal[0]
+        return chain(at, lambda t: at.emit(DIV, t, at.emit(ADD, x, full_like(at.emitter, 1, x))))
+
+
+@payload
+class Sin(Analytic, name="sine"):
+    """Sine; x in radians."""
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.sin`."""
+        return np.sin(x)
+
+    def derivative(self, at: JvpSite[V]) -> V:
+        """cos(x)."""
+        return at.emit(COS, at.primal[0])
+
+
+@payload
+class Cos(Analytic, name="cosine"):
+    """Cosine; x in radians."""
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.cos`."""
+        return np.cos(x)
+
+    def derivative(self, at: JvpSite[V]) -> V:
+        """-sin(x)."""
+        return at.emit(NEG, at.emit(SIN, at.primal[0]))
+
+
+@payload
+class Tanh(Analytic, name="tanh"):
+    """Hyperbolic tangent."""
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.tanh`."""
+        return np.tanh(x)
+
+    def derivative(self, at: JvpSite[V]) -> V:
+        """1 - tanh(x)²."""
+        out = at.out[0]
+        return at.emit(SUB, full_like(at.emitter, 1, out), at.emit(MUL, out, out))
+
+
+@payload
+class Sqrt(Analytic, name="sqrt"):
+    """Square root; the principal one for complex x."""
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.sqrt`."""
+        return np.sqrt(x)
+
+    def derivative(self, at: JvpSite[V]) -> V:
+        """0.5/sqrt(x)."""
+        return at.emit(DIV, full_like(at.emitter, 0.5, at.out[0]), at.out[0])
+
+
+@payload
+class Rsqrt(Analytic, name="rsqrt"):
+    """1/sqrt(x)."""
+
+    def numpy(self, x: Array) -> Array:
+        """1 over `numpy.sqrt`."""
+        return np.divide(1, np.sqrt(x)).astype(x.dtype)
+
+    def derivative(self, at: JvpSite[V]) -> V:
+        """-0.5·rsqrt(x)/x."""
+        scaled = at.emit(MUL, full_like(at.emitter, -0.5, at.out[0]), at.out[0])
+        return at.emit(DIV, scaled, at.primal[0])
+
+
+@payload
+class Pow(Elementwise, name="power"):
+    """x to the power y, both floating-point or complex. The derivative by x is 0 where y is 0."""
+
+    n_inputs = 2
+    kinds = "fc"
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        """`numpy.power`."""
+        return np.power(x, y)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """y·x^(y-1)·dx + log(x)·x^y·dy, guarded at y = 0 and at x = 0."""
+        x, y = at.primal
+
+        def ones(like: V) -> V:
+            return full_like(at.emitter, 1, like)
+
+        def is_zero(value: V) -> V:
+            return at.emit(Compare("EQ"), value, full_like(at.emitter, 0, value))
+
+        def by_base(t: V) -> V:
+            lowered = at.emit(SELECT, is_zero(y), ones(y), at.emit(SUB, y, ones(y)))
+            factor = at.emit(MUL, y, at.emit(POW, x, lowered))
+            return at.emit(MUL, at.emit(SELECT, is_zero(y), full_like(at.emitter, 0, y), factor), t)
+
+        def by_exponent(t: V) -> V:
+            log = at.emit(LOG, at.emit(SELECT, is_zero(x), ones(x), x))
+            return at.emit(MUL, at.emit(MUL, log, at.out[0]), t)
+
+        return chain(at, by_base, by_exponent)
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """The powers 0, 1 and 2."""
+        x, y = operands
+        if is_value(values[1], 0):
+            return full_like(at, 1, x)
+        if is_value(values[1], 1):
+            return x
+        return at.emit(MUL, x, x) if is_value(values[1], 2) else None
+
+
+EXP = Exp()
+EXPM1 = Expm1()
+LOG = Log()
+LOG1P = Log1p()
+SIN = Sin()
+COS = Cos()
+TANH = Tanh()
+SQRT = Sqrt()
+RSQRT = Rsqrt()
+POW = Pow()

@@ -1,0 +1,275 @@
+"""Sums, products and quotients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tenferro.chainrules import (
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    add_terms,
+    chain,
+    each_active,
+    multilinear,
+)
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.broadcast_reduce import full, uniform
+from tenferro.ops.elementwise import Elementwise, is_value
+from tenferro.shape import is_complex, is_integer
+
+Constants = Sequence[Array | None]
+
+_SMALL = 2**20
+"""Integers below this are joined when they multiply one value: no rounding, no overflow that was not there."""
+
+
+@payload
+class Add(Elementwise, name="add"):
+    """x + y."""
+
+    n_inputs = 2
+    commutative = True
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        """`numpy.add`."""
+        return np.add(x, y)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The sum of the tangents."""
+        return (add_terms(at.emitter, at.tangent),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent, to both."""
+        return each_active(at, lambda ct: ct, lambda ct: ct)
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """x + 0 is x; x + (-y) is x - y."""
+        x, y = operands
+        if is_value(values[1], 0):
+            return x
+        if is_value(values[0], 0):
+            return y
+        if (negated := negand(at, y)) is not None:
+            return at.emit(SUB, x, negated)
+        if (negated := negand(at, x)) is not None:
+            return at.emit(SUB, y, negated)
+        return None
+
+
+@payload
+class Sub(Elementwise, name="subtract"):
+    """x - y."""
+
+    n_inputs = 2
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        """`numpy.subtract`."""
+        return np.subtract(x, y)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The difference of the tangents."""
+        dx, dy = at.tangent
+        if dx is not None and dy is not None:
+            return (at.emit(SUB, dx, dy),)
+        return chain(at, lambda t: t, lambda t: at.emit(NEG, t))
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent, and its negative."""
+        return each_active(at, lambda ct: ct, lambda ct: at.emit(NEG, ct))
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """x - 0 is x; 0 - y is -y; x - (-y) is x + y."""
+        x, y = operands
+        if is_value(values[1], 0):
+            return x
+        if is_value(values[0], 0):
+            return at.emit(NEG, y)
+        if (negated := negand(at, y)) is not None:
+            return at.emit(ADD, x, negated)
+        return None
+
+
+@payload
+class Mul(Elementwise, name="multiply"):
+    """x · y."""
+
+    n_inputs = 2
+    commutative = True
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        """`numpy.multiply`."""
+        return np.multiply(x, y)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The product rule."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent times the conjugate of the other factor."""
+        x, y = at.inputs
+        return each_active(
+            at,
+            lambda ct: at.emit(MUL, conj(at.emitter, y), ct),
+            lambda ct: at.emit(MUL, conj(at.emitter, x), ct),
+        )
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """x · 1 is x; x · (-1) and (-x) · y are negatives; small integer factors join."""
+        for value, other in ((values[1], operands[0]), (values[0], operands[1])):
+            if is_value(value, 1):
+                return other
+            if is_value(value, -1):
+                return at.emit(NEG, other)
+            if value is not None and (joined := _join_factors(at, value, other)) is not None:
+                return joined
+        x, y = operands
+        if (negated := negand(at, x)) is not None:
+            return at.emit(NEG, at.emit(MUL, negated, y))
+        if (negated := negand(at, y)) is not None:
+            return at.emit(NEG, at.emit(MUL, x, negated))
+        return None
+
+
+@payload
+class Neg(Elementwise, name="negate"):
+    """-x."""
+
+    kinds = "ifc"
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.negative`."""
+        return np.negative(x)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The negative of the cotangent."""
+        return each_active(at, lambda ct: at.emit(NEG, ct))
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """-(-x) is x; -(x - y) is y - x."""
+        made = at.producer(operands[0])
+        match made:
+            case (Neg(), (x,)):
+                return x
+            case (Sub(), (x, y)):
+                return at.emit(SUB, y, x)
+            case _:
+                return None
+
+
+@payload
+class Conj(Elementwise, name="conj"):
+    """Complex conjugate; the operand itself where it is real."""
+
+    kinds = "iufc"
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.conjugate`."""
+        return np.conjugate(x)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear over the reals."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The conjugate of the cotangent."""
+        return each_active(at, lambda ct: at.emit(CONJ, ct))
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """conj(conj(x)) is x; conj(x) is x for real x."""
+        (x,) = operands
+        if not is_complex(at.ctx.meta(x).dtype):
+            return x
+        made = at.producer(x)
+        return made[1][0] if made is not None and type(made[0]) is Conj else None
+
+
+@payload
+class Div(Elementwise, name="divide"):
+    """x / y; on integers rounded toward zero, and 0 where y is 0."""
+
+    n_inputs = 2
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        """`numpy.divide`, or integer division rounded toward zero."""
+        return _truncated(x, y) if is_integer(x.dtype) else np.divide(x, y)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """dx/y - (x/y)/y · dy."""
+        _, y = at.primal
+        return chain(
+            at,
+            lambda t: at.emit(DIV, t, y),
+            lambda t: at.emit(NEG, at.emit(MUL, at.emit(DIV, at.out[0], y), t)),
+        )
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent over the conjugate of the divisor; the divisor is never active."""
+        divisor = at.inputs[1]
+        return each_active(
+            at, lambda ct: at.emit(DIV, ct, conj(at.emitter, divisor)), lambda ct: None
+        )
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """x / 1 is x; (-x) / y is -(x / y)."""
+        x, y = operands
+        if is_value(values[1], 1):
+            return x
+        if (negated := negand(at, x)) is not None:
+            return at.emit(NEG, at.emit(DIV, negated, y))
+        return None
+
+
+ADD = Add()
+SUB = Sub()
+MUL = Mul()
+NEG = Neg()
+CONJ = Conj()
+DIV = Div()
+
+
+def conj(at: Emitter[V], value: V) -> V:
+    """The conjugate of a coefficient: the value itself where it is real."""
+    return at.emit(CONJ, value)
+
+
+def negand(at: Emitter[V], value: V) -> V | None:
+    """x, if `value` is -x."""
+    made = at.producer(value)
+    return made[1][0] if made is not None and type(made[0]) is Neg else None
+
+
+def _join_factors(at: Emitter[V], outer: Array, value: V) -> V | None:
+    """`outer · value` as one product, if `value` is a small integer times something and so is the product."""
+    made = at.producer(value)
+    if made is None or type(made[0]) is not Mul:
+        return None
+    for factor, rest in (made[1], made[1][::-1]):
+        inner = uniform(at, factor)
+        if inner is not None and _is_small(inner) and _is_small(outer) and _is_small(inner * outer):
+            return at.emit(MUL, full(at, inner * outer, at.ctx.meta(value)), rest)
+    return None
+
+
+def _is_small(value: Array) -> bool:
+    return (
+        bool(np.abs(value) < _SMALL)
+        and bool(np.real(value) == np.round(np.real(value)))
+        and bool(np.isreal(value))
+    )
+
+
+def _truncated(x: Array, y: Array) -> Array:
+    """Integer quotient rounded toward zero; 0 where the divisor is 0."""
+    divisor = np.where(y == 0, 1, y).astype(y.dtype)
+    quotient = np.floor_divide(x, divisor)
+    inexact = quotient * divisor != x
+    return np.where(y == 0, 0, quotient + (inexact & ((x < 0) != (divisor < 0)))).astype(x.dtype)

@@ -1,0 +1,295 @@
+"""Comparison and choice, and the piecewise functions made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro.chainrules import (
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    chain,
+    each_active,
+)
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.arithmetic import DIV, MUL, NEG, SUB
+from tenferro.ops.base import Inactive, StdTensorOp, same_type, types
+from tenferro.ops.broadcast_reduce import full, full_like, uniform, zeros_like
+from tenferro.ops.convert import COMPLEX, IMAG, REAL
+from tenferro.ops.elementwise import Elementwise
+from tenferro.shape import BOOL, TensorMeta, is_complex, is_integer, real_dtype
+
+_DIRECTIONS: dict[str, Callable[..., Any]] = {
+    "EQ": np.equal,
+    "NE": np.not_equal,
+    "LT": np.less,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "GE": np.greater_equal,
+}
+REAL_KINDS = "iuf"
+
+
+@payload
+class Compare(Inactive, name="compare"):
+    """Elementwise comparison, `direction` one of EQ NE LT LE GT GE. Complex numbers have no order."""
+
+    direction: str
+
+    n_inputs = 2
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        """bool, in the operands' shape."""
+        if self.direction not in _DIRECTIONS:
+            raise DTypeError(
+                f"compare: direction {self.direction!r} is none of {', '.join(_DIRECTIONS)}"
+            )
+        if self.direction not in ("EQ", "NE") and is_complex(metas[0].dtype):
+            raise DTypeError(
+                f"compare: {self.direction} orders its operands, and {types(metas)} have no order"
+            )
+        return same_type(self.name, metas, "biufc").with_dtype(BOOL)
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        """NumPy's comparison of that direction."""
+        return np.asarray(_DIRECTIONS[self.direction](x, y))
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """Compare constants."""
+        x, y = (uniform(at, operand) for operand in operands)
+        meta = at.ctx.meta(operands[0])
+        if x is None or y is None or meta.dims is None:
+            return None
+        return full(at, self.numpy(x, y), meta.with_dtype(BOOL))
+
+
+@payload
+class Select(StdTensorOp, name="select"):
+    """Where `pred` holds the second operand, elsewhere the third."""
+
+    n_inputs = 3
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        """The type of the two choices."""
+        pred, *choices = metas
+        if pred.dtype != BOOL:
+            raise DTypeError(f"select: the predicate must be bool, got {pred}")
+        chosen = same_type(self.name, choices, "biufc")
+        if pred.extents != chosen.extents:
+            raise ShapeError(f"select: predicate {pred} and choices {chosen} must have one shape")
+        return chosen
+
+    def numpy(self, pred: Array, on_true: Array, on_false: Array) -> Array:
+        """`numpy.where`."""
+        return np.where(pred, on_true, on_false)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The chosen tangent."""
+        _, on_true, on_false = at.tangent
+        if on_true is None and on_false is None:
+            return (None,)
+        zero = zeros_like(at.emitter, at.out[0])
+        return (
+            at.emit(
+                SELECT,
+                at.primal[0],
+                zero if on_true is None else on_true,
+                zero if on_false is None else on_false,
+            ),
+        )
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent where the operand was chosen, zero elsewhere."""
+        pred = at.inputs[0]
+
+        def zero(ct: V) -> V:
+            return zeros_like(at.emitter, ct)
+
+        return each_active(
+            at,
+            lambda ct: None,
+            lambda ct: at.emit(SELECT, pred, ct, zero(ct)),
+            lambda ct: at.emit(SELECT, pred, zero(ct), ct),
+        )
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """A choice that is known, or between a value and itself."""
+        pred, on_true, on_false = operands
+        known = uniform(at, pred)
+        if known is not None:
+            return on_true if known else on_false
+        return on_true if on_true == on_false else None
+
+
+class Extremum(Elementwise):
+    """Maximum and minimum: NaN wins; at ties each operand has half of the derivative."""
+
+    n_inputs = 2
+    kinds = REAL_KINDS
+    commutative = True
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Each tangent where its operand is the result."""
+        x, y = at.primal
+
+        def weighted(own: V, other: V, tangent: V) -> V:
+            half = at.emit(
+                SELECT,
+                _equal(at, other),
+                full_like(at.emitter, 0.5, own),
+                full_like(at.emitter, 1, own),
+            )
+            weight = at.emit(SELECT, _equal(at, own), half, zeros_like(at.emitter, own))
+            return at.emit(MUL, weight, tangent)
+
+        return chain(at, lambda t: weighted(x, y, t), lambda t: weighted(y, x, t))
+
+
+def _equal(at: JvpSite[V], operand: V) -> V:
+    return at.emit(Compare("EQ"), operand, at.out[0])
+
+
+@payload
+class Maximum(Extremum, name="maximum"):
+    """The larger of x and y."""
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        """`numpy.maximum`."""
+        return np.maximum(x, y)
+
+
+@payload
+class Minimum(Extremum, name="minimum"):
+    """The smaller of x and y."""
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        """`numpy.minimum`."""
+        return np.minimum(x, y)
+
+
+@payload
+class Clamp(Elementwise, name="clamp"):
+    """min(max(x, low), high), operands in the order low, x, high."""
+
+    n_inputs = 3
+    kinds = REAL_KINDS
+
+    def numpy(self, low: Array, x: Array, high: Array) -> Array:
+        """`minimum(maximum(x, low), high)`."""
+        return np.minimum(np.maximum(x, low), high)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangent of whichever bound or value is strictly the result."""
+        low, x, high = at.primal
+
+        def where(a: V, b: V, tangent: V) -> V:
+            return at.emit(
+                SELECT, at.emit(Compare("GT"), a, b), tangent, zeros_like(at.emitter, tangent)
+            )
+
+        return chain(
+            at,
+            lambda t: where(low, x, t),
+            lambda t: where(x, low, where(high, x, t)),
+            lambda t: where(x, high, t),
+        )
+
+
+@payload
+class Sign(Elementwise, name="sign"):
+    """-1, 0 or 1; for complex x, x/|x|, and 0 at 0."""
+
+    kinds = "ifc"
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.sign`."""
+        return np.sign(x)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Zero for reals. For complex x the part of the tangent across x: i·s·Im(conj(s)·dx)/|x|, 0 at 0."""
+        meta = at.ctx.meta(at.primal[0])
+        tangent = at.tangent[0]
+        if not is_complex(meta.dtype) or tangent is None:
+            return (None,)
+        s, size = at.out[0], at.emit(ABS, at.primal[0])
+        re, im = at.emit(REAL, s), at.emit(IMAG, s)
+        zero = full_like(at.emitter, 0, size)
+        is_zero = at.emit(Compare("EQ"), size, zero)
+        inverse = at.emit(
+            DIV,
+            full_like(at.emitter, 1, size),
+            at.emit(SELECT, is_zero, full_like(at.emitter, 1, size), size),
+        )
+        across = at.emit(
+            SUB,
+            at.emit(MUL, re, at.emit(IMAG, tangent)),
+            at.emit(MUL, im, at.emit(REAL, tangent)),
+        )
+        turn = at.emit(MUL, at.emit(SELECT, is_zero, zero, inverse), across)
+        return (at.emit(COMPLEX, at.emit(NEG, at.emit(MUL, im, turn)), at.emit(MUL, re, turn)),)
+
+
+@payload
+class Abs(Elementwise, name="abs"):
+    """|x|, real for complex x. Its derivative at 0 is 0."""
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        """The operand's shape, with the real dtype."""
+        meta = super().infer(*metas)
+        return meta.with_dtype(real_dtype(meta.dtype))
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.abs`."""
+        return np.abs(x)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Re(conj(sign x)·dx), written in parts so that it needs no conjugate."""
+        x = at.primal[0]
+        sign = at.emit(SIGN, x)
+        if not is_complex(at.ctx.meta(x).dtype):
+            return chain(at, lambda t: at.emit(MUL, sign, t))
+
+        def along(t: V) -> V:
+            parts = [at.emit(MUL, at.emit(part, sign), at.emit(part, t)) for part in (REAL, IMAG)]
+            return at.emitter.ctx.adder.add(at.emitter, *parts)
+
+        return chain(at, along)
+
+
+@payload
+class Rem(Elementwise, name="remainder"):
+    """x - y·trunc(x/y), with the sign of x; 0 where an integer y is 0."""
+
+    n_inputs = 2
+    kinds = REAL_KINDS
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        """`numpy.fmod`."""
+        if is_integer(x.dtype):
+            return np.where(y == 0, 0, np.fmod(x, np.where(y == 0, 1, y))).astype(x.dtype)
+        return np.fmod(x, y)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """dx - trunc(x/y)·dy."""
+        x, y = at.primal
+
+        def times_quotient(t: V) -> V:
+            quotient = at.emit(DIV, at.emit(SUB, x, at.out[0]), y)
+            return at.emit(NEG, at.emit(MUL, quotient, t))
+
+        return chain(at, lambda t: t, times_quotient)
+
+
+SELECT = Select()
+MAXIMUM = Maximum()
+MINIMUM = Minimum()
+CLAMP = Clamp()
+SIGN = Sign()
+ABS = Abs()
+REM = Rem()

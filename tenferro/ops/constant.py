@@ -1,0 +1,55 @@
+"""Constant: a small literal array, part of the program by dtype, shape and bytes."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from tenferro.exec_ir import Array, Category, payload
+from tenferro.ops.base import Inactive
+from tenferro.shape import DType, TensorMeta, as_dtype, make_meta
+
+
+@payload
+class Constant(Inactive, name="constant"):
+    """The array `value`. `dtype` and `shape` follow from it unless given."""
+
+    value: Any
+    dtype: Any = None
+    shape: Any = None
+
+    category = Category.HOST
+    n_inputs = 0
+
+    def __post_init__(self) -> None:
+        array = np.array(
+            self.value, dtype=None if self.dtype is None else as_dtype(self.dtype), order="C"
+        )
+        if self.shape is not None:
+            array = array.reshape(self.shape)
+        array = array.astype(as_dtype(array.dtype), copy=False)
+        array.setflags(write=False)
+        object.__setattr__(self, "value", array)
+        object.__setattr__(self, "dtype", array.dtype)
+        object.__setattr__(self, "shape", array.shape)
+        super().__post_init__()
+
+    def infer(self) -> TensorMeta:
+        """The literal's type."""
+        return make_meta(self.dtype, self.shape)
+
+    def numpy(self) -> Array:
+        """The literal."""
+        return self.value  # type: ignore[no-any-return]
+
+
+@functools.lru_cache(maxsize=4096)
+def _scalar(data: bytes, dtype: DType) -> Constant:
+    return Constant(np.frombuffer(data, dtype)[0])
+
+
+def scalar(value: object, dtype: DType) -> Constant:
+    """The rank-0 constant of a Python or NumPy number, made once for each value and dtype."""
+    return _scalar(np.asarray(value).astype(dtype).tobytes(), dtype)

@@ -1,0 +1,134 @@
+"""DotGeneral: the contraction of two operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, each_active, multilinear
+from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.exec_ir import Array, Category, payload
+from tenferro.ops.arithmetic import conj
+from tenferro.ops.base import StdTensorOp, check_axes, check_kind, types
+from tenferro.ops.layout import Transpose, inverse
+from tenferro.shape import TensorMeta, make_meta
+
+
+@payload
+class DotGeneral(StdTensorOp, name="dot_general"):
+    """Sum of products over matched axes.
+
+    `lhs_contract[i]` is summed with `rhs_contract[i]`; `lhs_batch[i]` runs along with `rhs_batch[i]`. The result's axes
+    are the batch axes, then the free ones of lhs, then those of rhs.
+    """
+
+    lhs_contract: tuple[int, ...]
+    rhs_contract: tuple[int, ...]
+    lhs_batch: tuple[int, ...] = ()
+    rhs_batch: tuple[int, ...] = ()
+
+    category = Category.BOUNDARY
+    n_inputs = 2
+
+    def infer(self, lhs: TensorMeta, rhs: TensorMeta) -> TensorMeta:
+        """Batch, free axes of lhs, free axes of rhs."""
+        if lhs.dtype != rhs.dtype:
+            raise DTypeError(
+                f"dot_general: operands have types {types([lhs, rhs])}; convert them to one dtype"
+            )
+        check_kind(self.name, lhs, "iufc")
+        check_axes(self.name, (*self.lhs_batch, *self.lhs_contract), lhs.rank, lhs)
+        check_axes(self.name, (*self.rhs_batch, *self.rhs_contract), rhs.rank, rhs)
+        self._check_matched(lhs, rhs)
+        kept = [lhs.extents[axis] for axis in (*self.lhs_batch, *self.lhs_free(lhs.rank))]
+        kept += [rhs.extents[axis] for axis in self.rhs_free(rhs.rank)]
+        meta = TensorMeta(lhs.dtype, kept)
+        return meta if meta.static_shape is None else make_meta(lhs.dtype, meta.static_shape)
+
+    def _check_matched(self, lhs: TensorMeta, rhs: TensorMeta) -> None:
+        if len(self.lhs_contract) != len(self.rhs_contract) or len(self.lhs_batch) != len(
+            self.rhs_batch
+        ):
+            raise AxisError(f"dot_general: {self} must name as many axes of {lhs} as of {rhs}")
+        left = lhs.exact_shape(self.name, "lhs")
+        right = rhs.exact_shape(self.name, "rhs")
+        pairs = zip(
+            (*self.lhs_contract, *self.lhs_batch),
+            (*self.rhs_contract, *self.rhs_batch),
+            strict=True,
+        )
+        for i, j in pairs:
+            if left[i] != right[j]:
+                raise ShapeError(
+                    f"dot_general: lhs axis {i} of {lhs} and rhs axis {j} of {rhs} are matched but have sizes "
+                    f"{left[i]} and {right[j]}"
+                )
+
+    def lhs_free(self, rank: int) -> tuple[int, ...]:
+        """The axes of an lhs of that rank that are neither batch nor contracted."""
+        return tuple(
+            axis
+            for axis in range(rank)
+            if axis not in self.lhs_contract and axis not in self.lhs_batch
+        )
+
+    def rhs_free(self, rank: int) -> tuple[int, ...]:
+        """The axes of an rhs of that rank that are neither batch nor contracted."""
+        return tuple(
+            axis
+            for axis in range(rank)
+            if axis not in self.rhs_contract and axis not in self.rhs_batch
+        )
+
+    def numpy(self, lhs: Array, rhs: Array) -> Array:
+        """Transpose and reshape to one batched matrix product."""
+        lhs_free, rhs_free = self.lhs_free(lhs.ndim), self.rhs_free(rhs.ndim)
+        batch = [lhs.shape[axis] for axis in self.lhs_batch]
+        free = [lhs.shape[axis] for axis in lhs_free] + [rhs.shape[axis] for axis in rhs_free]
+        groups = (
+            _size(lhs, self.lhs_batch),
+            _size(lhs, lhs_free),
+            _size(rhs, rhs_free),
+            _size(lhs, self.lhs_contract),
+        )
+        b, m, n, k = groups
+        left = np.transpose(lhs, (*self.lhs_batch, *lhs_free, *self.lhs_contract)).reshape(b, m, k)
+        right = np.transpose(rhs, (*self.rhs_batch, *self.rhs_contract, *rhs_free)).reshape(b, k, n)
+        return np.asarray(np.matmul(left, right).reshape(*batch, *free))
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The product rule."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent contracted with the conjugate of the other operand over that one's free axes."""
+        lhs, rhs = at.inputs
+        ranks = at.ctx.meta(lhs).rank, at.ctx.meta(rhs).rank
+        n_batch = len(self.lhs_batch)
+        batch = tuple(range(n_batch))
+        lhs_free, rhs_free = self.lhs_free(ranks[0]), self.rhs_free(ranks[1])
+        from_lhs = tuple(range(n_batch, n_batch + len(lhs_free)))
+        from_rhs = tuple(range(n_batch + len(lhs_free), n_batch + len(lhs_free) + len(rhs_free)))
+
+        def to_lhs(ct: V) -> V:
+            dot = DotGeneral(from_rhs, rhs_free, batch, self.rhs_batch)
+            order = (*self.lhs_batch, *lhs_free, *_matched(self.rhs_contract, self.lhs_contract))
+            return at.emit(Transpose(inverse(order)), at.emit(dot, ct, conj(at.emitter, rhs)))
+
+        def to_rhs(ct: V) -> V:
+            dot = DotGeneral(from_lhs, lhs_free, batch, self.lhs_batch)
+            order = (*self.rhs_batch, *rhs_free, *_matched(self.lhs_contract, self.rhs_contract))
+            return at.emit(Transpose(inverse(order)), at.emit(dot, ct, conj(at.emitter, lhs)))
+
+        return each_active(at, to_lhs, to_rhs)
+
+
+def _matched(of: Sequence[int], partner: Sequence[int]) -> tuple[int, ...]:
+    """The partners of contracted axes, in the order in which those axes are free in a contraction with `of`."""
+    return tuple(partner[position] for position in sorted(range(len(of)), key=of.__getitem__))
+
+
+def _size(x: Array, axes: Sequence[int]) -> int:
+    return math.prod(x.shape[axis] for axis in axes)

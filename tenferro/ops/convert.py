@@ -1,0 +1,171 @@
+"""Between dtypes, and between a complex number and its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tenferro.chainrules import (
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    each_active,
+    jointly_linear,
+    multilinear,
+)
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.base import StdTensorOp, check_kind, same_type
+from tenferro.ops.broadcast_reduce import full, uniform, zeros_like
+from tenferro.shape import (
+    DType,
+    TensorMeta,
+    complex_dtype,
+    is_complex,
+    is_inexact,
+    is_integer,
+    real_dtype,
+)
+
+
+@payload
+class Convert(StdTensorOp, name="convert"):
+    """The same numbers in another dtype; where they do not fit, what fits.
+
+    Complex to real takes the real part. Float to integer truncates, saturates at the ends of the range, and takes NaN to
+    0. Anything to bool asks whether it is not zero.
+    """
+
+    dtype: DType
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's shape with `dtype`."""
+        return x.with_dtype(self.dtype)
+
+    def numpy(self, x: Array) -> Array:
+        """`astype`, with the conversions that NumPy leaves open made definite."""
+        if is_complex(x.dtype) and self.dtype.kind in "iuf":
+            x = x.real
+        if x.dtype.kind == "f" and is_integer(self.dtype):
+            return _saturate(x, self.dtype)
+        return x.astype(self.dtype)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear between floating-point and complex; inactive where either side is neither."""
+        if not (is_inexact(self.dtype) and is_inexact(at.ctx.meta(at.primal[0]).dtype)):
+            return (None,)
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """Back to the operand's dtype: a real operand gets the real part of the cotangent."""
+        return each_active(at, lambda ct: at.emit(Convert(at.ctx.meta(at.inputs[0]).dtype), ct))
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """Drop a conversion to the same dtype; compute constants."""
+        (x,) = operands
+        meta = at.ctx.meta(x)
+        if meta.dtype == self.dtype:
+            return x
+        value = uniform(at, x)
+        return (
+            None
+            if value is None or meta.dims is None
+            else full(at, self.numpy(value), self.infer(meta))
+        )
+
+
+def _saturate(x: Array, dtype: DType) -> Array:
+    info = np.iinfo(dtype)
+    with np.errstate(invalid="ignore"):
+        result = np.nan_to_num(x, nan=0.0, posinf=0.0, neginf=0.0).astype(dtype)
+        # The float next to the largest integer may round up past it, so compare instead of clipping.
+        result = np.where(x >= float(info.max), info.max, result)
+        return np.where(x <= float(info.min), info.min, result).astype(dtype)
+
+
+@payload
+class Real(StdTensorOp, name="real"):
+    """Real part of a complex operand."""
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The parts' dtype."""
+        check_kind(self.name, x, "c")
+        return x.with_dtype(real_dtype(x.dtype))
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.real`."""
+        return np.real(x)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear over the reals."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent as the real part."""
+        return each_active(at, lambda ct: at.emit(COMPLEX, ct, zeros_like(at.emitter, ct)))
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """The real part of a number made from parts is the first of them."""
+        made = at.producer(operands[0])
+        return made[1][0] if made is not None and type(made[0]) is Complex else None
+
+
+@payload
+class Imag(StdTensorOp, name="imag"):
+    """Imaginary part of a complex operand."""
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The parts' dtype."""
+        check_kind(self.name, x, "c")
+        return x.with_dtype(real_dtype(x.dtype))
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.imag`."""
+        return np.imag(x)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear over the reals."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent as the imaginary part."""
+        return each_active(at, lambda ct: at.emit(COMPLEX, zeros_like(at.emitter, ct), ct))
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """The imaginary part of a number made from parts is the second of them."""
+        made = at.producer(operands[0])
+        return made[1][1] if made is not None and type(made[0]) is Complex else None
+
+
+@payload
+class Complex(StdTensorOp, name="complex"):
+    """The complex number with the given real and imaginary parts."""
+
+    n_inputs = 2
+
+    def infer(self, *parts: TensorMeta) -> TensorMeta:
+        """The complex dtype of the parts."""
+        meta = same_type(self.name, parts, "f")
+        return meta.with_dtype(complex_dtype(meta.dtype))
+
+    def numpy(self, re: Array, im: Array) -> Array:
+        """Parts side by side; no arithmetic, so that infinities stay where they are."""
+        result = np.empty(re.shape, complex_dtype(re.dtype))
+        result.real = re
+        result.imag = im
+        return result
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear in both parts together."""
+        return jointly_linear(at, self, lambda part: zeros_like(at.emitter, part))
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The parts of the cotangent."""
+        return each_active(at, lambda ct: at.emit(REAL, ct), lambda ct: at.emit(IMAG, ct))
+
+
+REAL = Real()
+IMAG = Imag()
+COMPLEX = Complex()

@@ -1,0 +1,124 @@
+"""Diagonals and triangles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, each_active, multilinear
+from tenferro.errors import AxisError, ShapeError
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.base import StdTensorOp, check_axes, keep_axes
+from tenferro.shape import TensorMeta
+
+
+@payload
+class ExtractDiag(StdTensorOp, name="extract_diag"):
+    """The elements whose indices along `axis_a` and `axis_b` are equal; `axis_a` stays, `axis_b` leaves the shape."""
+
+    axis_a: int
+    axis_b: int
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type without `axis_b`."""
+        check_axes(self.name, (self.axis_a, self.axis_b), x.rank, x)
+        if self.axis_a > self.axis_b:
+            raise AxisError(
+                f"extract_diag: axis_a {self.axis_a} must come before axis_b {self.axis_b}"
+            )
+        sizes = x.exact_shape(self.name, "operand")
+        if sizes[self.axis_a] != sizes[self.axis_b]:
+            raise ShapeError(
+                f"extract_diag: axes {self.axis_a} and {self.axis_b} of {x} have sizes "
+                f"{sizes[self.axis_a]} and {sizes[self.axis_b]}, which differ"
+            )
+        return keep_axes(x, [axis for axis in range(x.rank) if axis != self.axis_b])
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.diagonal`, put back at `axis_a`."""
+        return np.moveaxis(np.diagonal(x, axis1=self.axis_a, axis2=self.axis_b), -1, self.axis_a)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """Put the cotangent on the diagonal of zeros."""
+        return each_active(at, lambda ct: at.emit(EmbedDiag(self.axis_a, self.axis_b), ct))
+
+
+@payload
+class EmbedDiag(StdTensorOp, name="embed_diag"):
+    """A new axis at `axis_b`, with the operand where its index equals that along `axis_a`, and zeros elsewhere."""
+
+    axis_a: int
+    axis_b: int
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type with the size of `axis_a` again at `axis_b`."""
+        check_axes(self.name, (self.axis_a,), x.rank, x)
+        if not self.axis_a < self.axis_b <= x.rank:
+            raise AxisError(
+                f"embed_diag: axis_b {self.axis_b} must come after axis_a {self.axis_a} and be at most the "
+                f"rank of {x}"
+            )
+        sources = [*range(self.axis_b), self.axis_a, *range(self.axis_b, x.rank)]
+        return keep_axes(x, sources)
+
+    def numpy(self, x: Array) -> Array:
+        """Multiply by the identity, with zeros that stay zero whatever the operand."""
+        size = x.shape[self.axis_a]
+        expanded = np.expand_dims(x, self.axis_b)
+        mask_shape = [1] * expanded.ndim
+        mask_shape[self.axis_a] = mask_shape[self.axis_b] = size
+        mask = np.eye(size, dtype=bool).reshape(mask_shape)
+        return np.where(mask, expanded, np.zeros((), x.dtype))
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The diagonal of the cotangent."""
+        return each_active(at, lambda ct: at.emit(ExtractDiag(self.axis_a, self.axis_b), ct))
+
+
+class Triangle(StdTensorOp):
+    """One side of diagonal `k` of the last two axes, zeros on the other."""
+
+    k: int
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type."""
+        if x.rank < 2:
+            raise ShapeError(f"{self.name}: needs at least two axes, got {x}")
+        return x
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The same triangle of the cotangent."""
+        return each_active(at, lambda ct: at.emit(self, ct))
+
+
+@payload
+class Tril(Triangle, name="tril"):
+    """On and below diagonal `k` of the last two axes."""
+
+    k: int = 0
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.tril`."""
+        return np.tril(x, self.k)
+
+
+@payload
+class Triu(Triangle, name="triu"):
+    """On and above diagonal `k` of the last two axes."""
+
+    k: int = 0
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.triu`."""
+        return np.triu(x, self.k)

@@ -1,0 +1,42 @@
+"""Elementwise ops: one type in, one type out, and constant folding for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from tenferro.chainrules import Emitter, V
+from tenferro.ops.base import SameType
+from tenferro.ops.broadcast_reduce import full, uniform
+
+
+class Elementwise(SameType):
+    """An elementwise op. On constants it is computed at once; `simplify` holds what else an op knows."""
+
+    commutative: ClassVar[bool] = False
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """Compute constants, put commutative operands into one order, then what the op itself knows."""
+        values = [uniform(at, operand) for operand in operands]
+        known = [value for value in values if value is not None]
+        if len(known) == len(values):
+            with np.errstate(all="ignore"):
+                result = self.evaluate(known)[0]
+            (meta,) = self.infer_all([at.ctx.meta(operand) for operand in operands])
+            return None if meta.dims is None else full(at, result, meta)
+        if self.commutative and at.order(operands[0]) > at.order(operands[1]):
+            return at.emit(self, operands[1], operands[0])
+        return self.simplify(at, tuple(operands), values)
+
+    def simplify(
+        self, at: Emitter[V], operands: tuple[V, ...], values: Sequence[np.ndarray | None]
+    ) -> V | None:
+        """A simpler value, or None. `values[i]` is the constant that operand i is everywhere, or None."""
+        return None
+
+
+def is_value(constant: np.ndarray | None, number: complex) -> bool:
+    """Whether a uniform constant is known and is `number`."""
+    return constant is not None and bool(constant == number)

@@ -1,0 +1,133 @@
+"""Transpose, Reshape, Reverse: the same elements in another order or shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active, multilinear
+from tenferro.errors import AxisError, ShapeError
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.base import StdTensorOp, check_axes, keep_axes
+from tenferro.ops.broadcast_reduce import full, uniform
+from tenferro.shape import Dim, TensorMeta, product
+
+
+class Rearrangement(StdTensorOp):
+    """An op that only moves elements: linear, and constant on constants."""
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear."""
+        return multilinear(at, self)
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """Move nothing in a constant; then what the op itself knows."""
+        (x,) = operands
+        value = uniform(at, x)
+        if value is not None:
+            (meta,) = self.infer_all([at.ctx.meta(x)])
+            return full(at, value, meta) if meta.dims is not None else None
+        return self.simplify(at, x)
+
+    def simplify(self, at: Emitter[V], x: V) -> V | None:
+        """A simpler value, or None."""
+        return None
+
+
+@payload
+class Transpose(Rearrangement, name="transpose"):
+    """Axis i of the result is axis `perm[i]` of the operand."""
+
+    perm: tuple[int, ...]
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's extents in the new order, guarantees unchanged."""
+        if len(self.perm) != x.rank:
+            raise AxisError(f"transpose: perm {self.perm} must name each axis of {x} once")
+        check_axes(self.name, self.perm, x.rank, x)
+        return keep_axes(x, self.perm)
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.transpose`."""
+        return np.transpose(x, self.perm)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The inverse permutation."""
+        return each_active(at, lambda ct: at.emit(Transpose(inverse(self.perm)), ct))
+
+    def simplify(self, at: Emitter[V], x: V) -> V | None:
+        """Drop the identity; join two in a row."""
+        if self.perm == tuple(range(len(self.perm))):
+            return x
+        made = at.producer(x)
+        if made is None or type(made[0]) is not Transpose:
+            return None
+        return at.emit(Transpose(tuple(made[0].perm[axis] for axis in self.perm)), made[1][0])
+
+
+@payload
+class Reshape(Rearrangement, name="reshape"):
+    """The same elements in C order, with another shape of the same size."""
+
+    shape: tuple[Dim, ...]
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """`shape`, if it has as many elements as the operand."""
+        result = TensorMeta.of(x.dtype, self.shape)
+        have, want = product(x.exact_shape(self.name, "operand")), product(self.shape)
+        if have != want:
+            raise ShapeError(f"reshape: {x} has {have} elements, but {result} has {want}")
+        return result
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.reshape`."""
+        return np.reshape(x, self.shape)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """Back to the operand's shape."""
+        shape = at.ctx.meta(at.inputs[0]).exact_shape(self.name, "operand")
+        return each_active(at, lambda ct: at.emit(Reshape(shape), ct))
+
+    def simplify(self, at: Emitter[V], x: V) -> V | None:
+        """Drop a reshape to the same shape; join two in a row."""
+        if at.ctx.meta(x).dims == self.shape:
+            return x
+        made = at.producer(x)
+        return at.emit(self, made[1][0]) if made is not None and type(made[0]) is Reshape else None
+
+
+@payload
+class Reverse(Rearrangement, name="reverse"):
+    """The elements along `axes` in the opposite order."""
+
+    axes: tuple[int, ...]
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type."""
+        check_axes(self.name, self.axes, x.rank, x)
+        return x
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.flip`."""
+        return np.flip(x, self.axes)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The reverse of the cotangent."""
+        return each_active(at, lambda ct: at.emit(self, ct))
+
+    def simplify(self, at: Emitter[V], x: V) -> V | None:
+        """Drop a reversal of no axes, and two equal ones in a row."""
+        if not self.axes:
+            return x
+        made = at.producer(x)
+        return made[1][0] if made is not None and made[0] == self else None
+
+
+def inverse(perm: Sequence[int]) -> tuple[int, ...]:
+    """The permutation that undoes `perm`.
+
+    >>> inverse((2, 0, 1))
+    (1, 2, 0)
+    """
+    return tuple(sorted(range(len(perm)), key=perm.__getitem__))

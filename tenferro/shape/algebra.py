@@ -1,0 +1,220 @@
+"""Integer expressions in one normal form, so that equal sizes compare equal.
+
+An expression is a polynomial with integer coefficients over atoms. An atom is a leaf (a symbol, whatever its kind) or a
+call of floordiv, min or max. Sums and products are multiplied out and sorted; `n + m == m + n` and `2*n - n == n` hold
+by construction. There is no solver: what the normal form does not show is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol, Union, runtime_checkable
+
+
+@runtime_checkable
+class Leaf(Protocol):
+    """A symbol of the algebra. Hashable, compared by value; its text is unique among leaves."""
+
+    def __str__(self) -> str: ...
+
+    def __hash__(self) -> int: ...
+
+
+class Call:
+    """floordiv, min or max of expressions, as an atom."""
+
+    __slots__ = ("args", "function", "text")
+
+    def __init__(self, function: str, args: tuple[Dim, ...]) -> None:
+        self.function = function
+        self.args = args
+        self.text = f"{function}({', '.join(str(arg) for arg in args)})"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Call) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+Atom = Union[Leaf, Call]
+Monomial = tuple[Atom, ...]
+
+
+class DimExpr:
+    """A size that is not a plain integer. Immutable; arithmetic gives an `int` where the symbols cancel.
+
+    >>> from tenferro.shape import SymDim, dim
+    >>> n, m = dim("n"), dim("m")
+    >>> print((n + m) * 2 - m, (n + m) - m == n, n - n)
+    m + 2*n True 0
+    """
+
+    __slots__ = ("_hash", "terms", "text")
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+        self.text = _text(terms)
+        self._hash = hash(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"dim({self.text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DimExpr) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __add__(self, other: Dim) -> Dim:
+        return _normal([*self.terms, *_terms(other)])
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Dim:
+        return self * -1
+
+    def __sub__(self, other: Dim) -> Dim:
+        return self + -1 * other
+
+    def __rsub__(self, other: Dim) -> Dim:
+        return -1 * self + other
+
+    def __mul__(self, other: Dim) -> Dim:
+        pairs = ((left, right) for left in self.terms for right in _terms(other))
+        return _normal([(_sorted((*a, *b)), c * d) for (a, c), (b, d) in pairs])
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Dim) -> Dim:
+        return floordiv(self, other)
+
+    def __rfloordiv__(self, other: Dim) -> Dim:
+        return floordiv(other, self)
+
+    def leaves(self) -> set[Leaf]:
+        """The symbols of the expression, those inside calls included."""
+        found: set[Leaf] = set()
+        for monomial, _ in self.terms:
+            for atom in monomial:
+                if isinstance(atom, Call):
+                    found.update(leaf for arg in atom.args for leaf in leaves(arg))
+                else:
+                    found.add(atom)
+        return found
+
+
+Dim = Union[int, DimExpr]
+
+
+def symbol(leaf: Leaf) -> DimExpr:
+    """The expression that is `leaf` alone."""
+    return DimExpr((((leaf,), 1),))
+
+
+def leaves(value: Dim) -> set[Leaf]:
+    """The symbols of a size."""
+    return set() if isinstance(value, int) else value.leaves()
+
+
+def floordiv(a: Dim, b: Dim) -> Dim:
+    """a divided by b, rounded down; exact where every coefficient of a is a multiple of the integer b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    if isinstance(b, int) and isinstance(a, DimExpr) and b > 0:
+        if all(coefficient % b == 0 for _, coefficient in a.terms):
+            return _normal([(monomial, coefficient // b) for monomial, coefficient in a.terms])
+    return 1 if a == b else symbol(Call("floordiv", (a, b)))
+
+
+def minimum(a: Dim, b: Dim) -> Dim:
+    """The smaller of two sizes."""
+    return _extremum("min", min, a, b)
+
+
+def maximum(a: Dim, b: Dim) -> Dim:
+    """The larger of two sizes."""
+    return _extremum("max", max, a, b)
+
+
+def substitute(value: Dim, of: Callable[[Leaf], Dim]) -> Dim:
+    """The size with each symbol replaced."""
+    if isinstance(value, int):
+        return value
+    total: Dim = 0
+    for monomial, coefficient in value.terms:
+        term: Dim = coefficient
+        for atom in monomial:
+            term = term * (_call(atom, of) if isinstance(atom, Call) else of(atom))
+        total = total + term
+    return total
+
+
+def bind(value: Dim, sizes: Mapping[Leaf, int]) -> Dim:
+    """The size with the symbols in `sizes` replaced; others stay."""
+    return substitute(value, lambda leaf: sizes[leaf] if leaf in sizes else symbol(leaf))
+
+
+def product(values: Iterable[Dim]) -> Dim:
+    """The product of sizes; 1 of none."""
+    total: Dim = 1
+    for value in values:
+        total = total * value
+    return total
+
+
+def _call(call: Call, of: Callable[[Leaf], Dim]) -> Dim:
+    args = [substitute(arg, of) for arg in call.args]
+    return {"floordiv": floordiv, "min": minimum, "max": maximum}[call.function](*args)
+
+
+def _extremum(name: str, pick: Callable[[int, int], int], a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return pick(a, b)
+    if a == b:
+        return a
+    first, second = sorted((a, b), key=str)
+    return symbol(Call(name, (first, second)))
+
+
+def _terms(value: Dim) -> tuple[tuple[Monomial, int], ...]:
+    if isinstance(value, int):
+        return (((), value),) if value else ()
+    return value.terms
+
+
+def _sorted(monomial: Monomial) -> Monomial:
+    return tuple(sorted(monomial, key=str))
+
+
+def _normal(terms: Iterable[tuple[Monomial, int]]) -> Dim:
+    total: dict[Monomial, int] = {}
+    for monomial, coefficient in terms:
+        total[monomial] = total.get(monomial, 0) + coefficient
+    kept = {monomial: c for monomial, c in total.items() if c}
+    if not kept:
+        return 0
+    if tuple(kept) == ((),):
+        return kept[()]
+    # Symbols before the constant, in the order of their text.
+    ordered = sorted(kept.items(), key=lambda term: (not term[0], [str(atom) for atom in term[0]]))
+    return DimExpr(tuple(ordered))
+
+
+def _text(terms: tuple[tuple[Monomial, int], ...]) -> str:
+    text = ""
+    for monomial, coefficient in terms:
+        factors = [str(atom) for atom in monomial]
+        size = abs(coefficient)
+        body = "*".join([str(size), *factors] if size != 1 or not factors else factors)
+        if not text:
+            text = body if coefficient > 0 else f"-{body}"
+        else:
+            text += f" + {body}" if coefficient > 0 else f" - {body}"
+    return text

@@ -1,0 +1,85 @@
+"""The two kinds of symbol a size can be made of, and reading sizes from text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tenferro.errors import ShapeError
+from tenferro.shape.algebra import Dim, floordiv, maximum, minimum, symbol
+
+
+@dataclass(frozen=True, slots=True)
+class SymDim:
+    """A named size of a whole program, bound by the extents of its inputs."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class InputDim:
+    """The size of one axis of an operand of the op in whose payload it stands."""
+
+    input: int
+    axis: int
+
+    def __str__(self) -> str:
+        return f"dim({self.input}, {self.axis})"
+
+
+def dim(value: int | str | Dim) -> Dim:
+    """A size from an integer or from text such as `"n"`, `"2*n + 1"`, `"floordiv(n, 2)"`.
+
+    Raises:
+        ShapeError: the text is not a size.
+
+    >>> print(dim("2*n + 1"), dim("m*n - n*m"))
+    2*n + 1 0
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return dim_of_ast(ast.parse(value, mode="eval").body)
+    except (SyntaxError, ValueError):
+        raise ShapeError(
+            f"dim: {value!r} is not a size; write a name, or sums and products of names"
+        ) from None
+
+
+def dim_of_ast(node: ast.expr) -> Dim:
+    """The size that a Python expression denotes; ValueError when it is none."""
+    match node:
+        case ast.Constant(value=int(number)) if not isinstance(number, bool):
+            return number
+        case ast.Name(id=name):
+            return symbol(SymDim(name))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -dim_of_ast(operand)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return dim_of_ast(left) + dim_of_ast(right)
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return dim_of_ast(left) - dim_of_ast(right)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return dim_of_ast(left) * dim_of_ast(right)
+        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
+            return floordiv(dim_of_ast(left), dim_of_ast(right))
+        case ast.Call(
+            func=ast.Name(id="dim"),
+            args=[ast.Constant(value=int(i)), ast.Constant(value=int(axis))],
+        ):
+            return symbol(InputDim(i, axis))
+        case ast.Call(func=ast.Name(id=name), args=[a, b]) if name in _CALLS:
+            return _CALLS[name](dim_of_ast(a), dim_of_ast(b))
+        case _:
+            raise ValueError("not a size")
+
+
+_CALLS: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "floordiv": floordiv,
+    "min": minimum,
+    "max": maximum,
+}

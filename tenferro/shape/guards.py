@@ -1,0 +1,138 @@
+"""The one surface through which derivative rules and builders read metadata, and record what they assume of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tenferro.chainrules import PrimitiveOp
+from tenferro.computegraph import Derived, GlobalOpKey, GlobalValKey, Input
+from tenferro.errors import GuardViolationError, ShapeError
+from tenferro.shape.algebra import Dim, Leaf, bind
+from tenferro.shape.meta import TensorMeta
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInput:
+    """Key of an input of a tensor graph. Its metadata is part of it; `uid` tells inputs of one name apart."""
+
+    name: str
+    meta: TensorMeta
+    uid: int | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """An equality of sizes that was assumed while building, to be checked when the sizes are known."""
+
+    left: Dim
+    right: Dim
+    reason: str
+
+    def check(self, sizes: dict[Leaf, int]) -> None:
+        """Raise GuardViolationError unless the two sides are equal for `sizes`."""
+        left, right = bind(self.left, sizes), bind(self.right, sizes)
+        if left != right:
+            raise GuardViolationError(
+                f"{self.reason}: assumed {self.left} == {self.right}, but {left} != {right}"
+            )
+
+
+class InfersMeta(Protocol):
+    """An op that can tell its outputs' metadata."""
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """Metadata of the outputs from that of the operands."""
+
+
+class ShapeGuardContext:
+    """Metadata of graph values, inferred on demand and kept with the value's key; and the guards recorded so far.
+
+    `adder` is the op set's addition.
+    """
+
+    def __init__(self, adder: PrimitiveOp) -> None:
+        self._adder = adder
+        self._guards: dict[Guard, None] = {}
+
+    @property
+    def adder(self) -> PrimitiveOp:
+        """The op whose `add` sums cotangents."""
+        return self._adder
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """What has been assumed, each once, in order."""
+        return tuple(self._guards)
+
+    def meta(self, value: GlobalValKey) -> TensorMeta:
+        """Metadata of a value.
+
+        Raises:
+            ShapeError: an input on the way carries no metadata.
+        """
+        found = value.analysis
+        if found is None:
+            found = self._infer(value)
+        return found  # type: ignore[return-value]  # only this class writes the slot of tensor values
+
+    def declare_like(self, value: GlobalValKey, like: GlobalValKey) -> None:
+        """Give the new input `value` the metadata of `like`."""
+        value.analysis = self.meta(like)
+
+    def require_equal(self, left: Dim, right: Dim, reason: str) -> None:
+        """Assume two sizes equal: at once if that can be decided, else as a guard.
+
+        Raises:
+            GuardViolationError: both are known and differ.
+        """
+        if left == right:
+            return
+        guard = Guard(left, right, reason)
+        if isinstance(left, int) and isinstance(right, int):
+            guard.check({})
+        self._guards[guard] = None
+
+    def _infer(self, value: GlobalValKey) -> TensorMeta:
+        stack: list[GlobalValKey] = [value]
+        while stack:
+            top = stack[-1]
+            if top.analysis is not None:
+                stack.pop()
+                continue
+            if isinstance(top, Input):
+                top.analysis = _input_meta(top.key)
+                stack.pop()
+                continue
+            assert isinstance(top, Derived)
+            waiting = [key for key in top.op.inputs if key.analysis is None]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            annotate(top.op)
+            stack.pop()
+        assert isinstance(value.analysis, TensorMeta)
+        return value.analysis
+
+
+def annotate(op: GlobalOpKey) -> tuple[GlobalValKey, ...]:
+    """Infer the metadata of an op's outputs from that of its inputs, and return the outputs."""
+    primitive: Any = op.primitive
+    outputs = op.outputs
+    metas = primitive.infer_all([key.analysis for key in op.inputs])
+    for key, meta in zip(outputs, metas, strict=True):
+        key.analysis = meta
+    return outputs
+
+
+def _input_meta(key: Hashable) -> TensorMeta:
+    meta = getattr(key, "meta", None)
+    if not isinstance(meta, TensorMeta):
+        raise ShapeError(
+            f"meta: input {key} carries no metadata; make it with TensorInput(name, meta)"
+        )
+    return meta

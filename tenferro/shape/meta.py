@@ -1,0 +1,186 @@
+"""Metadata of one value: dtype, exact rank, and an extent with its guarantee for each axis."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tenferro.errors import ExtentError, ShapeError, UnsupportedDynamicShapeError
+from tenferro.shape.algebra import Dim, DimExpr, Leaf, bind, leaves
+from tenferro.shape.dims import dim
+from tenferro.shape.dtype import DType, as_dtype, short_name
+from tenferro.shape.extent import Exact, ShapeExtent, UpperBound, describe
+
+MAX_EXTENT = 2**63 - 1
+
+
+class TensorMeta:
+    """Dtype and extents of a value. There is no `shape`: ask for `exact_shape()` or `bound_shape()` on purpose.
+
+    >>> meta = TensorMeta.of("f64", ("n", 3))
+    >>> print(meta, meta.rank, meta.exact_shape())
+    f64[n,3] 2 (dim('n'), 3)
+    """
+
+    __slots__ = ("_dims", "_static", "dtype", "extents")
+
+    def __init__(self, dtype: DType, extents: Iterable[ShapeExtent]) -> None:
+        self.dtype = dtype
+        self.extents: tuple[ShapeExtent, ...] = tuple(extents)
+        exact = [extent.dim for extent in self.extents if isinstance(extent, Exact)]
+        self._dims: tuple[Dim, ...] | None = (
+            tuple(exact) if len(exact) == len(self.extents) else None
+        )
+        static = self._dims is not None and all(type(size) is int for size in self._dims)
+        self._static: tuple[int, ...] | None = self._dims if static else None  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, dtype: object, dims: Sequence[int | str | Dim]) -> TensorMeta:
+        """Metadata with exact extents.
+
+        Raises:
+            ExtentError: an extent is negative or does not fit 64 bits.
+        """
+        sizes = tuple([_checked(size) for size in dims])
+        return make_meta(as_dtype(dtype), sizes)
+
+    @property
+    def rank(self) -> int:
+        """Number of axes; always exact."""
+        return len(self.extents)
+
+    @property
+    def static_shape(self) -> tuple[int, ...] | None:
+        """The shape, if every extent is a known integer; else None."""
+        return self._static
+
+    @property
+    def dims(self) -> tuple[Dim, ...] | None:
+        """The exact sizes, constant or symbolic, or None if some extent is not exact."""
+        return self._dims
+
+    def exact_shape(self, primitive: str = "shape", field: str = "shape") -> tuple[Dim, ...]:
+        """The exact sizes, constant or symbolic.
+
+        Raises:
+            UnsupportedDynamicShapeError: an extent is an upper bound or unknown; names `primitive` and the axis.
+        """
+        if self._dims is None:
+            axis = next(i for i, extent in enumerate(self.extents) if not isinstance(extent, Exact))
+            raise UnsupportedDynamicShapeError(
+                primitive, f"{field}[{axis}]", describe(self.extents[axis])
+            )
+        return self._dims
+
+    def bound_shape(self, primitive: str = "shape", field: str = "shape") -> tuple[Dim, ...]:
+        """For each axis a size that it does not exceed.
+
+        Raises:
+            UnsupportedDynamicShapeError: nothing is known of some extent.
+        """
+        bounds: list[Dim] = []
+        for axis, extent in enumerate(self.extents):
+            if not isinstance(extent, Exact | UpperBound):
+                raise UnsupportedDynamicShapeError(primitive, f"{field}[{axis}]", describe(extent))
+            bounds.append(extent.dim)
+        return tuple(bounds)
+
+    def with_dtype(self, dtype: DType) -> TensorMeta:
+        """The same extents, another dtype."""
+        if dtype is self.dtype:
+            return self
+        return (
+            make_meta(dtype, self._static)
+            if self._static is not None
+            else TensorMeta(dtype, self.extents)
+        )
+
+    def with_extents(self, extents: Iterable[ShapeExtent]) -> TensorMeta:
+        """The same dtype, other extents."""
+        return TensorMeta(self.dtype, extents)
+
+    def bind(self, sizes: dict[Leaf, int]) -> TensorMeta:
+        """The metadata with symbols replaced by the sizes they are bound to."""
+        if self._static is not None:
+            return self
+        if self._dims is not None:
+            return make_meta(self.dtype, tuple(bind(size, sizes) for size in self._dims))
+        bound = (
+            type(extent)(bind(extent.dim, sizes))
+            if isinstance(extent, Exact | UpperBound)
+            else extent
+            for extent in self.extents
+        )
+        return TensorMeta(self.dtype, bound)
+
+    def symbols(self) -> set[Leaf]:
+        """The symbols that the extents mention."""
+        if self._static is not None:
+            return set()
+        return {
+            leaf
+            for extent in self.extents
+            if isinstance(extent, Exact | UpperBound)
+            for leaf in leaves(extent.dim)
+        }
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, TensorMeta)
+            and self.dtype == other.dtype
+            and self.extents == other.extents
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.extents))
+
+    def __str__(self) -> str:
+        return f"{short_name(self.dtype)}[{','.join(str(extent) for extent in self.extents)}]"
+
+    def __repr__(self) -> str:
+        return f"TensorMeta({self})"
+
+
+@functools.lru_cache(maxsize=4096)
+def make_meta(dtype: DType, dims: tuple[Dim, ...]) -> TensorMeta:
+    """Metadata with exact extents that are known to be in range; shared between values of one type."""
+    return TensorMeta(dtype, [Exact(size) for size in dims])
+
+
+def _checked(value: int | str | Dim) -> Dim:
+    size = dim(value)
+    if isinstance(size, DimExpr):
+        return size
+    if isinstance(size, bool) or not hasattr(size, "__index__"):
+        raise ShapeError(
+            f"shape: {value!r} is not a size; give an integer, or a name for a symbolic one"
+        )
+    number = operator.index(size)
+    if not 0 <= number <= MAX_EXTENT:
+        raise ExtentError(f"shape: extent {number} is not between 0 and 2**63 - 1")
+    return number
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """The type of an input: a shape of integers and names, and a dtype.
+
+    >>> print(TensorSpec(("n", 3), "float64").meta)
+    f64[n,3]
+    """
+
+    shape: tuple[int | str | Dim, ...]
+    dtype: object = "float64"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tuple(self.shape))
+        object.__setattr__(self, "dtype", as_dtype(self.dtype))
+
+    @property
+    def meta(self) -> TensorMeta:
+        """The metadata that the spec stands for."""
+        return TensorMeta.of(self.dtype, self.shape)

@@ -1,0 +1,22 @@
+"""What the whole suite shares: its options and the hypothesis profiles."""
+
+import pytest
+from hypothesis import settings
+
+# Runs repeat exactly and leave no files; look further with --hypothesis-profile=explore.
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+settings.register_profile("explore", deadline=None, max_examples=2000, print_blob=True)
+settings.load_profile("repeatable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--programs", type=int, default=300, metavar="N", help="random programs per test"
+    )
+
+
+@pytest.fixture(scope="session")
+def programs(request: pytest.FixtureRequest) -> int:
+    """How many random programs a test checks."""
+    count: int = request.config.getoption("--programs")
+    return count

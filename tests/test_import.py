@@ -1,0 +1,74 @@
+"""Importing the packages has no effect beyond the import."""
+
+import subprocess
+import sys
+
+
+def run(code: str) -> None:
+    """Run code in a fresh interpreter, where warnings are errors."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_importing_tenferro_does_not_import_jax() -> None:
+    run(
+        """
+import sys
+import tenferro
+assert not {"jax", "jaxlib", "tenferro_xla"} & set(sys.modules)
+"""
+    )
+
+
+def test_importing_tenferro_leaves_numpy_as_it_was() -> None:
+    run(
+        """
+import numpy as np
+before = np.geterr(), np.get_printoptions()
+import tenferro
+assert (np.geterr(), np.get_printoptions()) == before
+"""
+    )
+
+
+def test_importing_tenferro_leaves_the_process_as_it_was() -> None:
+    run(
+        """
+import os, sys, warnings
+import numpy
+before = dict(os.environ), sys.getrecursionlimit(), list(warnings.filters)
+import tenferro
+assert (dict(os.environ), sys.getrecursionlimit(), list(warnings.filters)) == before
+"""
+    )
+
+
+def test_importing_tenferro_xla_leaves_the_configuration_of_jax_as_it_was() -> None:
+    run(
+        """
+import os
+import jax
+NAMES = [
+    "jax_debug_nans", "jax_default_device", "jax_default_dtype_bits",
+    "jax_default_matmul_precision", "jax_enable_compilation_cache", "jax_enable_x64",
+    "jax_numpy_dtype_promotion", "jax_numpy_rank_promotion", "jax_platforms",
+]
+def state():
+    return {name: getattr(jax.config, name, None) for name in NAMES}, dict(os.environ)
+before = state()
+import tenferro_xla
+assert state() == before
+"""
+    )
+
+
+def test_every_name_of_the_front_door_is_there() -> None:
+    run(
+        """
+import tenferro
+assert [name for name in tenferro.__all__ if not hasattr(tenferro, name)] == []
+assert set(tenferro.__all__) <= set(dir(tenferro))
+"""
+    )

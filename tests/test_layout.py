@@ -1,0 +1,135 @@
+"""The layout of the repository that no other tool checks."""
+
+import ast
+import os
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import grimp
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ["tenferro", "tenferro_xla"]
+MAX_LINES = 400
+
+# Modules that may import while they run: the lazy front door.
+IMPORTS_WHILE_RUNNING = {"tenferro/__init__.py"}
+# Directories of tests that mirror no package.
+OWN_DIRECTORIES = {"benchmarks", "golden", "spec"}
+
+
+def files(*tops: str) -> Iterator[Path]:
+    """The files of the repository below some of its directories, without what is built."""
+    for top in tops:
+        for directory, names, members in os.walk(ROOT / top):
+            names[:] = sorted(n for n in names if is_source(Path(directory, n)))
+            yield from (Path(directory, member) for member in sorted(members))
+
+
+def is_source(directory: Path) -> bool:
+    """Whether a directory holds what was written rather than built, cached or installed."""
+    if (directory / "pyvenv.cfg").exists():
+        return False
+    return directory.name == ".ci" or not directory.name.startswith((".", "__", "_build"))
+
+
+def python_files(*tops: str) -> list[Path]:
+    return [path for path in files(*tops) if path.suffix == ".py"]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    """Which module of the two packages imports which."""
+    return grimp.build_graph(*PACKAGES, cache_dir=None)
+
+
+def test_no_file_is_over_400_lines() -> None:
+    sizes = {
+        name_of(path): len(path.read_text(encoding="utf-8").splitlines())
+        for path in python_files(*PACKAGES, "tests", "docs", "examples")
+    }
+    assert {name: size for name, size in sizes.items() if size > MAX_LINES} == {}
+
+
+def test_the_directories_of_tests_mirror_the_tree() -> None:
+    tests = ROOT / "tests"
+    directories = {path.parent.relative_to(tests) for path in python_files("tests")} - {Path()}
+    assert [
+        path.as_posix()
+        for path in directories
+        if path.parts[0] not in OWN_DIRECTORIES
+        and not (ROOT / path).is_dir()
+        and not (ROOT / "tenferro" / path).is_dir()
+    ] == []
+
+
+@pytest.mark.parametrize("path", python_files(*PACKAGES), ids=name_of)
+def test_every_import_stands_at_the_top_of_its_module(path: Path) -> None:
+    if name_of(path) not in IMPORTS_WHILE_RUNNING:
+        assert deferred_imports(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_deferred_import_is_found() -> None:
+    source = "import os\ndef f():\n    import sys\ndef g():\n    return import_module('x')\n"
+    assert deferred_imports(source) == [3, 5]
+
+
+def deferred_imports(source: str) -> list[int]:
+    """The lines that import inside a function."""
+    functions = (
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    )
+    inside = (node for function in functions for node in ast.walk(function))
+    return sorted({node.lineno for node in inside if is_import(node)})
+
+
+def is_import(node: ast.AST) -> bool:
+    match node:
+        case ast.Import() | ast.ImportFrom():
+            return True
+        case ast.Call(func=ast.Name(id="__import__" | "import_module")):
+            return True
+        case ast.Call(func=ast.Attribute(attr="import_module")):
+            return True
+    return False
+
+
+def test_no_module_imports_itself_through_others(graph: grimp.ImportGraph) -> None:
+    TopologicalSorter(
+        {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    ).prepare()  # raises CycleError, which names the modules
+
+
+@pytest.mark.parametrize("path", python_files(*PACKAGES), ids=name_of)
+def test_a_package_is_used_through_its_front_door(path: Path) -> None:
+    package = name_of(path).removesuffix(".py").split("/")[:2]
+    assert [
+        name
+        for name in imported_modules(path.read_text(encoding="utf-8"))
+        if name.startswith("tenferro") and name.count(".") > 1 and name.split(".")[:2] != package
+    ] == []
+
+
+def imported_modules(source: str) -> Iterator[str]:
+    """The absolute names of modules that a file imports, or imports from."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield module
+
+
+def test_no_package_registry_is_named() -> None:
+    hosts = [f"{name}.{top}" for name, top in [("pypi", "org"), ("pythonhosted", "org")]]
+    texts = ((path, path.read_text(encoding="utf-8", errors="ignore")) for path in files("."))
+    assert [
+        f"{name_of(path)}: {host}" for path, text in texts for host in hosts if host in text
+    ] == []

@@ -1,0 +1,290 @@
+"""A toy op set, and a model of how to write one.
+
+Values are Python numbers, real or complex, and vectors, which are tuples of numbers. Each op is a
+class with four methods: what it makes of metadata (`infer`), what it means (`evaluate`), and its two
+derivative rules. What `Toy` answers for all of them, an op need not say.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tenferro.chainrules import (
+    Emitter,
+    JvpSite,
+    PrimitiveOp,
+    Slots,
+    TransposeSite,
+    V,
+    add_terms,
+    chain,
+    each_active,
+    multilinear,
+)
+from tenferro.computegraph import (
+    Derived,
+    Fragment,
+    FragmentBuilder,
+    GlobalValKey,
+    Input,
+    ResolvedView,
+    compile_graph,
+    evaluate,
+    materialize_merge,
+)
+from tenferro.errors import ADRuleError
+
+Number = complex  # a float, by Python's own reckoning, is one too
+Value = Number | tuple[Number, ...]
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What is known of a value before it exists; `length` is None for a number."""
+
+    field: str = "real"
+    length: int | None = None
+
+
+@dataclass(frozen=True)
+class Var:
+    """The key of an input: a name, and what is known of the value."""
+
+    name: str
+    meta: Meta = Meta()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# ------------------------------------------------------------------------------------------- ops
+
+
+class Toy:
+    """An op of the set. Its name says all that there is to say of it, and so is its identity."""
+
+    n_outputs: int = 1
+    n_inputs: int | None = 1
+
+    def __init__(self, name: str) -> None:
+        self.identity = name
+
+    def __str__(self) -> str:
+        return self.identity
+
+    def infer(self, *operands: Meta) -> Meta:
+        return operands[0]
+
+    def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def add(self, emitter: Emitter[V], a: V, b: V) -> V:
+        return emitter.emit(ADD, a, b)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        raise ADRuleError(f"{self}: has no linearize rule")
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        raise ADRuleError(f"{self}: has no transpose rule")
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        return None
+
+
+class Add(Toy):
+    n_inputs = 2
+
+    def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        return (entrywise(lambda x, y: x + y, *inputs),)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        return (add_terms(at.emitter, at.tangent),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        return each_active(at, lambda ct: ct, lambda ct: ct)
+
+
+class Mul(Toy):
+    n_inputs = 2
+
+    def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        return (entrywise(lambda x, y: x * y, *inputs),)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        x, y = at.inputs
+        return each_active(
+            at,
+            lambda ct: at.emit(self, conjugate(at, y), ct),
+            lambda ct: at.emit(self, conjugate(at, x), ct),
+        )
+
+
+class Exp(Toy):
+    def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        return (entrywise(exponential, *inputs),)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        return chain(at, lambda dx: at.emit(MUL, at.out[0], dx))
+
+
+class LinearOp(Toy):
+    """What is linear in its one operand has itself as its derivative."""
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        return multilinear(at, self)
+
+
+class Neg(LinearOp):
+    def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        return (entrywise(lambda x: -x, *inputs),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        return each_active(at, lambda ct: at.emit(self, ct))
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        return undo(at, self, operands[0])
+
+
+class Conj(LinearOp):
+    def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        return (entrywise(lambda x: x.conjugate(), *inputs),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        return each_active(at, lambda ct: at.emit(self, ct))
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        return undo(at, self, operands[0])
+
+
+class Sum(LinearOp):
+    def infer(self, *operands: Meta) -> Meta:
+        return Meta(operands[0].field)
+
+    def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        return (sum(inputs[0]),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        length = at.ctx.meta(at.inputs[0]).length
+        return each_active(at, lambda ct: at.emit(Broadcast(length), ct))
+
+
+class Broadcast(LinearOp):
+    def __init__(self, length: int) -> None:
+        super().__init__(f"broadcast[{length}]")
+        self.length = length
+
+    def infer(self, *operands: Meta) -> Meta:
+        return Meta(operands[0].field, self.length)
+
+    def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        return ((inputs[0],) * self.length,)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        return each_active(at, lambda ct: at.emit(SUM, ct))
+
+
+ADD, MUL, EXP, NEG, CONJ, SUM = (
+    Add("add"), Mul("mul"), Exp("exp"), Neg("neg"), Conj("conj"), Sum("sum")
+)  # fmt: skip
+
+
+def entrywise(scalar: Callable[..., Number], *operands: Any) -> Value:
+    """A function of numbers on numbers, or on each entry of vectors of one length."""
+    if any(isinstance(operand, tuple) for operand in operands):
+        return tuple(scalar(*entries) for entries in zip(*operands, strict=True))
+    return scalar(*operands)
+
+
+def exponential(x: Number) -> Number:
+    return cmath.exp(x) if isinstance(x, complex) else math.exp(x)
+
+
+def conjugate(at: TransposeSite[V], value: V) -> V:
+    """The conjugate; of a real, the value itself."""
+    return at.emit(CONJ, value) if at.ctx.meta(value).field == "complex" else value
+
+
+def undo(at: Emitter[V], involution: PrimitiveOp, operand: V) -> V | None:
+    """`x` where the operand is `involution(x)`."""
+    producer = at.producer(operand)
+    if producer is None or producer[0] is not involution:
+        return None
+    return producer[1][0]
+
+
+# --------------------------------------------------------------------------------------- context
+
+
+class ToyContext:
+    """Metadata of graph values, worked out when asked for and kept on the keys."""
+
+    adder: PrimitiveOp = ADD
+
+    def meta(self, value: Any) -> Meta:
+        pending = [value]
+        while pending:
+            key = pending[-1]
+            if isinstance(key, Input) and isinstance(key.key, Var):
+                key.analysis = key.key.meta
+            if key.analysis is not None:
+                pending.pop()
+                continue
+            unknown = [operand for operand in key.op.inputs if operand.analysis is None]
+            pending.extend(unknown)
+            if not unknown:
+                operands = [operand.analysis for operand in key.op.inputs]
+                key.analysis = key.op.primitive.infer(*operands)
+        found: Meta = value.analysis
+        return found
+
+    def declare_like(self, value: Any, like: Any) -> None:
+        value.analysis = self.meta(like)
+
+
+CTX = ToyContext()
+
+
+# -------------------------------------------------------------------------- building and running
+
+
+def real(name: str) -> Var:
+    return Var(name)
+
+
+def cplx(name: str) -> Var:
+    return Var(name, Meta("complex"))
+
+
+def vector(name: str, length: int) -> Var:
+    return Var(name, Meta("real", length))
+
+
+def chain_of(length: int) -> Fragment[Toy]:
+    """The fragment of `mul(… mul(mul(x, a), a) …, a)`."""
+    builder: FragmentBuilder[Toy] = FragmentBuilder()
+    value, a = builder.input(real("x")), builder.input(real("a"))
+    for _ in range(length):
+        (value,) = builder.add(MUL, [value, a])
+    return builder.build([value])
+
+
+def run(
+    view: ResolvedView[Any],
+    outputs: Sequence[GlobalValKey],
+    values: dict[GlobalValKey, Any],
+) -> list[Any]:
+    """Materialize, compile, and evaluate with the given value of each input."""
+    graph = materialize_merge(view, outputs)
+    return evaluate(compile_graph(graph), [values[key] for key in graph.inputs])
+
+
+def is_op(value: GlobalValKey, op: Toy) -> bool:
+    """Whether a value is made by the op."""
+    return isinstance(value, Derived) and value.op.primitive is op
