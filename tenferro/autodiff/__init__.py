@@ -1,4 +1,7 @@
-"""Derivatives of graphs, generic over the op set: linearize, then transpose."""
+"""Derivatives of graphs, generic over the op set: linearize, then transpose.
+
+Read in this order: `linear_fragment`, `differentiate`, `transpose`, `closure`.
+"""
 
 from tenferro.autodiff.closure import check_closure
 from tenferro.autodiff.differentiate import differentiate, push_forward

@@ -25,8 +25,9 @@ def check_closure(
 ) -> set[type]:
     """Run every rule that the given ops can lead to, and return the types of all ops met.
 
-    Each application is an op, its input keys, and those of them to differentiate by. The op is linearized and
-    transposed; then the results are differentiated in turn, until no op of a new type turns up.
+    Each application is an op, its input keys, and those of them to differentiate by. The op is
+    linearized and transposed; then the results are differentiated in turn, by their tangents too,
+    until no op of a new type turns up.
 
     Raises:
         ADRuleError: some op that a rule emitted lacks a rule; the error names it.
@@ -53,8 +54,9 @@ def check_closure(
             continue
         met |= emitted
         combined = resolve([*view.roots, linear.fragment, reverse.fragment])
+        further = (*wrt, *linear.input_keys, *reverse.input_keys)
         results = (*linear.output_keys, *reverse.output_keys)
-        pending.extend((combined, key, wrt) for key in results if key is not None)
+        pending.extend((combined, key, further) for key in results if key is not None)
     return met
 
 

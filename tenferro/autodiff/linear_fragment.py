@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Generic
+from typing import Any, Generic
 
-from tenferro.computegraph import Fragment, GlobalValKey, Op
+from tenferro.computegraph import Fragment, FragmentBuilder, GlobalValKey, Input, Op
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,7 +16,8 @@ class LinearFragment(Generic[Op]):
     Attributes:
         fragment: the nodes; coefficients are `Primal`, tangent flow is `Linear`.
         tangent_inputs: key and local id of each fresh tangent input.
-        tangent_outputs: local id of each tangent output; None where no tangent arrives, a symbolic zero.
+        tangent_outputs: local id of each tangent output; None, a symbolic zero, where no tangent
+            arrives.
     """
 
     fragment: Fragment[Op]
@@ -37,3 +38,14 @@ class LinearFragment(Generic[Op]):
 
     def __str__(self) -> str:
         return str(self.fragment)
+
+
+def finish(
+    builder: FragmentBuilder[Any], inputs: Sequence[Input], outputs: Sequence[GlobalValKey | None]
+) -> LinearFragment[Any]:
+    """Close a fragment under construction into a `LinearFragment`."""
+    return LinearFragment(
+        builder.build([output for output in outputs if output is not None]),
+        tuple([(tangent.key, builder.local_id(tangent)) for tangent in inputs]),
+        tuple([None if output is None else builder.local_id(output) for output in outputs]),
+    )

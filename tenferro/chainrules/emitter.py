@@ -7,6 +7,7 @@ node as the user's own `cos x`.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from tenferro.chainrules.primitive import PrimitiveOp, RuleContext
@@ -15,6 +16,7 @@ from tenferro.computegraph import (
     Derived,
     FragmentBuilder,
     GlobalValKey,
+    Input,
     Linear,
     OpMode,
     op_key,
@@ -22,7 +24,7 @@ from tenferro.computegraph import (
 
 
 class KeyEmitter:
-    """Emits by making identities alone; every node is `Primal`. For derivatives with given seeds."""
+    """Emits by making identities alone, for derivatives with given seeds. Each node is `Primal`."""
 
     def __init__(self, ctx: RuleContext) -> None:
         self._ctx = ctx
@@ -51,6 +53,10 @@ class KeyEmitter:
         """Older values come first."""
         return value.serial
 
+    def may_flow(self, value: GlobalValKey) -> bool:
+        """Whether the value may depend on the seeds. Of keys alone that is not known: yes."""
+        return True
+
     def _add(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> tuple[GlobalValKey, ...]:
         return op_key(op, operands).outputs
 
@@ -62,20 +68,30 @@ class FragmentEmitter(KeyEmitter):
         super().__init__(ctx)
         self.builder = builder
         self._active: set[GlobalValKey] = set()
+        self._modes: dict[tuple[bool, ...], OpMode] = {}
 
-    def active_input(self, key: object, like: GlobalValKey) -> GlobalValKey:
+    def active_input(self, key: Hashable, like: GlobalValKey) -> Input:
         """Declare an active input of the fragment, with the metadata of `like`."""
         value = self.builder.input(key)
         self._ctx.declare_like(value, like)
         self._active.add(value)
         return value
 
+    def may_flow(self, value: GlobalValKey) -> bool:
+        """Whether the value is active."""
+        return value in self._active
+
     def _add(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> tuple[GlobalValKey, ...]:
         active = self._active
-        mask = tuple([value in active for value in operands])
-        linear = True in mask
-        mode: OpMode = Linear(mask) if linear else PRIMAL
+        mode = self._mode(tuple([value in active for value in operands]))
         outputs = self.builder.add(op, operands, mode)
-        if linear:
+        if mode is not PRIMAL:
             active.update(outputs)
         return outputs
+
+    def _mode(self, mask: tuple[bool, ...]) -> OpMode:
+        """The mode for a mask; one object for all nodes that have it."""
+        mode = self._modes.get(mask)
+        if mode is None:
+            mode = self._modes[mask] = Linear(mask) if True in mask else PRIMAL
+        return mode

@@ -1,6 +1,7 @@
-"""The graph engine: identity, fragments, views, materialization, programs. It knows nothing of tensors.
+"""The graph engine: identity, fragments, views, materialization, programs.
 
-Read in this order: `op`, `keys`, `fragment`, `resolve`, `materialize`, `program`, `evaluate`; then `cache` and `dump`.
+It knows nothing of tensors. Read in this order: `op`, `keys`, `fragment`, `resolve`, `materialize`,
+`program`, `evaluate`; then `cache`, `dump` and `dot`.
 """
 
 from tenferro.computegraph.cache import BoundedCache, CacheStats, Capacity

@@ -34,7 +34,8 @@ class Capacity:
 class BoundedCache(Generic[K, V]):
     """A least-recently-used cache, bounded by entries and by bytes; safe to share between threads.
 
-    `measure` gives the bytes of an entry. Whoever creates a cache owns it, and shows `stats`, `clear` and `capacity`.
+    `measure` gives the bytes of an entry. Whoever creates a cache owns it, and shows `stats`,
+    `clear` and `capacity`.
 
     >>> cache = BoundedCache(capacity=Capacity(entries=1))
     >>> cache.get_or_make("a", lambda: 1), cache.get_or_make("b", lambda: 2), cache.get("a")

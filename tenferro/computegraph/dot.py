@@ -6,31 +6,31 @@ from collections.abc import Callable
 from typing import Any
 
 from tenferro.computegraph.dump import name_of
-from tenferro.computegraph.keys import Derived, GlobalValKey
+from tenferro.computegraph.keys import Derived, GlobalOpKey, GlobalValKey
 from tenferro.computegraph.materialize import MaterializedGraph
 
 
 def to_dot(graph: MaterializedGraph, label: Callable[[Any], str] = str) -> str:
-    """The graph in DOT: boxes are inputs, ellipses ops, doubled borders outputs; `label` names an op."""
-    node: dict[GlobalValKey, str] = {key: f"v{number}" for number, key in enumerate(graph.inputs)}
-    for number, op in enumerate(graph.ops, len(graph.inputs)):
-        for output in op.outputs:
-            node[output] = f"v{number}"
+    """The graph in DOT; `label` names an op.
+
+    Boxes are inputs, ellipses ops, and doubled borders mark outputs.
+    """
+    nodes: tuple[GlobalValKey | GlobalOpKey, ...] = (*graph.inputs, *graph.ops)
+    node = {drawn: f"v{number}" for number, drawn in enumerate(nodes)}
     outputs = set(graph.outputs)
     lines = ["digraph tenferro {", "  rankdir=TB;"]
     for key in graph.inputs:
-        lines.append(
-            f"  {node[key]} [shape=box, label={_quote(name_of(key))}{_border(key in outputs)}];"
-        )
+        border = _border(key in outputs)
+        lines.append(f"  {node[key]} [shape=box, label={_quote(name_of(key))}{border}];")
     for op in graph.ops:
-        name = node[op.output(0)]
-        border = _border(any(key in outputs for key in op.outputs))
-        lines.append(f"  {name} [shape=ellipse, label={_quote(label(op.primitive))}{border}];")
+        border = _border(not outputs.isdisjoint(op.outputs))
+        lines.append(f"  {node[op]} [shape=ellipse, label={_quote(label(op.primitive))}{border}];")
         for operand in op.inputs:
+            source = operand.op if isinstance(operand, Derived) else operand
             slot = (
                 f" [label={operand.slot}]" if isinstance(operand, Derived) and operand.slot else ""
             )
-            lines.append(f"  {node[operand]} -> {name}{slot};")
+            lines.append(f"  {node[source]} -> {node[op]}{slot};")
     return "\n".join([*lines, "}"])
 
 

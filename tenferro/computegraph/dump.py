@@ -11,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from tenferro.computegraph.keys import PRIMAL, Derived, GlobalValKey, Input, OpMode
 
 _NAME_DEPTH = 3
+_NAME_WIDTH = 4
 
 
 def name_of(key: GlobalValKey) -> str:
-    """A short expression for a value, cut off below a few levels: `exp(mul(x, a))`.
+    """A short expression for a value, with `…` for what is deep or wide: `exp(mul(x, a))`.
 
     >>> from tenferro.computegraph import input_key
     >>> name_of(input_key("x"))
@@ -29,7 +30,9 @@ def _name(key: GlobalValKey, depth: int) -> str:
     assert isinstance(key, Derived)
     if depth == 0:
         return "…"
-    operands = ", ".join(_name(operand, depth - 1) for operand in key.op.inputs)
+    operands = ", ".join([_name(operand, depth - 1) for operand in key.op.inputs[:_NAME_WIDTH]])
+    if len(key.op.inputs) > _NAME_WIDTH:
+        operands += ", …"
     slot = f".{key.slot}" if key.op.primitive.n_outputs > 1 else ""
     return f"{key.op.primitive}({operands}){slot}"
 

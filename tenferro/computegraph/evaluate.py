@@ -7,7 +7,7 @@ from typing import Any
 
 from tenferro.computegraph.op import Op
 from tenferro.computegraph.program import CompiledProgram
-from tenferro.errors import BindingError
+from tenferro.errors import BindingError, ProgramError
 
 
 def evaluate(program: CompiledProgram[Op], inputs: Sequence[Any]) -> list[Any]:
@@ -15,6 +15,7 @@ def evaluate(program: CompiledProgram[Op], inputs: Sequence[Any]) -> list[Any]:
 
     Raises:
         BindingError: the number of values is not the number of inputs.
+        ProgramError: an op does not return a value for each of its outputs.
     """
     if len(inputs) != len(program.input_slots):
         raise BindingError(
@@ -25,6 +26,11 @@ def evaluate(program: CompiledProgram[Op], inputs: Sequence[Any]) -> list[Any]:
         slots[slot] = value
     for instruction in program.instructions:
         results = instruction.op.evaluate([slots[slot] for slot in instruction.inputs])
+        if len(results) != len(instruction.outputs):
+            raise ProgramError(
+                f"{instruction.op}: evaluate returns {len(results)} values"
+                f" for {len(instruction.outputs)} outputs"
+            )
         for slot, value in zip(instruction.outputs, results, strict=True):
             slots[slot] = value
     return [slots[slot] for slot in program.output_slots]

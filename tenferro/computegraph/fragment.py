@@ -1,6 +1,7 @@
 """A fragment: the unit that building, differentiating and transposing produce.
 
-A fragment owns its local nodes and refers to everything else by `GlobalValKey`. Local ids mean nothing outside it.
+A fragment owns its local nodes and refers to everything else by `GlobalValKey`. Local ids mean
+nothing outside it.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from tenferro.computegraph.keys import (
     PRIMAL,
     GlobalOpKey,
     GlobalValKey,
+    Input,
     Linear,
     OpMode,
     input_key,
     op_key,
 )
-from tenferro.computegraph.op import Op
+from tenferro.computegraph.op import GraphOp, Op
 from tenferro.errors import GraphError
 
 
@@ -48,7 +50,10 @@ ValRef = Local | External
 
 @dataclass(frozen=True, slots=True)
 class ValNode:
-    """A value that a fragment owns. `producer` is (local op id, output slot), or None for an input of the fragment."""
+    """A value that a fragment owns.
+
+    `producer` is (local op id, output slot), or None for an input of the fragment.
+    """
 
     key: GlobalValKey
     producer: tuple[int, int] | None
@@ -67,9 +72,10 @@ class OpNode(Generic[Op]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fragment(Generic[Op]):
-    """Local values and ops in topological order, the fragment's inputs and outputs, and the fragments it refers to.
+    """Local values and ops in topological order, inputs and outputs.
 
-    `parents` are where external references are looked up; nothing is copied from them.
+    `parents` are the fragments in which external references are looked up; nothing is copied from
+    them.
     """
 
     vals: tuple[ValNode, ...]
@@ -104,7 +110,8 @@ class Fragment(Generic[Op]):
 class FragmentBuilder(Generic[Op]):
     """Builds a `Fragment`; values are handled by their `GlobalValKey`.
 
-    A value that this builder made is local; any other key is an external reference, to be found in `parents`.
+    A value that this builder made is local; any other key is an external reference, to be found in
+    `parents`.
 
     Example:
         >>> from tenferro.computegraph import FragmentBuilder
@@ -126,9 +133,9 @@ class FragmentBuilder(Generic[Op]):
         self._vals: list[ValNode] = []
         self._ops: list[OpNode[Op]] = []
         self._inputs: list[int] = []
-        self._local: dict[GlobalValKey, int] = {}
+        self._local: dict[GlobalValKey, Local] = {}
 
-    def input(self, key: Hashable) -> GlobalValKey:
+    def input(self, key: Hashable) -> Input:
         """Declare an input known as `key`.
 
         Raises:
@@ -146,23 +153,19 @@ class FragmentBuilder(Generic[Op]):
         """Apply `op`; an application that the fragment already has is not repeated.
 
         Raises:
-            GraphError: the number of inputs or the length of the active mask does not fit the op.
+            GraphError: the number of inputs or the length of the active mask does not fit the op,
+                or the op has no outputs.
         """
         operands = tuple(inputs)
-        if op.n_inputs is not None and len(operands) != op.n_inputs:
-            raise GraphError(f"{op}: takes {op.n_inputs} operands, got {len(operands)}")
-        if isinstance(mode, Linear) and len(mode.active_mask) != len(operands):
-            raise GraphError(
-                f"{op}: active mask has {len(mode.active_mask)} entries for {len(operands)} operands"
-            )
+        _check(op, operands, mode)
         node = op_key(op, operands, mode, site)
         outputs = node.outputs
-        if outputs[0] in self._local:
-            return outputs
         local = self._local
-        refs = tuple(Local(local[key]) if key in local else External(key) for key in operands)
+        if outputs[0] in local:
+            return outputs
+        refs = tuple([local.get(key) or External(key) for key in operands])
         op_id = len(self._ops)
-        ids = tuple(self._own(key, (op_id, slot)) for slot, key in enumerate(outputs))
+        ids = tuple([self._own(key, (op_id, slot)) for slot, key in enumerate(outputs)])
         self._ops.append(OpNode(op, refs, ids, mode, node))
         return outputs
 
@@ -172,9 +175,10 @@ class FragmentBuilder(Generic[Op]):
         Raises:
             GraphError: the fragment does not own the value.
         """
-        if key not in self._local:
+        local = self._local.get(key)
+        if local is None:
             raise GraphError(f"fragment: {key!r} is not a value of this fragment")
-        return self._local[key]
+        return local.id
 
     def owns(self, key: GlobalValKey) -> bool:
         """Whether the value is local to this fragment."""
@@ -186,12 +190,24 @@ class FragmentBuilder(Generic[Op]):
             vals=tuple(self._vals),
             ops=tuple(self._ops),
             inputs=tuple(self._inputs),
-            outputs=tuple(self.local_id(key) for key in outputs),
+            outputs=tuple([self.local_id(key) for key in outputs]),
             parents=self._parents,
         )
 
     def _own(self, key: GlobalValKey, producer: tuple[int, int] | None) -> int:
         local = len(self._vals)
         self._vals.append(ValNode(key, producer))
-        self._local[key] = local
+        self._local[key] = Local(local)
         return local
+
+
+def _check(op: GraphOp, operands: tuple[GlobalValKey, ...], mode: OpMode) -> None:
+    count = len(operands)
+    if op.n_inputs is not None and count != op.n_inputs:
+        raise GraphError(f"{op}: takes {op.n_inputs} operands, got {count}")
+    if op.n_outputs < 1:
+        raise GraphError(f"{op}: has no outputs; a node of a graph makes at least one value")
+    if isinstance(mode, Linear) and len(mode.active_mask) != count:
+        raise GraphError(
+            f"{op}: active mask has {len(mode.active_mask)} entries for {count} operands"
+        )

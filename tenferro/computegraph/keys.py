@@ -126,6 +126,8 @@ class GlobalOpKey:
     @property
     def outputs(self) -> tuple[Derived, ...]:
         """The keys of all outputs."""
+        if len(self._outputs) == 1:
+            return (self.output(0),)
         return tuple([self.output(slot) for slot in range(len(self._outputs))])
 
     def __repr__(self) -> str:

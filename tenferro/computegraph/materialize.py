@@ -48,8 +48,8 @@ def materialize_merge(
 ) -> MaterializedGraph:
     """Collect what `outputs` need, unify nodes with the same key, and fix one topological order.
 
-    `inputs` come first in the graph's inputs, in their order and whether or not they are reached; further inputs follow
-    in the order they are met.
+    `inputs` come first in the graph's inputs, in their order and whether or not they are reached;
+    further inputs follow in the order they are met.
 
     Raises:
         UnresolvedValueError: a reachable value is defined in no fragment of the view.

@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar
 class GraphOp(Protocol):
     """One operation of an op set.
 
-    Two ops with equal `identity` are the same op: applied to the same inputs they make the same graph node. Everything
-    that changes a result belongs to the identity; nothing else does.
+    Two ops with equal `identity` are the same op: applied to the same inputs they make the same
+    graph node. Everything that changes a result belongs to the identity; nothing else does.
     """
 
     @property
@@ -19,7 +19,7 @@ class GraphOp(Protocol):
 
     @property
     def n_outputs(self) -> int:
-        """Number of values that one application makes."""
+        """Number of values that one application makes; at least one."""
 
     @property
     def n_inputs(self) -> int | None:

@@ -14,7 +14,10 @@ from tenferro.computegraph.op import Op
 
 @dataclass(frozen=True, slots=True)
 class Instruction(Generic[Op]):
-    """Apply `op` to the slots `inputs` and write the slots `outputs`. `site` says where the op was first recorded."""
+    """Apply `op` to the slots `inputs` and write the slots `outputs`.
+
+    `site` says where the op was first recorded.
+    """
 
     op: Op
     inputs: tuple[int, ...]
@@ -49,7 +52,8 @@ def compile_graph(
 ) -> CompiledProgram[Op]:
     """Assign slots. With a `cache`, a graph of the same structure is compiled once.
 
-    The inputs and outputs, being structural keys, say all there is to say about a graph; they are the cache's key.
+    The inputs and outputs, being structural keys, say all there is to say about a graph; they are
+    the cache's key.
     """
     if cache is None:
         return _assign_slots(graph)
@@ -61,14 +65,9 @@ def _assign_slots(graph: MaterializedGraph) -> CompiledProgram[Op]:
     instructions: list[Instruction[Op]] = []
     for op in graph.ops:
         inputs = tuple([slot[key] for key in op.inputs])
-        first = len(slot)
-        outputs = op.outputs
-        for number, key in enumerate(outputs, first):
-            slot[key] = number
-        primitive = cast(Op, op.primitive)
-        instructions.append(
-            Instruction(primitive, inputs, tuple(range(first, first + len(outputs))), op.site)
-        )
+        outputs = tuple(range(len(slot), len(slot) + op.primitive.n_outputs))
+        slot.update(zip(op.outputs, outputs, strict=True))
+        instructions.append(Instruction(cast(Op, op.primitive), inputs, outputs, op.site))
     return CompiledProgram(
         tuple(instructions),
         tuple(range(len(graph.inputs))),

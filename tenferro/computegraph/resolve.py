@@ -1,14 +1,14 @@
 """A logical view over fragments: external references become traceable, and nothing is copied.
 
-A `GlobalValKey` is structural, so it carries its own definition. What a resolver adds is the guarantee that the
-definition is *there*: that one of the fragments of the view holds it.
+A `GlobalValKey` is structural, so it carries its own definition. What a resolver adds is the
+guarantee that the definition is *there*: that one of the fragments of the view holds it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol
+from typing import Generic, Protocol, cast
 
 from tenferro.computegraph.fragment import Fragment
 from tenferro.computegraph.keys import Derived, GlobalOpKey, GlobalValKey, Input
@@ -16,7 +16,7 @@ from tenferro.computegraph.op import Op
 from tenferro.errors import UnresolvedValueError
 
 ValDef = Input | Derived
-"""Definition of a value: an input, or output `slot` of `op.primitive` on `op.inputs` in `op.mode`."""
+"""Definition of a value: an input, or output `slot` of `op.primitive` on `op.inputs`."""
 
 
 class Resolver(Protocol):
@@ -32,29 +32,30 @@ class FragmentResolver(Generic[Op]):
     def __init__(self, roots: Iterable[Fragment[Op]]) -> None:
         self._owned: set[GlobalValKey] = set()
         pending = list(roots)
-        seen: set[int] = set()
+        seen: set[Fragment[Op]] = set()
         while pending:
             fragment = pending.pop()
-            if id(fragment) in seen:
+            if fragment in seen:
                 continue
-            seen.add(id(fragment))
-            self._owned.update(val.key for val in fragment.vals)
+            seen.add(fragment)
+            self._owned.update([val.key for val in fragment.vals])
             pending.extend(fragment.parents)
 
     def resolve_val(self, key: GlobalValKey) -> ValDef | None:
         """The definition of `key` if one of the fragments owns it."""
-        return key if key in self._owned and isinstance(key, ValDef) else None
+        return cast(ValDef, key) if key in self._owned else None
 
 
 class StructuralResolver:
     """A resolver that takes every key at its word.
 
-    Right where keys are all there is: a front end that hands out keys keeps every definition alive through them.
+    Right where keys are all there is: a front end that hands out keys keeps every definition alive
+    through them.
     """
 
     def resolve_val(self, key: GlobalValKey) -> ValDef | None:
         """The definition that the key itself is."""
-        return key if isinstance(key, ValDef) else None
+        return cast(ValDef, key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,10 @@ class ResolvedView(Generic[Op]):
     resolver: Resolver
 
     def __str__(self) -> str:
-        if not self.roots:
+        if isinstance(self.resolver, StructuralResolver):
             return "view of every key"
-        return "\n".join(
-            [f"view of {len(self.roots)} fragments", *(str(fragment) for fragment in self.roots)]
-        )
+        lines = [f"view of {len(self.roots)} fragments", *map(str, self.roots)]
+        return "\n".join(lines)
 
     def resolve_val(self, key: GlobalValKey) -> ValDef:
         """The definition of `key`.
@@ -79,33 +79,35 @@ class ResolvedView(Generic[Op]):
         """
         definition = self.resolver.resolve_val(key)
         if definition is None:
-            raise UnresolvedValueError(
-                f"resolve: {key!r} is defined in no fragment of this view; add its fragment"
-            )
+            raise _unresolved(key)
         return definition
 
     def topo_order(
         self, outputs: Sequence[GlobalValKey], leaves: Iterable[GlobalValKey] = ()
     ) -> tuple[list[GlobalOpKey], list[Input]]:
-        """The ops that `outputs` need, each after what it reads, and the inputs in the order they are met.
+        """The ops that `outputs` need, each after what it reads, and the inputs as they are met.
 
         The walk keeps its own stack and does not look behind `leaves`.
+
+        Raises:
+            UnresolvedValueError: a value on the way is defined in no fragment of the view.
         """
         ops: list[GlobalOpKey] = []
         inputs: list[Input] = []
-        resolve_val = self.resolve_val
+        resolve_val = self.resolver.resolve_val
         seen: set[GlobalValKey | GlobalOpKey] = set(leaves)
-        stack: list[GlobalValKey | tuple[GlobalOpKey]] = list(reversed(outputs))
+        stack: list[GlobalValKey | GlobalOpKey] = list(reversed(outputs))
         while stack:
             top = stack.pop()
-            if type(top) is tuple:
-                ops.append(top[0])
+            if isinstance(top, GlobalOpKey):
+                ops.append(top)  # all that it reads has been met
                 continue
-            assert isinstance(top, GlobalValKey)
             if top in seen:
                 continue
             seen.add(top)
             definition = resolve_val(top)
+            if definition is None:
+                raise _unresolved(top)
             if isinstance(definition, Input):
                 inputs.append(definition)
                 continue
@@ -113,9 +115,15 @@ class ResolvedView(Generic[Op]):
             if op in seen:
                 continue
             seen.add(op)
-            stack.append((op,))
+            stack.append(op)
             stack.extend([key for key in reversed(op.inputs) if key not in seen])
         return ops, inputs
+
+
+def _unresolved(key: GlobalValKey) -> UnresolvedValueError:
+    return UnresolvedValueError(
+        f"resolve: {key!r} is defined in no fragment of this view; add its fragment"
+    )
 
 
 def resolve(roots: Iterable[Fragment[Op]]) -> ResolvedView[Op]:
@@ -125,5 +133,5 @@ def resolve(roots: Iterable[Fragment[Op]]) -> ResolvedView[Op]:
 
 
 def resolve_keys() -> ResolvedView[Op]:
-    """A view in which every key is its own definition, for front ends that hold keys and no fragments."""
+    """A view in which every key is its own definition, for front ends that hold only keys."""
     return ResolvedView((), StructuralResolver())

@@ -1,5 +1,6 @@
 """The one execution IR: ops, instructions over SSA slots, their text, and the verifier."""
 
+from tenferro.exec_ir.budget import check_budget, check_size
 from tenferro.exec_ir.identity import encode
 from tenferro.exec_ir.op import Array, Category, ExecOp, payload
 from tenferro.exec_ir.parse import parse_exec
@@ -13,6 +14,8 @@ __all__ = [
     "ExecInstruction",
     "ExecOp",
     "ExecProgram",
+    "check_budget",
+    "check_size",
     "encode",
     "parse_exec",
     "payload",

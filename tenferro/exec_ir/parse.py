@@ -135,18 +135,26 @@ def _value(node: ast.expr) -> Any:
             return _SPECIAL[name]
         case ast.Name(id=name) if dtype_of_short_name(name) is not None:
             return dtype_of_short_name(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand) if _is_complex(operand):
+            return complex(0.0, -_value(operand).imag)  # repr prints no real part where it is +0
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_value(operand)
         case ast.BinOp(left=left, op=(ast.Add() | ast.Sub()) as sign, right=right) if _is_complex(
             right
         ):
-            imaginary = _value(right)
-            real = _value(left)
-            return complex(real, imaginary.imag if isinstance(sign, ast.Add) else -imaginary.imag)
+            imaginary = _value(right).imag
+            return complex(_real(left), imaginary if isinstance(sign, ast.Add) else -imaginary)
         case ast.Constant(value=value):
             return value
         case _:
             return dim_of_ast(node)
+
+
+def _real(node: ast.expr) -> float:
+    """The real part of a complex number as `repr` prints it: -0 is a float there."""
+    if isinstance(node, ast.UnaryOp):
+        return -float(_value(node.operand))
+    return float(_value(node))
 
 
 def _is_complex(node: ast.expr) -> bool:

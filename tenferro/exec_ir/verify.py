@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tenferro.errors import TenferroError, VerifyError
 from tenferro.exec_ir.program import ExecInstruction, ExecProgram
 from tenferro.shape import TensorMeta
@@ -38,7 +40,7 @@ def _problem(
     """What is wrong with an instruction, and the piece of its text to point at."""
     for slot in step.input_slots:
         if slot not in metas:
-            return f"{step.op.name} reads %{slot} before it is written", f"%{slot}"
+            return f"{step.op.name} reads %{slot} before it is written", f"= %{slot}"
     for slot in step.output_slots:
         if slot in metas:
             return f"{step.op.name} writes %{slot}, which is written already", f"%{slot}"
@@ -63,8 +65,12 @@ def _problem(
 
 
 def _caret(step: ExecInstruction, problem: str, piece: str) -> str:
+    """The instruction, with a caret under `piece`; `= ` in front of it means: among the operands."""
     line = f"  {step}"
-    start = max(line.find(piece), 0)
+    right = line.index(" = ") if piece.startswith("= ") else 0
+    piece = piece.removeprefix("= ")
+    found = re.search(rf"{re.escape(piece)}(?!\d)", line[right:])
+    start = right + found.start() if found else 0
     return f"{line}\n{' ' * start}{'^' * len(piece)} {problem}"
 
 
@@ -81,6 +87,6 @@ def _verify_last_use(program: ExecProgram, where: str) -> None:
             if last and slot in alive:
                 raise VerifyError(
                     f"{where}{step.op.name} marks %{slot} as last used, but it is read later\n"
-                    f"{_caret(step, 'read later', f'%{slot}!')}"
+                    f"{_caret(step, 'read later', f'= %{slot}!')}"
                 )
             alive.add(slot)

@@ -1,6 +1,7 @@
 """The primitives: one family per file, one class per op.
 
-`ALL_OPS` is the vocabulary. Read `broadcast_reduce` first: it shows a complete pair of ops, each the other's transpose.
+`ALL_OPS` is the vocabulary. Read `broadcast_reduce` first: it shows a complete pair of ops, each
+the other's transpose.
 """
 
 from tenferro.ops.analytic import (

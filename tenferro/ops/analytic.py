@@ -7,13 +7,13 @@ import numpy as np
 from tenferro.chainrules import Emitter, JvpSite, Slots, V, chain
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import ADD, DIV, MUL, NEG, SUB, Constants
-from tenferro.ops.broadcast_reduce import full_like
+from tenferro.ops.broadcast_reduce import full_like, uniform
 from tenferro.ops.compare import SELECT, Compare
 from tenferro.ops.elementwise import Elementwise, is_value
 
 
 class Analytic(Elementwise):
-    """A function of one floating-point or complex operand; `derivative` is the coefficient of its tangent."""
+    """A function of one floating-point or complex operand; its tangent has factor `derivative`."""
 
     kinds = "fc"
 
@@ -148,7 +148,7 @@ class Rsqrt(Analytic, name="rsqrt"):
 
 @payload
 class Pow(Elementwise, name="power"):
-    """x to the power y, both floating-point or complex. The derivative by x is 0 where y is 0."""
+    """x to the power y, both floating-point or complex. At x = y = 0 both derivatives are 0."""
 
     n_inputs = 2
     kinds = "fc"
@@ -158,7 +158,7 @@ class Pow(Elementwise, name="power"):
         return np.power(x, y)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """y·x^(y-1)·dx + log(x)·x^y·dy, guarded at y = 0 and at x = 0."""
+        """y·x^(y-1)·dx + log(x)·x^y·dy, with 1 for x = 0 in the log, and in the power if y = 0."""
         x, y = at.primal
 
         def ones(like: V) -> V:
@@ -168,9 +168,11 @@ class Pow(Elementwise, name="power"):
             return at.emit(Compare("EQ"), value, full_like(at.emitter, 0, value))
 
         def by_base(t: V) -> V:
-            lowered = at.emit(SELECT, is_zero(y), ones(y), at.emit(SUB, y, ones(y)))
-            factor = at.emit(MUL, y, at.emit(POW, x, lowered))
-            return at.emit(MUL, at.emit(SELECT, is_zero(y), full_like(at.emitter, 0, y), factor), t)
+            base = x
+            if (exponent := uniform(at.emitter, y)) is None or exponent == 0:
+                base = at.emit(SELECT, is_zero(y), at.emit(SELECT, is_zero(x), ones(x), x), x)
+            power = at.emit(POW, base, at.emit(SUB, y, ones(y)))
+            return at.emit(MUL, at.emit(MUL, y, power), t)
 
         def by_exponent(t: V) -> V:
             log = at.emit(LOG, at.emit(SELECT, is_zero(x), ones(x), x))
@@ -180,7 +182,7 @@ class Pow(Elementwise, name="power"):
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
         """The powers 0, 1 and 2."""
-        x, y = operands
+        x = operands[0]
         if is_value(values[1], 0):
             return full_like(at, 1, x)
         if is_value(values[1], 1):

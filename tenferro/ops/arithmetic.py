@@ -20,12 +20,9 @@ from tenferro.chainrules import (
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.broadcast_reduce import full, uniform
 from tenferro.ops.elementwise import Elementwise, is_value
-from tenferro.shape import is_complex, is_integer
+from tenferro.shape import DType, is_complex, is_inexact, is_integer
 
 Constants = Sequence[Array | None]
-
-_SMALL = 2**20
-"""Integers below this are joined when they multiply one value: no rounding, no overflow that was not there."""
 
 
 @payload
@@ -119,7 +116,7 @@ class Mul(Elementwise, name="multiply"):
         )
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """x · 1 is x; x · (-1) and (-x) · y are negatives; small integer factors join."""
+        """x · 1 is x; x · (-1) and (-x) · y are negatives; integer factors join."""
         for value, other in ((values[1], operands[0]), (values[0], operands[1])):
             if is_value(value, 1):
                 return other
@@ -137,9 +134,7 @@ class Mul(Elementwise, name="multiply"):
 
 @payload
 class Neg(Elementwise, name="negate"):
-    """-x."""
-
-    kinds = "ifc"
+    """-x; of unsigned integers, modulo their range."""
 
     def numpy(self, x: Array) -> Array:
         """`numpy.negative`."""
@@ -223,7 +218,8 @@ class Div(Elementwise, name="divide"):
         x, y = operands
         if is_value(values[1], 1):
             return x
-        if (negated := negand(at, x)) is not None:
+        negated = negand(at, x)
+        if negated is not None and is_inexact(at.ctx.meta(x).dtype):  # integers may have wrapped
             return at.emit(NEG, at.emit(DIV, negated, y))
         return None
 
@@ -248,23 +244,29 @@ def negand(at: Emitter[V], value: V) -> V | None:
 
 
 def _join_factors(at: Emitter[V], outer: Array, value: V) -> V | None:
-    """`outer · value` as one product, if `value` is a small integer times something and so is the product."""
+    """`outer · value` as one product, if `value` is an integer times something, as `outer` is."""
     made = at.producer(value)
     if made is None or type(made[0]) is not Mul:
         return None
     for factor, rest in (made[1], made[1][::-1]):
         inner = uniform(at, factor)
-        if inner is not None and _is_small(inner) and _is_small(outer) and _is_small(inner * outer):
-            return at.emit(MUL, full(at, inner * outer, at.ctx.meta(value)), rest)
+        if inner is not None and (joined := _integer(outer) * _integer(inner)):
+            meta = at.ctx.meta(value)
+            if abs(joined) <= _largest(meta.dtype):
+                return at.emit(MUL, full(at, joined, meta), rest)
     return None
 
 
-def _is_small(value: Array) -> bool:
-    return (
-        bool(np.abs(value) < _SMALL)
-        and bool(np.real(value) == np.round(np.real(value)))
-        and bool(np.isreal(value))
-    )
+def _integer(value: Array) -> int:
+    """The value where it is an integer that a double holds, else 0."""
+    number = complex(value)
+    exact = number.imag == 0 and number.real.is_integer() and abs(number.real) <= 2**53
+    return int(number.real) if exact else 0
+
+
+def _largest(dtype: DType) -> int:
+    """Up to here a dtype holds every integer: a joined product rounds less, and never overflows."""
+    return 2 ** min(31, np.finfo(dtype).nmant + 1) if is_inexact(dtype) else 2**31
 
 
 def _truncated(x: Array, y: Array) -> Array:

@@ -100,7 +100,7 @@ def check_axes(name: str, axes: Sequence[int], rank: int, operand: TensorMeta) -
 
 
 def keep_axes(meta: TensorMeta, axes: Sequence[int]) -> TensorMeta:
-    """The type that is left when only `axes` stay, in that order; guarantees are kept as they are."""
+    """The type that is left when only `axes` stay, in that order, with their guarantees."""
     if meta.static_shape is not None:
         return make_meta(meta.dtype, tuple([meta.static_shape[axis] for axis in axes]))
     return meta.with_extents(meta.extents[axis] for axis in axes)

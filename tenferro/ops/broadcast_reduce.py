@@ -1,4 +1,4 @@
-"""BroadcastInDim and ReduceSum, each the other's transpose; and values that are the same everywhere."""
+"""BroadcastInDim and ReduceSum, each the other's transpose; and values that are uniform."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
         ):
             if size not in (1, self.shape[target]):
                 raise ShapeError(
-                    f"{self.name}: axis {axis} of {x} has size {size}, but axis {target} of the result "
-                    f"{result} has size {self.shape[target]}"
+                    f"{self.name}: axis {axis} of {x} has size {size}, "
+                    f"but axis {target} of the result {result} has size {self.shape[target]}"
                 )
         return result
 
@@ -133,6 +133,27 @@ def uniform(at: Emitter[V], value: V) -> Array | None:
     if made is None or type(made[0]) is not Constant or made[0].shape != ():
         return None
     return made[0].value  # type: ignore[no-any-return]
+
+
+def scalar_source(at: Emitter[V], value: V) -> V | None:
+    """The scalar of which `value` is made by repeating it, or None."""
+    made = at.producer(value)
+    if made is None or type(made[0]) is not BroadcastInDim or made[0].dims:
+        return None
+    return made[1][0]
+
+
+def on_scalars(at: Emitter[V], op: StdTensorOp, operands: Sequence[V]) -> V | None:
+    """An elementwise `op` computed once and then repeated, if all operands are repeated scalars."""
+    sources: list[V] = []
+    for operand in operands:
+        source = scalar_source(at, operand)
+        if source is None:
+            return None
+        sources.append(source)
+    made = at.producer(operands[0])
+    assert made is not None, "a repeated scalar has a producer"
+    return at.emit(made[0], at.emit(op, *sources))
 
 
 def full(at: Emitter[V], value: object, meta: TensorMeta) -> V:

@@ -20,7 +20,7 @@ from tenferro.errors import DTypeError, ShapeError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import DIV, MUL, NEG, SUB
 from tenferro.ops.base import Inactive, StdTensorOp, same_type, types
-from tenferro.ops.broadcast_reduce import full, full_like, uniform, zeros_like
+from tenferro.ops.broadcast_reduce import full, full_like, on_scalars, uniform, zeros_like
 from tenferro.ops.convert import COMPLEX, IMAG, REAL
 from tenferro.ops.elementwise import Elementwise
 from tenferro.shape import BOOL, TensorMeta, is_complex, is_integer, real_dtype
@@ -38,7 +38,7 @@ REAL_KINDS = "iuf"
 
 @payload
 class Compare(Inactive, name="compare"):
-    """Elementwise comparison, `direction` one of EQ NE LT LE GT GE. Complex numbers have no order."""
+    """Comparison, `direction` one of EQ NE LT LE GT GE. Complex numbers have no order."""
 
     direction: str
 
@@ -61,11 +61,11 @@ class Compare(Inactive, name="compare"):
         return np.asarray(_DIRECTIONS[self.direction](x, y))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Compare constants."""
+        """Compare constants, and repeated scalars once."""
         x, y = (uniform(at, operand) for operand in operands)
         meta = at.ctx.meta(operands[0])
         if x is None or y is None or meta.dims is None:
-            return None
+            return on_scalars(at, self, operands)
         return full(at, self.numpy(x, y), meta.with_dtype(BOOL))
 
 
@@ -124,7 +124,7 @@ class Select(StdTensorOp, name="select"):
         known = uniform(at, pred)
         if known is not None:
             return on_true if known else on_false
-        return on_true if on_true == on_false else None
+        return on_true if on_true == on_false else on_scalars(at, self, operands)
 
 
 class Extremum(Elementwise):
@@ -205,14 +205,12 @@ class Clamp(Elementwise, name="clamp"):
 class Sign(Elementwise, name="sign"):
     """-1, 0 or 1; for complex x, x/|x|, and 0 at 0."""
 
-    kinds = "ifc"
-
     def numpy(self, x: Array) -> Array:
         """`numpy.sign`."""
         return np.sign(x)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Zero for reals. For complex x the part of the tangent across x: i·s·Im(conj(s)·dx)/|x|, 0 at 0."""
+        """Zero for reals; for complex x what turns it, i·s·Im(conj(s)·dx)/|x|, and 0 at 0."""
         meta = at.ctx.meta(at.primal[0])
         tangent = at.tangent[0]
         if not is_complex(meta.dtype) or tangent is None:

@@ -30,6 +30,8 @@ class Constant(Inactive, name="constant"):
         if self.shape is not None:
             array = array.reshape(self.shape)
         array = array.astype(as_dtype(array.dtype), copy=False)
+        if array.dtype.kind in "fc":
+            _unify_nan(array)
         array.setflags(write=False)
         object.__setattr__(self, "value", array)
         object.__setattr__(self, "dtype", array.dtype)
@@ -43,6 +45,14 @@ class Constant(Inactive, name="constant"):
     def numpy(self) -> Array:
         """The literal."""
         return self.value  # type: ignore[no-any-return]
+
+
+def _unify_nan(array: Array) -> None:
+    """Write every NaN with the same bits, so that sign and payload of a NaN are no identity."""
+    for part in (array.real, array.imag) if array.dtype.kind == "c" else (array,):
+        unknown = np.isnan(part)
+        if unknown.any():
+            part[unknown] = np.nan
 
 
 @functools.lru_cache(maxsize=4096)

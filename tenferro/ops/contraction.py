@@ -8,20 +8,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, each_active, multilinear
-from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, Category, payload
 from tenferro.ops.arithmetic import conj
 from tenferro.ops.base import StdTensorOp, check_axes, check_kind, types
 from tenferro.ops.layout import Transpose, inverse
-from tenferro.shape import TensorMeta, make_meta
+from tenferro.shape import Dim, Exact, TensorMeta, describe, make_meta
 
 
 @payload
 class DotGeneral(StdTensorOp, name="dot_general"):
     """Sum of products over matched axes.
 
-    `lhs_contract[i]` is summed with `rhs_contract[i]`; `lhs_batch[i]` runs along with `rhs_batch[i]`. The result's axes
-    are the batch axes, then the free ones of lhs, then those of rhs.
+    `lhs_contract[i]` is summed with `rhs_contract[i]`; `lhs_batch[i]` runs along with
+    `rhs_batch[i]`. The result's axes are the batch axes, then the free ones of lhs, then those of
+    rhs.
     """
 
     lhs_contract: tuple[int, ...]
@@ -52,18 +53,17 @@ class DotGeneral(StdTensorOp, name="dot_general"):
             self.rhs_batch
         ):
             raise AxisError(f"dot_general: {self} must name as many axes of {lhs} as of {rhs}")
-        left = lhs.exact_shape(self.name, "lhs")
-        right = rhs.exact_shape(self.name, "rhs")
         pairs = zip(
             (*self.lhs_contract, *self.lhs_batch),
             (*self.rhs_contract, *self.rhs_batch),
             strict=True,
         )
         for i, j in pairs:
-            if left[i] != right[j]:
+            left, right = _matched_extent(lhs, i, "lhs"), _matched_extent(rhs, j, "rhs")
+            if left != right:
                 raise ShapeError(
-                    f"dot_general: lhs axis {i} of {lhs} and rhs axis {j} of {rhs} are matched but have sizes "
-                    f"{left[i]} and {right[j]}"
+                    f"dot_general: lhs axis {i} of {lhs} and rhs axis {j} of {rhs} are matched "
+                    f"but have sizes {left} and {right}"
                 )
 
     def lhs_free(self, rank: int) -> tuple[int, ...]:
@@ -96,14 +96,14 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         b, m, n, k = groups
         left = np.transpose(lhs, (*self.lhs_batch, *lhs_free, *self.lhs_contract)).reshape(b, m, k)
         right = np.transpose(rhs, (*self.rhs_batch, *self.rhs_contract, *rhs_free)).reshape(b, k, n)
-        return np.asarray(np.matmul(left, right).reshape(*batch, *free))
+        return np.matmul(left, right).reshape((*batch, *free))  # type: ignore[no-any-return]
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The product rule."""
         return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent contracted with the conjugate of the other operand over that one's free axes."""
+        """The cotangent contracted with the conjugate of the other operand, over its free axes."""
         lhs, rhs = at.inputs
         ranks = at.ctx.meta(lhs).rank, at.ctx.meta(rhs).rank
         n_batch = len(self.lhs_batch)
@@ -126,8 +126,16 @@ class DotGeneral(StdTensorOp, name="dot_general"):
 
 
 def _matched(of: Sequence[int], partner: Sequence[int]) -> tuple[int, ...]:
-    """The partners of contracted axes, in the order in which those axes are free in a contraction with `of`."""
+    """The partners of contracted axes, in the order of those axes in the operand they are `of`."""
     return tuple(partner[position] for position in sorted(range(len(of)), key=of.__getitem__))
+
+
+def _matched_extent(meta: TensorMeta, axis: int, operand: str) -> Dim:
+    """The extent of an axis that is matched with another; free axes need not be exact."""
+    extent = meta.extents[axis]
+    if isinstance(extent, Exact):
+        return extent.dim
+    raise UnsupportedDynamicShapeError("dot_general", f"{operand}[{axis}]", describe(extent))
 
 
 def _size(x: Array, axes: Sequence[int]) -> int:

@@ -18,7 +18,7 @@ from tenferro.chainrules import (
 )
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.base import StdTensorOp, check_kind, same_type
-from tenferro.ops.broadcast_reduce import full, uniform, zeros_like
+from tenferro.ops.broadcast_reduce import full, on_scalars, uniform, zeros_like
 from tenferro.shape import (
     DType,
     TensorMeta,
@@ -34,8 +34,8 @@ from tenferro.shape import (
 class Convert(StdTensorOp, name="convert"):
     """The same numbers in another dtype; where they do not fit, what fits.
 
-    Complex to real takes the real part. Float to integer truncates, saturates at the ends of the range, and takes NaN to
-    0. Anything to bool asks whether it is not zero.
+    Complex to real takes the real part. Float to integer truncates, saturates at the ends of the
+    range, and takes NaN to 0. Anything to bool asks whether it is not zero.
     """
 
     dtype: DType
@@ -63,24 +63,24 @@ class Convert(StdTensorOp, name="convert"):
         return each_active(at, lambda ct: at.emit(Convert(at.ctx.meta(at.inputs[0]).dtype), ct))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Drop a conversion to the same dtype; compute constants."""
+        """Drop a conversion to the same dtype; compute constants, and repeated scalars once."""
         (x,) = operands
         meta = at.ctx.meta(x)
         if meta.dtype == self.dtype:
             return x
         value = uniform(at, x)
-        return (
-            None
-            if value is None or meta.dims is None
-            else full(at, self.numpy(value), self.infer(meta))
-        )
+        if value is None or meta.dims is None:
+            return on_scalars(at, self, operands)
+        with np.errstate(all="ignore"):
+            converted = self.numpy(value)
+        return full(at, converted, self.infer(meta))
 
 
 def _saturate(x: Array, dtype: DType) -> Array:
     info = np.iinfo(dtype)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         result = np.nan_to_num(x, nan=0.0, posinf=0.0, neginf=0.0).astype(dtype)
-        # The float next to the largest integer may round up past it, so compare instead of clipping.
+        # The largest integer may be no float, and round up past itself: compare, do not clip.
         result = np.where(x >= float(info.max), info.max, result)
         return np.where(x <= float(info.min), info.min, result).astype(dtype)
 
@@ -109,7 +109,9 @@ class Real(StdTensorOp, name="real"):
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The real part of a number made from parts is the first of them."""
         made = at.producer(operands[0])
-        return made[1][0] if made is not None and type(made[0]) is Complex else None
+        if made is not None and type(made[0]) is Complex:
+            return made[1][0]
+        return on_scalars(at, self, operands)
 
 
 @payload
@@ -136,7 +138,9 @@ class Imag(StdTensorOp, name="imag"):
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The imaginary part of a number made from parts is the second of them."""
         made = at.producer(operands[0])
-        return made[1][1] if made is not None and type(made[0]) is Complex else None
+        if made is not None and type(made[0]) is Complex:
+            return made[1][1]
+        return on_scalars(at, self, operands)
 
 
 @payload
@@ -164,6 +168,10 @@ class Complex(StdTensorOp, name="complex"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The parts of the cotangent."""
         return each_active(at, lambda ct: at.emit(REAL, ct), lambda ct: at.emit(IMAG, ct))
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """Put repeated scalars together once."""
+        return on_scalars(at, self, operands)
 
 
 REAL = Real()

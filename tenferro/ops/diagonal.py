@@ -13,7 +13,7 @@ from tenferro.shape import TensorMeta
 
 @payload
 class ExtractDiag(StdTensorOp, name="extract_diag"):
-    """The elements whose indices along `axis_a` and `axis_b` are equal; `axis_a` stays, `axis_b` leaves the shape."""
+    """The elements with equal indices along `axis_a` and `axis_b`; `axis_b` leaves the shape."""
 
     axis_a: int
     axis_b: int
@@ -48,7 +48,7 @@ class ExtractDiag(StdTensorOp, name="extract_diag"):
 
 @payload
 class EmbedDiag(StdTensorOp, name="embed_diag"):
-    """A new axis at `axis_b`, with the operand where its index equals that along `axis_a`, and zeros elsewhere."""
+    """A new axis at `axis_b`: the operand where the index equals that along `axis_a`, else 0."""
 
     axis_a: int
     axis_b: int
@@ -58,14 +58,14 @@ class EmbedDiag(StdTensorOp, name="embed_diag"):
         check_axes(self.name, (self.axis_a,), x.rank, x)
         if not self.axis_a < self.axis_b <= x.rank:
             raise AxisError(
-                f"embed_diag: axis_b {self.axis_b} must come after axis_a {self.axis_a} and be at most the "
-                f"rank of {x}"
+                f"embed_diag: axis_b {self.axis_b} must come after axis_a {self.axis_a} "
+                f"and be at most the rank of {x}"
             )
         sources = [*range(self.axis_b), self.axis_a, *range(self.axis_b, x.rank)]
         return keep_axes(x, sources)
 
     def numpy(self, x: Array) -> Array:
-        """Multiply by the identity, with zeros that stay zero whatever the operand."""
+        """Select by the identity, so that zeros are zero whatever the operand."""
         size = x.shape[self.axis_a]
         expanded = np.expand_dims(x, self.axis_b)
         mask_shape = [1] * expanded.ndim

@@ -9,23 +9,28 @@ import numpy as np
 
 from tenferro.chainrules import Emitter, V
 from tenferro.ops.base import SameType
-from tenferro.ops.broadcast_reduce import full, uniform
+from tenferro.ops.broadcast_reduce import full, on_scalars, uniform
 
 
 class Elementwise(SameType):
-    """An elementwise op. On constants it is computed at once; `simplify` holds what else an op knows."""
+    """An elementwise op, computed at once on constants; `simplify` holds what else it knows."""
 
     commutative: ClassVar[bool] = False
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Compute constants, put commutative operands into one order, then what the op itself knows."""
+        """Compute constants, and repeated scalars once; put commutative operands into one order.
+
+        Then what the op itself knows.
+        """
         values = [uniform(at, operand) for operand in operands]
         known = [value for value in values if value is not None]
         if len(known) == len(values):
+            (meta,) = self.infer_all([at.ctx.meta(operand) for operand in operands])
             with np.errstate(all="ignore"):
                 result = self.evaluate(known)[0]
-            (meta,) = self.infer_all([at.ctx.meta(operand) for operand in operands])
             return None if meta.dims is None else full(at, result, meta)
+        if (repeated := on_scalars(at, self, operands)) is not None:
+            return repeated
         if self.commutative and at.order(operands[0]) > at.order(operands[1]):
             return at.emit(self, operands[1], operands[0])
         return self.simplify(at, tuple(operands), values)
@@ -33,7 +38,7 @@ class Elementwise(SameType):
     def simplify(
         self, at: Emitter[V], operands: tuple[V, ...], values: Sequence[np.ndarray | None]
     ) -> V | None:
-        """A simpler value, or None. `values[i]` is the constant that operand i is everywhere, or None."""
+        """A simpler value, or None. `values[i]` is what all of operand i is known to be, or None."""
         return None
 
 

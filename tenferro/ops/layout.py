@@ -10,7 +10,7 @@ from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_
 from tenferro.errors import AxisError, ShapeError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.base import StdTensorOp, check_axes, keep_axes
-from tenferro.ops.broadcast_reduce import full, uniform
+from tenferro.ops.broadcast_reduce import BroadcastInDim, full, scalar_source, uniform
 from tenferro.shape import Dim, TensorMeta, product
 
 
@@ -22,12 +22,16 @@ class Rearrangement(StdTensorOp):
         return multilinear(at, self)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Move nothing in a constant; then what the op itself knows."""
+        """Move nothing where all elements are one; then what the op itself knows."""
         (x,) = operands
         value = uniform(at, x)
         if value is not None:
             (meta,) = self.infer_all([at.ctx.meta(x)])
             return full(at, value, meta) if meta.dims is not None else None
+        source = scalar_source(at, x)
+        if source is not None:
+            (meta,) = self.infer_all([at.ctx.meta(x)])
+            return at.emit(BroadcastInDim(meta.exact_shape(self.name), ()), source)
         return self.simplify(at, x)
 
     def simplify(self, at: Emitter[V], x: V) -> V | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,7 +22,7 @@ from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import SUB
 from tenferro.ops.base import StdTensorOp, check_axes, types
 from tenferro.ops.broadcast_reduce import ReduceSum, full, uniform, zeros_like
-from tenferro.shape import Dim, Exact, TensorMeta, floordiv, maximum, minimum
+from tenferro.shape import Dim, Exact, TensorMeta, floordiv, maximum
 
 
 @payload
@@ -41,12 +42,13 @@ class Slice(StdTensorOp, name="slice"):
         sizes: list[Dim] = []
         for axis, size in enumerate(x.exact_shape(self.name, "operand")):
             start, limit, stride = self.starts[axis], self.limits[axis], self.strides[axis]
-            ordered = [bound for bound in (0, start, limit, size) if isinstance(bound, int)]
-            if stride < 1 or ordered != sorted(ordered):
+            pairs = itertools.combinations((0, start, limit, size), 2)
+            gaps = [after - before for before, after in pairs]
+            if stride < 1 or any(isinstance(gap, int) and gap < 0 for gap in gaps):
                 raise ShapeError(
                     f"slice: {start}:{limit}:{stride} does not lie within axis {axis} of {x}"
                 )
-            sizes.append(floordiv(limit - start + stride - 1, stride))
+            sizes.append(_count(start, limit, stride))
         return TensorMeta.of(x.dtype, sizes)
 
     def numpy(self, x: Array) -> Array:
@@ -70,9 +72,7 @@ class Slice(StdTensorOp, name="slice"):
         for start, limit, stride, size in zip(
             self.starts, self.limits, self.strides, sizes, strict=True
         ):
-            count = floordiv(limit - start + stride - 1, stride)
-            spanned = maximum(count - 1, 0) * stride + minimum(count, 1)
-            high.append(size - start - spanned)
+            high.append(size - start - _spread(_count(start, limit, stride), stride - 1))
         pad = Pad(self.starts, tuple(high), tuple(stride - 1 for stride in self.strides))
         return each_active(
             at, lambda ct: at.emit(pad, ct, full(at.emitter, 0, TensorMeta.of(meta.dtype, ())))
@@ -92,8 +92,8 @@ class Slice(StdTensorOp, name="slice"):
 class Pad(StdTensorOp, name="pad"):
     """The first operand with copies of the scalar second one around and between its elements.
 
-    Along axis i, `low[i]` before, `high[i]` after and `interior[i]` between neighbours; a negative `low` or `high` cuts
-    off that many.
+    Along axis i, `low[i]` before, `high[i]` after and `interior[i]` between neighbours; a negative
+    `low` or `high` cuts off that many.
     """
 
     low: tuple[Dim, ...]
@@ -114,16 +114,14 @@ class Pad(StdTensorOp, name="pad"):
             raise ShapeError(f"pad: interior padding {self.interior} of {x} must not be negative")
         sizes: list[Dim] = []
         for axis, size in enumerate(x.exact_shape(self.name, "operand")):
-            total = size + self.low[axis] + self.high[axis]
-            if self.interior[axis]:
-                total = total + maximum(size - 1, 0) * self.interior[axis]
+            total = _spread(size, self.interior[axis]) + self.low[axis] + self.high[axis]
             if isinstance(total, int) and total < 0:
                 raise ShapeError(f"pad: padding leaves {total} elements along axis {axis} of {x}")
             sizes.append(total)
         return TensorMeta.of(x.dtype, sizes)
 
     def numpy(self, x: Array, value: Array) -> Array:
-        """Fill with the padding value, then put the elements that are not cut off in their places."""
+        """Fill with the padding value, then put the elements that stay in their places."""
         shape = self.infer(meta_of(x), meta_of(value)).static_shape
         assert shape is not None
         result = np.full(shape, value, dtype=x.dtype)
@@ -148,13 +146,13 @@ class Pad(StdTensorOp, name="pad"):
             return (None, None)
         sizes = at.ctx.meta(at.inputs[0]).exact_shape(self.name, "operand")
         zero = full(at.emitter, 0, TensorMeta.of(at.ctx.meta(ct).dtype, ()))
-        cut = Pad(_negative(self.low), _negative(self.high), (0,) * len(sizes))
-        spans = tuple(
-            size + maximum(size - 1, 0) * between
-            for size, between in zip(sizes, self.interior, strict=True)
-        )
-        pick = Slice((0,) * len(sizes), spans, tuple(between + 1 for between in self.interior))
-        picked = at.emit(pick, at.emit(cut, ct, zero))
+        none = (0,) * len(sizes)
+        # With as much after the last element as between two, so that the slice is of whole strides.
+        high = tuple(between - high for between, high in zip(self.interior, self.high, strict=True))
+        strides = tuple(between + 1 for between in self.interior)
+        spans = tuple(size * stride for size, stride in zip(sizes, strides, strict=True))
+        cut = Pad(tuple(-low for low in self.low), high, none)
+        picked = at.emit(Slice(none, spans, strides), at.emit(cut, ct, zero))
         everything = tuple(range(len(sizes)))
 
         def rest(ct: V) -> V:
@@ -236,8 +234,14 @@ def meta_of(array: Array) -> TensorMeta:
     return TensorMeta.of(array.dtype, array.shape)
 
 
-def _negative(sizes: Sequence[Dim]) -> tuple[Dim, ...]:
-    return tuple(-size for size in sizes)
+def _count(start: Dim, limit: Dim, stride: int) -> Dim:
+    """How many elements `start:limit:stride` picks."""
+    return floordiv(limit - start + stride - 1, stride)
+
+
+def _spread(size: Dim, between: int) -> Dim:
+    """The length of `size` elements with `between` more between each two."""
+    return size + maximum(size - 1, 0) * between if between else size
 
 
 def _without(sizes: Sequence[Dim], axis: int) -> list[Dim]:

@@ -11,6 +11,7 @@ from tenferro.shape.algebra import (
     minimum,
     product,
     substitute,
+    symbol,
 )
 from tenferro.shape.dims import InputDim, SymDim, dim, dim_of_ast
 from tenferro.shape.dtype import (
@@ -81,4 +82,5 @@ __all__ = [
     "real_dtype",
     "short_name",
     "substitute",
+    "symbol",
 ]

@@ -124,12 +124,17 @@ def leaves(value: Dim) -> set[Leaf]:
 
 
 def floordiv(a: Dim, b: Dim) -> Dim:
-    """a divided by b, rounded down; exact where every coefficient of a is a multiple of the integer b."""
+    """a divided by b, rounded down.
+
+    Terms of a that the integer b divides are divided exactly, and only the rest keeps the call.
+    """
     if isinstance(a, int) and isinstance(b, int):
         return a // b
     if isinstance(b, int) and isinstance(a, DimExpr) and b > 0:
-        if all(coefficient % b == 0 for _, coefficient in a.terms):
-            return _normal([(monomial, coefficient // b) for monomial, coefficient in a.terms])
+        whole = [(monomial, c // b) for monomial, c in a.terms if c % b == 0]
+        if whole:
+            rest = _normal([(monomial, c) for monomial, c in a.terms if c % b])
+            return _normal(whole) + floordiv(rest, b)
     return 1 if a == b else symbol(Call("floordiv", (a, b)))
 
 

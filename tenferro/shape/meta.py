@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from tenferro.errors import ExtentError, ShapeError, UnsupportedDynamicShapeError
 from tenferro.shape.algebra import Dim, DimExpr, Leaf, bind, leaves
@@ -165,7 +164,6 @@ def _checked(value: int | str | Dim) -> Dim:
     return number
 
 
-@dataclass(frozen=True)
 class TensorSpec:
     """The type of an input: a shape of integers and names, and a dtype.
 
@@ -173,14 +171,26 @@ class TensorSpec:
     f64[n,3]
     """
 
-    shape: tuple[int | str | Dim, ...]
-    dtype: object = "float64"
+    __slots__ = ("meta",)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(self.shape))
-        object.__setattr__(self, "dtype", as_dtype(self.dtype))
+    def __init__(self, shape: Sequence[int | str | Dim], dtype: object = "float64") -> None:
+        self.meta = TensorMeta.of(dtype, shape)
 
     @property
-    def meta(self) -> TensorMeta:
-        """The metadata that the spec stands for."""
-        return TensorMeta.of(self.dtype, self.shape)
+    def shape(self) -> tuple[Dim, ...]:
+        """The sizes, symbolic ones as expressions."""
+        return self.meta.exact_shape()
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.meta.dtype
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorSpec) and self.meta == other.meta
+
+    def __hash__(self) -> int:
+        return hash(self.meta)
+
+    def __repr__(self) -> str:
+        return f"TensorSpec({self.meta})"

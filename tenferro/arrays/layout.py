@@ -1,0 +1,281 @@
+"""Array functions that move, repeat, join or pick elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import EllipsisType
+
+from tenferro.arrays.operands import (
+    Operand,
+    broadcast_to,
+    normal_axes,
+    normal_axis,
+    promote,
+    result_dtype,
+)
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import AxisError, ShapeError
+from tenferro.ops import (
+    BroadcastInDim,
+    Concatenate,
+    ExtractDiag,
+    Reshape,
+    Reverse,
+    Slice,
+    Transpose,
+    Tril,
+    Triu,
+    full,
+    scalar,
+)
+from tenferro.ops import Pad as PadOp
+from tenferro.shape import Dim, DimExpr, DType, TensorMeta, dim, floordiv, product
+
+Index = int | slice | EllipsisType | None
+
+
+def permute_dims(at: Emitter[V], x: V, axes: Sequence[int] | None = None) -> V:
+    """Axes in the given order; reversed if None."""
+    rank = at.ctx.meta(x).rank
+    perm = (
+        range(rank)[::-1] if axes is None else [normal_axis("permute_dims", a, rank) for a in axes]
+    )
+    return at.emit(Transpose(tuple(perm)), x)
+
+
+def matrix_transpose(at: Emitter[V], x: V) -> V:
+    """The last two axes exchanged."""
+    rank = at.ctx.meta(x).rank
+    if rank < 2:
+        raise ShapeError(f"matrix_transpose: needs at least two axes, got {at.ctx.meta(x)}")
+    return at.emit(Transpose((*range(rank - 2), rank - 1, rank - 2)), x)
+
+
+def moveaxis(at: Emitter[V], x: V, source: int, destination: int) -> V:
+    """One axis moved, the others in their order."""
+    rank = at.ctx.meta(x).rank
+    start = normal_axis("moveaxis", source, rank)
+    order = [axis for axis in range(rank) if axis != start]
+    order.insert(normal_axis("moveaxis", destination, rank), start)
+    return at.emit(Transpose(tuple(order)), x)
+
+
+def reshape(
+    at: Emitter[V], x: V, shape: int | str | Dim | Sequence[int | str | Dim], order: str = "C"
+) -> V:
+    """The elements in another shape; one size may be -1. `order="F"` reads and writes the first axis fastest."""
+    sizes = (shape,) if isinstance(shape, int | str | DimExpr) else tuple(shape)
+    target = _infer_size(at.ctx.meta(x), [dim(size) for size in sizes])
+    if order == "F":
+        flipped = at.emit(Reshape(target[::-1]), permute_dims(at, x))
+        return permute_dims(at, flipped)
+    if order != "C":
+        raise ShapeError(f"reshape: order must be 'C' or 'F', got {order!r}")
+    return at.emit(Reshape(target), x)
+
+
+def ravel(at: Emitter[V], x: V, order: str = "C") -> V:
+    """All elements along one axis."""
+    return reshape(at, x, (-1,), order)
+
+
+def flip(at: Emitter[V], x: V, axis: int | Sequence[int] | None = None) -> V:
+    """The elements along `axis` in the opposite order."""
+    return at.emit(Reverse(normal_axes("flip", axis, at.ctx.meta(x).rank)), x)
+
+
+def expand_dims(at: Emitter[V], x: V, axis: int | Sequence[int] = 0) -> V:
+    """New axes of size 1 at the given places of the result."""
+    meta: TensorMeta = at.ctx.meta(x)
+    count = len(axis) if isinstance(axis, tuple | list) else 1
+    new = normal_axes("expand_dims", axis, meta.rank + count)
+    kept = tuple(i for i in range(meta.rank + count) if i not in new)
+    sizes = iter(meta.exact_shape("expand_dims", "operand"))
+    shape = tuple(1 if i in new else next(sizes) for i in range(meta.rank + count))
+    return at.emit(BroadcastInDim(shape, kept), x)
+
+
+def squeeze(at: Emitter[V], x: V, axis: int | Sequence[int] | None = None) -> V:
+    """Without the given axes of size 1; all of them if None."""
+    meta: TensorMeta = at.ctx.meta(x)
+    sizes = meta.exact_shape("squeeze", "operand")
+    ones = [i for i, size in enumerate(sizes) if size == 1]
+    axes = ones if axis is None else normal_axes("squeeze", axis, meta.rank)
+    for i in axes:
+        if sizes[i] != 1:
+            raise ShapeError(f"squeeze: axis {i} of {meta} has size {sizes[i]}, not 1")
+    return at.emit(Reshape(tuple(size for i, size in enumerate(sizes) if i not in axes)), x)
+
+
+def broadcast_array(at: Emitter[V], x: Operand[V], shape: int | Sequence[int | str | Dim]) -> V:
+    """The operand repeated to `shape`."""
+    (value,) = promote(at, (x,))
+    sizes = (shape,) if isinstance(shape, int | DimExpr) else tuple(shape)
+    return broadcast_to(at, value, [dim(size) for size in sizes])
+
+
+def concat(at: Emitter[V], *arrays: Operand[V], axis: int | None = 0) -> V:
+    """The arrays one after another along `axis`; flattened first if None."""
+    if not arrays:
+        raise ShapeError("concat: needs at least one array")
+    values = promote(at, arrays)
+    if axis is None:
+        values, axis = [ravel(at, value) for value in values], 0
+    return at.emit(Concatenate(normal_axis("concat", axis, at.ctx.meta(values[0]).rank)), *values)
+
+
+def stack(at: Emitter[V], *arrays: Operand[V], axis: int = 0) -> V:
+    """The arrays along a new axis."""
+    if not arrays:
+        raise ShapeError("stack: needs at least one array")
+    values = [expand_dims(at, value, axis) for value in promote(at, arrays)]
+    return concat(at, *values, axis=axis)
+
+
+def tril(at: Emitter[V], x: V, k: int = 0) -> V:
+    """On and below diagonal `k` of the last two axes."""
+    return at.emit(Tril(k), x)
+
+
+def triu(at: Emitter[V], x: V, k: int = 0) -> V:
+    """On and above diagonal `k` of the last two axes."""
+    return at.emit(Triu(k), x)
+
+
+def diagonal(at: Emitter[V], x: V, axis1: int = 0, axis2: int = 1) -> V:
+    """The elements with equal indices along two axes of one size, as the last axis."""
+    rank = at.ctx.meta(x).rank
+    first, second = sorted(normal_axis("diagonal", axis, rank) for axis in (axis1, axis2))
+    return moveaxis(at, at.emit(ExtractDiag(first, second), x), first, -1)
+
+
+def pad(at: Emitter[V], x: V, pad_width: object, constant_values: complex = 0) -> V:
+    """Constant padding; `pad_width` as in NumPy: n, (before, after), or one pair for each axis."""
+    meta: TensorMeta = at.ctx.meta(x)
+    pairs = _pairs(pad_width, meta)
+    low, high = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
+    value = at.emit(scalar(constant_values, meta.dtype))
+    return at.emit(PadOp(low, high, (0,) * meta.rank), x, value)
+
+
+def filled(
+    at: Emitter[V],
+    value: Operand[V],
+    shape: int | str | Dim | Sequence[int | str | Dim],
+    dtype: DType | None = None,
+) -> V:
+    """A new array whose every element is `value`."""
+    sizes = (shape,) if isinstance(shape, int | str | DimExpr) else tuple(shape)
+    dtype = result_dtype(at, (value,)) if dtype is None else dtype
+    (number,) = promote(at, (value,), dtype)
+    return broadcast_to(at, number, TensorMeta.of(dtype, sizes).exact_shape())
+
+
+def constant_like(at: Emitter[V], x: V, value: complex, dtype: DType | None = None) -> V:
+    """An array of the type of `x` whose every element is `value`."""
+    meta: TensorMeta = at.ctx.meta(x)
+    return full(at, value, meta if dtype is None else meta.with_dtype(dtype))
+
+
+def index(at: Emitter[V], x: V, indices: Index | tuple[Index, ...]) -> V:
+    """Basic indexing with integers, slices, `...` and None."""
+    meta: TensorMeta = at.ctx.meta(x)
+    items = _expand_ellipsis(indices if isinstance(indices, tuple) else (indices,), meta)
+    sizes = meta.exact_shape("index", "operand")
+    windows: list[tuple[Dim, Dim, int]] = []
+    reverse, shape_plan = [], []
+    axis = 0
+    for item in items:
+        if item is None:
+            shape_plan.append("new")
+            continue
+        window, flipped = _window(item, sizes[axis], axis, meta)
+        windows.append(window)
+        reverse += [axis] if flipped else []
+        shape_plan.append("drop" if isinstance(item, int) else "keep")
+        axis += 1
+    starts, limits, strides = zip(*windows, strict=True) if windows else ((), (), ())
+    picked = at.emit(Slice(starts, limits, strides), x)
+    if reverse:
+        picked = at.emit(Reverse(tuple(reverse)), picked)
+    left = iter(at.ctx.meta(picked).exact_shape("index", "operand"))
+    shape: list[Dim] = []
+    for plan in shape_plan:
+        size = 1 if plan == "new" else next(left)
+        shape += [] if plan == "drop" else [size]
+    return (
+        picked
+        if all(plan == "keep" for plan in shape_plan)
+        else at.emit(Reshape(tuple(shape)), picked)
+    )
+
+
+def _window(
+    item: object, size: Dim, axis: int, meta: TensorMeta
+) -> tuple[tuple[Dim, Dim, int], bool]:
+    """(start, limit, stride) of one index, and whether the picked elements are to be reversed."""
+    if isinstance(item, slice):
+        if not isinstance(size, int):
+            return _symbolic_window(item, size, axis, meta), False
+        start, stop, step = item.indices(size)
+        count = len(range(start, stop, step))
+        if step > 0:
+            return (start, start + max(count - 1, 0) * step + min(count, 1), step), False
+        last = start + (count - 1) * step
+        return ((last, start + 1, -step), True) if count else ((0, 0, 1), False)
+    if isinstance(item, bool) or not hasattr(item, "__index__"):
+        raise AxisError(f"index: {item!r} is not an integer, slice, ... or None (indexing {meta})")
+    position = item.__index__()
+    if isinstance(size, int):
+        if not -size <= position < size:
+            raise AxisError(f"index: {position} is out of range for axis {axis} of {meta}")
+        position %= size
+        return (position, position + 1, 1), False
+    start = position if position >= 0 else size + position
+    return (start, start + 1, 1), False
+
+
+def _symbolic_window(item: slice, size: Dim, axis: int, meta: TensorMeta) -> tuple[Dim, Dim, int]:
+    if item.step not in (None, 1):
+        raise ShapeError(f"index: a step needs a known size, but axis {axis} of {meta} is symbolic")
+    bounds = [0 if item.start is None else item.start, size if item.stop is None else item.stop]
+    start, stop = [
+        size + bound if isinstance(bound, int) and bound < 0 else bound for bound in bounds
+    ]
+    return start, stop, 1
+
+
+def _expand_ellipsis(items: tuple[object, ...], meta: TensorMeta) -> list[object]:
+    used = sum(item is not None and item is not Ellipsis for item in items)
+    if used > meta.rank or sum(item is Ellipsis for item in items) > 1:
+        raise AxisError(f"index: too many indices for {meta}")
+    rest = [slice(None)] * (meta.rank - used)
+    result: list[object] = []
+    for item in items:
+        result += rest if item is Ellipsis else [item]
+    return result if Ellipsis in items else [*result, *rest]
+
+
+def _infer_size(meta: TensorMeta, sizes: list[Dim]) -> tuple[Dim, ...]:
+    if sizes.count(-1) > 1:
+        raise ShapeError(f"reshape: only one size of {tuple(sizes)} may be -1")
+    if -1 not in sizes:
+        return tuple(sizes)
+    total = product(meta.exact_shape("reshape", "operand"))
+    known = product(size for size in sizes if size != -1)
+    if known == 0:
+        raise ShapeError(
+            f"reshape: -1 in {tuple(sizes)} is ambiguous, since the other sizes have product 0"
+        )
+    return tuple(floordiv(total, known) if size == -1 else size for size in sizes)
+
+
+def _pairs(pad_width: object, meta: TensorMeta) -> list[tuple[Dim, Dim]]:
+    if isinstance(pad_width, int):
+        return [(pad_width, pad_width)] * meta.rank
+    pairs = list(pad_width)  # type: ignore[call-overload]  # whatever the user gave
+    if all(isinstance(entry, int) for entry in pairs) and len(pairs) == 2:
+        return [(pairs[0], pairs[1])] * meta.rank
+    if len(pairs) != meta.rank:
+        raise ShapeError(f"pad: {len(pairs)} pairs for {meta}")
+    return [(before, after) for before, after in pairs]

@@ -1,0 +1,151 @@
+"""Operands of array functions: promotion of dtypes and broadcasting of shapes, as NumPy does them.
+
+Everything in this package is written against `Emitter`, so one definition serves values of a graph and values at run
+time. An operand is a value of the emitter, a Python number (whose dtype is weak), or a symbolic size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar, Union, cast
+
+import numpy as np
+
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.ops import BroadcastInDim, Convert, ReduceSum, full, scalar
+from tenferro.shape import Dim, DimExpr, DType, TensorMeta, as_dtype, short_name
+
+Number = Union[bool, int, float, complex]
+T = TypeVar("T")
+Operand = Union[T, Number, DimExpr]
+
+
+def is_number(operand: object) -> bool:
+    """Whether an operand is a Python number, whose dtype gives way to that of arrays."""
+    return isinstance(operand, bool | int | float | complex) and not isinstance(operand, np.generic)
+
+
+def result_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
+    """The dtype that `numpy.result_type` gives the operands, Python numbers being weak.
+
+    Raises:
+        DTypeError: the result is no dtype of tenferro, or a number does not fit.
+    """
+    parts: list[object] = []
+    for operand in operands:
+        if isinstance(operand, DimExpr):
+            parts.append(0)
+        elif is_number(operand):
+            parts.append(operand)
+        else:
+            parts.append(at.ctx.meta(operand).dtype)
+    try:
+        return as_dtype(np.result_type(*parts))  # type: ignore[arg-type]  # dtypes and numbers
+    except TypeError as error:
+        raise DTypeError(f"promotion: {error}") from None
+
+
+def as_value(at: Emitter[V], operand: Operand[V], dtype: DType) -> V:
+    """The operand as a value of `dtype`; a number becomes a rank-0 constant.
+
+    Raises:
+        DTypeError: a Python integer does not fit `dtype`.
+    """
+    if isinstance(operand, DimExpr):
+        return _size_as_value(at, operand, dtype)
+    if is_number(operand):
+        try:
+            return at.emit(scalar(np.asarray(operand, dtype=dtype), dtype))
+        except (OverflowError, TypeError):
+            raise DTypeError(f"promotion: {operand} does not fit {short_name(dtype)}") from None
+    return convert(at, cast(V, operand), dtype)
+
+
+def convert(at: Emitter[V], value: V, dtype: DType) -> V:
+    """The value in `dtype`; itself if it has it already."""
+    return value if at.ctx.meta(value).dtype == dtype else at.emit(Convert(dtype), value)
+
+
+def promote(at: Emitter[V], operands: Sequence[Operand[V]], dtype: DType | None = None) -> list[V]:
+    """The operands as values of their common dtype, or of `dtype`."""
+    dtype = result_dtype(at, operands) if dtype is None else dtype
+    return [as_value(at, operand, dtype) for operand in operands]
+
+
+def broadcast(at: Emitter[V], name: str, values: Sequence[V]) -> list[V]:
+    """The values repeated to their common shape by NumPy's rule: axes align at the end, size 1 is repeated.
+
+    Raises:
+        ShapeError: two sizes differ and neither is 1; names the axis.
+    """
+    metas = [at.ctx.meta(value) for value in values]
+    first = metas[0]
+    if all(meta.extents == first.extents for meta in metas):
+        return list(values)
+    shape = broadcast_shape(name, metas)
+    return [broadcast_to(at, value, shape) for value in values]
+
+
+def broadcast_shape(name: str, metas: Sequence[TensorMeta]) -> tuple[Dim, ...]:
+    """The common shape of operands by NumPy's rule."""
+    shapes = [meta.exact_shape(name, "operand") for meta in metas]
+    rank = max(len(shape) for shape in shapes)
+    result: list[Dim] = []
+    for axis in range(rank):
+        sizes = [shape[axis - rank + len(shape)] for shape in shapes if axis >= rank - len(shape)]
+        others = [size for size in sizes if size != 1]
+        if any(size != others[0] for size in others):
+            typed = " and ".join(str(meta) for meta in metas)
+            raise ShapeError(
+                f"{name}: operands have types {typed}; axis {axis - rank} has sizes "
+                f"{' and '.join(str(size) for size in others)}, which do not broadcast"
+            )
+        result.append(others[0] if others else 1)
+    return tuple(result)
+
+
+def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim]) -> V:
+    """The value repeated to `shape`, axes aligned at the end."""
+    meta: TensorMeta = at.ctx.meta(value)
+    if meta.dims == tuple(shape):
+        return value
+    offset = len(shape) - meta.rank
+    if offset < 0:
+        raise ShapeError(f"broadcast_to: {meta} has more axes than {tuple(shape)}")
+    return at.emit(BroadcastInDim(tuple(shape), tuple(range(offset, len(shape)))), value)
+
+
+def normal_axis(name: str, axis: int, rank: int) -> int:
+    """An axis counted from the front.
+
+    Raises:
+        AxisError: it is out of range.
+    """
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise AxisError(f"{name}: axis {axis!r} is not an integer")
+    index = axis.__index__()
+    if not -rank <= index < rank:
+        raise AxisError(f"{name}: axis {index} is out of range for rank {rank}")
+    return index % rank
+
+
+def normal_axes(name: str, axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """Axes counted from the front, sorted; None means all.
+
+    Raises:
+        AxisError: one is out of range or named twice.
+    """
+    if axis is None:
+        return tuple(range(rank))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = sorted(normal_axis(name, one, rank) for one in given)
+    if len(set(axes)) != len(axes):
+        raise AxisError(f"{name}: axes {tuple(given)} name an axis twice")
+    return tuple(axes)
+
+
+def _size_as_value(at: Emitter[V], size: DimExpr, dtype: DType) -> V:
+    """A symbolic size as a number: as many ones as it says, added up."""
+    ones = full(at, 1, TensorMeta.of(dtype, (size,)))
+    return at.emit(ReduceSum((0,)), ones)

@@ -1,0 +1,188 @@
+"""Python's operators, for every kind of tensor."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+from tenferro.arrays import elementwise, layout, products, reductions
+from tenferro.shape import DType, TensorMeta, as_dtype
+
+
+class ArrayOperators:
+    """Operators and methods of arrays, each an array function applied by the subclass."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    __array_ufunc__ = None  # NumPy arrays leave mixed operators to us
+
+    @property
+    @abstractmethod
+    def meta(self) -> TensorMeta:
+        """Dtype and extents."""
+
+    @abstractmethod
+    def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
+        """Apply an array function; NotImplemented if an operand is of a kind that comes first."""
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self.meta.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.meta.rank
+
+    @property
+    def T(self) -> Self:  # noqa: N802  # the name everyone knows
+        """The axes in reverse order."""
+        return self._apply(layout.permute_dims, self)
+
+    @property
+    def mT(self) -> Self:  # noqa: N802
+        """The last two axes exchanged."""
+        return self._apply(layout.matrix_transpose, self)
+
+    @property
+    def real(self) -> Self:
+        """Real part."""
+        return self._apply(elementwise.real, self)
+
+    @property
+    def imag(self) -> Self:
+        """Imaginary part."""
+        return self._apply(elementwise.imag, self)
+
+    def conj(self) -> Self:
+        """Complex conjugate."""
+        return self._apply(elementwise.conj, self)
+
+    def astype(self, dtype: object) -> Self:
+        """The values in another dtype, whatever is lost."""
+        return self._apply(elementwise.cast, self, dtype=as_dtype(dtype))
+
+    def reshape(self, *shape: Any, order: str = "C") -> Self:
+        """The elements in another shape; one size may be -1."""
+        target = shape[0] if len(shape) == 1 else shape
+        return self._apply(layout.reshape, self, shape=target, order=order)
+
+    def transpose(self, *axes: Any) -> Self:
+        """The axes in the given order; reversed if none is given."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return self._apply(layout.permute_dims, self, axes=order or None)
+
+    def ravel(self, order: str = "C") -> Self:
+        """All elements along one axis."""
+        return self._apply(layout.ravel, self, order=order)
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> Self:
+        """Sum over `axis`."""
+        return self._apply(reductions.sum, self, axis=axis, keepdims=keepdims)
+
+    def prod(self, axis: Any = None, keepdims: bool = False) -> Self:
+        """Product over `axis`."""
+        return self._apply(reductions.prod, self, axis=axis, keepdims=keepdims)
+
+    def mean(self, axis: Any = None, keepdims: bool = False) -> Self:
+        """Mean over `axis`."""
+        return self._apply(reductions.mean, self, axis=axis, keepdims=keepdims)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Self:
+        """Largest element over `axis`."""
+        return self._apply(reductions.max, self, axis=axis, keepdims=keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Self:
+        """Smallest element over `axis`."""
+        return self._apply(reductions.min, self, axis=axis, keepdims=keepdims)
+
+    def __getitem__(self, indices: Any) -> Self:
+        return self._apply(layout.index, self, indices=indices)
+
+    def __add__(self, other: Any) -> Self:
+        return self._apply(elementwise.add, self, other)
+
+    def __radd__(self, other: Any) -> Self:
+        return self._apply(elementwise.add, other, self)
+
+    def __sub__(self, other: Any) -> Self:
+        return self._apply(elementwise.subtract, self, other)
+
+    def __rsub__(self, other: Any) -> Self:
+        return self._apply(elementwise.subtract, other, self)
+
+    def __mul__(self, other: Any) -> Self:
+        return self._apply(elementwise.multiply, self, other)
+
+    def __rmul__(self, other: Any) -> Self:
+        return self._apply(elementwise.multiply, other, self)
+
+    def __truediv__(self, other: Any) -> Self:
+        return self._apply(elementwise.divide, self, other)
+
+    def __rtruediv__(self, other: Any) -> Self:
+        return self._apply(elementwise.divide, other, self)
+
+    def __floordiv__(self, other: Any) -> Self:
+        return self._apply(elementwise.floor_divide, self, other)
+
+    def __rfloordiv__(self, other: Any) -> Self:
+        return self._apply(elementwise.floor_divide, other, self)
+
+    def __mod__(self, other: Any) -> Self:
+        return self._apply(elementwise.remainder, self, other)
+
+    def __rmod__(self, other: Any) -> Self:
+        return self._apply(elementwise.remainder, other, self)
+
+    def __pow__(self, other: Any) -> Self:
+        return self._apply(elementwise.power, self, other)
+
+    def __rpow__(self, other: Any) -> Self:
+        return self._apply(elementwise.power, other, self)
+
+    def __matmul__(self, other: Any) -> Self:
+        return self._apply(products.matmul, self, other)
+
+    def __rmatmul__(self, other: Any) -> Self:
+        return self._apply(products.matmul, other, self)
+
+    def __neg__(self) -> Self:
+        return self._apply(elementwise.negative, self)
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __abs__(self) -> Self:
+        return self._apply(elementwise.absolute, self)
+
+    def __invert__(self) -> Self:
+        return self._apply(elementwise.logical_not, self)
+
+    def __and__(self, other: Any) -> Self:
+        return self._apply(elementwise.logical_and, self, other)
+
+    def __or__(self, other: Any) -> Self:
+        return self._apply(elementwise.logical_or, self, other)
+
+    def __eq__(self, other: object) -> Self:  # type: ignore[override]  # arrays compare elementwise
+        return self._apply(elementwise.compare, self, other, direction="EQ")
+
+    def __ne__(self, other: object) -> Self:  # type: ignore[override]
+        return self._apply(elementwise.compare, self, other, direction="NE")
+
+    def __lt__(self, other: Any) -> Self:
+        return self._apply(elementwise.compare, self, other, direction="LT")
+
+    def __le__(self, other: Any) -> Self:
+        return self._apply(elementwise.compare, self, other, direction="LE")
+
+    def __gt__(self, other: Any) -> Self:
+        return self._apply(elementwise.compare, self, other, direction="GT")
+
+    def __ge__(self, other: Any) -> Self:
+        return self._apply(elementwise.compare, self, other, direction="GE")
+
+    __hash__ = object.__hash__

@@ -1,0 +1,66 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tenferro.arrays.elementwise import divide
+from tenferro.arrays.operands import Operand, normal_axes, promote
+from tenferro.chainrules import Emitter, V
+from tenferro.ops import BroadcastInDim, ReduceMax, ReduceMin, ReduceProd, ReduceSum, StdTensorOp
+from tenferro.shape import BOOL, INT64, Dim, TensorMeta, product
+
+Axis = int | Sequence[int] | None
+Reduction = Callable[[tuple[int, ...]], StdTensorOp]
+
+
+def reduce(
+    at: Emitter[V], name: str, op: Reduction, x: Operand[V], axis: Axis, keepdims: bool
+) -> V:
+    """The reduction over `axis` (None: all), whose axes stay with size 1 if `keepdims`."""
+    (value,) = promote(at, (x,))
+    meta: TensorMeta = at.ctx.meta(value)
+    axes = normal_axes(name, axis, meta.rank)
+    result = at.emit(op(axes), value)
+    return _restore(at, result, meta, axes) if keepdims else result
+
+
+def sum(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+    """Sum; bools count as int64."""
+    return reduce(at, "sum", ReduceSum, _countable(at, x), axis, keepdims)
+
+
+def prod(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+    """Product; bools count as int64."""
+    return reduce(at, "prod", ReduceProd, _countable(at, x), axis, keepdims)
+
+
+def max(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+    """Largest element; NaN wins."""
+    return reduce(at, "max", ReduceMax, x, axis, keepdims)
+
+
+def min(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+    """Smallest element; NaN wins."""
+    return reduce(at, "min", ReduceMin, x, axis, keepdims)
+
+
+def mean(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+    """Sum over the number of elements; integers become float64."""
+    (value,) = promote(at, (x,))
+    meta: TensorMeta = at.ctx.meta(value)
+    axes = normal_axes("mean", axis, meta.rank)
+    count: Dim = product(meta.exact_shape("mean", "operand")[i] for i in axes)
+    return divide(at, sum(at, value, axes, keepdims), count)
+
+
+def _countable(at: Emitter[V], x: Operand[V]) -> V:
+    (value,) = promote(at, (x,))
+    return promote(at, (value,), INT64)[0] if at.ctx.meta(value).dtype == BOOL else value
+
+
+def _restore(at: Emitter[V], result: V, meta: TensorMeta, axes: tuple[int, ...]) -> V:
+    sizes = meta.exact_shape("keepdims", "operand")
+    shape = tuple(1 if i in axes else size for i, size in enumerate(sizes))
+    kept = tuple(i for i in range(meta.rank) if i not in axes)
+    return at.emit(BroadcastInDim(shape, kept), result)

@@ -1,0 +1,61 @@
+"""Apply one derivative rule, and check what it returns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite
+from tenferro.computegraph import GlobalOpKey, GlobalValKey, Linear, OpNode
+from tenferro.errors import ADRuleError
+
+
+def linearize_op(
+    op: GlobalOpKey,
+    outputs: tuple[GlobalValKey, ...],
+    incoming: Slots[GlobalValKey],
+    emitter: KeyEmitter,
+) -> Slots[GlobalValKey]:
+    """Tangents of the outputs of an op from those of its operands.
+
+    Raises:
+        ADRuleError: the op has no linearize rule, or the rule breaks its arity.
+    """
+    rule = getattr(op.primitive, "linearize", None)
+    if rule is None:
+        raise ADRuleError(f"{op.primitive}: has no linearize rule")
+    result = rule(JvpSite(emitter, op.inputs, outputs, incoming))
+    return _checked(op.primitive, "linearize", result, len(outputs), "output")
+
+
+def transpose_op(
+    node: OpNode[Any], mode: Linear, ct: Slots[GlobalValKey], emitter: KeyEmitter
+) -> Slots[GlobalValKey]:
+    """Cotangents of the active operands of a linear op from those of its outputs.
+
+    Raises:
+        ADRuleError: the op has no transpose rule, or the rule breaks its arity or gives a fixed
+            operand a cotangent.
+    """
+    rule = getattr(node.op, "transpose_rule", None)
+    if rule is None:
+        raise ADRuleError(f"{node.op}: has no transpose rule")
+    mask = mode.active_mask
+    result = rule(TransposeSite(emitter, ct, node.key.inputs, mask))
+    terms = _checked(node.op, "transpose", result, len(mask), "operand")
+    for position, (term, active) in enumerate(zip(terms, mask, strict=True)):
+        if term is not None and not active:
+            raise ADRuleError(
+                f"{node.op}: its transpose rule returns a cotangent for operand {position}, "
+                "which is fixed; return None there"
+            )
+    return terms
+
+
+def _checked(op: Any, rule: str, result: Any, count: int, place: str) -> Slots[GlobalValKey]:
+    if isinstance(result, tuple) and len(result) == count:
+        return result
+    kind = type(result).__name__
+    got = f"{len(result)} values" if isinstance(result, tuple) else f"one {kind}"
+    raise ADRuleError(
+        f"{op}: its {rule} rule returns {got}; return a tuple of {count}, one for each {place}"
+    )

@@ -1,0 +1,39 @@
+"""Applying an array function to whatever the user gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tenferro.errors import DTypeError
+from tenferro.runtime import run_eagerly
+from tenferro.shape import DimExpr
+from tenferro.traced import TracedTensor, is_tracing, record
+
+
+def apply(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """Record `function` if an operand is traced, else run it where the operands are.
+
+    Raises:
+        DTypeError: an operand is no array or number.
+    """
+    if any(isinstance(operand, TracedTensor | DimExpr) for operand in operands):
+        result = record(function, operands, options)
+    else:
+        result = run_eagerly(function, operands, options)
+    if result is NotImplemented:
+        kinds = ", ".join(type(operand).__name__ for operand in operands)
+        raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
+    return result
+
+
+def create(function: Callable[..., Any], value: Any, **options: Any) -> Any:
+    """Make a new array: in the graph while a function is being traced, else at once."""
+    symbolic = any(isinstance(size, str | DimExpr) for size in _sizes(options.get("shape", ())))
+    if is_tracing() or symbolic or isinstance(value, TracedTensor):
+        return record(function, (value,), options)
+    return apply(function, value, **options)
+
+
+def _sizes(shape: Any) -> Any:
+    return shape if isinstance(shape, tuple | list) else (shape,)

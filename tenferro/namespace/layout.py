@@ -1,0 +1,222 @@
+"""Functions that move, repeat, join and make elements, under the names of the Python array API standard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tenferro.arrays import layout
+from tenferro.namespace.dispatch import apply, create
+from tenferro.runtime import Tensor
+from tenferro.shape import as_dtype
+
+
+def asarray(value: Any, dtype: object = None) -> Any:
+    """The value as a tensor: an array, nested lists of numbers, or anything with `__array__` or `__dlpack__`.
+
+    >>> asarray([[1, 2], [3, 4]], dtype="float32")
+    Tensor([[1., 2.],
+            [3., 4.]], dtype=float32)
+    """
+    if hasattr(value, "key"):
+        return value if dtype is None else value.astype(dtype)
+    return Tensor(value, dtype)
+
+
+def permute_dims(x: Any, axes: Any = None) -> Any:
+    """The axes of x in the order `axes`; reversed if None.
+
+    >>> permute_dims([[1, 2], [3, 4]], (1, 0))
+    Tensor([[1, 3],
+            [2, 4]])
+    """
+    return apply(layout.permute_dims, x, axes=axes)
+
+
+def matrix_transpose(x: Any) -> Any:
+    """The last two axes of x exchanged.
+
+    >>> matrix_transpose([[1, 2], [3, 4]])
+    Tensor([[1, 3],
+            [2, 4]])
+    """
+    return apply(layout.matrix_transpose, x)
+
+
+def moveaxis(x: Any, source: int, destination: int) -> Any:
+    """Axis `source` moved to place `destination`, the others in their order.
+
+    >>> moveaxis([[1, 2], [3, 4]], 0, 1)
+    Tensor([[1, 3],
+            [2, 4]])
+    """
+    return apply(layout.moveaxis, x, source=source, destination=destination)
+
+
+def reshape(x: Any, shape: Any, *, order: str = "C") -> Any:
+    """The elements of x in another shape; one size may be -1. `order="F"`: first axis fastest.
+
+    >>> reshape([1, 2, 3, 4], (2, -1))
+    Tensor([[1, 2],
+            [3, 4]])
+    """
+    return apply(layout.reshape, x, shape=shape, order=order)
+
+
+def ravel(x: Any, *, order: str = "C") -> Any:
+    """All elements of x along one axis.
+
+    >>> ravel([[1, 2], [3, 4]], order="F")
+    Tensor([1, 3, 2, 4])
+    """
+    return apply(layout.ravel, x, order=order)
+
+
+def flip(x: Any, axis: Any = None) -> Any:
+    """The elements along `axis` (None: all axes) in the opposite order.
+
+    >>> flip([1, 2, 3])
+    Tensor([3, 2, 1])
+    """
+    return apply(layout.flip, x, axis=axis)
+
+
+def expand_dims(x: Any, axis: Any = 0) -> Any:
+    """x with new axes of size 1 at the places `axis` of the result.
+
+    >>> expand_dims([1, 2], axis=1)
+    Tensor([[1],
+            [2]])
+    """
+    return apply(layout.expand_dims, x, axis=axis)
+
+
+def squeeze(x: Any, axis: Any = None) -> Any:
+    """x without its axes `axis` of size 1; all of those if None.
+
+    >>> squeeze([[1, 2]])
+    Tensor([1, 2])
+    """
+    return apply(layout.squeeze, x, axis=axis)
+
+
+def broadcast_to(x: Any, shape: Any) -> Any:
+    """x repeated to `shape`, axes aligned at the end.
+
+    >>> broadcast_to([1, 2], (2, 2))
+    Tensor([[1, 2],
+            [1, 2]])
+    """
+    return apply(layout.broadcast_array, x, shape=shape)
+
+
+def concat(arrays: Any, axis: int | None = 0) -> Any:
+    """The arrays one after another along `axis`; flattened first if None.
+
+    >>> concat([[1, 2], [3]])
+    Tensor([1, 2, 3])
+    """
+    return apply(layout.concat, *arrays, axis=axis)
+
+
+def stack(arrays: Any, axis: int = 0) -> Any:
+    """The arrays side by side along a new axis.
+
+    >>> stack([[1, 2], [3, 4]], axis=1)
+    Tensor([[1, 3],
+            [2, 4]])
+    """
+    return apply(layout.stack, *arrays, axis=axis)
+
+
+def pad(x: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+    """x with a border of a constant; `pad_width` is n, (before, after), or one pair for each axis.
+
+    >>> pad([1, 2], (1, 2))
+    Tensor([0, 1, 2, 0, 0])
+    """
+    return apply(layout.pad, x, pad_width=pad_width, constant_values=constant_values)
+
+
+def tril(x: Any, k: int = 0) -> Any:
+    """The part of x on and below diagonal `k` of its last two axes.
+
+    >>> tril([[1, 2], [3, 4]])
+    Tensor([[1, 0],
+            [3, 4]])
+    """
+    return apply(layout.tril, x, k=k)
+
+
+def triu(x: Any, k: int = 0) -> Any:
+    """The part of x on and above diagonal `k` of its last two axes.
+
+    >>> triu([[1, 2], [3, 4]])
+    Tensor([[1, 2],
+            [0, 4]])
+    """
+    return apply(layout.triu, x, k=k)
+
+
+def diagonal(x: Any, axis1: int = 0, axis2: int = 1) -> Any:
+    """The elements of x with equal indices along two axes of one size, as the last axis.
+
+    >>> diagonal([[1, 2], [3, 4]])
+    Tensor([1, 4])
+    """
+    return apply(layout.diagonal, x, axis1=axis1, axis2=axis2)
+
+
+def full(shape: Any, fill_value: Any, *, dtype: object = None) -> Any:
+    """A new array whose every element is `fill_value`; sizes may be names in a traced program.
+
+    >>> full((2,), 7)
+    Tensor([7, 7])
+    """
+    element = None if dtype is None else as_dtype(dtype)
+    return create(layout.filled, fill_value, shape=shape, dtype=element)
+
+
+def zeros(shape: Any, *, dtype: object = "float64") -> Any:
+    """A new array of zeros.
+
+    >>> zeros(2)
+    Tensor([0., 0.])
+    """
+    return full(shape, 0, dtype=dtype)
+
+
+def ones(shape: Any, *, dtype: object = "float64") -> Any:
+    """A new array of ones.
+
+    >>> ones(2)
+    Tensor([1., 1.])
+    """
+    return full(shape, 1, dtype=dtype)
+
+
+def full_like(x: Any, fill_value: Any, *, dtype: object = None) -> Any:
+    """An array of the shape of x whose every element is `fill_value`.
+
+    >>> full_like([1, 2], 9)
+    Tensor([9, 9])
+    """
+    element = None if dtype is None else as_dtype(dtype)
+    return apply(layout.constant_like, x, value=fill_value, dtype=element)
+
+
+def zeros_like(x: Any, *, dtype: object = None) -> Any:
+    """Zeros of the shape of x.
+
+    >>> zeros_like([1, 2])
+    Tensor([0, 0])
+    """
+    return full_like(x, 0, dtype=dtype)
+
+
+def ones_like(x: Any, *, dtype: object = None) -> Any:
+    """Ones of the shape of x.
+
+    >>> ones_like([1, 2])
+    Tensor([1, 1])
+    """
+    return full_like(x, 1, dtype=dtype)

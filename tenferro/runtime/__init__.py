@@ -1,0 +1,45 @@
+"""Running execution programs: tensors, backends, segments, executors."""
+
+from tenferro.runtime.backend import BackendSession, TensorBackend
+from tenferro.runtime.dispatch import run_segmented, run_unsegmented
+from tenferro.runtime.executor import NUMPY_EXECUTOR, GraphExecutor
+from tenferro.runtime.executors import (
+    Buffer,
+    Executable,
+    Executor,
+    executor_named,
+    owner_of,
+    register_executor,
+)
+from tenferro.runtime.numpy_backend import NumpyBackend
+from tenferro.runtime.program import Bound, GraphProgram, ProgramInput, bind_inputs, bind_specs
+from tenferro.runtime.segment import Segment, segment_exec_program
+from tenferro.runtime.tensor import RunEmitter, Tensor, buffer_meta, host_array, run_eagerly
+
+__all__ = [
+    "NUMPY_EXECUTOR",
+    "BackendSession",
+    "Bound",
+    "Buffer",
+    "Executable",
+    "Executor",
+    "GraphExecutor",
+    "GraphProgram",
+    "NumpyBackend",
+    "ProgramInput",
+    "RunEmitter",
+    "Segment",
+    "Tensor",
+    "TensorBackend",
+    "bind_inputs",
+    "bind_specs",
+    "buffer_meta",
+    "executor_named",
+    "host_array",
+    "owner_of",
+    "register_executor",
+    "run_eagerly",
+    "run_segmented",
+    "run_unsegmented",
+    "segment_exec_program",
+]

@@ -1,0 +1,85 @@
+"""Running an ExecProgram on a backend: in segments, or one instruction at a time. Both give the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import assert_never
+
+from tenferro.exec_ir import Category, ExecInstruction, ExecProgram
+from tenferro.runtime.backend import TensorBackend
+from tenferro.runtime.executors import Buffer
+from tenferro.runtime.segment import Segment
+
+Slots = list[Buffer | None]
+Reclaim = Callable[[Buffer], None]
+
+
+def run_segmented(
+    program: ExecProgram,
+    segments: Sequence[Segment],
+    backend: TensorBackend,
+    inputs: Sequence[Buffer],
+) -> list[Buffer]:
+    """Run segment by segment; a session is opened once for all instructions of its segment."""
+    slots = _filled(program, inputs)
+    for segment in segments:
+        match segment.category:
+            case Category.SESSION:
+                with backend.with_backend_session() as session:
+                    for step in segment.instructions:
+                        _store(step, session.execute(step.op, _operands(step, slots)), slots)
+                        _release(step, slots, session.reclaim_buffer)
+            case Category.HOST | Category.BOUNDARY:
+                (step,) = segment.instructions
+                _run_alone(step, backend, slots)
+            case _:
+                assert_never(segment.category)
+    return [slots[slot] for slot in program.output_slots]
+
+
+def run_unsegmented(
+    program: ExecProgram, backend: TensorBackend, inputs: Sequence[Buffer]
+) -> list[Buffer]:
+    """Run one instruction at a time, each session instruction in a session of its own; for parity checks."""
+    slots = _filled(program, inputs)
+    for step in program.instructions:
+        if step.op.category is Category.SESSION:
+            with backend.with_backend_session() as session:
+                _store(step, session.execute(step.op, _operands(step, slots)), slots)
+                _release(step, slots, session.reclaim_buffer)
+        else:
+            _run_alone(step, backend, slots)
+    return [slots[slot] for slot in program.output_slots]
+
+
+def _run_alone(step: ExecInstruction, backend: TensorBackend, slots: Slots) -> None:
+    if step.op.category is Category.HOST:
+        host = [backend.download_to_host(value) for value in _operands(step, slots)]
+        results = tuple([backend.upload_host_tensor(value) for value in step.op.evaluate(host)])
+    else:
+        results = backend.execute_boundary(step.op, _operands(step, slots))
+    _store(step, results, slots)
+    _release(step, slots, backend.reclaim_buffer)
+
+
+def _filled(program: ExecProgram, inputs: Sequence[Buffer]) -> Slots:
+    slots: Slots = [None] * program.n_slots
+    for slot, value in zip(program.input_slots, inputs, strict=True):
+        slots[slot] = value
+    return slots
+
+
+def _operands(step: ExecInstruction, slots: Slots) -> list[Buffer]:
+    return [slots[slot] for slot in step.input_slots]
+
+
+def _store(step: ExecInstruction, results: Sequence[Buffer], slots: Slots) -> None:
+    for slot, value in zip(step.output_slots, results, strict=True):
+        slots[slot] = value
+
+
+def _release(step: ExecInstruction, slots: Slots, reclaim: Reclaim) -> None:
+    for slot, last in zip(step.input_slots, step.last_use, strict=True):
+        if last:
+            reclaim(slots[slot])
+            slots[slot] = None

@@ -1,0 +1,124 @@
+"""GraphExecutor: runs graph programs on a native backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.config import config
+from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget
+from tenferro.runtime.backend import TensorBackend
+from tenferro.runtime.dispatch import run_segmented, run_unsegmented
+from tenferro.runtime.executors import Buffer, Executable, register_executor
+from tenferro.runtime.numpy_backend import NumpyBackend
+from tenferro.runtime.program import GraphProgram, bind_inputs
+from tenferro.runtime.segment import segment_exec_program
+from tenferro.runtime.tensor import Tensor
+
+
+class GraphExecutor:
+    """Runs `GraphProgram`s on a `TensorBackend`.
+
+    Args:
+        backend: what runs the instructions.
+        segmented: whether neighbouring instructions share a backend session; the results are the same.
+        max_bytes: the largest value in bytes that a program may hold; checked before it runs.
+
+    >>> import numpy as np, tenferro as tn
+    >>> x = tn.TracedTensor.input(("n",), "float64", name="x")
+    >>> program = tn.GraphCompiler().compile([tn.exp(x) * 2])
+    >>> executor = tn.GraphExecutor(tn.NumpyBackend())
+    >>> executor.run(program, {x: np.zeros(3)})
+    [Tensor([2., 2., 2.])]
+    """
+
+    def __init__(
+        self, backend: TensorBackend, *, segmented: bool = True, max_bytes: int = config.max_bytes
+    ) -> None:
+        self._backend = backend
+        self._segmented = segmented
+        self._max_bytes = max_bytes
+        self._bound: BoundedCache[object, Executable] = BoundedCache(Capacity(config.cache_entries))
+
+    @property
+    def name(self) -> str:
+        """The backend's name."""
+        return self._backend.name
+
+    def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
+        """The program's outputs for the given inputs; keys of `bindings` are names or traced tensors.
+
+        Raises:
+            BindingError: the bindings do not fit the program's inputs.
+            ExtentError: a value would be larger than the byte budget.
+        """
+        bound = bind_inputs(program, bindings)
+        key = (
+            program.digest,
+            tuple(sorted((str(leaf), size) for leaf, size in bound.sizes.items())),
+        )
+        run = self._bound.get_or_make(
+            key, lambda: self.compile_exec(program.exec_program.bind(bound.sizes))
+        )
+        return [
+            Tensor.wrap(value, None) for value in run(*(value.numpy() for value in bound.values))
+        ]
+
+    def compile_exec(self, program: ExecProgram, donate: tuple[int, ...] = ()) -> Executable:
+        """The program as a function of buffers. Nothing is overwritten, whatever is donated."""
+        check_budget(program, self._max_bytes)
+        segments = segment_exec_program(program)
+        backend = self._backend
+
+        def run(*inputs: Buffer) -> list[Buffer]:
+            if self._segmented:
+                results = run_segmented(program, segments, backend, inputs)
+            else:
+                results = run_unsegmented(program, backend, inputs)
+            return [_own(value, inputs) for value in results]
+
+        return run
+
+    def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
+        """One op, at once."""
+        with self._backend.with_backend_session() as session:
+            return session.execute(op, buffers)
+
+    def put(self, array: Array) -> Buffer:
+        """A host array as a buffer of the backend."""
+        return self._backend.upload_host_tensor(array)
+
+    def get(self, buffer: Buffer) -> Array:
+        """A buffer as a host array."""
+        return self._backend.download_to_host(buffer)
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is a NumPy array."""
+        return isinstance(value, np.ndarray)
+
+    def stats(self) -> CacheStats:
+        """How often a program was specialised for new sizes, and reused."""
+        return self._bound.stats()
+
+    def clear(self) -> None:
+        """Drop the specialised programs."""
+        self._bound.clear()
+
+    @property
+    def capacity(self) -> Capacity:
+        """The bounds of the cache of specialised programs."""
+        return self._bound.capacity
+
+
+def _own(value: Array, inputs: tuple[Array, ...]) -> Array:
+    """A compact, read-only array that shares memory with nothing else."""
+    shared = value.base is not None or any(value is given for given in inputs)
+    result = value.copy(order="C") if shared or not value.flags.c_contiguous else value
+    result.setflags(write=False)
+    return result
+
+
+NUMPY_EXECUTOR = register_executor(GraphExecutor(NumpyBackend()))

@@ -1,0 +1,93 @@
+"""What the front ends ask of an executor, and finding one by name.
+
+The core names no backend: a distribution registers its executor under the entry-point group
+`tenferro.executors`, as a module with a function `default_executor()`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from typing import Any, Protocol, runtime_checkable
+
+from tenferro.errors import ExecutorError
+from tenferro.exec_ir import Array, ExecOp, ExecProgram
+
+Buffer = Any
+"""An array of an executor: a NumPy array, or a device array."""
+
+Executable = Callable[..., Sequence[Buffer]]
+"""A compiled program: buffers in, buffers out."""
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Runs execution programs with constant extents on buffers of its own."""
+
+    @property
+    def name(self) -> str:
+        """Name under which it is found, such as `"numpy"`."""
+
+    def compile_exec(self, program: ExecProgram, donate: tuple[int, ...] = ()) -> Executable:
+        """The program, ready to run; `donate` are inputs whose buffers it may overwrite."""
+
+    def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
+        """One op, at once."""
+
+    def put(self, array: Array) -> Buffer:
+        """A NumPy array as a buffer of this executor."""
+
+    def get(self, buffer: Buffer) -> Array:
+        """A buffer as a NumPy array."""
+
+    def owns(self, value: object) -> bool:
+        """Whether a value is a buffer of this executor."""
+
+
+_found: dict[str, Executor] = {}
+_lock = threading.Lock()
+
+
+def register_executor(executor: Executor) -> Executor:
+    """Make an executor known by its name; the first of a name stays."""
+    with _lock:
+        return _found.setdefault(executor.name, executor)
+
+
+def executor_named(name: str) -> Executor:
+    """The default executor of that name.
+
+    Raises:
+        ExecutorError: no installed distribution has it; the text lists those that exist.
+
+    >>> import tenferro
+    >>> executor_named("numpy").name
+    'numpy'
+    """
+    found = _found.get(name)
+    if found is not None:
+        return found
+    points = {point.name: point for point in entry_points(group="tenferro.executors")}
+    if name not in points:
+        known = ", ".join(sorted({*points, *_found}))
+        raise ExecutorError(f"executor: no executor is named {name!r}; installed: {known}")
+    try:
+        module = points[name].load()
+    except ImportError as error:
+        raise ExecutorError(f"executor: {name!r} cannot be loaded: {error}") from error
+    executor: Executor = module.default_executor()
+    return register_executor(executor)
+
+
+def owner_of(value: object) -> Executor | None:
+    """The executor whose buffer `value` is, or None when it is no device buffer.
+
+    A device library that the process has not imported cannot have made the value, and is not imported to ask.
+    """
+    root = type(value).__module__.partition(".")[0]
+    if root not in ("jax", "jaxlib") or "jax" not in sys.modules:
+        return None
+    executor = executor_named("xla")
+    return executor if executor.owns(value) else None

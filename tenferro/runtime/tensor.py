@@ -1,0 +1,315 @@
+"""Tensor: a value at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from tenferro.arrays import ArrayOperators, is_number
+from tenferro.chainrules import PrimitiveOp
+from tenferro.errors import DeviceError, DTypeError, ShapeError
+from tenferro.config import config
+from tenferro.exec_ir import Array, ExecOp, check_size
+from tenferro.ops import ADD
+from tenferro.runtime.executors import Buffer, Executor, executor_named, owner_of
+from tenferro.shape import Dim, TensorMeta, as_dtype, make_meta
+
+
+class Tensor(ArrayOperators):
+    """An array that a program made or takes: a dtype, a shape, and a buffer on the host or on a device.
+
+    Immutable. Operators compute at once, where the operands are; nothing moves between devices unasked. NumPy takes it
+    through `__array__`, other libraries through `__dlpack__`.
+
+    >>> import tenferro as tn
+    >>> x = tn.Tensor([1.0, 2.0, 3.0])
+    >>> x * x + 1
+    Tensor([ 2.,  5., 10.])
+    >>> (x @ x).item()
+    14.0
+    """
+
+    __slots__ = ("_buffer", "_executor")
+
+    _buffer: Buffer
+    _executor: Executor | None
+
+    def __init__(self, data: object, dtype: object = None) -> None:
+        executor = owner_of(data)
+        if isinstance(data, Tensor):
+            self._buffer, self._executor = data._buffer, data._executor
+        elif executor is not None:
+            self._buffer, self._executor = data, executor
+        else:
+            self._buffer, self._executor = host_array(data, dtype), None
+            return
+        if dtype is not None and self._buffer.dtype != as_dtype(dtype):
+            raise DTypeError(f"tensor: the data is {self.meta}; use astype to change its dtype")
+
+    @classmethod
+    def wrap(cls, buffer: Buffer, executor: Executor | None) -> Self:
+        """A tensor around a buffer that is already in its executor's form; None means a NumPy array."""
+        tensor = cls.__new__(cls)
+        tensor._buffer = buffer
+        tensor._executor = executor
+        return tensor
+
+    @classmethod
+    def from_column_major(cls, shape: tuple[int, ...], data: object) -> Self:
+        """The tensor of `shape` whose elements `data` lists with the first axis fastest.
+
+        >>> Tensor.from_column_major((2, 2), [1, 2, 3, 4])
+        Tensor([[1, 3],
+                [2, 4]])
+        """
+        flat = np.asarray(data)
+        if flat.ndim != 1 or flat.size != np.prod(shape, dtype=np.int64):
+            raise ShapeError(
+                f"from_column_major: {flat.shape} elements do not fill the shape {shape}"
+            )
+        return cls(flat.reshape(shape, order="F"))
+
+    def to_column_major(self) -> Array:
+        """The elements along one axis, the first axis fastest."""
+        return self.numpy().ravel(order="F")
+
+    @property
+    def data(self) -> Buffer:
+        """The buffer: a NumPy array, or the executor's device array."""
+        return self._buffer
+
+    @property
+    def executor(self) -> Executor | None:
+        """The executor that owns the buffer; None for a NumPy array."""
+        return self._executor
+
+    @property
+    def meta(self) -> TensorMeta:
+        """Dtype and extents."""
+        return buffer_meta(self._buffer)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of each axis."""
+        return self._buffer.shape  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self._buffer.shape, dtype=np.int64))
+
+    @property
+    def placement(self) -> str:
+        """Where the buffer is: `host`, or the device's name."""
+        return "host" if self._executor is None else str(next(iter(self._buffer.devices())))
+
+    def numpy(self) -> Array:
+        """The elements as a read-only NumPy array; copied from the device if they are there."""
+        array: Array = self._buffer if self._executor is None else self._executor.get(self._buffer)
+        return array
+
+    def item(self) -> Any:
+        """The only element, as a Python number.
+
+        Raises:
+            ShapeError: there is more than one element, or none.
+        """
+        if self.size != 1:
+            raise ShapeError(f"item: {self.meta} has {self.size} elements, not one")
+        return self.numpy().item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self._executor is None:
+            # NumPy exports writable arrays only.
+            return self._buffer.copy().__dlpack__(**options)
+        return self._buffer.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._buffer.__dlpack_device__()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __index__(self) -> int:
+        return self.item().__index__()  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ShapeError("len: a tensor without axes has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        body = np.array2string(self.numpy(), separator=", ", prefix="Tensor(")
+        implied = self.dtype in _IMPLIED and self.size > 0
+        return f"Tensor({body})" if implied else f"Tensor({body}, dtype={self.dtype})"
+
+    def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
+        result: Self = run_eagerly(function, operands, options)
+        return result
+
+
+_IMPLIED = (np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.complex128))
+
+
+def run_eagerly(
+    function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Apply an array function to runtime values at once, on the executor that has them.
+
+    Returns NotImplemented when an operand is no runtime value, so that its own operator is asked.
+    """
+    lifted = [_lift(operand) for operand in operands]
+    if any(operand is NotImplemented for operand in lifted):
+        return NotImplemented
+    executor = _common_executor(function.__name__, lifted)
+    emitter = RunEmitter(executor_named("numpy") if executor is None else executor)
+    values = [_buffer_of(operand, executor) for operand in lifted]
+    return Tensor.wrap(_sealed(function(emitter, *values, **options), executor), executor)
+
+
+class RunEmitter:
+    """Runs each op as it is emitted. Values are buffers of one executor."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    @property
+    def ctx(self) -> BufferContext:
+        """Types are read off the buffers."""
+        return _CONTEXT
+
+    def emit(self, op: PrimitiveOp, *operands: Buffer) -> Buffer:
+        """Output 0 of the op."""
+        return self.emit_all(op, *operands)[0]
+
+    def emit_all(self, op: PrimitiveOp, *operands: Buffer) -> tuple[Buffer, ...]:
+        """All outputs of the op, after its shape rule has accepted the operands."""
+        assert isinstance(op, ExecOp)
+        for meta in op.infer_all([buffer_meta(operand) for operand in operands]):
+            check_size(meta, op.name, config.max_bytes)
+        return self._executor.run_op(op, *operands)
+
+    def producer(self, value: Buffer) -> None:
+        """Nothing is known of where a buffer came from."""
+        return
+
+    def order(self, value: Buffer) -> int:
+        """Operands stay as they are."""
+        return 0
+
+
+class BufferContext:
+    """Metadata of buffers."""
+
+    @property
+    def adder(self) -> PrimitiveOp:
+        """Addition."""
+        return ADD
+
+    def meta(self, value: Buffer) -> TensorMeta:
+        """The type of a buffer."""
+        return buffer_meta(value)
+
+    def declare_like(self, value: Buffer, like: Buffer) -> None:
+        """Buffers declare themselves."""
+
+
+_CONTEXT = BufferContext()
+
+
+def buffer_meta(buffer: Buffer) -> TensorMeta:
+    """The type of a NumPy or device array."""
+    shape: tuple[Dim, ...] = buffer.shape
+    return make_meta(buffer.dtype, shape)
+
+
+def host_array(data: object, dtype: object = None) -> Array:
+    """A compact, read-only copy of array-like data in a dtype that tenferro has.
+
+    Raises:
+        DTypeError: the data has no such dtype.
+        ShapeError: the data is ragged.
+    """
+    if (
+        hasattr(data, "__dlpack__")
+        and not isinstance(data, np.ndarray | np.generic)
+        and not hasattr(data, "__array__")
+    ):
+        data = np.from_dlpack(data)
+    try:
+        array = np.array(
+            data, dtype=None if dtype is None else as_dtype(dtype), order="C", copy=True
+        )
+    except ValueError as error:
+        raise ShapeError(f"tensor: {error}") from None
+    array = array.astype(as_dtype(array.dtype), copy=False)
+    array.setflags(write=False)
+    return array
+
+
+def _lift(operand: Any) -> Any:
+    if isinstance(operand, Tensor) or is_number(operand):
+        return operand
+    if isinstance(operand, np.ndarray | np.generic | list | tuple) or owner_of(operand) is not None:
+        return _lift_sequence(operand) if isinstance(operand, list | tuple) else Tensor(operand)
+    return NotImplemented
+
+
+def _lift_sequence(operand: Any) -> Any:
+    """A sequence of array-likes is one array, unless it holds values of another kind."""
+    try:
+        return Tensor(operand)
+    except (DTypeError, ShapeError):
+        return NotImplemented
+
+
+def _common_executor(name: str, operands: list[Any]) -> Executor | None:
+    placed = [operand for operand in operands if isinstance(operand, Tensor)]
+    executors = {id(operand.executor): operand.executor for operand in placed}
+    if len(executors) > 1 and not all(
+        operand.executor is not None or operand.ndim == 0 for operand in placed
+    ):
+        where = " and ".join(f"{operand.meta} on {operand.placement}" for operand in placed)
+        raise DeviceError(
+            f"{name}: operands are in different places ({where}); move them with tn.to_device"
+        )
+    return next((executor for executor in executors.values() if executor is not None), None)
+
+
+def _buffer_of(operand: Any, executor: Executor | None) -> Any:
+    if not isinstance(operand, Tensor):
+        return operand
+    if executor is not None and operand.executor is None:
+        return executor.put(operand.data)
+    return operand.data
+
+
+def _sealed(buffer: Buffer, executor: Executor | None) -> Buffer:
+    if executor is not None:
+        return buffer
+    array = np.ascontiguousarray(buffer).reshape(np.shape(buffer))
+    if array.base is not None:
+        array = array.copy()
+    array.setflags(write=False)
+    return array

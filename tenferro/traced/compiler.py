@@ -1,0 +1,162 @@
+"""GraphCompiler: from traced tensors to a GraphProgram."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+from tenferro.compiler import OptimizerOptions, compile_program
+from tenferro.computegraph import (
+    BoundedCache,
+    CacheStats,
+    Capacity,
+    GlobalValKey,
+    Input,
+    compile_graph,
+    materialize_merge,
+    resolve_keys,
+)
+from tenferro.config import config
+from tenferro.errors import BindingError
+from tenferro.exec_ir import ExecProgram
+from tenferro.runtime import GraphProgram, ProgramInput, bind_specs
+from tenferro.shape import Guard, TensorMeta, TensorSpec
+from tenferro.traced.capture import CapturedArray
+from tenferro.traced.tensor import TracedTensor
+
+_CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
+
+
+class GraphCompiler:
+    """Compiles traced tensors into programs, each structure once.
+
+    Args:
+        options: which passes run; part of every cache key.
+        capacity: bound of the cache, in programs.
+
+    >>> x = TracedTensor.input((2,), "float64", name="x")
+    >>> print(GraphCompiler().compile([-(-x) * 1 + x]))
+    # inputs: %0 = x
+    exec_program(%0: f64[2]) {
+      %1: f64[2] = add %0, %0!
+      return %1
+    }
+    """
+
+    def __init__(
+        self, options: OptimizerOptions | None = None, capacity: int = config.cache_entries
+    ) -> None:
+        self.options = OptimizerOptions() if options is None else options
+        self._cache: BoundedCache[_CacheKey, GraphProgram] = BoundedCache(Capacity(capacity))
+
+    def compile(
+        self,
+        outputs: Sequence[TracedTensor],
+        *,
+        inputs: Sequence[TracedTensor] = (),
+        input_specs: Mapping[TracedTensor, TensorSpec] | None = None,
+    ) -> GraphProgram:
+        """The optimized program of `outputs`.
+
+        Args:
+            outputs: what the program computes.
+            inputs: inputs to declare first, in this order, whether or not they are reached.
+            input_specs: concrete types for inputs with symbolic extents; the program is specialised to them.
+
+        Raises:
+            BindingError: an extent mentions a symbol that no input of the program defines.
+        """
+        declared = [_as_input(tensor) for tensor in inputs]
+        program = self.compile_keys([output.key for output in outputs], declared)
+        return program if input_specs is None else specialise(program, input_specs)
+
+    def compile_keys(
+        self,
+        outputs: Sequence[GlobalValKey],
+        inputs: Sequence[Input] = (),
+        guards: tuple[Guard, ...] = (),
+    ) -> GraphProgram:
+        """The same for graph keys; for front ends."""
+        key = (tuple(outputs), tuple(inputs))
+        return self._cache.get_or_make(key, lambda: self._compile(outputs, inputs, guards))
+
+    def _compile(
+        self, outputs: Sequence[GlobalValKey], inputs: Sequence[Input], guards: tuple[Guard, ...]
+    ) -> GraphProgram:
+        graph = materialize_merge(resolve_keys(), outputs, inputs)
+        if "materialized" in config.dump:
+            print(graph, file=sys.stderr)
+        metas = [_meta(key) for key in graph.inputs]
+        exec_program = compile_program(compile_graph(graph), metas, self.options)
+        _check_symbols(exec_program)
+        names = _distinct([str(key.key) for key in graph.inputs])
+        declared = [
+            ProgramInput(
+                name, meta, key, key.key.tensor if isinstance(key.key, CapturedArray) else None
+            )
+            for name, meta, key in zip(names, metas, graph.inputs, strict=True)
+        ]
+        return GraphProgram(exec_program, tuple(declared), guards)
+
+    def stats(self) -> CacheStats:
+        """How many programs are held, and how often one was reused."""
+        return self._cache.stats()
+
+    def clear(self) -> None:
+        """Drop the programs."""
+        self._cache.clear()
+
+    @property
+    def capacity(self) -> Capacity:
+        """The bounds of the cache."""
+        return self._cache.capacity
+
+
+def specialise(program: GraphProgram, specs: Mapping[TracedTensor, TensorSpec]) -> GraphProgram:
+    """The program for concrete input types."""
+    sizes = bind_specs(program, specs)
+    inputs = tuple(
+        ProgramInput(declared.name, declared.meta.bind(sizes), declared.key, declared.default)
+        for declared in program.inputs
+    )
+    return GraphProgram(program.exec_program.bind(sizes), inputs, program.guards)
+
+
+def _as_input(tensor: TracedTensor) -> Input:
+    if not isinstance(tensor.key, Input):
+        raise BindingError(
+            f"compile: {tensor.name}: {tensor.meta} is computed, and cannot be an input"
+        )
+    return tensor.key
+
+
+def _meta(key: Input) -> TensorMeta:
+    meta = key.analysis
+    assert isinstance(meta, TensorMeta), f"input {key} was made without metadata"
+    return meta
+
+
+def _check_symbols(program: ExecProgram) -> None:
+    """Every symbol must have a size as soon as the inputs are bound."""
+    known = program.symbols()
+    for step in program.instructions:
+        unknown = sorted(str(leaf) for leaf in step.op.symbols() - known)
+        if unknown:
+            raise BindingError(
+                f"compile: {step.op} needs the size {unknown[0]}, which no input of the program has; "
+                "declare the input that defines it with compile(..., inputs=[...])"
+            )
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names, numbered where one occurs twice."""
+    taken: set[str] = set()
+    result: list[str] = []
+    for name in names:
+        unique, number = name, 0
+        while unique in taken:
+            number += 1
+            unique = f"{name}_{number}"
+        taken.add(unique)
+        result.append(unique)
+    return result

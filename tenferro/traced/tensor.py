@@ -1,0 +1,232 @@
+"""TracedTensor: a value of a graph that is being written."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from tenferro.arrays import ArrayOperators, is_number
+from tenferro.chainrules import PrimitiveOp
+from tenferro.computegraph import Derived, GlobalValKey, Input, input_key, name_of, op_key
+from tenferro.errors import TracingError
+from tenferro.ops import shape_context
+from tenferro.runtime import Tensor, owner_of
+from tenferro.shape import (
+    Dim,
+    DimExpr,
+    ShapeExtent,
+    ShapeGuardContext,
+    TensorInput,
+    TensorMeta,
+    annotate,
+)
+from tenferro.traced.capture import capture
+from tenferro.traced.sites import user_site
+
+_uids = itertools.count()
+_depth: ContextVar[int] = ContextVar("tenferro_tracing", default=0)
+
+
+@contextmanager
+def tracing() -> Iterator[None]:
+    """A scope in which new arrays are made in the graph, not at once."""
+    token = _depth.set(_depth.get() + 1)
+    try:
+        yield
+    finally:
+        _depth.reset(token)
+
+
+def is_tracing() -> bool:
+    """Whether a function is being traced here."""
+    return _depth.get() > 0
+
+
+class TracedTensor(ArrayOperators):
+    """A value that a program will compute: dtype, exact rank, and extents with their guarantee.
+
+    Operators and array functions record ops. Python control flow needs values and is refused.
+
+    >>> x = TracedTensor.input(("n", 3), "float64", name="x")
+    >>> y = x * 2 + 1
+    >>> y
+    TracedTensor(f64[n,3])
+    """
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: GlobalValKey) -> None:
+        self.key = key
+
+    @classmethod
+    def input(
+        cls, shape: Sequence[int | str | Dim], dtype: object = "float64", name: str = "x"
+    ) -> Self:
+        """A new input, different from every other whatever its name.
+
+        Args:
+            shape: extents; a name stands for a size that is known when the program runs.
+            dtype: element type.
+            name: name under which a value can be bound.
+
+        Raises:
+            ExtentError: an extent is negative or does not fit 64 bits.
+        """
+        return cls(fresh_input(TensorMeta.of(dtype, shape), name))
+
+    @classmethod
+    def constant(cls, value: object) -> Self:
+        """A concrete array as a value of the graph."""
+        return cls(capture(Tensor(value)))
+
+    @property
+    def meta(self) -> TensorMeta:
+        """Dtype and extents."""
+        return self.key.analysis  # type: ignore[return-value]  # set when the value was made
+
+    @property
+    def extents(self) -> tuple[ShapeExtent, ...]:
+        """Size of each axis with its guarantee."""
+        return self.meta.extents
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """Size of each axis: an int, or an expression of symbols.
+
+        Raises:
+            UnsupportedDynamicShapeError: a size is only bounded or unknown; `extents` says what is known.
+        """
+        return self.meta.exact_shape("shape", "shape")
+
+    @property
+    def size(self) -> Dim:
+        """Number of elements."""
+        total: Dim = 1
+        for extent in self.shape:
+            total = total * extent
+        return total
+
+    @property
+    def name(self) -> str:
+        """A short expression for the value."""
+        return name_of(self.key)
+
+    def __repr__(self) -> str:
+        return f"TracedTensor({self.meta})"
+
+    def __len__(self) -> int:
+        if not self.shape or not isinstance(self.shape[0], int):
+            raise TracingError(
+                f"len: the first axis of {self.meta} has no size that is known while tracing"
+            )
+        return self.shape[0]
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        self._refuse(
+            "bool()", "choose with tn.where, or compute the condition outside the traced function"
+        )
+
+    def __float__(self) -> float:
+        self._refuse("float()", "keep it a tensor, or return it from the traced function")
+
+    def __int__(self) -> int:
+        self._refuse("int()", "keep it a tensor, or make the argument static")
+
+    def __complex__(self) -> complex:
+        self._refuse("complex()", "keep it a tensor, or return it from the traced function")
+
+    def __index__(self) -> int:
+        self._refuse("an index", "make the argument static with static_argnames")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        self._refuse("a NumPy array", "use the functions of tenferro instead of NumPy's")
+
+    def item(self) -> Any:
+        """Refused: a traced value has no number yet."""
+        self._refuse("item()", "return it from the traced function")
+
+    def _refuse(self, wanted: str, advice: str) -> NoReturn:
+        raise TracingError(
+            f"{wanted} of a traced value {self.meta} ({self.name}): it has no value yet; {advice}"
+        )
+
+    def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
+        return record(function, operands, options)  # type: ignore[no-any-return]
+
+
+class TraceEmitter:
+    """Records each op as it is written: nothing is simplified, so that the graph is what the user wrote."""
+
+    def __init__(self) -> None:
+        self._ctx = shape_context()
+
+    @property
+    def ctx(self) -> ShapeGuardContext:
+        """The metadata of graph values."""
+        return self._ctx
+
+    def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
+        """Output 0 of the op."""
+        return annotate(op_key(op, operands, site=user_site()))[0]
+
+    def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
+        """All outputs of the op."""
+        return annotate(op_key(op, operands, site=user_site()))
+
+    def producer(self, value: GlobalValKey) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
+        """The op and operands of a single-output op."""
+        if not isinstance(value, Derived) or value.op.primitive.n_outputs != 1:
+            return None
+        return value.op.primitive, value.op.inputs
+
+    def order(self, value: GlobalValKey) -> int:
+        """Older values come first."""
+        return value.serial
+
+
+_EMITTER = TraceEmitter()
+
+
+def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Apply an array function to values of which at least one is traced.
+
+    Returns NotImplemented when an operand is of no kind that can be recorded.
+    """
+    lifted = [_lift(operand) for operand in operands]
+    if any(operand is NotImplemented for operand in lifted):
+        return NotImplemented
+    return TracedTensor(function(_EMITTER, *lifted, **options))
+
+
+def as_key(value: object) -> GlobalValKey:
+    """The graph value of a traced tensor, or of a concrete array or number.
+
+    Raises:
+        DTypeError: the value is no array of numbers.
+    """
+    return value.key if isinstance(value, TracedTensor) else capture(Tensor(value))
+
+
+def fresh_input(meta: TensorMeta, name: str) -> Input:
+    """A new input of a graph, different from every other."""
+    key = input_key(TensorInput(name, meta, next(_uids)))
+    key.analysis = meta
+    return key
+
+
+def _lift(operand: Any) -> Any:
+    if isinstance(operand, TracedTensor):
+        return operand.key
+    if is_number(operand) or isinstance(operand, DimExpr):
+        return operand
+    if isinstance(operand, Tensor | np.ndarray | np.generic) or owner_of(operand) is not None:
+        return capture(operand)
+    return NotImplemented

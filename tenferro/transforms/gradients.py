@@ -1,0 +1,231 @@
+"""Reverse-mode transforms: grad, value_and_grad, vjp."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays import is_number
+from tenferro.chainrules import KeyEmitter
+from tenferro.computegraph import GlobalValKey, name_of
+from tenferro.errors import ADError, PytreeError, ShapeError
+from tenferro.ops import full_like
+from tenferro.runtime import Tensor
+from tenferro.traced import check_active, check_scalar
+from tenferro.transforms.linear_map import LinearMap
+from tenferro.transforms.trace import AD, Results, Trace, leaf_meta, trace_function
+from tenferro.transforms.trees import TreeDef, flatten, unflatten
+
+Argnums = int | Sequence[int]
+
+
+def grad(
+    function: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the gradient of `function` by its arguments `argnums`.
+
+    The result has the structure of those arguments; an input that nothing reaches gets zeros. At complex inputs the
+    gradient is the conjugate of `jax.grad`: `grad(|z|²)` is `2z`.
+
+    Args:
+        function: returns a real scalar (a complex one if `holomorphic`), or a pair with it first if `has_aux`.
+        argnums: which positional arguments; a tuple gives a tuple of gradients.
+        has_aux: return (gradient, aux).
+        holomorphic: allow a complex result.
+
+    Raises:
+        NonScalarGradError: the result is not such a scalar.
+        DTypeError: a leaf to differentiate by is neither floating-point nor complex.
+
+    >>> import tenferro as tn
+    >>> grad(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
+    Tensor([2., 4.])
+    """
+    both = value_and_grad(function, argnums, has_aux=has_aux, holomorphic=holomorphic)
+
+    @functools.wraps(function)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, grads = both(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    return carry_executor(gradient, function)
+
+
+def grad_optional(
+    function: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """As `grad`, with None for an input that nothing reaches.
+
+    >>> import tenferro as tn
+    >>> grad_optional(lambda x, y: x * 2.0, argnums=(0, 1))(1.0, 1.0)
+    (Tensor(2.), None)
+    """
+
+    @functools.wraps(function)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, grads = _value_and_grad(function, argnums, has_aux, holomorphic, False, args, kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    return carry_executor(gradient, function)
+
+
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns both the value and the gradient; with `has_aux`, ((value, aux), gradient).
+
+    >>> import tenferro as tn
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (Tensor(9.), Tensor(6.))
+    """
+
+    @functools.wraps(function)
+    def both(*args: Any, **kwargs: Any) -> Any:
+        return _value_and_grad(function, argnums, has_aux, holomorphic, True, args, kwargs)
+
+    return carry_executor(both, function)
+
+
+def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value at `primals`, and the pullback: from a cotangent of the result to a tuple of those of the primals.
+
+    The pullback may be called any number of times; what it needs of the forward run is kept, not computed again.
+
+    >>> import tenferro as tn
+    >>> y, pullback = vjp(tn.sin, tn.Tensor([0.0, 1.0]))
+    >>> pullback(tn.Tensor([1.0, 0.0]))
+    (Tensor([1., 0.]),)
+    """
+    trace, leaves = trace_function(function, primals, {}, has_aux)
+    _, in_tree = flatten(primals)
+    require_active(trace.inputs)
+    linear_map = LinearMap.pullback(trace, Results(trace.inputs, leaves, trace.outer, function))
+
+    def pullback(ct: Any) -> Any:
+        cts = matching_leaves("vjp", "cotangent", ct, trace.out_tree, trace.outputs)
+        return unflatten(in_tree, linear_map(cts))
+
+    value = unflatten(trace.out_tree, linear_map.values)
+    return (value, pullback, linear_map.aux) if has_aux else (value, pullback)
+
+
+def _value_and_grad(
+    function: Callable[..., Any],
+    argnums: Argnums,
+    has_aux: bool,
+    holomorphic: bool,
+    fill: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, Any]:
+    groups = _argument_leaves(args, _normal_argnums(argnums, len(args)))
+    trace, leaves = trace_function(function, args, kwargs, has_aux)
+    wrt = [trace.inputs[position] for positions, _ in groups for position in positions]
+    require_active(wrt)
+    keys = _gradient_keys(trace, wrt, holomorphic)
+    if fill:
+        keys = [AD.zeros_like(x) if key is None else key for key, x in zip(keys, wrt, strict=True)]
+    present = [key for key in keys if key is not None]
+    results = Results(trace.inputs, leaves, trace.outer, function)
+    values = results.of([*trace.outputs, *present, *trace.aux.keys])
+    computed = iter(values[1:])
+    flat = iter([None if key is None else next(computed) for key in keys])
+    grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
+    value = unflatten(trace.out_tree, values[:1])
+    if has_aux:
+        value = (value, trace.aux.rebuild(list(computed)))
+    return value, grads[0] if isinstance(argnums, int) else tuple(grads)
+
+
+def _gradient_keys(
+    trace: Trace, wrt: Sequence[GlobalValKey], holomorphic: bool
+) -> list[GlobalValKey | None]:
+    """Gradients of the only output."""
+    if len(trace.outputs) != 1:
+        raise PytreeError(
+            f"grad: the function must return one scalar, got a tree of {len(trace.outputs)} leaves; "
+            "return auxiliary results with has_aux=True"
+        )
+    (output,) = trace.outputs
+    check_scalar(AD.shapes.meta(output), holomorphic)
+    one = full_like(KeyEmitter(AD.shapes), 1, output)
+    return AD.pull_back(AD.linearize([output], wrt), [one])
+
+
+def require_active(keys: Sequence[GlobalValKey]) -> None:
+    """Raise DTypeError unless all inputs can be differentiated by."""
+    for key in keys:
+        check_active(AD.shapes.meta(key), f"derivative by {name_of(key)}")
+
+
+def matching_leaves(
+    name: str, what: str, tree: Any, expected: TreeDef, like: Sequence[GlobalValKey]
+) -> list[Any]:
+    """The leaves of a tree of tangents or cotangents, checked against the values they belong to.
+
+    Raises:
+        PytreeError: the structure differs.
+        ShapeError: the type of a leaf differs. Python numbers take the type of a scalar.
+    """
+    leaves, treedef = flatten(tree)
+    if treedef != expected:
+        raise PytreeError(f"{name}: the {what} has structure {treedef}, expected {expected}")
+    checked: list[Any] = []
+    for leaf, key in zip(leaves, like, strict=True):
+        meta = AD.shapes.meta(key)
+        if is_number(leaf) and meta.rank == 0:
+            leaf = Tensor(np.asarray(leaf, dtype=meta.dtype))
+        have = leaf_meta(leaf, what)
+        if have != meta:
+            raise ShapeError(f"{name}: the {what} of {meta} must have its type, got {have}")
+        checked.append(leaf)
+    return checked
+
+
+def carry_executor(
+    transformed: Callable[..., Any], function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Let a transform of a compiled function run on that function's executor."""
+    executor = getattr(function, "executor", None)
+    if executor is not None:
+        transformed.executor = executor  # type: ignore[attr-defined]
+    return transformed
+
+
+def _normal_argnums(argnums: Argnums, count: int) -> list[int]:
+    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    for number in numbers:
+        if not -count <= number < count:
+            raise ADError(
+                f"grad: argnums {number} is out of range for {count} positional arguments"
+            )
+    normal = [number % count for number in numbers]
+    if len(set(normal)) != len(normal):
+        raise ADError(f"grad: argnums {argnums} names an argument twice")
+    return normal
+
+
+def _argument_leaves(args: tuple[Any, ...], numbers: Sequence[int]) -> list[tuple[range, TreeDef]]:
+    """For each argument, the positions of its leaves among those of all arguments, and its structure."""
+    groups: list[tuple[range, TreeDef]] = []
+    start = 0
+    for arg in args:
+        leaves, treedef = flatten(arg)
+        groups.append((range(start, start + len(leaves)), treedef))
+        start += len(leaves)
+    return [groups[number] for number in numbers]

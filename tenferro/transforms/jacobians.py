@@ -1,0 +1,148 @@
+"""Dense derivatives: Jacobians and Hessians."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays import layout
+from tenferro.computegraph import GlobalValKey
+from tenferro.errors import PytreeError
+from tenferro.runtime import Tensor
+from tenferro.shape import TensorMeta
+from tenferro.traced import TracedTensor
+from tenferro.transforms.gradients import carry_executor, grad, require_active
+from tenferro.transforms.linear_map import LinearMap
+from tenferro.transforms.trace import AD, Results, trace_function
+from tenferro.transforms.trees import flatten, unflatten
+
+
+def jacfwd(function: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+    """The Jacobian by its columns: one forward pass for each element of the argument.
+
+    The result is a tree of the function's results, whose leaves are trees of the argument: for leaves of shapes `[*o]`
+    and `[*i]` an array `[*o, *i]`. At complex arguments it is the derivative of a holomorphic function.
+
+    >>> import tenferro as tn
+    >>> jacfwd(lambda x: x * x)(tn.Tensor([1.0, 2.0]))
+    Tensor([[2., 0.],
+            [0., 4.]])
+    """
+
+    @functools.wraps(function)
+    def jacobian(*args: Any) -> Any:
+        return _jacobian(function, argnums, args, forward=True)
+
+    return carry_executor(jacobian, function)
+
+
+def jacrev(function: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+    """The Jacobian by its rows: one reverse pass for each element of the result. Shapes as `jacfwd`.
+
+    >>> import tenferro as tn
+    >>> jacrev(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
+    Tensor([2., 4.])
+    """
+
+    @functools.wraps(function)
+    def jacobian(*args: Any) -> Any:
+        return _jacobian(function, argnums, args, forward=False)
+
+    return carry_executor(jacobian, function)
+
+
+def hessian(function: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+    """Second derivatives of a real scalar function: forward over reverse, `[*i, *i]` for an argument `[*i]`.
+
+    >>> import tenferro as tn
+    >>> hessian(lambda x: tn.sum(x * x * x))(tn.Tensor([1.0, 2.0]))
+    Tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(carry_executor(grad(function, argnums), function), argnums)
+
+
+def _jacobian(
+    function: Callable[..., Any], argnums: int, args: tuple[Any, ...], forward: bool
+) -> Any:
+    name = "jacfwd" if forward else "jacrev"
+    if not -len(args) <= argnums < len(args):
+        raise PytreeError(f"{name}: argnums {argnums} is out of range for {len(args)} arguments")
+    number = argnums % len(args)
+
+    def of_one(argument: Any) -> Any:
+        return function(*args[:number], argument, *args[number + 1 :])
+
+    trace, leaves = trace_function(carry_executor(of_one, function), (args[number],), {})
+    require_active(trace.inputs)
+    results = Results(trace.inputs, leaves, trace.outer, function)
+    _, arg_tree = flatten(args[number])
+    make = LinearMap.pushforward if forward else LinearMap.pullback
+    linear_map = make(trace, results)
+    domain, codomain = (trace.inputs, trace.outputs) if forward else (trace.outputs, trace.inputs)
+    columns = [linear_map(direction) for direction in _basis(domain)]
+    blocks = _blocks(columns, _metas(domain, name), _metas(codomain, name), transposed=forward)
+    rows = [unflatten(arg_tree, row) for row in blocks]
+    return unflatten(trace.out_tree, rows)
+
+
+def _basis(keys: Sequence[GlobalValKey]) -> list[list[Tensor]]:
+    """All directions with a single 1, leaf after leaf."""
+    metas = _metas(keys, "jacobian")
+    zeros = [np.zeros(meta.static_shape or (), meta.dtype) for meta in metas]
+    directions: list[list[Tensor]] = []
+    for leaf, zero in enumerate(zeros):
+        for position in range(zero.size):
+            one_hot = zero.copy()
+            one_hot.flat[position] = 1
+            directions.append(
+                [Tensor(one_hot if i == leaf else other) for i, other in enumerate(zeros)]
+            )
+    return directions
+
+
+def _blocks(
+    columns: list[list[Any]], domain: list[TensorMeta], codomain: list[TensorMeta], transposed: bool
+) -> list[list[Any]]:
+    """One array for each pair of result leaf and argument leaf."""
+    blocks: list[list[Any]] = []
+    for image, image_meta in enumerate(codomain):
+        row: list[Any] = []
+        start = 0
+        for meta in domain:
+            shape = meta.static_shape or ()
+            count = int(np.prod(shape, dtype=np.int64))
+            images = [column[image] for column in columns[start : start + count]]
+            start += count
+            row.append(_assemble(images, shape, image_meta, transposed))
+        blocks.append(row)
+    return blocks if transposed else [list(block) for block in zip(*blocks, strict=True)]
+
+
+def _assemble(images: list[Any], shape: tuple[int, ...], image: TensorMeta, last: bool) -> Any:
+    """The images of a leaf's basis as one array, the leaf's axes last or first."""
+    image_shape = image.static_shape or ()
+    target = (*image_shape, *shape) if last else (*shape, *image_shape)
+    if not images:
+        return Tensor(np.zeros(target, image.dtype))
+    kind = TracedTensor if any(isinstance(value, TracedTensor) for value in images) else Tensor
+    first: Any = (
+        images[0] if isinstance(images[0], kind) else next(v for v in images if isinstance(v, kind))
+    )
+    axis = len(image_shape) if last else 0
+    return first._apply(_stack_and_reshape, *images, axis=axis, shape=target)
+
+
+def _stack_and_reshape(at: Any, *values: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    return layout.reshape(at, layout.stack(at, *values, axis=axis), shape)
+
+
+def _metas(keys: Sequence[GlobalValKey], name: str) -> list[TensorMeta]:
+    metas = [AD.shapes.meta(key) for key in keys]
+    for meta in metas:
+        if meta.static_shape is None:
+            raise PytreeError(f"{name}: needs constant extents, got {meta}; use jvp or vjp")
+    return metas

@@ -1,0 +1,247 @@
+"""jit: compile a function for each combination of types it is called with."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenferro.compiler import OptimizerOptions
+from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.config import config
+from tenferro.errors import PytreeError, TracingError
+from tenferro.runtime import Buffer, Executable, Executor, GraphProgram, Tensor, executor_named
+from tenferro.traced import GraphCompiler, TracedTensor
+from tenferro.transforms.trace import place, trace_function
+from tenferro.transforms.trees import TreeDef, flatten, unflatten
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A function compiled for arguments of given types.
+
+    Attributes:
+        program: what runs.
+        executable: the program on the executor.
+        captured: buffers of the arrays that the function closes over, passed after the arguments.
+        out_tree: structure of the result.
+    """
+
+    program: GraphProgram
+    executable: Executable
+    captured: tuple[Buffer, ...]
+    out_tree: TreeDef
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call with its static arguments taken out: the function of the others, and those others."""
+
+    function: Callable[..., Any]
+    static: Hashable
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class Jitted:
+    """What `jit` returns; call it like the function it wraps.
+
+    Within another trace it is inlined, so that transforms of compiled functions see through them.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        executor: str | Executor | None = None,
+        static_argnames: str | Sequence[str] = (),
+        donate_argnums: int | Sequence[int] = (),
+        options: OptimizerOptions | None = None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._choice = config.executor if executor is None else executor
+        self._static = (
+            (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+        )
+        self._signature = inspect.signature(function) if self._static else None
+        self._donate = (
+            (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
+        )
+        self._compiler = GraphCompiler(options)
+        self._cache: BoundedCache[Hashable, Compiled] = BoundedCache(Capacity(config.cache_entries))
+        if self._signature is not None:
+            for name in self._static:
+                if name not in self._signature.parameters:
+                    raise TracingError(f"jit: static_argnames has {name!r}, which is no parameter")
+
+    @property
+    def executor(self) -> Executor:
+        """The executor that runs the function."""
+        if isinstance(self._choice, str):
+            self._choice = executor_named(self._choice)
+        return self._choice
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function, compiled for these arguments; compile it first if need be."""
+        call = self._call(args, kwargs)
+        leaves, treedef = flatten((call.args, call.kwargs))
+        types = [_leaf_type(leaf) for leaf in leaves]
+        if _TRACED in types:
+            return call.function(*call.args, **call.kwargs)
+        entry = self._entry(call, (treedef, call.static, *types))
+        executor = self.executor
+        buffers = [_buffer(leaf, executor) for leaf in leaves]
+        owner = None if executor.name == "numpy" else executor
+        results = entry.executable(*buffers, *entry.captured)
+        return unflatten(entry.out_tree, [Tensor.wrap(result, owner) for result in results])
+
+    def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
+        """The optimized program for these arguments."""
+        call = self._call(args, kwargs)
+        leaves, treedef = flatten((call.args, call.kwargs))
+        types = [_leaf_type(leaf) for leaf in leaves]
+        if _TRACED in types:
+            raise TracingError("program: needs concrete arguments, got traced ones")
+        return self._entry(call, (treedef, call.static, *types)).program
+
+    def stats(self) -> CacheStats:
+        """How many compiled versions are held, and how often one was reused."""
+        return self._cache.stats()
+
+    def clear(self) -> None:
+        """Drop the compiled versions."""
+        self._cache.clear()
+
+    @property
+    def capacity(self) -> Capacity:
+        """The bounds of the cache of compiled versions."""
+        return self._cache.capacity
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"jit({getattr(self._function, '__qualname__', self._function)!s})"
+
+    def _entry(self, call: Call, key: Hashable) -> Compiled:
+        entry = self._cache.get(key)
+        return entry if entry is not None else self._cache.put(key, self._compile(call))
+
+    def _compile(self, call: Call) -> Compiled:
+        trace, _ = trace_function(call.function, call.args, call.kwargs)
+        if trace.outer:
+            raise TracingError(
+                f"{self!r}: the function reads values of a trace around it; pass them as arguments"
+            )
+        program = self._compiler.compile_keys(trace.outputs, trace.inputs)
+        executable = self.executor.compile_exec(program.exec_program, self._donated(call))
+        captured = program.inputs[len(trace.inputs) :]
+        buffers = [place(one.default, self.executor) for one in captured if one.default is not None]
+        return Compiled(program, executable, tuple(buffers), trace.out_tree)
+
+    def _donated(self, call: Call) -> tuple[int, ...]:
+        """The inputs of the program that belong to donated arguments."""
+        donated: list[int] = []
+        start = 0
+        for number, arg in enumerate(call.args):
+            count = len(flatten(arg)[0])
+            donated += range(start, start + count) if number in self._donate else ()
+            start += count
+        return tuple(donated)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        if self._signature is None:
+            return Call(self._function, None, args, kwargs)
+        names = list(self._signature.parameters)
+        static = {
+            i: arg for i, arg in enumerate(args) if i < len(names) and names[i] in self._static
+        }
+        named = {name: arg for name, arg in kwargs.items() if name in self._static}
+        key = tuple((where, type(arg), arg) for where, arg in (*static.items(), *named.items()))
+        try:
+            hash(key)
+        except TypeError:
+            raise PytreeError(f"{self!r}: static arguments must be hashable, got {key}") from None
+
+        def of_others(*others: Any, **options: Any) -> Any:
+            rest = iter(others)
+            merged = [static[i] if i in static else next(rest) for i in range(len(args))]
+            return self._function(*merged, **options, **named)
+
+        functools.update_wrapper(of_others, self._function)
+        others = tuple(arg for i, arg in enumerate(args) if i not in static)
+        options = {name: arg for name, arg in kwargs.items() if name not in named}
+        return Call(of_others, key, others, options)
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    executor: str | Executor | None = None,
+    static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    options: OptimizerOptions | None = None,
+) -> Any:
+    """Compile a function of arrays; one program for each structure, dtypes, shapes and static arguments.
+
+    Args:
+        function: takes and returns trees of arrays. Traced once for each combination of types, so that side effects and
+            Python control flow happen then only.
+        executor: `"xla"`, `"numpy"`, or an executor; by default `TENFERRO_EXECUTOR`, else `"xla"`.
+        static_argnames: arguments that are Python values, part of the program; hashable.
+        donate_argnums: positional arguments whose buffers the program may overwrite.
+        options: which compiler passes run.
+
+    Raises:
+        PytreeError: an argument's leaf is no array.
+        ExecutorError: the executor is not installed.
+
+    >>> import tenferro as tn
+    >>> @tn.jit
+    ... def f(x):
+    ...     return x * 2 + 1
+    >>> f(tn.Tensor([1.0, 2.0]))
+    Tensor([3., 5.])
+    """
+    if function is None:
+        return functools.partial(
+            jit,
+            executor=executor,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            options=options,
+        )
+    return Jitted(function, executor, static_argnames, donate_argnums, options)
+
+
+_TRACED = object()
+_NUMBERS = (bool, int, float, complex)
+
+
+def _leaf_type(leaf: Any) -> Hashable:
+    """What a compiled version depends on of one leaf: shape and dtype, or the kind of Python number."""
+    kind = type(leaf)
+    if kind is Tensor:
+        buffer = leaf.data
+        return buffer.shape, buffer.dtype
+    if kind is TracedTensor:
+        return _TRACED
+    if kind in _NUMBERS:
+        return kind.__name__
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        return leaf.shape, leaf.dtype
+    return kind.__qualname__
+
+
+def _buffer(leaf: Any, executor: Executor) -> Buffer:
+    if type(leaf) is Tensor and leaf.executor is executor:
+        return leaf.data
+    return (
+        leaf
+        if executor.owns(leaf) and not isinstance(leaf, np.ndarray)
+        else place(Tensor(leaf), executor)
+    )

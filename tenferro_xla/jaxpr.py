@@ -1,0 +1,304 @@
+"""Reading a jaxpr: the ops that compute it, for each primitive of JAX that has a counterpart.
+
+The names and parameters of primitives are JAX's own and may change with its version. An equation
+that is not understood is refused by name; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays import elementwise
+from tenferro.computegraph import GlobalValKey
+from tenferro.errors import ExecutorError
+from tenferro.ops import (
+    ABS,
+    ADD,
+    CLAMP,
+    COMPLEX,
+    CONJ,
+    COS,
+    DIV,
+    EXP,
+    EXPM1,
+    IMAG,
+    LOG,
+    LOG1P,
+    MAXIMUM,
+    MINIMUM,
+    MUL,
+    NEG,
+    POW,
+    REAL,
+    REM,
+    RSQRT,
+    SELECT,
+    SIGN,
+    SIN,
+    SQRT,
+    SUB,
+    TANH,
+    BroadcastInDim,
+    Compare,
+    Concatenate,
+    Convert,
+    DotGeneral,
+    Pad,
+    ReduceMax,
+    ReduceMin,
+    ReduceProd,
+    ReduceSum,
+    Reshape,
+    Reverse,
+    Slice,
+    StdTensorOp,
+    Transpose,
+    full_like,
+)
+from tenferro.shape import as_dtype, is_inexact
+from tenferro.traced import TraceEmitter, capture
+
+Keys = Sequence[GlobalValKey]
+Translation = Callable[[TraceEmitter, Any, list[GlobalValKey]], GlobalValKey]
+"""From the emitter, the equation and its operands to its only result."""
+
+_ELEMENTWISE: dict[str, StdTensorOp] = {
+    "add": ADD,
+    "add_any": ADD,
+    "sub": SUB,
+    "mul": MUL,
+    "div": DIV,
+    "rem": REM,
+    "neg": NEG,
+    "abs": ABS,
+    "sign": SIGN,
+    "max": MAXIMUM,
+    "min": MINIMUM,
+    "exp": EXP,
+    "expm1": EXPM1,
+    "log": LOG,
+    "log1p": LOG1P,
+    "sin": SIN,
+    "cos": COS,
+    "tanh": TANH,
+    "sqrt": SQRT,
+    "rsqrt": RSQRT,
+    "conj": CONJ,
+    "real": REAL,
+    "imag": IMAG,
+    "complex": COMPLEX,
+    "clamp": CLAMP,
+    **{direction.lower(): Compare(direction) for direction in ("EQ", "NE", "LT", "LE", "GT", "GE")},
+}
+
+_REDUCTIONS: dict[str, Callable[[tuple[int, ...]], StdTensorOp]] = {
+    "reduce_sum": ReduceSum,
+    "reduce_prod": ReduceProd,
+    "reduce_max": ReduceMax,
+    "reduce_min": ReduceMin,
+}
+
+_IDENTITIES = ("copy", "copy_p", "stop_gradient", "optimization_barrier")
+
+_CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+"""Parameters under which an equation carries the jaxpr that it stands for."""
+
+_CALLERS = (
+    *("jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "remat2"),
+    *("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"),
+)
+
+
+def translate(at: TraceEmitter, jaxpr: Any, consts: Sequence[Any], inputs: Keys) -> Keys:
+    """The outputs of `jaxpr` for the given inputs. Calls are inlined, custom derivatives forgotten.
+
+    Raises:
+        ExecutorError: a primitive has no counterpart; names the first.
+    """
+    values: dict[Any, GlobalValKey] = dict(zip(jaxpr.invars, inputs, strict=True))
+    for variable, const in zip(jaxpr.constvars, consts, strict=True):
+        values[variable] = capture(np.asarray(const))
+
+    def read(atom: Any) -> GlobalValKey:
+        if hasattr(atom, "val"):
+            return capture(np.asarray(atom.val, dtype=atom.aval.dtype))
+        return values[atom]
+
+    for equation in jaxpr.eqns:
+        results = _equation(at, equation, [read(atom) for atom in equation.invars])
+        values.update(zip(equation.outvars, results, strict=True))
+    return [read(atom) for atom in jaxpr.outvars]
+
+
+def _equation(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> Keys:
+    name = equation.primitive.name
+    if name in _CALLERS:
+        body = next(equation.params[key] for key in _CALLS if key in equation.params)
+        return translate(at, getattr(body, "jaxpr", body), getattr(body, "consts", ()), operands)
+    if name in _IDENTITIES:
+        return operands
+    if name in _ELEMENTWISE:
+        shape = tuple(equation.outvars[0].aval.shape)
+        return [at.emit(_ELEMENTWISE[name], *(_spread(at, x, shape) for x in operands))]
+    if name in _REDUCTIONS:
+        return [at.emit(_REDUCTIONS[name](tuple(equation.params["axes"])), *operands)]
+    if name in _OTHERS:
+        return [_OTHERS[name](at, equation, operands)]
+    raise ExecutorError(
+        f"from_jax: the JAX primitive {name!r} has no counterpart in tenferro.ops; "
+        f"it is used in: {equation}"
+    )
+
+
+def _spread(at: TraceEmitter, x: GlobalValKey, shape: tuple[int, ...]) -> GlobalValKey:
+    """A scalar repeated: JAX lets scalars stand beside arrays."""
+    meta = at.ctx.meta(x)
+    return x if meta.rank or not shape else at.emit(BroadcastInDim(shape, ()), x)
+
+
+def _convert(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    dtype = as_dtype(equation.params["new_dtype"])
+    (x,) = operands
+    return x if at.ctx.meta(x).dtype == dtype else at.emit(Convert(dtype), x)
+
+
+def _broadcast_in_dim(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    params = equation.params
+    op = BroadcastInDim(tuple(params["shape"]), tuple(params["broadcast_dimensions"]))
+    return at.emit(op, *x)
+
+
+def _reshape(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    """Whatever the primitive is called, an op that keeps the order of elements is a reshape."""
+    return at.emit(Reshape(tuple(equation.outvars[0].aval.shape)), *x)
+
+
+def _transpose(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return at.emit(Transpose(tuple(equation.params["permutation"])), *x)
+
+
+def _slice(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    params = equation.params
+    starts = tuple(params["start_indices"])
+    strides = tuple(params["strides"] or (1,) * len(starts))
+    return at.emit(Slice(starts, tuple(params["limit_indices"]), strides), *x)
+
+
+def _pad(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    low, high, interior = (
+        tuple(config[part] for config in equation.params["padding_config"]) for part in range(3)
+    )
+    return at.emit(Pad(low, high, interior), *operands)
+
+
+def _concatenate(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return at.emit(Concatenate(equation.params["dimension"]), *x)
+
+
+def _stack(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    axis = equation.params["axis"]
+    shape = list(equation.outvars[0].aval.shape)
+    shape[axis] = 1
+    return at.emit(Concatenate(axis), *(at.emit(Reshape(tuple(shape)), x) for x in operands))
+
+
+def _rev(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return at.emit(Reverse(tuple(equation.params["dimensions"])), *x)
+
+
+def _dot_general(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """Operands are converted first where the result was asked for in another dtype."""
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = equation.params["dimension_numbers"]
+    op = DotGeneral(tuple(lhs_contract), tuple(rhs_contract), tuple(lhs_batch), tuple(rhs_batch))
+    dtype = as_dtype(equation.outvars[0].aval.dtype)
+    return at.emit(op, *(elementwise.cast(at, x, dtype) for x in operands))
+
+
+def _select_n(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """Among two by a bool: JAX lists the choice for False first."""
+    which, *cases = operands
+    if len(cases) != 2 or at.ctx.meta(which).dtype.kind != "b":
+        raise ExecutorError(
+            f"from_jax: 'select_n' among {len(cases)} cases by {at.ctx.meta(which)} has no "
+            "counterpart; only a choice of two by a bool has"
+        )
+    pred = _spread(at, which, tuple(equation.outvars[0].aval.shape))
+    return at.emit(SELECT, pred, cases[1], cases[0])
+
+
+def _integer_pow(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return elementwise.power(at, x[0], int(equation.params["y"]))
+
+
+def _square(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return at.emit(MUL, x[0], x[0])
+
+
+def _logistic(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    """1 / (1 + exp(-x))."""
+    one = full_like(at, 1, x[0])
+    return at.emit(DIV, one, at.emit(ADD, one, at.emit(EXP, at.emit(NEG, x[0]))))
+
+
+def _tan(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return at.emit(DIV, at.emit(SIN, x[0]), at.emit(COS, x[0]))
+
+
+def _pow(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """JAX takes an integer exponent beside a float base."""
+    base, exponent = operands
+    dtype = at.ctx.meta(base).dtype
+    if not is_inexact(dtype):
+        raise ExecutorError("from_jax: 'pow' of integers has no counterpart; convert to float")
+    shape = tuple(equation.outvars[0].aval.shape)
+    both = (base, elementwise.cast(at, exponent, dtype))
+    return at.emit(POW, *(_spread(at, x, shape) for x in both))
+
+
+def _iota(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    params = equation.params
+    shape, axis = tuple(params["shape"]), params["dimension"]
+    counted = capture(np.arange(shape[axis]).astype(as_dtype(params["dtype"])))
+    return at.emit(BroadcastInDim(shape, (axis,)), counted)
+
+
+def _logical(function: Callable[..., GlobalValKey]) -> Translation:
+    """and, or, not: of bools only, since tenferro has no bits."""
+
+    def translation(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+        if any(at.ctx.meta(operand).dtype.kind != "b" for operand in x):
+            raise ExecutorError(
+                f"from_jax: {equation.primitive.name!r} of integers has no counterpart"
+            )
+        return function(at, *x)
+
+    return translation
+
+
+_OTHERS: dict[str, Translation] = {
+    "and": _logical(elementwise.logical_and),
+    "broadcast_in_dim": _broadcast_in_dim,
+    "concatenate": _concatenate,
+    "convert_element_type": _convert,
+    "dot_general": _dot_general,
+    "expand_dims": _reshape,
+    "integer_pow": _integer_pow,
+    "iota": _iota,
+    "logistic": _logistic,
+    "not": _logical(elementwise.logical_not),
+    "or": _logical(elementwise.logical_or),
+    "pad": _pad,
+    "pow": _pow,
+    "reshape": _reshape,
+    "rev": _rev,
+    "select_n": _select_n,
+    "slice": _slice,
+    "square": _square,
+    "squeeze": _reshape,
+    "stack": _stack,
+    "tan": _tan,
+    "transpose": _transpose,
+}

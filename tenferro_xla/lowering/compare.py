@@ -1,0 +1,60 @@
+"""Comparison and choice, and the piecewise functions made of them."""
+
+from __future__ import annotations
+
+from jax import Array, lax
+
+from tenferro.ops import Abs, Clamp, Compare, Maximum, Minimum, Rem, Select, Sign
+from tenferro.shape import is_integer
+from tenferro_xla.lowering.arithmetic import zero_where_zero
+from tenferro_xla.lowering.registry import lower
+
+_DIRECTIONS = {
+    "EQ": lax.eq,
+    "NE": lax.ne,
+    "LT": lax.lt,
+    "LE": lax.le,
+    "GT": lax.gt,
+    "GE": lax.ge,
+}
+
+
+@lower.register
+def _(op: Compare, x: Array, y: Array) -> Array:
+    return _DIRECTIONS[op.direction](x, y)
+
+
+@lower.register
+def _(op: Select, pred: Array, on_true: Array, on_false: Array) -> Array:
+    return lax.select(pred, on_true, on_false)
+
+
+@lower.register
+def _(op: Maximum, x: Array, y: Array) -> Array:
+    return lax.max(x, y)
+
+
+@lower.register
+def _(op: Minimum, x: Array, y: Array) -> Array:
+    return lax.min(x, y)
+
+
+@lower.register
+def _(op: Clamp, low: Array, x: Array, high: Array) -> Array:
+    return lax.clamp(low, x, high)
+
+
+@lower.register
+def _(op: Sign, x: Array) -> Array:
+    return lax.sign(x)
+
+
+@lower.register
+def _(op: Abs, x: Array) -> Array:
+    return x if x.dtype.kind == "u" else lax.abs(x)
+
+
+@lower.register
+def _(op: Rem, x: Array, y: Array) -> Array:
+    remainder = lax.rem(x, y)
+    return zero_where_zero(y, remainder) if is_integer(x.dtype) else remainder

@@ -1,0 +1,79 @@
+"""Which lowering belongs to which op."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
+
+import jax
+
+from tenferro.errors import ExecutorError
+from tenferro.exec_ir import ExecOp
+
+Precision = Literal["default", "high", "highest"]
+Rule = Callable[..., Any]
+R = TypeVar("R", bound=Rule)
+
+
+@dataclass(frozen=True, slots=True)
+class LoweringOptions:
+    """What a lowering may depend on besides its op; part of every cache key.
+
+    Attributes:
+        precision: of contractions, as in `jax.lax.Precision`.
+    """
+
+    precision: Precision = "highest"
+
+    def __post_init__(self) -> None:
+        if self.precision not in get_args(Precision):
+            raise ExecutorError(
+                f"precision: expected one of {', '.join(get_args(Precision))}, "
+                f"got {self.precision!r}"
+            )
+
+
+class Lowering:
+    """The lowerings by op type. A subclass of an op does not inherit its lowering.
+
+    A rule takes the op and its operands and returns the result, or a tuple of results. One that
+    depends on the options takes them as the keyword `options`.
+    """
+
+    def __init__(self) -> None:
+        self._rules: dict[type[ExecOp], tuple[Rule, bool]] = {}
+
+    def register(self, rule: R) -> R:
+        """Make `rule` the lowering of the op type that its first parameter is annotated with."""
+        first, *others = inspect.signature(rule).parameters
+        op_type = get_type_hints(rule)[first]
+        assert op_type not in self._rules, f"{op_type.__name__} has two lowerings"
+        self._rules[op_type] = (rule, "options" in others)
+        return rule
+
+    def covers(self, op_type: type[ExecOp]) -> bool:
+        """Whether there is a lowering for the op type."""
+        return op_type in self._rules
+
+    def __call__(
+        self, op: ExecOp, operands: Sequence[Any], options: LoweringOptions
+    ) -> tuple[jax.Array, ...]:
+        """The outputs of `op`, emitted into the JAX trace that is under way.
+
+        Raises:
+            ExecutorError: the op has no lowering.
+        """
+        found = self._rules.get(type(op))
+        if found is None:
+            raise ExecutorError(
+                f"{op.name}: {type(op).__name__} has no XLA lowering; "
+                "write one with @lower.register"
+            )
+        rule, takes_options = found
+        result = rule(op, *operands, options=options) if takes_options else rule(op, *operands)
+        return result if type(result) is tuple else (result,)
+
+
+lower = Lowering()

@@ -1,0 +1,219 @@
+import subprocess
+import sys
+from dataclasses import fields, replace
+
+import pytest
+
+import tenferro.compiler.pipeline as pipeline
+from tenferro.compiler import (
+    PASSES,
+    DeadCode,
+    OptimizerOptions,
+    compile_program,
+    optimize,
+    parse,
+)
+from tenferro.computegraph import CompiledProgram, Instruction
+from tenferro.config import Config
+from tenferro.errors import ShapeError, VerifyError
+from tenferro.exec_ir import ExecProgram, verify
+from tenferro.ops import COS, MUL, NEG, SIN, DotGeneral, Reshape, StdTensorOp, Transpose
+from tenferro.shape import TensorMeta
+from tests.programs import SIZES, assert_same_results
+
+NAMES = [field.name for field in fields(OptimizerOptions)]
+# One piece for each pass to work on.
+TEXT = """
+exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
+  %2: f64[3,n,2] = transpose[perm=(1, 2, 0)] %0
+  %3: f64[2,4] = dot_general[lhs_contract=(1, 0), rhs_contract=(0, 1), lhs_batch=(), rhs_batch=()] %2, %1
+  %4: f64[2,4] = negate %3
+  %5: f64[2,4] = negate %4
+  %6: f64[2,4] = sine %5
+  %7: f64[2,4] = sine %5
+  %8: f64[2,4] = multiply %6, %7
+  %9: f64[2,4] = cosine %8
+  return %8
+}"""
+
+
+def test_the_whole_pipeline_as_text() -> None:
+    assert (
+        str(optimize(parse(TEXT)))
+        == """
+exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
+  %2: f64[2,3*n] = reshape[shape=(2, 3*n)] %0!
+  %3: f64[3,n,4] = transpose[perm=(1, 0, 2)] %1!
+  %4: f64[3*n,4] = reshape[shape=(3*n, 4)] %3!
+  %5: f64[2,4] = dot_general[lhs_contract=(1,), rhs_contract=(0,), lhs_batch=(), rhs_batch=()] %2!, %4!
+  %6: f64[2,4] = sine %5!
+  %7: f64[2,4] = multiply %6, %6!
+  return %7
+}""".strip()
+    )
+
+
+def test_every_pass_has_an_option_and_every_option_a_pass() -> None:
+    assert {each.name for each in PASSES} == set(NAMES)
+
+
+def test_without_passes_only_last_uses_are_marked() -> None:
+    program = optimize(parse(TEXT), OptimizerOptions.none())
+    assert str(program).replace("!", "") == str(parse(TEXT))
+    assert "multiply %6!, %7!" in str(program)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_pass_is_switched_on_and_off_alone(name: str) -> None:
+    off = optimize(parse(TEXT), replace(OptimizerOptions(), **{name: False}))
+    on = optimize(parse(TEXT), replace(OptimizerOptions.none(), **{name: True}))
+    for program in (off, on):
+        verify(program)
+        assert_same_results(parse(TEXT), program, SIZES)
+    assert str(off) != str(optimize(parse(TEXT)))
+    # the sorter has nothing to do before transposes are folded
+    changes = str(on) != str(optimize(parse(TEXT), OptimizerOptions.none()))
+    assert changes
+
+
+def test_options_are_a_key() -> None:
+    assert hash(OptimizerOptions()) == hash(OptimizerOptions())
+    assert OptimizerOptions() != OptimizerOptions.none()
+    assert len({OptimizerOptions(), OptimizerOptions.none(), OptimizerOptions()}) == 2
+
+
+def test_optimizing_twice_changes_nothing() -> None:
+    once = optimize(parse(TEXT))
+    assert str(optimize(once)) == str(once)
+
+
+class Broken:
+    """A pass that leaves what it should not; switched by the option of another."""
+
+    name = "dead_code"
+
+    def __init__(self, result: str) -> None:
+        self.result = parse(result)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        return self.result
+
+
+SINE = "exec_program(%0: f64[n]) {\n %1: f64[n] = sine %0\n return %1\n}"
+
+
+@pytest.fixture
+def verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "config", replace(Config(), verify=True))
+
+
+@pytest.mark.usefixtures("verified")
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (SINE.replace("%1: f64[n]", "%1: f64[3]"), r"sine records f64\[3\], but the op infers"),
+        (SINE.replace("sine %0", "sine %1"), "sine reads %1 before it is written"),
+        (SINE.replace("f64", "f32"), r"input types are f32\[n\], but were f64\[n\]"),
+        (
+            SINE.replace("%1: f64[n] = sine", "%1: c128[n] = convert[dtype=c128]"),
+            r"output types are c128\[n\], but were f64\[n\]",
+        ),
+    ],
+)
+def test_a_pass_that_breaks_the_program_is_named(result: str, message: str) -> None:
+    with pytest.raises(VerifyError, match=f"after pass 'dead_code': {message}"):
+        optimize(parse(SINE), passes=[Broken(result)])
+
+
+@pytest.mark.usefixtures("verified")
+def test_a_program_that_is_broken_before_any_pass_blames_none() -> None:
+    with pytest.raises(VerifyError, match="^sine reads %1 before") as caught:
+        optimize(parse(SINE.replace("sine %0", "sine %1")))
+    assert "%1: f64[n] = sine %1\n                   ^^ sine reads" in str(caught.value)
+
+
+def test_an_error_raised_in_a_pass_names_it() -> None:
+    class Raising:
+        name = "dead_code"
+
+        def run(self, program: ExecProgram) -> ExecProgram:
+            raise ShapeError("reshape: no")
+
+    with pytest.raises(ShapeError, match="reshape: no") as caught:
+        optimize(parse(SINE), passes=[Raising()])
+    assert caught.value.__notes__ == ["raised in pass 'dead_code'"]
+
+
+def test_a_dump_shows_what_each_pass_did(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pipeline, "config", Config(dump=("passes", "exec")))
+    program = optimize(parse(TEXT), passes=[DeadCode()])
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    assert lines[0].startswith("# pass dead_code: ")
+    assert lines[0].endswith(" ms, 8 instructions -> 7")
+    assert "-  %9: f64[2,4] = cosine %8" in lines
+    assert captured.err.endswith(f"{program}\n")
+
+
+def test_a_dump_says_that_a_pass_did_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pipeline, "config", Config(dump=("passes",)))
+    optimize(parse(SINE), passes=[DeadCode()])
+    assert capsys.readouterr().err.endswith(" ms, 1 instructions, unchanged\n")
+
+
+def test_a_compiled_program_is_lowered_and_optimized() -> None:
+    program: CompiledProgram[StdTensorOp] = CompiledProgram(
+        (Instruction(NEG, (0,), (1,)), Instruction(NEG, (1,), (2,)), Instruction(SIN, (2,), (3,))),
+        (0,),
+        (3,),
+        4,
+    )
+    compiled = compile_program(program, [TensorMeta.of("f64", (3,))])
+    assert str(compiled).splitlines()[1:-1] == ["  %1: f64[3] = sine %0!", "  return %1"]
+
+
+def chain(length: int) -> CompiledProgram[StdTensorOp]:
+    """A straight line of ops over one matrix, with work for every pass."""
+    ops: list[tuple[StdTensorOp, int]] = [
+        (SIN, 1),
+        (NEG, 1),
+        (NEG, 1),
+        (MUL, 2),
+        (Transpose((1, 0)), 1),
+        (DotGeneral((1, 0), (1, 0), (), ()), 2),
+        (COS, 1),
+        (Reshape((1, 1)), 1),
+    ]
+    instructions = [
+        Instruction(op, (slot,) * arity, (slot + 1,))
+        for slot, (op, arity) in enumerate(ops[i % len(ops)] for i in range(length))
+    ]
+    return CompiledProgram(tuple(instructions), (0,), (length,), length + 1)
+
+
+def test_a_chain_of_100_000_ops_is_compiled_and_freed_at_the_default_recursion_limit() -> None:
+    length = 100_000
+    program = compile_program(chain(length), [TensorMeta.of("f64", (1, 1))])
+    assert sys.getrecursionlimit() <= 1000 or "pytest" in sys.modules
+    assert len(program.instructions) < length
+    assert len(program.digest) == 64
+
+
+def test_a_digest_is_the_same_in_every_process() -> None:
+    code = f"from tenferro.compiler import optimize, parse; print(optimize(parse({TEXT!r})).digest)"
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+        ).stdout.strip()
+        for seed in ("0", "1", "4711")
+    }
+    assert digests == {optimize(parse(TEXT)).digest}

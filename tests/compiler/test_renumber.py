@@ -1,0 +1,27 @@
+from tenferro.compiler import parse, renumber
+from tenferro.exec_ir import verify
+
+
+def test_slots_are_numbered_in_the_order_of_writing() -> None:
+    program = renumber(
+        parse(
+            """
+            exec_program(%3: f64[2], %1: f64[2]) {
+              %9: f64[2] = add %1!, %3
+              %4: f64[2] = subtract %9, %3!
+              return %4, %9
+            }"""
+        )
+    )
+    verify(program)
+    assert program.n_slots == 4
+    assert [str(line).split(": f64[2] ") for line in program.instructions] == [
+        ["%2", "= add %1!, %0"],
+        ["%3", "= subtract %2, %0!"],
+    ]
+    assert program.output_slots == (3, 2)
+
+
+def test_a_program_in_order_is_returned_as_it_is() -> None:
+    program = parse("exec_program(%0: f64[2]) {\n %1: f64[2] = sine %0!\n return %1\n}")
+    assert renumber(program) is program

@@ -1,0 +1,263 @@
+"""What must hold for every op: each check runs on every row of the table in `cases`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from tenferro.autodiff import check_closure
+from tenferro.computegraph import input_key
+from tenferro.errors import UnsupportedDynamicShapeError
+from tenferro.ops import ALL_OPS, Conj, ReduceProd
+from tenferro.shape import TensorInput, TensorMeta
+from tests.graphs import CTX, Array, Function, central, function, inner, metas_of
+from tests.ops.cases import CASES, ROWS
+from tests.ops.rows import DOUBLE, Case, row_id
+from tests.tolerances import assert_close, difference, rounding
+
+every_row = pytest.mark.parametrize(("case", "dtype"), ROWS, ids=row_id)
+every_differentiable_row = pytest.mark.parametrize(
+    ("case", "dtype"),
+    [(case, dtype) for case, dtype in ROWS if case.differentiable(dtype)],
+    ids=row_id,
+)
+
+
+def test_every_op_has_a_row() -> None:
+    rows = {type(case.op_for("f64")) for case in CASES}
+    assert [op.name for op in ALL_OPS if op not in rows] == []
+
+
+def test_rows_have_names_of_their_own() -> None:
+    names = [case.name for case in CASES]
+    assert sorted(set(names)) == sorted(names)
+
+
+@every_row
+def test_the_inferred_type_is_that_of_the_result(case: Case, dtype: str) -> None:
+    arrays = case.arrays(dtype)
+    f = function(case.op_for(dtype), metas_of(arrays))
+    (result,) = f(*arrays)
+    assert result is not None
+    assert f.metas() == metas_of([result])
+
+
+@every_differentiable_row
+def test_the_jvp_is_the_central_difference(case: Case, dtype: str) -> None:
+    f, arrays = applied(case, dtype)
+    check_jvp(f, arrays, case.differentiable(dtype), *doubled(case, dtype))
+
+
+@every_differentiable_row
+def test_the_transpose_is_the_adjoint_of_the_jvp(case: Case, dtype: str) -> None:
+    f, arrays = applied(case, dtype)
+    check_adjoint(f, arrays, case.differentiable(dtype))
+
+
+@every_differentiable_row
+def test_the_jvp_is_differentiable_in_turn(case: Case, dtype: str) -> None:
+    wrt = case.differentiable(dtype)
+    f, arrays = applied(case, dtype)
+    g, smooth = doubled(case, dtype)
+    tangents = directions([arrays[i] for i in wrt], 1)
+    df, dg = f.jvp(wrt), g.jvp(wrt)
+    if df.outputs == (None,):
+        return
+    inputs = [*arrays, *tangents]
+    active = [*wrt, *range(len(arrays), len(inputs))]
+    check_jvp(df, inputs, active, dg, [*smooth, *widened(tangents)])
+    check_adjoint(df, inputs, active)
+
+
+@every_differentiable_row
+def test_the_gradient_is_differentiable_in_turn(case: Case, dtype: str) -> None:
+    wrt = case.differentiable(dtype)
+    f, arrays = applied(case, dtype)
+    g, smooth = doubled(case, dtype)
+    if f.jvp(wrt).outputs == (None,):
+        return
+    seeds = directions([np.asarray(f(*arrays)[0])], 2)
+    for slot in range(len(wrt)):
+        first, second = f.vjp(wrt), g.vjp(wrt)
+        check_jvp(
+            Function(first.view, first.inputs, first.outputs[slot : slot + 1]),
+            [*arrays, *seeds],
+            [*wrt, len(arrays)],
+            Function(second.view, second.inputs, second.outputs[slot : slot + 1]),
+            [*smooth, *widened(seeds)],
+        )
+
+
+@every_differentiable_row
+def test_values_and_gradients_are_those_of_jax(case: Case, dtype: str) -> None:
+    wrt = case.differentiable(dtype)
+    f, arrays = applied(case, dtype)
+    (value,) = f(*arrays)
+    if case.jax is None:
+        assert case.unlike_jax
+        return
+    with jax.enable_x64(True):
+        expected, pull_back = jax.vjp(
+            lambda *active: case.jax(*replaced(arrays, wrt, active)), *[arrays[i] for i in wrt]
+        )
+        assert_close(value, expected, rounding(dtype))
+        assert np.asarray(value).dtype == expected.dtype
+        if f.jvp(wrt).outputs == (None,):
+            return
+        (seed,) = directions([value], 3)
+        # JAX transposes without conjugation, so its cotangents are the conjugates of ours.
+        gradients = [np.conj(ct) for ct in pull_back(np.conj(seed))]
+    for ours, theirs in zip(f.vjp(wrt)(*arrays, seed), gradients, strict=True):
+        assert_close(np.zeros_like(theirs) if ours is None else ours, theirs, rounding(dtype))
+
+
+@every_differentiable_row
+def test_no_jvp_conjugates(case: Case, dtype: str) -> None:
+    if case.op_for(dtype) != Conj():
+        df = applied(case, dtype)[0].jvp(case.differentiable(dtype))
+        assert not [op for op in df.ops() if isinstance(op, Conj)]
+
+
+@every_row
+def test_symbolic_extents_give_the_same(case: Case, dtype: str) -> None:
+    if dtype not in ("f64", "c128") or (case.symbolic is None and static_shapes(case)):
+        return
+    arrays = case.arrays(dtype)
+    wrt = case.differentiable(dtype)
+    op = case.symbolic or case.op_for(dtype)
+    f, g = function(op, named(arrays)), applied(case, dtype)[0]
+    assert_same(f, g, arrays)
+    if isinstance(op, ReduceProd) and any(arrays[0].shape[axis] > 1 for axis in op.axes):
+        with pytest.raises(UnsupportedDynamicShapeError, match=r"reduce_prod: operand\[\d\]"):
+            f.jvp(wrt)
+        return
+    if wrt and g.jvp(wrt).outputs != (None,):
+        tangents = directions([arrays[i] for i in wrt], 4)
+        seeds = directions([np.asarray(g(*arrays)[0])], 5)
+        assert_same(f.jvp(wrt), g.jvp(wrt), [*arrays, *tangents])
+        assert_same(f.vjp(wrt), g.vjp(wrt), [*arrays, *seeds])
+        for ct, i in zip(f.vjp(wrt).outputs, wrt, strict=True):
+            assert ct is None or CTX.meta(ct) == CTX.meta(f.inputs[i])
+        active = [*wrt, len(arrays)]
+        again = directions([np.asarray(x) for x in f.vjp(wrt)(*arrays, *seeds)], 6)
+        if None not in f.vjp(wrt).outputs:
+            assert_same(f.vjp(wrt).vjp(active), g.vjp(wrt).vjp(active), [*arrays, *seeds, *again])
+
+
+def test_the_rules_of_all_rows_are_closed() -> None:
+    applications = []
+    for case, dtype in ROWS:
+        keys = [
+            input_key(TensorInput(f"{case.name} {i}", meta))
+            for i, meta in enumerate(metas_of(case.arrays(dtype)))
+        ]
+        wrt = [keys[i] for i in case.differentiable(dtype)]
+        if wrt:
+            applications.append((case.op_for(dtype), keys, wrt))
+    assert check_closure(applications, ctx=CTX) <= set(ALL_OPS)
+
+
+# ------------------------------------------------------------------------------------ the checks
+
+
+def check_jvp(
+    f: Function, arrays: Sequence[Array], wrt: list[int], g: Function, smooth: Sequence[Array]
+) -> None:
+    """The JVP of `f` is the central difference of `g`, the same function in double precision."""
+    df = f.jvp(wrt)
+    steps = directions([arrays[i] for i in wrt], 7)
+    (tangent,) = df(*arrays, *steps)
+    expected = central(
+        lambda *active: np.asarray(g(*replaced(smooth, wrt, active))[0]),
+        [smooth[i] for i in wrt],
+        widened(steps),
+    )
+    if tangent is None:
+        assert_close(np.zeros_like(expected), expected, difference(arrays[wrt[0]].dtype))
+        return
+    assert df.metas() == f.metas() == metas_of([tangent])
+    dtypes = [tangent.dtype, *(arrays[i].dtype for i in wrt)]
+    assert_close(tangent, expected, difference(*dtypes))
+
+
+def check_adjoint(f: Function, arrays: Sequence[Array], wrt: list[int]) -> None:
+    """⟨ct, J t⟩ = ⟨Jᴴ ct, t⟩, the inner product being Re(conj(a)·b)."""
+    df = f.jvp(wrt)
+    if df.outputs == (None,):
+        assert f.vjp(wrt).outputs == (None,) * len(wrt)
+        return
+    tangents = directions([arrays[i] for i in wrt], 8)
+    (image,) = df(*arrays, *tangents)
+    assert image is not None
+    seeds = directions([image], 9)
+    back = f.vjp(wrt)
+    cotangents = back(*arrays, *seeds)
+    for i, ct, meta in zip(wrt, cotangents, back.metas(), strict=True):
+        assert ct is None or [meta] == metas_of([ct]) == metas_of([arrays[i]])
+    left = inner(seeds[0], image)
+    right = sum(inner(ct, t) for ct, t in zip(cotangents, tangents, strict=True))
+    size = 1 + float(np.abs(seeds[0]).ravel() @ np.abs(image).ravel())
+    assert abs(left - right) <= size * rounding(image.dtype, *(arrays[i].dtype for i in wrt))
+
+
+def applied(case: Case, dtype: str) -> tuple[Function, list[Array]]:
+    """The row's op as a function, and its operands."""
+    arrays = case.arrays(dtype)
+    return function(case.op_for(dtype), metas_of(arrays)), arrays
+
+
+def doubled(case: Case, dtype: str) -> tuple[Function, list[Array]]:
+    """The same in double precision, at the same point."""
+    arrays = widened(case.arrays(dtype))
+    op = case.in_double or case.op_for(DOUBLE.get(dtype, dtype))
+    return function(op, metas_of(arrays)), arrays
+
+
+def widened(arrays: Sequence[Array]) -> list[Array]:
+    """Arrays in double precision."""
+    wide = {"f": np.float64, "c": np.complex128}
+    return [array.astype(wide.get(array.dtype.kind, array.dtype)) for array in arrays]
+
+
+def directions(arrays: Sequence[Array], seed: int) -> list[Array]:
+    """Random tangents, complex where the operand is."""
+    rng = np.random.default_rng(seed)
+    result = []
+    for array in arrays:
+        values: Any = rng.uniform(-1, 1, array.shape)
+        if array.dtype.kind == "c":
+            values = values + 1j * rng.uniform(-1, 1, array.shape)
+        result.append(np.asarray(values).astype(array.dtype))
+    return result
+
+
+def replaced(arrays: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
+    """The arrays with those at `places` exchanged."""
+    new = dict(zip(places, values, strict=True))
+    return [new.get(i, array) for i, array in enumerate(arrays)]
+
+
+def named(arrays: Sequence[Array]) -> list[TensorMeta]:
+    """The types of arrays with every extent k > 1 called `nk`."""
+    return [
+        TensorMeta.of(array.dtype, [f"n{k}" if k > 1 else k for k in array.shape])
+        for array in arrays
+    ]
+
+
+def static_shapes(case: Case) -> bool:
+    """Whether the row's op holds extents, so that symbolic operands do not fit it."""
+    return case.op_for("f64").name in ("reshape", "slice", "broadcast_in_dim")
+
+
+def assert_same(f: Function, g: Function, arrays: Sequence[Array]) -> None:
+    """Two graphs of one function agree in values and in types, once symbols are bound."""
+    for ours, theirs in zip(f(*arrays), g(*arrays), strict=True):
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            assert_close(ours, theirs, rounding(ours.dtype))
+            assert metas_of([ours]) == metas_of([theirs])

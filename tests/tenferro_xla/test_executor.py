@@ -1,0 +1,326 @@
+"""XlaExecutor: 64 bits in any process, one executable per type, refusals before XLA."""
+
+import re
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from tenferro.compiler import parse
+from tenferro.computegraph import Capacity
+from tenferro.config import config
+from tenferro.errors import (
+    BindingError,
+    DeviceError,
+    ExecutorError,
+    ExtentError,
+    UnsupportedDynamicShapeError,
+)
+from tenferro.exec_ir import ExecBuilder, ExecProgram
+from tenferro.ops import ADD, SIN, BroadcastInDim, scalar
+from tenferro.runtime import GraphExecutor, GraphProgram, NumpyBackend, Tensor
+from tenferro.shape import FLOAT64, TensorMeta, TensorSpec
+from tenferro.traced import GraphCompiler, TracedTensor
+from tenferro_xla import (
+    Cost,
+    XlaExecutor,
+    default_executor,
+    device_name,
+    devices,
+    find_device,
+)
+
+
+@pytest.fixture
+def xla() -> XlaExecutor:
+    return XlaExecutor("cpu")
+
+
+def program_of(text: str) -> ExecProgram:
+    return parse(text)
+
+
+DOUBLE = """
+    exec_program(%0: f64[3]) {
+      %1: f64[3] = add %0, %0!
+      return %1
+    }"""
+
+
+def symbolic() -> GraphProgram:
+    x = TracedTensor.input(("n", 3), "float64", name="x")
+    return GraphCompiler().compile([x * x + 0.1, x[:1]])
+
+
+def test_results_are_64_bit_with_the_flag_off_and_the_flag_stays_off(xla: XlaExecutor) -> None:
+    before = jax.config.jax_enable_x64
+    value = np.array([1 / 3, 1e-300, 2.0**60 + 1])
+    (result,) = xla.compile_exec(program_of(DOUBLE))(xla.put(value))
+    (single,) = xla.run_op(SIN, xla.put(value))
+    assert jax.config.jax_enable_x64 is before is False
+    assert xla.get(result).dtype == xla.get(single).dtype == np.float64
+    assert np.array_equal(xla.get(result), 2 * value)
+    assert jax.numpy.zeros(1).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", ["bool", "i4", "i8", "f4", "f8", "c8", "c16", "f2", "u8"])
+def test_arrays_go_to_the_device_and_back_unchanged(xla: XlaExecutor, dtype: str) -> None:
+    array = np.arange(6).reshape(2, 3).astype(dtype)
+    buffer = xla.put(array)
+    array[0, 0] = 5  # a copy was taken
+    found = xla.get(buffer)
+    assert found.dtype == array.dtype
+    assert np.array_equal(found, np.arange(6).reshape(2, 3).astype(dtype))
+    assert not found.flags.writeable
+
+
+def test_a_graph_program_runs_at_several_sizes_with_one_executable_each(xla: XlaExecutor) -> None:
+    program = symbolic()
+    numpy = GraphExecutor(NumpyBackend())
+    for rows in (1, 2, 5, 2, 1):
+        x = np.random.default_rng(rows).normal(size=(rows, 3))
+        for found, expected in zip(
+            xla.run(program, {"x": x}), numpy.run(program, {"x": x}), strict=True
+        ):
+            np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-15)
+    stats = xla.stats()
+    assert (stats.entries, stats.misses, stats.hits) == (3, 3, 2)
+    assert stats.size > 0
+
+
+def test_a_result_is_a_device_tensor_that_can_be_bound_again(xla: XlaExecutor) -> None:
+    program = symbolic()
+    (first, row) = xla.run(program, {"x": np.ones((2, 3))})
+    (second, _) = xla.run(program, {"x": first})
+    assert xla.owns(first.data)
+    assert first.executor is xla
+    np.testing.assert_allclose(second.numpy(), 1.1**2 + 0.1)
+    assert row.shape == (1, 3)
+
+
+def test_bindings_are_checked(xla: XlaExecutor) -> None:
+    with pytest.raises(BindingError, match=re.escape("input 'x': f64[n,3] is not bound")):
+        xla.run(symbolic(), {})
+    with pytest.raises(BindingError, match="axis 1 of input 'x' is declared 3"):
+        xla.run(symbolic(), {"x": np.ones((2, 4))})
+
+
+def test_equal_programs_share_an_executable(xla: XlaExecutor) -> None:
+    assert xla.compile_exec(program_of(DOUBLE)) is xla.compile_exec(program_of(DOUBLE))
+    other = xla.compile_exec(program_of(DOUBLE.replace("f64", "f32")))
+    assert other is not xla.compile_exec(program_of(DOUBLE))
+    assert xla.stats().entries == 2
+    xla.clear()
+    assert xla.stats().entries == 0
+
+
+def test_the_cache_is_bounded() -> None:
+    xla = XlaExecutor("cpu", capacity=Capacity(entries=1))
+    for size in (1, 2, 3):
+        xla.run_op(SIN, xla.put(np.zeros(size)))
+    assert xla.stats().entries == 1
+    assert xla.stats().evictions == 2
+    xla.capacity = Capacity(entries=0)
+    assert xla.stats().entries == 0
+    assert xla.capacity == Capacity(entries=0)
+
+
+def test_two_threads_compile_and_run_at_once(xla: XlaExecutor) -> None:
+    results: dict[tuple[int, int], Any] = {}
+    start = threading.Barrier(2)
+
+    def work(which: int) -> None:
+        start.wait()
+        for size in range(1, 6):
+            x = np.full(size, 1 / 3)
+            (buffer,) = xla.run_op(SIN if which else ADD, *[xla.put(x)] * (1 if which else 2))
+            results[which, size] = xla.get(buffer)
+
+    threads = [threading.Thread(target=work, args=(which,)) for which in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for (which, size), found in results.items():
+        x = np.full(size, 1 / 3)
+        np.testing.assert_allclose(found, np.sin(x) if which else x + x, rtol=1e-15)
+    assert len(results) == 10
+
+
+def test_a_donated_buffer_is_taken_only_where_an_output_fits(xla: XlaExecutor) -> None:
+    run = xla.compile_exec(program_of(DOUBLE), donate=(0,))
+    buffer = xla.put(np.ones(3))
+    (result,) = run(buffer)
+    assert buffer.is_deleted()
+    assert np.array_equal(xla.get(result), [2.0, 2.0, 2.0])
+    kept = xla.put(np.ones(3))
+    total = "exec_program(%0: f64[3]) {\n%1: f64[] = reduce_sum[axes=(0,)] %0!\nreturn %1\n}"
+    assert float(xla.compile_exec(program_of(total), donate=(0,))(kept)[0]) == 3.0
+    assert not kept.is_deleted()
+
+
+def test_lowering_shows_every_stage(xla: XlaExecutor) -> None:
+    lowered = xla.lower(symbolic(), {"x": TensorSpec((4, 3), "float64")})
+    assert "stablehlo.multiply" in lowered.stablehlo()
+    assert "tensor<4x3xf64>" in lowered.stablehlo()
+    assert lowered.cost().flops >= 24
+    compiled = lowered.compile()
+    assert isinstance(compiled.cost(), Cost)
+    assert compiled.memory().arguments == 4 * 3 * 8
+    assert lowered.memory() == compiled.memory()
+    assert "HloModule" in compiled.as_text()
+    squares, _ = compiled.run({"x": np.full((4, 3), 2.0)})
+    np.testing.assert_allclose(squares.numpy(), 4.1)
+    with pytest.raises(BindingError, match="compiled for n = 4, but the inputs have n = 5"):
+        compiled.run({"x": np.ones((5, 3))})
+    with pytest.raises(BindingError, match="no spec gives the size of n"):
+        xla.lower(symbolic())
+    assert xla.stats().misses == 1
+
+
+def test_stablehlo_is_dumped_on_request(
+    xla: XlaExecutor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tenferro_xla.stablehlo.config", replace(config, dump=("stablehlo",)))
+    xla.compile_exec(program_of(DOUBLE))
+    assert "stablehlo.add" in capsys.readouterr().err
+
+
+def huge(*shape: int) -> ExecProgram:
+    builder = ExecBuilder()
+    zero = builder.add(scalar(0, FLOAT64), [])
+    return builder.build(builder.add(BroadcastInDim(shape, ()), zero))
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ((2**33, 2**33), "takes 590295810358705651712 bytes, more than the budget of"),
+        ((2**40,), "takes 8796093022208 bytes, more than the budget of"),
+        ((2**33, 2**33, 0), "overflow 64 bits when multiplied"),
+    ],
+)
+def test_what_no_machine_can_hold_is_refused_before_xla(
+    xla: XlaExecutor, shape: tuple[int, ...], text: str
+) -> None:
+    with pytest.raises(ExtentError, match="broadcast_in_dim: .*" + text):
+        xla.compile_exec(huge(*shape))
+
+
+def test_the_budget_is_an_option() -> None:
+    with pytest.raises(ExtentError, match=r"input 0: f64\[3\] takes 24 bytes"):
+        XlaExecutor("cpu", max_bytes=16).compile_exec(program_of(DOUBLE))
+
+
+def test_a_negative_extent_is_refused(xla: XlaExecutor) -> None:
+    meta = TensorMeta.of("f64", ("n",)).bind({})
+    builder = ExecBuilder()
+    builder.input(meta)
+    with pytest.raises(UnsupportedDynamicShapeError, match=r"input: shape\[0\] must be exact"):
+        xla.compile_exec(builder.build([0]))
+
+
+def test_wrong_buffers_are_explained(xla: XlaExecutor) -> None:
+    run = xla.compile_exec(program_of(DOUBLE))
+    with pytest.raises(BindingError, match=re.escape("input 0 is f64[3], but is given f64[4]")):
+        run(xla.put(np.ones(4)))
+    with pytest.raises(BindingError, match=re.escape("but is given f32[3]")):
+        run(xla.put(np.ones(3, np.float32)))
+    with pytest.raises(BindingError, match="takes 1 inputs, got 2"):
+        run(xla.put(np.ones(3)), xla.put(np.ones(3)))
+    with pytest.raises(BindingError, match="is given a float, not a device array; use put"):
+        run(1.0)  # type: ignore[arg-type]  # what a front end might do
+
+
+def test_unknown_compiler_options_are_refused() -> None:
+    xla = XlaExecutor("cpu", compiler_options={"no_such_option": True})
+    with pytest.raises(ExecutorError, match="compile: XLA says .*no_such_option"):
+        xla.compile_exec(program_of(DOUBLE))
+
+
+def test_devices_are_listed_and_chosen_by_name_number_or_themselves() -> None:
+    (cpu,) = [device for device in devices() if device_name(device) == "cpu:0"]
+    assert find_device("cpu:0") == find_device("cpu") == find_device(cpu) == cpu
+    assert find_device() == find_device(0) == devices()[0]
+    assert XlaExecutor("cpu:0").device == cpu
+
+
+@pytest.mark.parametrize("device", ["cpu:99", "quantum", 99, -1, "cpu:", object()])
+def test_an_unknown_device_is_refused_with_the_list(device: Any) -> None:
+    if device == "cpu:":
+        assert device_name(find_device(device)) == "cpu:0"
+        return
+    with pytest.raises(DeviceError, match="there is no device .*; there are: .*cpu:0"):
+        XlaExecutor(device)
+
+
+def test_a_tracer_is_not_a_buffer(xla: XlaExecutor) -> None:
+    owned: list[bool] = []
+    jax.jit(lambda x: owned.append(xla.owns(x)))(1.0)
+    assert owned == [False]
+    assert xla.owns(jax.numpy.ones(3))
+    assert not xla.owns(np.ones(3))
+
+
+def test_there_is_one_default_executor() -> None:
+    assert default_executor() is default_executor()
+    assert default_executor().name == "xla"
+    assert repr(XlaExecutor("cpu")) == "XlaExecutor('cpu:0')"
+
+
+ELSEWHERE = """
+import jax, numpy as np
+from tenferro.compiler import parse
+from tenferro.errors import DeviceError
+from tenferro.traced import GraphCompiler, TracedTensor
+from tenferro_xla import XlaExecutor
+
+first, second = XlaExecutor(0), XlaExecutor("cpu:1")
+program = parse("exec_program(%0: f64[2]) {\\n%1: f64[2] = add %0, %0!\\nreturn %1\\n}")
+constant = parse("exec_program() {\\n%0: f64[] = constant[value=2.0, dtype=f64, shape=()]\\nreturn %0\\n}")
+(result,) = second.compile_exec(program)(second.put(np.ones(2)))
+(alone,) = second.compile_exec(constant)()
+assert result.devices() == alone.devices() == {second.device}, (result.devices(), alone.devices())
+with jax.enable_x64(True):
+    unplaced = jax.numpy.ones(2)
+x = TracedTensor.input((2,), "float64", name="x")
+graph = GraphCompiler().compile([x + x])
+for attempt in (
+    lambda: second.compile_exec(program)(first.put(np.ones(2))),
+    lambda: second.compile_exec(program)(unplaced),
+    lambda: second.run(graph, {"x": first.put(np.ones(2))}),
+):
+    try:
+        attempt()
+    except DeviceError as error:
+        assert "an array is on cpu:0, but the program runs on cpu:1" in str(error), error
+    else:
+        raise SystemExit("was moved in silence")
+(tensor,) = second.run(graph, {"x": second.put(np.ones(2))})
+assert tensor.data.devices() == {second.device}
+"""
+
+
+def test_nothing_moves_between_devices_unasked() -> None:
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE],
+        env={**flags, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+
+
+def test_a_tensor_of_another_library_s_executor_is_refused(xla: XlaExecutor) -> None:
+    foreign = Tensor.wrap(np.ones((2, 3)), GraphExecutor(NumpyBackend()))
+    with pytest.raises(DeviceError, match="is not an array of XLA"):
+        xla._placed([foreign])
