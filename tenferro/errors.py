@@ -121,3 +121,7 @@ class DeviceError(ExecutorError):
 
 class ConfigError(TenferroError, ValueError):
     """An environment variable or option with a value that is not allowed."""
+
+
+class CommandError(TenferroError, ValueError):
+    """A command line that cannot be carried out: a file, a function or a shape that is not there or not readable."""

@@ -6,13 +6,14 @@ that is not understood is refused by name; nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tenferro.arrays import elementwise
-from tenferro.computegraph import GlobalValKey
+from tenferro.chainrules import PrimitiveOp
+from tenferro.computegraph import GlobalValKey, op_key
 from tenferro.errors import ExecutorError
 from tenferro.ops import (
     ABS,
@@ -58,7 +59,7 @@ from tenferro.ops import (
     Transpose,
     full_like,
 )
-from tenferro.shape import as_dtype, is_inexact
+from tenferro.shape import annotate, as_dtype, is_inexact
 from tenferro.traced import TraceEmitter, capture
 
 Keys = Sequence[GlobalValKey]
@@ -112,6 +113,14 @@ _CALLERS = (
 )
 
 
+class JaxprEmitter(TraceEmitter):
+    """Records ops without a place in the user's program: that is known to JAX, not to us."""
+
+    def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
+        """Output 0 of the op."""
+        return annotate(op_key(op, operands))[0]
+
+
 def translate(at: TraceEmitter, jaxpr: Any, consts: Sequence[Any], inputs: Keys) -> Keys:
     """The outputs of `jaxpr` for the given inputs. Calls are inlined, custom derivatives forgotten.
 
@@ -141,10 +150,10 @@ def _equation(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> 
     if name in _IDENTITIES:
         return operands
     if name in _ELEMENTWISE:
-        shape = tuple(equation.outvars[0].aval.shape)
+        shape = _integers(equation.outvars[0].aval.shape)
         return [at.emit(_ELEMENTWISE[name], *(_spread(at, x, shape) for x in operands))]
     if name in _REDUCTIONS:
-        return [at.emit(_REDUCTIONS[name](tuple(equation.params["axes"])), *operands)]
+        return [at.emit(_REDUCTIONS[name](_integers(equation.params["axes"])), *operands)]
     if name in _OTHERS:
         return [_OTHERS[name](at, equation, operands)]
     raise ExecutorError(
@@ -153,10 +162,15 @@ def _equation(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> 
     )
 
 
+def _integers(values: Iterable[Any]) -> tuple[int, ...]:
+    """Parameters as Python integers; some are NumPy's."""
+    return tuple(int(value) for value in values)
+
+
 def _spread(at: TraceEmitter, x: GlobalValKey, shape: tuple[int, ...]) -> GlobalValKey:
-    """A scalar repeated: JAX lets scalars stand beside arrays."""
+    """The operand repeated to `shape`: JAX lets scalars and axes of size 1 stand beside others."""
     meta = at.ctx.meta(x)
-    return x if meta.rank or not shape else at.emit(BroadcastInDim(shape, ()), x)
+    return x if meta.dims == shape else at.emit(BroadcastInDim(shape, tuple(range(meta.rank))), x)
 
 
 def _convert(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -167,52 +181,54 @@ def _convert(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> G
 
 def _broadcast_in_dim(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     params = equation.params
-    op = BroadcastInDim(tuple(params["shape"]), tuple(params["broadcast_dimensions"]))
+    op = BroadcastInDim(_integers(params["shape"]), _integers(params["broadcast_dimensions"]))
     return at.emit(op, *x)
 
 
 def _reshape(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     """Whatever the primitive is called, an op that keeps the order of elements is a reshape."""
-    return at.emit(Reshape(tuple(equation.outvars[0].aval.shape)), *x)
+    return at.emit(Reshape(_integers(equation.outvars[0].aval.shape)), *x)
 
 
 def _transpose(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(Transpose(tuple(equation.params["permutation"])), *x)
+    return at.emit(Transpose(_integers(equation.params["permutation"])), *x)
 
 
 def _slice(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     params = equation.params
-    starts = tuple(params["start_indices"])
-    strides = tuple(params["strides"] or (1,) * len(starts))
-    return at.emit(Slice(starts, tuple(params["limit_indices"]), strides), *x)
+    starts = _integers(params["start_indices"])
+    strides = _integers(params["strides"] or (1,) * len(starts))
+    return at.emit(Slice(starts, _integers(params["limit_indices"]), strides), *x)
 
 
 def _pad(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     low, high, interior = (
-        tuple(config[part] for config in equation.params["padding_config"]) for part in range(3)
+        _integers(config[part] for config in equation.params["padding_config"]) for part in range(3)
     )
     return at.emit(Pad(low, high, interior), *operands)
 
 
 def _concatenate(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(Concatenate(equation.params["dimension"]), *x)
+    return at.emit(Concatenate(int(equation.params["dimension"])), *x)
 
 
 def _stack(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    axis = equation.params["axis"]
+    axis = int(equation.params["axis"])
     shape = list(equation.outvars[0].aval.shape)
     shape[axis] = 1
     return at.emit(Concatenate(axis), *(at.emit(Reshape(tuple(shape)), x) for x in operands))
 
 
 def _rev(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(Reverse(tuple(equation.params["dimensions"])), *x)
+    return at.emit(Reverse(_integers(equation.params["dimensions"])), *x)
 
 
 def _dot_general(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     """Operands are converted first where the result was asked for in another dtype."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = equation.params["dimension_numbers"]
-    op = DotGeneral(tuple(lhs_contract), tuple(rhs_contract), tuple(lhs_batch), tuple(rhs_batch))
+    op = DotGeneral(
+        _integers(lhs_contract), _integers(rhs_contract), _integers(lhs_batch), _integers(rhs_batch)
+    )
     dtype = as_dtype(equation.outvars[0].aval.dtype)
     return at.emit(op, *(elementwise.cast(at, x, dtype) for x in operands))
 
@@ -225,7 +241,7 @@ def _select_n(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> 
             f"from_jax: 'select_n' among {len(cases)} cases by {at.ctx.meta(which)} has no "
             "counterpart; only a choice of two by a bool has"
         )
-    pred = _spread(at, which, tuple(equation.outvars[0].aval.shape))
+    pred = _spread(at, which, _integers(equation.outvars[0].aval.shape))
     return at.emit(SELECT, pred, cases[1], cases[0])
 
 
@@ -253,14 +269,14 @@ def _pow(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> Globa
     dtype = at.ctx.meta(base).dtype
     if not is_inexact(dtype):
         raise ExecutorError("from_jax: 'pow' of integers has no counterpart; convert to float")
-    shape = tuple(equation.outvars[0].aval.shape)
+    shape = _integers(equation.outvars[0].aval.shape)
     both = (base, elementwise.cast(at, exponent, dtype))
     return at.emit(POW, *(_spread(at, x, shape) for x in both))
 
 
 def _iota(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     params = equation.params
-    shape, axis = tuple(params["shape"]), params["dimension"]
+    shape, axis = _integers(params["shape"]), int(params["dimension"])
     counted = capture(np.arange(shape[axis]).astype(as_dtype(params["dtype"])))
     return at.emit(BroadcastInDim(shape, (axis,)), counted)
 

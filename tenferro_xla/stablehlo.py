@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from tenferro.config import config
@@ -17,7 +18,7 @@ from tenferro.errors import (
     ExecutorError,
     UnsupportedDynamicShapeError,
 )
-from tenferro.exec_ir import ExecProgram, check_budget
+from tenferro.exec_ir import Array, ExecProgram, check_budget
 from tenferro.shape import TensorMeta, describe
 from tenferro_xla.devices import device_name
 from tenferro_xla.lowering import LoweringOptions, jax_function
@@ -147,10 +148,24 @@ class LoadedExecutable:
             self._explain(buffers)
             raise
 
+    def run_host(self, *values: jax.Array | Array) -> Buffers:
+        """The same where inputs may be NumPy arrays, which are uploaded on the way.
+
+        JAX may read a NumPy array after it has returned, so one that can change is copied first.
+        """
+        own = [private(value) if isinstance(value, np.ndarray) else value for value in values]
+        try:
+            with jax.enable_x64(True):
+                return self._call(*own)
+        except (TypeError, ValueError):
+            self._explain(tuple(own))
+            raise
+
     def _checked_call(self, *buffers: jax.Array) -> Buffers:
         """JAX moves an array that it was not told to place; here nothing moves unasked."""
         for buffer in buffers:
-            check_placed(buffer, self._target.device)
+            if isinstance(buffer, jax.Array):
+                check_placed(buffer, self._target.device)
         results: Buffers = self.compiled(*buffers)
         return results
 
@@ -161,15 +176,29 @@ class LoadedExecutable:
                 f"run: the program takes {len(self._metas)} inputs, got {len(buffers)}"
             )
         for position, (meta, buffer) in enumerate(zip(self._metas, buffers, strict=True)):
-            if not isinstance(buffer, jax.Array):
+            if not isinstance(buffer, jax.Array | np.ndarray):
                 raise BindingError(
-                    f"run: input {position}: {meta} is given a {type(buffer).__name__}, "
-                    "not a device array; use put"
+                    f"run: input {position} is {meta}, but is given a {type(buffer).__name__}"
                 )
             if buffer.shape != meta.static_shape or buffer.dtype != meta.dtype:
                 given = TensorMeta.of(buffer.dtype, buffer.shape)
                 raise BindingError(f"run: input {position} is {meta}, but is given {given}")
+            if not isinstance(buffer, jax.Array):
+                raise BindingError(f"run: input {position}: {meta} is on the host; use run_host")
             check_placed(buffer, self._target.device)
+
+
+def private(array: Array) -> Array:
+    """The array if nothing can write to it, else a copy, aligned so that XLA on CPU can use it."""
+    if not array.flags.writeable and array.base is None:
+        return array
+    memory = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
+    own: Array = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % _ALIGNMENT)
+    own[...] = array
+    return own
+
+
+_ALIGNMENT = 64
 
 
 def check_placed(buffer: jax.Array, device: jax.Device) -> None:

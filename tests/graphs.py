@@ -141,3 +141,35 @@ def central(f: Callable[..., Array], arrays: Sequence[Array], steps: Sequence[Ar
     behind = f(*[x - h * step for x, step in zip(arrays, steps, strict=True)])
     numbers = np.result_type(ahead, np.int8)  # booleans have no difference
     return np.asarray((ahead.astype(numbers) - behind.astype(numbers)) / (2 * h))
+
+
+def evaluated(op: StdTensorOp, *arrays: Any) -> Array:
+    """The op's value on arrays or numbers."""
+    given = [np.asarray(array) for array in arrays]
+    (result,) = function(op, metas_of(given))(*given)
+    assert result is not None
+    return np.asarray(result)
+
+
+def gradients(op: StdTensorOp, *arrays: Any, wrt: Sequence[int] = (0,)) -> list[Array]:
+    """The gradient of the sum of an op's real result; zeros where it is symbolically zero."""
+    given = [np.asarray(array) for array in arrays]
+    f = function(op, metas_of(given))
+    if f.jvp(wrt).outputs == (None,):
+        return [np.zeros_like(given[i]) for i in wrt]
+    cts = f.vjp(wrt)(*given, np.ones_like(f(*given)[0]))
+    return [
+        np.zeros_like(given[i]) if ct is None else np.asarray(ct)
+        for i, ct in zip(wrt, cts, strict=True)
+    ]
+
+
+def hessian(op: StdTensorOp, x: Array) -> Array:
+    """Second derivatives of a scalar op of one vector, one row after the other."""
+    gradient = function(op, metas_of([x])).vjp([0])
+    if gradient.jvp([0]).outputs == (None,):
+        return np.zeros((x.size, x.size))
+    again = gradient.vjp([0])
+    seed = np.ones((), x.dtype)
+    rows = [again(x, seed, row)[0] for row in np.eye(x.size, dtype=x.dtype)]
+    return np.asarray([np.zeros_like(x) if row is None else row for row in rows])

@@ -1,8 +1,9 @@
 """A toy op set, and a model of how to write one.
 
 Values are Python numbers, real or complex, and vectors, which are tuples of numbers. Each op is a
-class with four methods: what it makes of metadata (`infer`), what it means (`evaluate`), and its two
-derivative rules. What `Toy` answers for all of them, an op need not say.
+class with four methods: what it makes of metadata (`infer`), what it means (`evaluate`), and its
+two derivative rules. What `Toy` answers for all of them, an op need not say. The operands of one
+op are of one field and length.
 """
 
 from __future__ import annotations
@@ -25,17 +26,7 @@ from tenferro.chainrules import (
     each_active,
     multilinear,
 )
-from tenferro.computegraph import (
-    Derived,
-    Fragment,
-    FragmentBuilder,
-    GlobalValKey,
-    Input,
-    ResolvedView,
-    compile_graph,
-    evaluate,
-    materialize_merge,
-)
+from tenferro.computegraph import Input
 from tenferro.errors import ADRuleError
 
 Number = complex  # a float, by Python's own reckoning, is one too
@@ -59,6 +50,18 @@ class Var:
 
     def __str__(self) -> str:
         return self.name
+
+
+def real(name: str) -> Var:
+    return Var(name)
+
+
+def cplx(name: str) -> Var:
+    return Var(name, Meta("complex"))
+
+
+def vector(name: str, length: int = 2) -> Var:
+    return Var(name, Meta("real", length))
 
 
 # ------------------------------------------------------------------------------------------- ops
@@ -141,26 +144,25 @@ class LinearOp(Toy):
         return multilinear(at, self)
 
 
-class Neg(LinearOp):
+class Involution(LinearOp):
+    """A linear op that undoes itself, and is its own transpose."""
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        return each_active(at, lambda ct: at.emit(self, ct))
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        producer = at.producer(operands[0])
+        return producer[1][0] if producer is not None and producer[0] is self else None
+
+
+class Neg(Involution):
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         return (entrywise(lambda x: -x, *inputs),)
 
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        return each_active(at, lambda ct: at.emit(self, ct))
 
-    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        return undo(at, self, operands[0])
-
-
-class Conj(LinearOp):
+class Conj(Involution):
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         return (entrywise(lambda x: x.conjugate(), *inputs),)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        return each_active(at, lambda ct: at.emit(self, ct))
-
-    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        return undo(at, self, operands[0])
 
 
 class Sum(LinearOp):
@@ -211,14 +213,6 @@ def conjugate(at: TransposeSite[V], value: V) -> V:
     return at.emit(CONJ, value) if at.ctx.meta(value).field == "complex" else value
 
 
-def undo(at: Emitter[V], involution: PrimitiveOp, operand: V) -> V | None:
-    """`x` where the operand is `involution(x)`."""
-    producer = at.producer(operand)
-    if producer is None or producer[0] is not involution:
-        return None
-    return producer[1][0]
-
-
 # --------------------------------------------------------------------------------------- context
 
 
@@ -249,42 +243,3 @@ class ToyContext:
 
 
 CTX = ToyContext()
-
-
-# -------------------------------------------------------------------------- building and running
-
-
-def real(name: str) -> Var:
-    return Var(name)
-
-
-def cplx(name: str) -> Var:
-    return Var(name, Meta("complex"))
-
-
-def vector(name: str, length: int) -> Var:
-    return Var(name, Meta("real", length))
-
-
-def chain_of(length: int) -> Fragment[Toy]:
-    """The fragment of `mul(… mul(mul(x, a), a) …, a)`."""
-    builder: FragmentBuilder[Toy] = FragmentBuilder()
-    value, a = builder.input(real("x")), builder.input(real("a"))
-    for _ in range(length):
-        (value,) = builder.add(MUL, [value, a])
-    return builder.build([value])
-
-
-def run(
-    view: ResolvedView[Any],
-    outputs: Sequence[GlobalValKey],
-    values: dict[GlobalValKey, Any],
-) -> list[Any]:
-    """Materialize, compile, and evaluate with the given value of each input."""
-    graph = materialize_merge(view, outputs)
-    return evaluate(compile_graph(graph), [values[key] for key in graph.inputs])
-
-
-def is_op(value: GlobalValKey, op: Toy) -> bool:
-    """Whether a value is made by the op."""
-    return isinstance(value, Derived) and value.op.primitive is op

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tenferro.arrays.operands import Operand, broadcast, convert, is_number, promote, result_dtype
@@ -109,7 +111,7 @@ def power(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
             raise DTypeError(
                 f"power: {short_name(dtype)} to the negative power {y} is not an integer"
             )
-        if abs(y) <= _LARGEST_UNROLLED_POWER:
+        if is_integer(dtype) or abs(y) <= _LARGEST_UNROLLED_POWER:
             return _integer_power(at, base, y)
     if is_integer(result_dtype(at, (x, y))):
         raise DTypeError(
@@ -179,6 +181,30 @@ def logical_or(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
     """Whether either is not zero."""
     left, right = broadcast(at, "logical_or", promote(at, (x, y), BOOL))
     return at.emit(SELECT, left, left, right)
+
+
+def invert(at: Emitter[V], x: Operand[V]) -> V:
+    """~x of bools."""
+    _only_bools(at, "~", (x,))
+    return logical_not(at, x)
+
+
+def both(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+    """x & y of bools."""
+    _only_bools(at, "&", (x, y))
+    return logical_and(at, x, y)
+
+
+def either(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+    """x | y of bools."""
+    _only_bools(at, "|", (x, y))
+    return logical_or(at, x, y)
+
+
+def one_of(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+    """x ^ y of bools."""
+    _only_bools(at, "^", (x, y))
+    return compare(at, x, y, "NE")
 
 
 def negative(at: Emitter[V], x: Operand[V]) -> V:
@@ -287,6 +313,15 @@ def checked_convert(at: Emitter[V], x: Operand[V], dtype: DType) -> V:
             f"convert: {short_name(have)} does not fit {short_name(dtype)}; use cast where loss is meant"
         )
     return convert(at, value, dtype)
+
+
+def _only_bools(at: Emitter[V], name: str, operands: Sequence[Operand[V]]) -> None:
+    """NumPy's operator works on the bits of integers; to take them for bools would be silently wrong."""
+    dtype = result_dtype(at, operands)
+    if dtype != BOOL:
+        raise DTypeError(
+            f"{name}: takes bools, got {short_name(dtype)}; compare first, as in (x > 0) & (y > 0)"
+        )
 
 
 def _inexact(at: Emitter[V], x: Operand[V]) -> V:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+import operator
+from numbers import Integral
 from types import EllipsisType
+
+import numpy as np
 
 from tenferro.arrays.operands import (
     Operand,
@@ -14,7 +18,7 @@ from tenferro.arrays.operands import (
     result_dtype,
 )
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import AxisError, ShapeError
+from tenferro.errors import AxisError, ShapeError, TenferroError
 from tenferro.ops import (
     BroadcastInDim,
     Concatenate,
@@ -64,7 +68,7 @@ def reshape(
     at: Emitter[V], x: V, shape: int | str | Dim | Sequence[int | str | Dim], order: str = "C"
 ) -> V:
     """The elements in another shape; one size may be -1. `order="F"` reads and writes the first axis fastest."""
-    sizes = (shape,) if isinstance(shape, int | str | DimExpr) else tuple(shape)
+    sizes = _sizes(shape)
     target = _infer_size(at.ctx.meta(x), [dim(size) for size in sizes])
     if order == "F":
         flipped = at.emit(Reshape(target[::-1]), permute_dims(at, x))
@@ -110,8 +114,7 @@ def squeeze(at: Emitter[V], x: V, axis: int | Sequence[int] | None = None) -> V:
 def broadcast_array(at: Emitter[V], x: Operand[V], shape: int | Sequence[int | str | Dim]) -> V:
     """The operand repeated to `shape`."""
     (value,) = promote(at, (x,))
-    sizes = (shape,) if isinstance(shape, int | DimExpr) else tuple(shape)
-    return broadcast_to(at, value, [dim(size) for size in sizes])
+    return broadcast_to(at, value, [dim(size) for size in _sizes(shape)])
 
 
 def concat(at: Emitter[V], *arrays: Operand[V], axis: int | None = 0) -> V:
@@ -142,11 +145,31 @@ def triu(at: Emitter[V], x: V, k: int = 0) -> V:
     return at.emit(Triu(k), x)
 
 
-def diagonal(at: Emitter[V], x: V, axis1: int = 0, axis2: int = 1) -> V:
-    """The elements with equal indices along two axes of one size, as the last axis."""
-    rank = at.ctx.meta(x).rank
-    first, second = sorted(normal_axis("diagonal", axis, rank) for axis in (axis1, axis2))
-    return moveaxis(at, at.emit(ExtractDiag(first, second), x), first, -1)
+def diagonal(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V:
+    """The elements x[.., i, .., i + offset, ..] of two axes, as the last axis."""
+    meta: TensorMeta = at.ctx.meta(x)
+    rows, columns = normal_axes("diagonal", (axis1, axis2), meta.rank)
+    if normal_axis("diagonal", axis1, meta.rank) != rows:
+        offset = -offset
+    sizes = meta.exact_shape("diagonal", "operand")
+    if offset or sizes[rows] != sizes[columns]:
+        x = _square(at, x, rows, columns, offset)
+    return moveaxis(at, at.emit(ExtractDiag(rows, columns), x), rows, -1)
+
+
+def _square(at: Emitter[V], x: V, rows: int, columns: int, offset: int) -> V:
+    """The part of x whose main diagonal is the one at `offset`."""
+    sizes = at.ctx.meta(x).exact_shape("diagonal", "operand")
+    m, n = sizes[rows], sizes[columns]
+    if not isinstance(m, int) or not isinstance(n, int):
+        raise ShapeError(
+            f"diagonal: axes of sizes {m} and {n} at offset {offset} need sizes that are known"
+        )
+    top, left = min(max(-offset, 0), m), min(max(offset, 0), n)
+    count = min(m - top, n - left)
+    window = [slice(None)] * len(sizes)
+    window[rows], window[columns] = slice(top, top + count), slice(left, left + count)
+    return index(at, x, tuple(window))
 
 
 def pad(at: Emitter[V], x: V, pad_width: object, constant_values: complex = 0) -> V:
@@ -165,7 +188,7 @@ def filled(
     dtype: DType | None = None,
 ) -> V:
     """A new array whose every element is `value`."""
-    sizes = (shape,) if isinstance(shape, int | str | DimExpr) else tuple(shape)
+    sizes = _sizes(shape)
     dtype = result_dtype(at, (value,)) if dtype is None else dtype
     (number,) = promote(at, (value,), dtype)
     return broadcast_to(at, number, TensorMeta.of(dtype, sizes).exact_shape())
@@ -192,7 +215,7 @@ def index(at: Emitter[V], x: V, indices: Index | tuple[Index, ...]) -> V:
         window, flipped = _window(item, sizes[axis], axis, meta)
         windows.append(window)
         reverse += [axis] if flipped else []
-        shape_plan.append("drop" if isinstance(item, int) else "keep")
+        shape_plan.append("keep" if isinstance(item, slice) else "drop")
         axis += 1
     starts, limits, strides = zip(*windows, strict=True) if windows else ((), (), ())
     picked = at.emit(Slice(starts, limits, strides), x)
@@ -217,15 +240,13 @@ def _window(
     if isinstance(item, slice):
         if not isinstance(size, int):
             return _symbolic_window(item, size, axis, meta), False
-        start, stop, step = item.indices(size)
+        start, stop, step = _bounds(item, size, axis, meta)
         count = len(range(start, stop, step))
         if step > 0:
             return (start, start + max(count - 1, 0) * step + min(count, 1), step), False
         last = start + (count - 1) * step
         return ((last, start + 1, -step), True) if count else ((0, 0, 1), False)
-    if isinstance(item, bool) or not hasattr(item, "__index__"):
-        raise AxisError(f"index: {item!r} is not an integer, slice, ... or None (indexing {meta})")
-    position = item.__index__()
+    position = _position(item, meta)
     if isinstance(size, int):
         if not -size <= position < size:
             raise AxisError(f"index: {position} is out of range for axis {axis} of {meta}")
@@ -233,6 +254,29 @@ def _window(
         return (position, position + 1, 1), False
     start = position if position >= 0 else size + position
     return (start, start + 1, 1), False
+
+
+def _position(item: object, meta: TensorMeta) -> int:
+    """One index as a Python integer; traced values refuse in their own words."""
+    try:
+        if isinstance(item, bool | np.bool_) or getattr(item, "ndim", 0):
+            raise TypeError
+        return operator.index(item)  # type: ignore[arg-type]  # whatever the user gave
+    except TenferroError:
+        raise
+    except TypeError:
+        raise AxisError(
+            f"index: {item!r} is not an integer, slice, ... or None (indexing {meta})"
+        ) from None
+
+
+def _bounds(item: slice, size: int, axis: int, meta: TensorMeta) -> tuple[int, int, int]:
+    try:
+        return item.indices(size)
+    except TenferroError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise AxisError(f"index: axis {axis} of {meta}: {error}") from None
 
 
 def _symbolic_window(item: slice, size: Dim, axis: int, meta: TensorMeta) -> tuple[Dim, Dim, int]:
@@ -253,7 +297,22 @@ def _expand_ellipsis(items: tuple[object, ...], meta: TensorMeta) -> list[object
     result: list[object] = []
     for item in items:
         result += rest if item is Ellipsis else [item]
-    return result if Ellipsis in items else [*result, *rest]
+    return result if any(item is Ellipsis for item in items) else [*result, *rest]
+
+
+def _sizes(shape: int | str | Dim | Sequence[int | str | Dim]) -> tuple[int | str | Dim, ...]:
+    """A shape given as one size or as several; NumPy's integers become Python's.
+
+    Raises:
+        ShapeError: something in it is no size.
+    """
+    sizes = tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else (shape,)
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, str | DimExpr | Integral):
+            raise ShapeError(
+                f"shape: {size!r} is not a size; give an integer, or a name for a symbolic one"
+            )
+    return tuple(int(size) if isinstance(size, Integral) else size for size in sizes)
 
 
 def _infer_size(meta: TensorMeta, sizes: list[Dim]) -> tuple[Dim, ...]:
@@ -271,11 +330,13 @@ def _infer_size(meta: TensorMeta, sizes: list[Dim]) -> tuple[Dim, ...]:
 
 
 def _pairs(pad_width: object, meta: TensorMeta) -> list[tuple[Dim, Dim]]:
-    if isinstance(pad_width, int):
-        return [(pad_width, pad_width)] * meta.rank
-    pairs = list(pad_width)  # type: ignore[call-overload]  # whatever the user gave
-    if all(isinstance(entry, int) for entry in pairs) and len(pairs) == 2:
-        return [(pairs[0], pairs[1])] * meta.rank
-    if len(pairs) != meta.rank:
-        raise ShapeError(f"pad: {len(pairs)} pairs for {meta}")
+    """`pad_width` repeated to one pair for each axis, by NumPy's broadcasting."""
+    try:
+        pairs = np.broadcast_to(np.asarray(pad_width, dtype=object), (meta.rank, 2)).tolist()
+    except ValueError:
+        raise ShapeError(
+            f"pad: {pad_width!r} does not give a pair of sizes for each axis of {meta}"
+        ) from None
+    for pair in pairs:
+        _sizes(pair)
     return [(before, after) for before, after in pairs]

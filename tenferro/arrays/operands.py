@@ -13,7 +13,7 @@ import numpy as np
 
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, DTypeError, ShapeError
-from tenferro.ops import BroadcastInDim, Convert, ReduceSum, full, scalar
+from tenferro.ops import ADD, MUL, BroadcastInDim, Convert, ReduceSum, full, scalar
 from tenferro.shape import Dim, DimExpr, DType, TensorMeta, as_dtype, short_name
 
 Number = Union[bool, int, float, complex]
@@ -146,6 +146,13 @@ def normal_axes(name: str, axis: int | Sequence[int] | None, rank: int) -> tuple
 
 
 def _size_as_value(at: Emitter[V], size: DimExpr, dtype: DType) -> V:
-    """A symbolic size as a number: as many ones as it says, added up."""
-    ones = full(at, 1, TensorMeta.of(dtype, (size,)))
-    return at.emit(ReduceSum((0,)), ones)
+    """A symbolic size as a number: its polynomial, each symbol being as many ones as it says, added up."""
+    total: V | None = None
+    for atoms, coefficient in size.terms:
+        term = at.emit(scalar(coefficient, dtype))
+        for atom in atoms:
+            ones = full(at, 1, TensorMeta.of(dtype, (DimExpr((((atom,), 1),)),)))
+            term = at.emit(MUL, term, at.emit(ReduceSum((0,)), ones))
+        total = term if total is None else at.emit(ADD, total, term)
+    assert total is not None, "a size without terms is an integer"
+    return total

@@ -159,13 +159,25 @@ class ArrayOperators:
         return self._apply(elementwise.absolute, self)
 
     def __invert__(self) -> Self:
-        return self._apply(elementwise.logical_not, self)
+        return self._apply(elementwise.invert, self)
 
     def __and__(self, other: Any) -> Self:
-        return self._apply(elementwise.logical_and, self, other)
+        return self._apply(elementwise.both, self, other)
+
+    def __rand__(self, other: Any) -> Self:
+        return self._apply(elementwise.both, other, self)
 
     def __or__(self, other: Any) -> Self:
-        return self._apply(elementwise.logical_or, self, other)
+        return self._apply(elementwise.either, self, other)
+
+    def __ror__(self, other: Any) -> Self:
+        return self._apply(elementwise.either, other, self)
+
+    def __xor__(self, other: Any) -> Self:
+        return self._apply(elementwise.one_of, self, other)
+
+    def __rxor__(self, other: Any) -> Self:
+        return self._apply(elementwise.one_of, other, self)
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]  # arrays compare elementwise
         return self._apply(elementwise.compare, self, other, direction="EQ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 from tenferro.arrays.elementwise import multiply
 from tenferro.arrays.operands import Operand, broadcast_shape, broadcast_to, normal_axis, promote
@@ -39,7 +40,8 @@ def tensordot(at: Emitter[V], x: Operand[V], y: Operand[V], axes: Axes = 2) -> V
     """Contraction over `axes`: how many, or which of x with which of y."""
     left, right = promote(at, (x, y))
     ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
-    if isinstance(axes, int):
+    if isinstance(axes, Integral):
+        axes = int(axes)
         if not 0 <= axes <= min(ranks):
             raise AxisError(
                 f"tensordot: cannot contract {axes} axes of ranks {ranks[0]} and {ranks[1]}"
@@ -48,6 +50,8 @@ def tensordot(at: Emitter[V], x: Operand[V], y: Operand[V], axes: Axes = 2) -> V
         rhs: Sequence[int] = range(axes)
     else:
         lhs, rhs = (one if isinstance(one, tuple | list) else (one,) for one in axes)
+    if len(lhs) != len(rhs):
+        raise AxisError(f"tensordot: {len(lhs)} axes of x for {len(rhs)} axes of y")
     dot = DotGeneral(
         tuple(normal_axis("tensordot", axis, ranks[0]) for axis in lhs),
         tuple(normal_axis("tensordot", axis, ranks[1]) for axis in rhs),

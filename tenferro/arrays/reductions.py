@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tenferro.arrays.elementwise import divide
-from tenferro.arrays.operands import Operand, normal_axes, promote
+from tenferro.arrays.operands import Operand, normal_axes, promote, result_dtype
 from tenferro.chainrules import Emitter, V
 from tenferro.ops import BroadcastInDim, ReduceMax, ReduceMin, ReduceProd, ReduceSum, StdTensorOp
-from tenferro.shape import BOOL, INT64, Dim, TensorMeta, product
+from tenferro.shape import BOOL, FLOAT64, INT64, Dim, TensorMeta, is_inexact, product
 
 Axis = int | Sequence[int] | None
 Reduction = Callable[[tuple[int, ...]], StdTensorOp]
@@ -47,7 +47,8 @@ def min(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False
 
 def mean(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
     """Sum over the number of elements; integers become float64."""
-    (value,) = promote(at, (x,))
+    dtype = result_dtype(at, (x,))
+    (value,) = promote(at, (x,), dtype if is_inexact(dtype) else FLOAT64)  # small ints would wrap
     meta: TensorMeta = at.ctx.meta(value)
     axes = normal_axes("mean", axis, meta.rank)
     count: Dim = product(meta.exact_shape("mean", "operand")[i] for i in axes)

@@ -61,4 +61,4 @@ def check_closure(
 
 
 def _op_types(fragment: Fragment[Any]) -> set[type]:
-    return {type(node.op) for node in fragment.ops}
+    return {type(node.primitive) for node in fragment.nodes}

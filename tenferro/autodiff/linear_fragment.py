@@ -44,8 +44,9 @@ def finish(
     builder: FragmentBuilder[Any], inputs: Sequence[Input], outputs: Sequence[GlobalValKey | None]
 ) -> LinearFragment[Any]:
     """Close a fragment under construction into a `LinearFragment`."""
+    fragment = builder.build([output for output in outputs if output is not None])
     return LinearFragment(
-        builder.build([output for output in outputs if output is not None]),
-        tuple([(tangent.key, builder.local_id(tangent)) for tangent in inputs]),
-        tuple([None if output is None else builder.local_id(output) for output in outputs]),
+        fragment,
+        tuple([(tangent.key, fragment.local_id(tangent)) for tangent in inputs]),
+        tuple([None if output is None else fragment.local_id(output) for output in outputs]),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite
-from tenferro.computegraph import GlobalOpKey, GlobalValKey, Linear, OpNode
+from tenferro.computegraph import GlobalOpKey, GlobalValKey, Linear
 from tenferro.errors import ADRuleError
 
 
@@ -28,7 +28,7 @@ def linearize_op(
 
 
 def transpose_op(
-    node: OpNode[Any], mode: Linear, ct: Slots[GlobalValKey], emitter: KeyEmitter
+    node: GlobalOpKey, mode: Linear, ct: Slots[GlobalValKey], emitter: KeyEmitter
 ) -> Slots[GlobalValKey]:
     """Cotangents of the active operands of a linear op from those of its outputs.
 
@@ -36,16 +36,16 @@ def transpose_op(
         ADRuleError: the op has no transpose rule, or the rule breaks its arity or gives a fixed
             operand a cotangent.
     """
-    rule = getattr(node.op, "transpose_rule", None)
+    rule = getattr(node.primitive, "transpose_rule", None)
     if rule is None:
-        raise ADRuleError(f"{node.op}: has no transpose rule")
+        raise ADRuleError(f"{node.primitive}: has no transpose rule")
     mask = mode.active_mask
-    result = rule(TransposeSite(emitter, ct, node.key.inputs, mask))
-    terms = _checked(node.op, "transpose", result, len(mask), "operand")
+    result = rule(TransposeSite(emitter, ct, node.inputs, mask))
+    terms = _checked(node.primitive, "transpose", result, len(mask), "operand")
     for position, (term, active) in enumerate(zip(terms, mask, strict=True)):
         if term is not None and not active:
             raise ADRuleError(
-                f"{node.op}: its transpose rule returns a cotangent for operand {position}, "
+                f"{node.primitive}: its transpose rule returns a cotangent for operand {position}, "
                 "which is fixed; return None there"
             )
     return terms

@@ -62,14 +62,14 @@ def _reverse(
     for key, seed in zip(linear.output_keys, seeds, strict=True):
         if key is not None and seed is not None:
             _accumulate(total, key, seed, emitter)
-    for node in reversed(linear.fragment.ops):
+    for node in reversed(linear.fragment.nodes):
         if not isinstance(node.mode, Linear):
             continue  # a coefficient computed on the way; nothing flows through it
-        ct = tuple([total.pop(key, None) for key in node.key.outputs])
+        ct = tuple([total.pop(key, None) for key in node.outputs])
         if not any(ct):
             continue
         terms = transpose_op(node, node.mode, ct, emitter)
-        for key, term in zip(node.key.inputs, terms, strict=True):
+        for key, term in zip(node.inputs, terms, strict=True):
             if term is not None:
                 _accumulate(total, key, term, emitter)
     return [total.get(key) for key in linear.input_keys]

@@ -30,6 +30,10 @@ class Capacity:
     entries: int
     size: int | None = None
 
+    def holds(self, entries: int, size: int) -> bool:
+        """Whether so many entries of so many bytes are within the bounds."""
+        return entries <= self.entries and (self.size is None or size <= self.size)
+
 
 class BoundedCache(Generic[K, V]):
     """A least-recently-used cache, bounded by entries and by bytes; safe to share between threads.
@@ -77,15 +81,19 @@ class BoundedCache(Generic[K, V]):
             return entry[0]
 
     def put(self, key: K, value: V) -> V:
-        """Store an entry and return it; the first one stored wins."""
+        """Store an entry and return it; the first one stored wins.
+
+        A value that would not fit into the empty cache is returned and not stored.
+        """
         with self._lock:
             held = self._entries.get(key)
             if held is not None:
                 return held[0]
             size = self._measure(value)
-            self._entries[key] = (value, size)
-            self._size += size
-            self._evict()
+            if self._capacity.holds(1, size):
+                self._entries[key] = (value, size)
+                self._size += size
+                self._evict()
             return value
 
     def get_or_make(self, key: K, make: Callable[[], V]) -> V:
@@ -107,12 +115,7 @@ class BoundedCache(Generic[K, V]):
             )
 
     def _evict(self) -> None:
-        bound = self._capacity
-        while len(self._entries) > bound.entries or (
-            bound.size is not None and self._size > bound.size
-        ):
-            if not self._entries:
-                return
+        while self._entries and not self._capacity.holds(len(self._entries), self._size):
             _, (_, size) = self._entries.popitem(last=False)
             self._size -= size
             self._evictions += 1

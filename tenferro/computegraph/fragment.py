@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, cast
 
 from tenferro.computegraph.dump import block, line, name_of
 from tenferro.computegraph.keys import (
@@ -70,33 +70,75 @@ class OpNode(Generic[Op]):
     key: GlobalOpKey
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Fragment(Generic[Op]):
     """Local values and ops in topological order, inputs and outputs.
 
     `parents` are the fragments in which external references are looked up; nothing is copied from
-    them.
+    them. What is kept is the identities; `vals` and `ops` show them with local ids.
     """
 
-    vals: tuple[ValNode, ...]
-    ops: tuple[OpNode[Op], ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    parents: tuple[Fragment[Op], ...]
+    __slots__ = ("_local", "inputs", "keys", "nodes", "outputs", "parents")
+
+    def __init__(
+        self,
+        keys: tuple[GlobalValKey, ...],
+        nodes: tuple[GlobalOpKey, ...],
+        inputs: tuple[int, ...],
+        outputs: tuple[GlobalValKey, ...],
+        parents: tuple[Fragment[Op], ...],
+    ) -> None:
+        self.keys = keys
+        self.nodes = nodes
+        self.inputs = inputs
+        self.parents = parents
+        self._local = {key: local for local, key in enumerate(keys)}
+        self.outputs = tuple([self.local_id(key) for key in outputs])
+
+    @property
+    def vals(self) -> tuple[ValNode, ...]:
+        """The values, by local id."""
+        producer = {
+            key: (op_id, slot)
+            for op_id, node in enumerate(self.nodes)
+            for slot, key in enumerate(node.outputs)
+        }
+        return tuple(ValNode(key, producer.get(key)) for key in self.keys)
+
+    @property
+    def ops(self) -> tuple[OpNode[Op], ...]:
+        """The ops, with references to local and external values."""
+        return tuple(self._op_node(node) for node in self.nodes)
 
     def key(self, local: int) -> GlobalValKey:
         """Identity of local value number `local`."""
-        return self.vals[local].key
+        return self.keys[local]
+
+    def local_id(self, key: GlobalValKey) -> int:
+        """Local id of a value of this fragment.
+
+        Raises:
+            GraphError: the fragment does not own the value.
+        """
+        local = self._local.get(key)
+        if local is None:
+            raise GraphError(f"fragment: {key!r} is not a value of this fragment")
+        return local
 
     @property
     def input_keys(self) -> tuple[GlobalValKey, ...]:
         """Identities of the inputs, in the order of declaration."""
-        return tuple(self.vals[local].key for local in self.inputs)
+        return tuple(self.keys[local] for local in self.inputs)
 
     @property
     def output_keys(self) -> tuple[GlobalValKey, ...]:
         """Identities of the outputs."""
-        return tuple(self.vals[local].key for local in self.outputs)
+        return tuple(self.keys[local] for local in self.outputs)
+
+    def _op_node(self, node: GlobalOpKey) -> OpNode[Op]:
+        local = self._local
+        refs = tuple([Local(local[k]) if k in local else External(k) for k in node.inputs])
+        ids = tuple([local[key] for key in node.outputs])
+        return OpNode(cast(Op, node.primitive), refs, ids, node.mode, node)
 
     def __str__(self) -> str:
         header = ", ".join(f"%{local} = {name_of(self.key(local))}" for local in self.inputs)
@@ -130,10 +172,9 @@ class FragmentBuilder(Generic[Op]):
 
     def __init__(self, parents: Iterable[Fragment[Op]] = ()) -> None:
         self._parents = tuple(parents)
-        self._vals: list[ValNode] = []
-        self._ops: list[OpNode[Op]] = []
+        self._keys: dict[GlobalValKey, None] = {}
+        self._nodes: list[GlobalOpKey] = []
         self._inputs: list[int] = []
-        self._local: dict[GlobalValKey, Local] = {}
 
     def input(self, key: Hashable) -> Input:
         """Declare an input known as `key`.
@@ -142,9 +183,10 @@ class FragmentBuilder(Generic[Op]):
             GraphError: the fragment already has an input of that key.
         """
         value = input_key(key)
-        if value in self._local:
+        if value in self._keys:
             raise GraphError(f"fragment: input {key!r} is declared twice")
-        self._inputs.append(self._own(value, None))
+        self._inputs.append(len(self._keys))
+        self._keys[value] = None
         return value
 
     def add(
@@ -160,45 +202,21 @@ class FragmentBuilder(Generic[Op]):
         _check(op, operands, mode)
         node = op_key(op, operands, mode, site)
         outputs = node.outputs
-        local = self._local
-        if outputs[0] in local:
-            return outputs
-        refs = tuple([local.get(key) or External(key) for key in operands])
-        op_id = len(self._ops)
-        ids = tuple([self._own(key, (op_id, slot)) for slot, key in enumerate(outputs)])
-        self._ops.append(OpNode(op, refs, ids, mode, node))
+        if outputs[0] not in self._keys:
+            self._nodes.append(node)
+            for key in outputs:
+                self._keys[key] = None
         return outputs
-
-    def local_id(self, key: GlobalValKey) -> int:
-        """Local id of a value of this fragment.
-
-        Raises:
-            GraphError: the fragment does not own the value.
-        """
-        local = self._local.get(key)
-        if local is None:
-            raise GraphError(f"fragment: {key!r} is not a value of this fragment")
-        return local.id
 
     def owns(self, key: GlobalValKey) -> bool:
         """Whether the value is local to this fragment."""
-        return key in self._local
+        return key in self._keys
 
     def build(self, outputs: Sequence[GlobalValKey]) -> Fragment[Op]:
         """The finished fragment. Each output must be a value of the fragment."""
         return Fragment(
-            vals=tuple(self._vals),
-            ops=tuple(self._ops),
-            inputs=tuple(self._inputs),
-            outputs=tuple([self.local_id(key) for key in outputs]),
-            parents=self._parents,
+            tuple(self._keys), tuple(self._nodes), tuple(self._inputs), tuple(outputs), self._parents
         )
-
-    def _own(self, key: GlobalValKey, producer: tuple[int, int] | None) -> int:
-        local = len(self._vals)
-        self._vals.append(ValNode(key, producer))
-        self._local[key] = Local(local)
-        return local
 
 
 def _check(op: GraphOp, operands: tuple[GlobalValKey, ...], mode: OpMode) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from tenferro.computegraph.op import GraphOp
+from tenferro.errors import GraphError
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class GlobalOpKey:
     part of the identity.
     """
 
-    __slots__ = ("__weakref__", "_outputs", "inputs", "mode", "primitive", "site")
+    __slots__ = ("__weakref__", "_first", "_others", "inputs", "mode", "primitive", "site")
 
     def __init__(
         self, primitive: GraphOp, inputs: tuple[GlobalValKey, ...], mode: OpMode, site: str | None
@@ -106,29 +107,39 @@ class GlobalOpKey:
         self.inputs = inputs
         self.mode = mode
         self.site = site
-        self._outputs: list[weakref.ref[Derived] | None] = [None] * primitive.n_outputs
+        self._first: weakref.ref[Derived] | None = None
+        self._others: dict[int, weakref.ref[Derived]] | None = None
 
     def output(self, slot: int) -> Derived:
         """The key of output `slot`; the same object for as long as anyone holds it."""
-        ref = self._outputs[slot]
-        key = None if ref is None else ref()
+        key = self._held(slot)
         return key if key is not None else self._make_output(slot)
-
-    def _make_output(self, slot: int) -> Derived:
-        with _lock:
-            ref = self._outputs[slot]
-            key = None if ref is None else ref()
-            if key is None:
-                key = Derived(self, slot)
-                self._outputs[slot] = weakref.ref(key)
-            return key
 
     @property
     def outputs(self) -> tuple[Derived, ...]:
         """The keys of all outputs."""
-        if len(self._outputs) == 1:
-            return (self.output(0),)
-        return tuple([self.output(slot) for slot in range(len(self._outputs))])
+        count = self.primitive.n_outputs
+        if count != 1:
+            return tuple([self.output(slot) for slot in range(count)])
+        held = None if self._first is None else self._first()
+        return (held if held is not None else self._make_output(0),)
+
+    def _held(self, slot: int) -> Derived | None:
+        ref = self._first if slot == 0 else self._others and self._others.get(slot)
+        return ref() if ref else None
+
+    def _make_output(self, slot: int) -> Derived:
+        if not 0 <= slot < self.primitive.n_outputs:
+            raise GraphError(f"{self.primitive}: has no output {slot}")
+        with _lock:
+            key = self._held(slot)
+            if key is None:
+                key = Derived(self, slot)
+                if slot == 0:
+                    self._first = weakref.ref(key)
+                else:
+                    self._others = {**(self._others or {}), slot: weakref.ref(key)}
+            return key
 
     def __repr__(self) -> str:
         return f"GlobalOpKey({self.primitive}, {len(self.inputs)} inputs, {self.mode})"
@@ -151,7 +162,9 @@ def input_key(key: Hashable) -> Input:
     table_key = (type(key), key)  # 1, 1.0 and True are equal in Python, but are not one name
     with _lock:
         found = _inputs.get(table_key)
-        return found if found is not None else _inputs.setdefault(table_key, Input(key))
+        if found is None:
+            _inputs[table_key] = found = Input(key)
+        return found
 
 
 def op_key(
@@ -170,7 +183,10 @@ def op_key(
         return found
     made = GlobalOpKey(primitive, inputs, mode, site)
     with _lock:
-        return _ops.setdefault(table_key, made)
+        found = _ops.get(table_key)
+        if found is None:
+            _ops[table_key] = found = made
+        return found
 
 
 def interned_count() -> int:

@@ -38,7 +38,7 @@ class FragmentResolver(Generic[Op]):
             if fragment in seen:
                 continue
             seen.add(fragment)
-            self._owned.update([val.key for val in fragment.vals])
+            self._owned.update(fragment.keys)
             pending.extend(fragment.parents)
 
     def resolve_val(self, key: GlobalValKey) -> ValDef | None:

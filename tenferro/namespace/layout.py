@@ -8,18 +8,31 @@ from tenferro.arrays import layout
 from tenferro.namespace.dispatch import apply, create
 from tenferro.runtime import Tensor
 from tenferro.shape import as_dtype
+from tenferro.traced import TracedTensor
 
 
 def asarray(value: Any, dtype: object = None) -> Any:
     """The value as a tensor: an array, nested lists of numbers, or anything with `__array__` or `__dlpack__`.
 
+    A list that holds traced values becomes a traced array.
+
     >>> asarray([[1, 2], [3, 4]], dtype="float32")
     Tensor([[1., 2.],
             [3., 4.]], dtype=float32)
     """
-    if hasattr(value, "key"):
-        return value if dtype is None else value.astype(dtype)
-    return Tensor(value, dtype)
+    if isinstance(value, list | tuple) and _any_traced(value):
+        value = stack([asarray(item) for item in value])
+    array = value if isinstance(value, Tensor | TracedTensor) else None
+    if array is None:
+        return Tensor(value, dtype)
+    return array if dtype is None or array.dtype == as_dtype(dtype) else array.astype(dtype)
+
+
+def _any_traced(values: Any) -> bool:
+    return any(
+        isinstance(item, TracedTensor) or (isinstance(item, list | tuple) and _any_traced(item))
+        for item in values
+    )
 
 
 def permute_dims(x: Any, axes: Any = None) -> Any:
@@ -157,13 +170,15 @@ def triu(x: Any, k: int = 0) -> Any:
     return apply(layout.triu, x, k=k)
 
 
-def diagonal(x: Any, axis1: int = 0, axis2: int = 1) -> Any:
-    """The elements of x with equal indices along two axes of one size, as the last axis.
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The elements of x whose index along `axis2` exceeds that along `axis1` by `offset`, as the last axis.
 
     >>> diagonal([[1, 2], [3, 4]])
     Tensor([1, 4])
+    >>> diagonal([[1, 2, 3], [4, 5, 6]], offset=1)
+    Tensor([2, 6])
     """
-    return apply(layout.diagonal, x, axis1=axis1, axis2=axis2)
+    return apply(layout.diagonal, x, offset=offset, axis1=axis1, axis2=axis2)
 
 
 def full(shape: Any, fill_value: Any, *, dtype: object = None) -> Any:

@@ -154,8 +154,8 @@ class Pow(Elementwise, name="power"):
     kinds = "fc"
 
     def numpy(self, x: Array, y: Array) -> Array:
-        """`numpy.power`."""
-        return np.power(x, y)
+        """`numpy.float_power`: `numpy.power` takes a repeated exponent 0.5 for a square root."""
+        return np.float_power(x, y).astype(x.dtype)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """y·x^(y-1)·dx + log(x)·x^y·dy, with 1 for x = 0 in the log, and in the power if y = 0."""

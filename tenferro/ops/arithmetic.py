@@ -234,7 +234,7 @@ DIV = Div()
 
 def conj(at: Emitter[V], value: V) -> V:
     """The conjugate of a coefficient: the value itself where it is real."""
-    return at.emit(CONJ, value)
+    return at.emit(CONJ, value) if is_complex(at.ctx.meta(value).dtype) else value
 
 
 def negand(at: Emitter[V], value: V) -> V | None:

@@ -38,7 +38,7 @@ class Elementwise(SameType):
     def simplify(
         self, at: Emitter[V], operands: tuple[V, ...], values: Sequence[np.ndarray | None]
     ) -> V | None:
-        """A simpler value, or None. `values[i]` is what all of operand i is known to be, or None."""
+        """A simpler value, or None. `values[i]` is what all of operand i is, if that is known."""
         return None
 
 

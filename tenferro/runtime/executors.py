@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
 from tenferro.errors import ExecutorError
@@ -69,16 +70,34 @@ def executor_named(name: str) -> Executor:
     found = _found.get(name)
     if found is not None:
         return found
-    points = {point.name: point for point in entry_points(group="tenferro.executors")}
-    if name not in points:
-        known = ", ".join(sorted({*points, *_found}))
+    executor: Executor = executor_module(name).default_executor()
+    return register_executor(executor)
+
+
+def executor_module(name: str) -> ModuleType:
+    """The module that registers an executor, with what it offers beyond `Executor`.
+
+    Raises:
+        ExecutorError: no installed distribution has it, or the module cannot be imported.
+    """
+    point = _points().get(name)
+    if point is None:
+        known = ", ".join(installed_executors())
         raise ExecutorError(f"executor: no executor is named {name!r}; installed: {known}")
     try:
-        module = points[name].load()
+        module: ModuleType = point.load()
     except ImportError as error:
         raise ExecutorError(f"executor: {name!r} cannot be loaded: {error}") from error
-    executor: Executor = module.default_executor()
-    return register_executor(executor)
+    return module
+
+
+def installed_executors() -> tuple[str, ...]:
+    """The names that `executor_named` knows here. Nothing is imported to find out."""
+    return tuple(sorted({*_points(), *_found}))
+
+
+def _points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group="tenferro.executors")}
 
 
 def owner_of(value: object) -> Executor | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -105,6 +105,7 @@ def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
         tensor = as_declared(declared, value)
         bind_sizes(declared, tensor.shape, sizes)
         values.append(tensor)
+    _check_derived(program.inputs, [value.shape for value in values], sizes)
     for guard in program.guards:
         guard.check(sizes)
     return Bound(tuple(values), sizes)
@@ -155,11 +156,14 @@ def _weak(value: Any, declared: ProgramInput) -> Any:
     dtype = declared.meta.dtype
     if plain.dtype == dtype:
         return plain
-    if "biufc".index(plain.dtype.kind.replace("u", "i")) > "biufc".index(
-        dtype.kind.replace("u", "i")
-    ):
+    kinds = [part.kind.replace("u", "i") for part in (plain.dtype, dtype)]
+    if "bifc".index(kinds[0]) > "bifc".index(kinds[1]):
         raise DTypeError(f"{plain.meta} does not fit {declared.meta}")
-    return plain.numpy().astype(dtype)
+    with np.errstate(over="ignore"):
+        cast = plain.numpy().astype(dtype)
+    if kinds[1] == "i" and not np.array_equal(cast, plain.numpy()):
+        raise DTypeError(f"{value} does not fit {declared.meta}")
+    return cast
 
 
 def bind_sizes(declared: ProgramInput, shape: tuple[int, ...], sizes: dict[Leaf, int]) -> None:
@@ -183,6 +187,21 @@ def bind_sizes(declared: ProgramInput, shape: tuple[int, ...], sizes: dict[Leaf,
                 f"run: axis {axis} of input {declared.name!r} is declared {extent.dim}{already}, "
                 f"but the value has size {size}"
             )
+
+
+def _check_derived(
+    inputs: Sequence[ProgramInput], shapes: Sequence[tuple[int, ...]], sizes: dict[Leaf, int]
+) -> None:
+    """Check extents such as `2*n` that came before the size of `n` was learned."""
+    for declared, shape in zip(inputs, shapes, strict=True):
+        unknown = sorted(str(leaf) for leaf in declared.meta.symbols() - sizes.keys())
+        if unknown:
+            raise BindingError(
+                f"run: input {declared.name!r} is {declared.meta}, and no input has the extent "
+                f"{unknown[0]} alone, which would give its size"
+            )
+        if declared.meta.static_shape is None:
+            bind_sizes(declared, shape, sizes)
 
 
 def _solve(dim: Dim, size: int, sizes: dict[Leaf, int]) -> Leaf | None:

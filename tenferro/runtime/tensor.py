@@ -9,7 +9,7 @@ import numpy as np
 
 from tenferro.arrays import ArrayOperators, is_number
 from tenferro.chainrules import PrimitiveOp
-from tenferro.errors import DeviceError, DTypeError, ShapeError
+from tenferro.errors import DeviceError, DTypeError, ShapeError, TenferroError
 from tenferro.config import config
 from tenferro.exec_ir import Array, ExecOp, check_size
 from tenferro.ops import ADD
@@ -105,6 +105,19 @@ class Tensor(ArrayOperators):
         """Where the buffer is: `host`, or the device's name."""
         return "host" if self._executor is None else str(next(iter(self._buffer.devices())))
 
+    def to_device(self, device: str | Executor) -> Tensor:
+        """The tensor on the host (`"host"`), or on an executor's device, given the executor or its name.
+
+        >>> Tensor([1.0]).to_device("host").placement
+        'host'
+        """
+        if device in ("host", "numpy"):
+            return Tensor.wrap(self.numpy(), None)
+        executor = executor_named(device) if isinstance(device, str) else device
+        if executor is self._executor:
+            return self
+        return Tensor.wrap(executor.put(self.numpy()), executor)
+
     def numpy(self) -> Array:
         """The elements as a read-only NumPy array; copied from the device if they are there."""
         array: Array = self._buffer if self._executor is None else self._executor.get(self._buffer)
@@ -159,6 +172,9 @@ class Tensor(ArrayOperators):
     def __iter__(self) -> Iterator[Self]:
         return (self[i] for i in range(len(self)))
 
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.ndim == 0 else format(repr(self), spec)
+
     def __repr__(self) -> str:
         body = np.array2string(self.numpy(), separator=", ", prefix="Tensor(")
         implied = self.dtype in _IMPLIED and self.size > 0
@@ -182,7 +198,7 @@ def run_eagerly(
     lifted = [_lift(operand) for operand in operands]
     if any(operand is NotImplemented for operand in lifted):
         return NotImplemented
-    executor = _common_executor(function.__name__, lifted)
+    executor = _common_executor(function.__name__, operands, lifted)
     emitter = RunEmitter(executor_named("numpy") if executor is None else executor)
     values = [_buffer_of(operand, executor) for operand in lifted]
     return Tensor.wrap(_sealed(function(emitter, *values, **options), executor), executor)
@@ -248,7 +264,7 @@ def host_array(data: object, dtype: object = None) -> Array:
     """A compact, read-only copy of array-like data in a dtype that tenferro has.
 
     Raises:
-        DTypeError: the data has no such dtype.
+        DTypeError: the data has no such dtype, or does not fit the one asked for.
         ShapeError: the data is ragged.
     """
     if (
@@ -257,12 +273,18 @@ def host_array(data: object, dtype: object = None) -> Array:
         and not hasattr(data, "__array__")
     ):
         data = np.from_dlpack(data)
+    wanted = None if dtype is None else as_dtype(dtype)
+    given = getattr(data, "dtype", None)
+    if wanted is not None and getattr(given, "kind", "") == "c" and wanted.kind != "c":
+        raise DTypeError(f"tensor: {given} data does not fit {wanted}; take its real part first")
     try:
-        array = np.array(
-            data, dtype=None if dtype is None else as_dtype(dtype), order="C", copy=True
-        )
+        array = np.array(data, dtype=wanted, order="C", copy=True)
+    except TenferroError:
+        raise
     except ValueError as error:
         raise ShapeError(f"tensor: {error}") from None
+    except (TypeError, OverflowError) as error:
+        raise DTypeError(f"tensor: {error}") from None
     array = array.astype(as_dtype(array.dtype), copy=False)
     array.setflags(write=False)
     return array
@@ -284,17 +306,21 @@ def _lift_sequence(operand: Any) -> Any:
         return NotImplemented
 
 
-def _common_executor(name: str, operands: list[Any]) -> Executor | None:
-    placed = [operand for operand in operands if isinstance(operand, Tensor)]
-    executors = {id(operand.executor): operand.executor for operand in placed}
-    if len(executors) > 1 and not all(
-        operand.executor is not None or operand.ndim == 0 for operand in placed
-    ):
-        where = " and ".join(f"{operand.meta} on {operand.placement}" for operand in placed)
+def _common_executor(name: str, given: tuple[Any, ...], lifted: list[Any]) -> Executor | None:
+    """Where the operands are. NumPy arrays go where the tensors are; tensors stay where they are."""
+    tensors = [
+        tensor
+        for original, tensor in zip(given, lifted, strict=True)
+        if isinstance(tensor, Tensor)
+        and not isinstance(original, np.ndarray | np.generic | list | tuple)
+    ]
+    executors = {id(tensor.executor): tensor.executor for tensor in tensors}
+    if len(executors) > 1:
+        where = " and ".join(f"{tensor.meta} on {tensor.placement}" for tensor in tensors)
         raise DeviceError(
-            f"{name}: operands are in different places ({where}); move them with tn.to_device"
+            f"{name}: operands are in different places ({where}); move one with to_device"
         )
-    return next((executor for executor in executors.values() if executor is not None), None)
+    return next(iter(executors.values()), None)
 
 
 def _buffer_of(operand: Any, executor: Executor | None) -> Any:

@@ -8,6 +8,7 @@ by construction. There is no solver: what the normal form does not show is not k
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
 from typing import Protocol, Union, runtime_checkable
 
 
@@ -73,6 +74,8 @@ class DimExpr:
         return self._hash
 
     def __add__(self, other: Dim) -> Dim:
+        if not isinstance(other, DimExpr | Integral):
+            return NotImplemented  # a tensor takes sizes as numbers
         return _normal([*self.terms, *_terms(other)])
 
     __radd__ = __add__
@@ -81,18 +84,24 @@ class DimExpr:
         return self * -1
 
     def __sub__(self, other: Dim) -> Dim:
+        if not isinstance(other, DimExpr | Integral):
+            return NotImplemented
         return self + -1 * other
 
     def __rsub__(self, other: Dim) -> Dim:
         return -1 * self + other
 
     def __mul__(self, other: Dim) -> Dim:
+        if not isinstance(other, DimExpr | Integral):
+            return NotImplemented
         pairs = ((left, right) for left in self.terms for right in _terms(other))
         return _normal([(_sorted((*a, *b)), c * d) for (a, c), (b, d) in pairs])
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Dim) -> Dim:
+        if not isinstance(other, DimExpr | Integral):
+            return NotImplemented
         return floordiv(self, other)
 
     def __rfloordiv__(self, other: Dim) -> Dim:
@@ -189,9 +198,9 @@ def _extremum(name: str, pick: Callable[[int, int], int], a: Dim, b: Dim) -> Dim
 
 
 def _terms(value: Dim) -> tuple[tuple[Monomial, int], ...]:
-    if isinstance(value, int):
-        return (((), value),) if value else ()
-    return value.terms
+    if isinstance(value, DimExpr):
+        return value.terms
+    return (((), int(value)),) if value else ()
 
 
 def _sorted(monomial: Monomial) -> Monomial:

@@ -62,8 +62,10 @@ def _unchanged(held: CapturedArray, source: object) -> bool:
     """Whether an array that was captured before still has the elements it had."""
     if held.source is not source:
         return False
-    if not isinstance(source, np.ndarray) or not source.flags.writeable:
+    if not isinstance(source, np.ndarray):
         return True
+    if not source.flags.writeable and source.base is None:
+        return True  # but a read-only view of an array that may change is compared
     copy = held.tensor.numpy()
     return copy.dtype == source.dtype and copy.shape == source.shape and _same_bytes(copy, source)
 

@@ -17,7 +17,7 @@ def user_site() -> str | None:
         code = frame.f_code
         ours = _ours.get(code)
         if ours is None:
-            ours = _ours[code] = code.co_filename.startswith(_PACKAGE)
+            ours = _ours[code] = code.co_filename.startswith((_PACKAGE, "<frozen "))
         if not ours:
             return f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
         frame = frame.f_back

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from tenferro.arrays import ArrayOperators, is_number
+from tenferro.arrays import ArrayOperators, Number, convert, is_number, result_dtype
 from tenferro.chainrules import PrimitiveOp
 from tenferro.computegraph import Derived, GlobalValKey, Input, input_key, name_of, op_key
 from tenferro.errors import TracingError
@@ -51,6 +51,8 @@ class TracedTensor(ArrayOperators):
     """A value that a program will compute: dtype, exact rank, and extents with their guarantee.
 
     Operators and array functions record ops. Python control flow needs values and is refused.
+    `weak` is a number of the kind that the value stands for, if its dtype gives way to that of
+    arrays as a Python number's does; else None.
 
     >>> x = TracedTensor.input(("n", 3), "float64", name="x")
     >>> y = x * 2 + 1
@@ -58,10 +60,11 @@ class TracedTensor(ArrayOperators):
     TracedTensor(f64[n,3])
     """
 
-    __slots__ = ("key",)
+    __slots__ = ("key", "weak")
 
-    def __init__(self, key: GlobalValKey) -> None:
+    def __init__(self, key: GlobalValKey, weak: Number | None = None) -> None:
         self.key = key
+        self.weak = weak
 
     @classmethod
     def input(
@@ -203,7 +206,26 @@ def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dic
     lifted = [_lift(operand) for operand in operands]
     if any(operand is NotImplemented for operand in lifted):
         return NotImplemented
-    return TracedTensor(function(_EMITTER, *lifted, **options))
+    weak = [operand for operand in operands if getattr(operand, "weak", None) is not None]
+    if not weak:
+        return TracedTensor(function(_EMITTER, *lifted, **options))
+    arrays = [
+        key for key, operand in zip(lifted, operands, strict=True) if _is_strong(key, operand)
+    ]
+    if arrays:
+        dtype = result_dtype(_EMITTER, [*arrays, *(operand.weak for operand in weak)])
+        lifted = [
+            convert(_EMITTER, key, dtype) if getattr(operand, "weak", None) is not None else key
+            for key, operand in zip(lifted, operands, strict=True)
+        ]
+        return TracedTensor(function(_EMITTER, *lifted, **options))
+    result = function(_EMITTER, *lifted, **options)
+    kept = None if "dtype" in options else np.zeros((), result.analysis.dtype).item()
+    return TracedTensor(result, kept)
+
+
+def _is_strong(lifted: Any, operand: Any) -> bool:
+    return isinstance(lifted, GlobalValKey) and getattr(operand, "weak", None) is None
 
 
 def as_key(value: object) -> GlobalValKey:
@@ -229,4 +251,6 @@ def _lift(operand: Any) -> Any:
         return operand
     if isinstance(operand, Tensor | np.ndarray | np.generic) or owner_of(operand) is not None:
         return capture(operand)
+    if isinstance(operand, list | tuple):
+        return capture(Tensor(operand))
     return NotImplemented

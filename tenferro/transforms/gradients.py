@@ -6,8 +6,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tenferro.arrays import is_number
 from tenferro.chainrules import KeyEmitter
 from tenferro.computegraph import GlobalValKey, name_of
@@ -133,7 +131,7 @@ def _value_and_grad(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[Any, Any]:
-    groups = _argument_leaves(args, _normal_argnums(argnums, len(args)))
+    groups = _argument_leaves(args, normal_argnums("grad", argnums, len(args)))
     trace, leaves = trace_function(function, args, kwargs, has_aux)
     wrt = [trace.inputs[position] for positions, _ in groups for position in positions]
     require_active(wrt)
@@ -189,7 +187,7 @@ def matching_leaves(
     for leaf, key in zip(leaves, like, strict=True):
         meta = AD.shapes.meta(key)
         if is_number(leaf) and meta.rank == 0:
-            leaf = Tensor(np.asarray(leaf, dtype=meta.dtype))
+            leaf = Tensor(leaf, meta.dtype)
         have = leaf_meta(leaf, what)
         if have != meta:
             raise ShapeError(f"{name}: the {what} of {meta} must have its type, got {have}")
@@ -207,16 +205,21 @@ def carry_executor(
     return transformed
 
 
-def _normal_argnums(argnums: Argnums, count: int) -> list[int]:
+def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
+    """Positions of arguments, counted from the front.
+
+    Raises:
+        ADError: one is out of range or named twice.
+    """
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     for number in numbers:
         if not -count <= number < count:
             raise ADError(
-                f"grad: argnums {number} is out of range for {count} positional arguments"
+                f"{name}: argnums {number} is out of range for {count} positional arguments"
             )
     normal = [number % count for number in numbers]
     if len(set(normal)) != len(normal):
-        raise ADError(f"grad: argnums {argnums} names an argument twice")
+        raise ADError(f"{name}: argnums {argnums} names an argument twice")
     return normal
 
 

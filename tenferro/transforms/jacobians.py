@@ -14,14 +14,21 @@ from tenferro.errors import PytreeError
 from tenferro.runtime import Tensor
 from tenferro.shape import TensorMeta
 from tenferro.traced import TracedTensor
-from tenferro.transforms.gradients import carry_executor, grad, require_active
+from tenferro.transforms.gradients import (
+    Argnums,
+    carry_executor,
+    grad,
+    normal_argnums,
+    require_active,
+)
 from tenferro.transforms.linear_map import LinearMap
 from tenferro.transforms.trace import AD, Results, trace_function
 from tenferro.transforms.trees import flatten, unflatten
 
 
-def jacfwd(function: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+def jacfwd(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The Jacobian by its columns: one forward pass for each element of the argument.
+    A tuple of `argnums` gives a tuple for each result.
 
     The result is a tree of the function's results, whose leaves are trees of the argument: for leaves of shapes `[*o]`
     and `[*i]` an array `[*o, *i]`. At complex arguments it is the derivative of a holomorphic function.
@@ -33,13 +40,13 @@ def jacfwd(function: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]
     """
 
     @functools.wraps(function)
-    def jacobian(*args: Any) -> Any:
-        return _jacobian(function, argnums, args, forward=True)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        return _jacobian(function, argnums, args, kwargs, forward=True)
 
     return carry_executor(jacobian, function)
 
 
-def jacrev(function: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+def jacrev(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The Jacobian by its rows: one reverse pass for each element of the result. Shapes as `jacfwd`.
 
     >>> import tenferro as tn
@@ -48,13 +55,13 @@ def jacrev(function: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]
     """
 
     @functools.wraps(function)
-    def jacobian(*args: Any) -> Any:
-        return _jacobian(function, argnums, args, forward=False)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        return _jacobian(function, argnums, args, kwargs, forward=False)
 
     return carry_executor(jacobian, function)
 
 
-def hessian(function: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """Second derivatives of a real scalar function: forward over reverse, `[*i, *i]` for an argument `[*i]`.
 
     >>> import tenferro as tn
@@ -66,20 +73,24 @@ def hessian(function: Callable[..., Any], argnums: int = 0) -> Callable[..., Any
 
 
 def _jacobian(
-    function: Callable[..., Any], argnums: int, args: tuple[Any, ...], forward: bool
+    function: Callable[..., Any],
+    argnums: Argnums,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    forward: bool,
 ) -> Any:
     name = "jacfwd" if forward else "jacrev"
-    if not -len(args) <= argnums < len(args):
-        raise PytreeError(f"{name}: argnums {argnums} is out of range for {len(args)} arguments")
-    number = argnums % len(args)
+    numbers = normal_argnums(name, argnums, len(args))
 
-    def of_one(argument: Any) -> Any:
-        return function(*args[:number], argument, *args[number + 1 :])
+    def of_some(*arguments: Any) -> Any:
+        given = dict(zip(numbers, arguments, strict=True))
+        return function(*(given.get(i, arg) for i, arg in enumerate(args)), **kwargs)
 
-    trace, leaves = trace_function(carry_executor(of_one, function), (args[number],), {})
+    varied = tuple(args[number] for number in numbers)
+    trace, leaves = trace_function(carry_executor(of_some, function), varied, {})
     require_active(trace.inputs)
     results = Results(trace.inputs, leaves, trace.outer, function)
-    _, arg_tree = flatten(args[number])
+    _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
     make = LinearMap.pushforward if forward else LinearMap.pullback
     linear_map = make(trace, results)
     domain, codomain = (trace.inputs, trace.outputs) if forward else (trace.outputs, trace.inputs)

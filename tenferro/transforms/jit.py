@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ class Jitted:
     ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
-        self._choice = config.executor if executor is None else executor
+        self._choice: str | Executor = config.executor if executor is None else executor
         self._static = (
             (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
         )
@@ -73,6 +73,9 @@ class Jitted:
         )
         self._compiler = GraphCompiler(options)
         self._cache: BoundedCache[Hashable, Compiled] = BoundedCache(Capacity(config.cache_entries))
+        self._flat: dict[Hashable, Compiled] = {}
+        self._flat_hits = 0
+        self._owner: Executor | None = None
         if self._signature is not None:
             for name in self._static:
                 if name not in self._signature.parameters:
@@ -83,10 +86,14 @@ class Jitted:
         """The executor that runs the function."""
         if isinstance(self._choice, str):
             self._choice = executor_named(self._choice)
+        self._owner = None if self._choice.name == "numpy" else self._choice
         return self._choice
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function, compiled for these arguments; compile it first if need be."""
+        found = None if kwargs else self._repeated(args)
+        if found is not None:
+            return self._run(*found)
         call = self._call(args, kwargs)
         leaves, treedef = flatten((call.args, call.kwargs))
         types = [_leaf_type(leaf) for leaf in leaves]
@@ -95,9 +102,40 @@ class Jitted:
         entry = self._entry(call, (treedef, call.static, *types))
         executor = self.executor
         buffers = [_buffer(leaf, executor) for leaf in leaves]
-        owner = None if executor.name == "numpy" else executor
+        if len(leaves) == len(args) and call.static is None:
+            self._remember(buffers, entry)
+        return self._run(entry, buffers)
+
+    def _repeated(self, args: tuple[Any, ...]) -> tuple[Compiled, list[Buffer]] | None:
+        """The short way for tensors already in place, of types seen before: no tree, no lock."""
+        owner = self._owner
+        buffers: list[Buffer] = []
+        types: list[Hashable] = []
+        for arg in args:
+            if type(arg) is Tensor and arg.executor is owner:
+                buffer = arg.data
+            elif owner is not None and owner.owns(arg):
+                buffer = arg
+            else:
+                return None
+            buffers.append(buffer)
+            types += (buffer.shape, buffer.dtype)
+        entry = self._flat.get(tuple(types))
+        if entry is None:
+            return None
+        self._flat_hits += 1
+        return entry, buffers
+
+    def _remember(self, buffers: Sequence[Buffer], entry: Compiled) -> None:
+        if len(self._flat) >= self._cache.capacity.entries:
+            self._flat.clear()
+        types = [part for buffer in buffers for part in (buffer.shape, buffer.dtype)]
+        self._flat[tuple(types)] = entry
+
+    def _run(self, entry: Compiled, buffers: Sequence[Buffer]) -> Any:
         results = entry.executable(*buffers, *entry.captured)
-        return unflatten(entry.out_tree, [Tensor.wrap(result, owner) for result in results])
+        owner = self._owner
+        return entry.out_tree.unflatten([Tensor.wrap(result, owner) for result in results])
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments."""
@@ -110,11 +148,13 @@ class Jitted:
 
     def stats(self) -> CacheStats:
         """How many compiled versions are held, and how often one was reused."""
-        return self._cache.stats()
+        stats = self._cache.stats()
+        return replace(stats, hits=stats.hits + self._flat_hits)
 
     def clear(self) -> None:
         """Drop the compiled versions."""
         self._cache.clear()
+        self._flat.clear()
 
     @property
     def capacity(self) -> Capacity:

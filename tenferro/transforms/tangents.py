@@ -108,8 +108,8 @@ def derivative(function: Callable[..., Any], order: int = 1) -> Callable[..., An
     >>> derivative(lambda x: x**4, order=3)(2.0)
     Tensor(48.)
     """
-    if order < 0:
-        raise ADError(f"derivative: order must be at least 0, got {order}")
+    if not isinstance(order, int) or order < 0:
+        raise ADError(f"derivative: order must be an integer of at least 0, got {order!r}")
 
     @functools.wraps(function)
     def differentiated(x: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.arrays import Number, is_number
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
 from tenferro.errors import PytreeError, TenferroError
 from tenferro.ops import StdTensorOp
@@ -89,7 +90,10 @@ def trace_function(
     names = _argument_names(function, args, kwargs)
     metas = [leaf_meta(leaf, f"argument {name}") for leaf, name in zip(leaves, names, strict=True)]
     inputs = [fresh_input(meta, name) for meta, name in zip(metas, names, strict=True)]
-    traced_args, traced_kwargs = unflatten(treedef, [TracedTensor(key) for key in inputs])
+    traced_args, traced_kwargs = unflatten(
+        treedef,
+        [TracedTensor(key, _weak(leaf)) for key, leaf in zip(inputs, leaves, strict=True)],
+    )
     with tracing():
         result = function(*traced_args, **traced_kwargs)
         result, aux = _split_aux(result) if has_aux else (result, None)
@@ -116,6 +120,11 @@ def leaf_meta(leaf: Any, what: str) -> TensorMeta:
             f"{what} is a {type(leaf).__name__}, not an array or number; make it static, or leave it out of "
             "the arguments"
         ) from None
+
+
+def _weak(leaf: Any) -> Number | None:
+    """The number that a weak leaf is or stands for."""
+    return leaf if is_number(leaf) else getattr(leaf, "weak", None)
 
 
 def is_traced(leaves: Sequence[Any]) -> bool:

@@ -49,7 +49,11 @@ def leaf_names(tree: Any, root: str) -> list[str]:
 
 def _register_dataclasses(leaves: list[Any]) -> bool:
     """Make trees of the dataclasses among the leaves; whether there was a new one."""
-    new = {type(leaf) for leaf in leaves if dataclasses.is_dataclass(leaf)} - _registered
+    new = {
+        type(leaf)
+        for leaf in leaves
+        if dataclasses.is_dataclass(leaf) and not isinstance(leaf, type)
+    } - _registered
     with _lock:
         for kind in new - _registered:
             _register(kind)

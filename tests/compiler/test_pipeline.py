@@ -11,7 +11,6 @@ from tenferro.compiler import (
     OptimizerOptions,
     compile_program,
     optimize,
-    parse,
 )
 from tenferro.computegraph import CompiledProgram, Instruction
 from tenferro.config import Config
@@ -19,14 +18,14 @@ from tenferro.errors import ShapeError, VerifyError
 from tenferro.exec_ir import ExecProgram, verify
 from tenferro.ops import COS, MUL, NEG, SIN, DotGeneral, Reshape, StdTensorOp, Transpose
 from tenferro.shape import TensorMeta
-from tests.programs import SIZES, assert_same_results
+from tests.programs import SIZES, assert_same_results, read, short
 
 NAMES = [field.name for field in fields(OptimizerOptions)]
 # One piece for each pass to work on.
 TEXT = """
 exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
   %2: f64[3,n,2] = transpose[perm=(1, 2, 0)] %0
-  %3: f64[2,4] = dot_general[lhs_contract=(1, 0), rhs_contract=(0, 1), lhs_batch=(), rhs_batch=()] %2, %1
+  %3: f64[2,4] = dot_general[(1, 0), (0, 1)] %2, %1
   %4: f64[2,4] = negate %3
   %5: f64[2,4] = negate %4
   %6: f64[2,4] = sine %5
@@ -39,13 +38,13 @@ exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
 
 def test_the_whole_pipeline_as_text() -> None:
     assert (
-        str(optimize(parse(TEXT)))
+        short(optimize(read(TEXT)))
         == """
 exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
   %2: f64[2,3*n] = reshape[shape=(2, 3*n)] %0!
   %3: f64[3,n,4] = transpose[perm=(1, 0, 2)] %1!
   %4: f64[3*n,4] = reshape[shape=(3*n, 4)] %3!
-  %5: f64[2,4] = dot_general[lhs_contract=(1,), rhs_contract=(0,), lhs_batch=(), rhs_batch=()] %2!, %4!
+  %5: f64[2,4] = dot_general[(1,), (0,)] %2!, %4!
   %6: f64[2,4] = sine %5!
   %7: f64[2,4] = multiply %6, %6!
   return %7
@@ -58,22 +57,20 @@ def test_every_pass_has_an_option_and_every_option_a_pass() -> None:
 
 
 def test_without_passes_only_last_uses_are_marked() -> None:
-    program = optimize(parse(TEXT), OptimizerOptions.none())
-    assert str(program).replace("!", "") == str(parse(TEXT))
+    program = optimize(read(TEXT), OptimizerOptions.none())
+    assert str(program).replace("!", "") == str(read(TEXT))
     assert "multiply %6!, %7!" in str(program)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_pass_is_switched_on_and_off_alone(name: str) -> None:
-    off = optimize(parse(TEXT), replace(OptimizerOptions(), **{name: False}))
-    on = optimize(parse(TEXT), replace(OptimizerOptions.none(), **{name: True}))
+    off = optimize(read(TEXT), replace(OptimizerOptions(), **{name: False}))
+    on = optimize(read(TEXT), replace(OptimizerOptions.none(), **{name: True}))
     for program in (off, on):
         verify(program)
-        assert_same_results(parse(TEXT), program, SIZES)
-    assert str(off) != str(optimize(parse(TEXT)))
-    # the sorter has nothing to do before transposes are folded
-    changes = str(on) != str(optimize(parse(TEXT), OptimizerOptions.none()))
-    assert changes
+        assert_same_results(read(TEXT), program, SIZES)
+    assert str(off) != str(optimize(read(TEXT)))
+    assert str(on) != str(optimize(read(TEXT), OptimizerOptions.none()))
 
 
 def test_options_are_a_key() -> None:
@@ -83,7 +80,7 @@ def test_options_are_a_key() -> None:
 
 
 def test_optimizing_twice_changes_nothing() -> None:
-    once = optimize(parse(TEXT))
+    once = optimize(read(TEXT))
     assert str(optimize(once)) == str(once)
 
 
@@ -93,7 +90,7 @@ class Broken:
     name = "dead_code"
 
     def __init__(self, result: str) -> None:
-        self.result = parse(result)
+        self.result = read(result)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         return self.result
@@ -122,14 +119,14 @@ def verified(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_pass_that_breaks_the_program_is_named(result: str, message: str) -> None:
     with pytest.raises(VerifyError, match=f"after pass 'dead_code': {message}"):
-        optimize(parse(SINE), passes=[Broken(result)])
+        optimize(read(SINE), passes=[Broken(result)])
 
 
 @pytest.mark.usefixtures("verified")
 def test_a_program_that_is_broken_before_any_pass_blames_none() -> None:
-    with pytest.raises(VerifyError, match="^sine reads %1 before") as caught:
-        optimize(parse(SINE.replace("sine %0", "sine %1")))
-    assert "%1: f64[n] = sine %1\n                   ^^ sine reads" in str(caught.value)
+    with pytest.raises(VerifyError, match=r"^sine reads %1 before") as caught:
+        optimize(read(SINE.replace("sine %0", "sine %1")))
+    assert "%1: f64[n] = sine %1\n                    ^^ sine reads" in str(caught.value)
 
 
 def test_an_error_raised_in_a_pass_names_it() -> None:
@@ -140,7 +137,7 @@ def test_an_error_raised_in_a_pass_names_it() -> None:
             raise ShapeError("reshape: no")
 
     with pytest.raises(ShapeError, match="reshape: no") as caught:
-        optimize(parse(SINE), passes=[Raising()])
+        optimize(read(SINE), passes=[Raising()])
     assert caught.value.__notes__ == ["raised in pass 'dead_code'"]
 
 
@@ -148,7 +145,7 @@ def test_a_dump_shows_what_each_pass_did(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(pipeline, "config", Config(dump=("passes", "exec")))
-    program = optimize(parse(TEXT), passes=[DeadCode()])
+    program = optimize(read(TEXT), passes=[DeadCode()])
     captured = capsys.readouterr()
     assert captured.out == ""
     lines = captured.err.splitlines()
@@ -162,7 +159,7 @@ def test_a_dump_says_that_a_pass_did_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(pipeline, "config", Config(dump=("passes",)))
-    optimize(parse(SINE), passes=[DeadCode()])
+    optimize(read(SINE), passes=[DeadCode()])
     assert capsys.readouterr().err.endswith(" ms, 1 instructions, unchanged\n")
 
 
@@ -199,13 +196,13 @@ def chain(length: int) -> CompiledProgram[StdTensorOp]:
 def test_a_chain_of_100_000_ops_is_compiled_and_freed_at_the_default_recursion_limit() -> None:
     length = 100_000
     program = compile_program(chain(length), [TensorMeta.of("f64", (1, 1))])
-    assert sys.getrecursionlimit() <= 1000 or "pytest" in sys.modules
     assert len(program.instructions) < length
     assert len(program.digest) == 64
 
 
 def test_a_digest_is_the_same_in_every_process() -> None:
-    code = f"from tenferro.compiler import optimize, parse; print(optimize(parse({TEXT!r})).digest)"
+    text = str(read(TEXT))
+    code = f"from tenferro.compiler import optimize, parse; print(optimize(parse({text!r})).digest)"
     digests = {
         subprocess.run(
             [sys.executable, "-c", code],
@@ -216,4 +213,4 @@ def test_a_digest_is_the_same_in_every_process() -> None:
         ).stdout.strip()
         for seed in ("0", "1", "4711")
     }
-    assert digests == {optimize(parse(TEXT)).digest}
+    assert digests == {optimize(read(TEXT)).digest}

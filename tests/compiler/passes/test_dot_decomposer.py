@@ -1,8 +1,8 @@
 import pytest
 
-from tenferro.compiler import DotDecomposer, parse
+from tenferro.compiler import DotDecomposer
 from tenferro.exec_ir import verify
-from tests.programs import SIZES, assert_leaves_alone, assert_rewrites, assert_same_results
+from tests.programs import SIZES, assert_leaves_alone, assert_rewrites, assert_same_results, read
 
 
 def test_several_axes_of_a_kind_are_merged_by_reshapes() -> None:
@@ -10,14 +10,14 @@ def test_several_axes_of_a_kind_are_merged_by_reshapes() -> None:
         DotDecomposer(),
         before="""
             exec_program(%0: f64[2,3,n,5], %1: f64[n,5,7]) {
-              %2: f64[2,3,7] = dot_general[lhs_contract=(2, 3), rhs_contract=(0, 1), lhs_batch=(), rhs_batch=()] %0, %1
+              %2: f64[2,3,7] = dot_general[(2, 3), (0, 1)] %0, %1
               return %2
             }""",
         after="""
             exec_program(%0: f64[2,3,n,5], %1: f64[n,5,7]) {
               %3: f64[6,5*n] = reshape[shape=(6, 5*n)] %0
               %4: f64[5*n,7] = reshape[shape=(5*n, 7)] %1
-              %5: f64[6,7] = dot_general[lhs_contract=(1,), rhs_contract=(0,), lhs_batch=(), rhs_batch=()] %3, %4
+              %5: f64[6,7] = dot_general[(1,), (0,)] %3, %4
               %2: f64[2,3,7] = reshape[shape=(2, 3, 7)] %5
               return %2
             }""",
@@ -29,14 +29,14 @@ def test_contracted_axes_that_come_first_stay_there() -> None:
         DotDecomposer(),
         before="""
             exec_program(%0: f64[3,4,2,2], %1: f64[5,3,4]) {
-              %2: f64[2,2,5] = dot_general[lhs_contract=(0, 1), rhs_contract=(1, 2), lhs_batch=(), rhs_batch=()] %0, %1
+              %2: f64[2,2,5] = dot_general[(0, 1), (1, 2)] %0, %1
               return %2
             }""",
         after="""
             exec_program(%0: f64[3,4,2,2], %1: f64[5,3,4]) {
               %3: f64[12,4] = reshape[shape=(12, 4)] %0
               %4: f64[5,12] = reshape[shape=(5, 12)] %1
-              %5: f64[4,5] = dot_general[lhs_contract=(0,), rhs_contract=(1,), lhs_batch=(), rhs_batch=()] %3, %4
+              %5: f64[4,5] = dot_general[(0,), (1,)] %3, %4
               %2: f64[2,2,5] = reshape[shape=(2, 2, 5)] %5
               return %2
             }""",
@@ -48,14 +48,14 @@ def test_batch_axes_are_moved_to_the_front() -> None:
         DotDecomposer(),
         before="""
             exec_program(%0: c64[2,9,3], %1: c64[3,4,9]) {
-              %2: c64[9,2,4] = dot_general[lhs_contract=(2,), rhs_contract=(0,), lhs_batch=(1,), rhs_batch=(2,)] %0, %1
+              %2: c64[9,2,4] = dot_general[(2,), (0,), (1,), (2,)] %0, %1
               return %2
             }""",
         after="""
             exec_program(%0: c64[2,9,3], %1: c64[3,4,9]) {
               %3: c64[9,2,3] = transpose[perm=(1, 0, 2)] %0
               %4: c64[9,3,4] = transpose[perm=(2, 0, 1)] %1
-              %2: c64[9,2,4] = dot_general[lhs_contract=(2,), rhs_contract=(1,), lhs_batch=(0,), rhs_batch=(0,)] %3, %4
+              %2: c64[9,2,4] = dot_general[(2,), (1,), (0,), (0,)] %3, %4
               return %2
             }""",
     )
@@ -66,7 +66,7 @@ def test_only_the_side_whose_group_does_not_lie_together_is_transposed() -> None
         DotDecomposer(),
         before="""
             exec_program(%0: f64[3,2,4], %1: f64[3,4]) {
-              %2: f64[2] = dot_general[lhs_contract=(0, 2), rhs_contract=(0, 1), lhs_batch=(), rhs_batch=()] %0, %1
+              %2: f64[2] = dot_general[(0, 2), (0, 1)] %0, %1
               return %2
             }""",
         after="""
@@ -74,7 +74,7 @@ def test_only_the_side_whose_group_does_not_lie_together_is_transposed() -> None
               %3: f64[2,3,4] = transpose[perm=(1, 0, 2)] %0
               %4: f64[2,12] = reshape[shape=(2, 12)] %3
               %5: f64[12] = reshape[shape=(12,)] %1
-              %2: f64[2] = dot_general[lhs_contract=(1,), rhs_contract=(0,), lhs_batch=(), rhs_batch=()] %4, %5
+              %2: f64[2] = dot_general[(1,), (0,)] %4, %5
               return %2
             }""",
     )
@@ -101,7 +101,7 @@ def test_only_the_side_whose_group_does_not_lie_together_is_transposed() -> None
 def test_what_is_canonical_or_cannot_be_made_so_is_left_alone(
     lhs: str, rhs: str, result: str, dot: str
 ) -> None:
-    program = parse(contraction(lhs, rhs, result, dot))
+    program = read(contraction(lhs, rhs, result, dot))
     verify(program)
     assert DotDecomposer().run(program) is program
 
@@ -121,7 +121,7 @@ def test_what_is_canonical_or_cannot_be_made_so_is_left_alone(
 def test_any_contraction_becomes_one_batched_matrix_product(
     lhs: str, rhs: str, result: str, dot: str
 ) -> None:
-    program = parse(contraction(lhs, rhs, result, dot))
+    program = read(contraction(lhs, rhs, result, dot))
     verify(program)
     decomposed = DotDecomposer().run(program)
     verify(decomposed, after="dot_decomposer")
@@ -135,11 +135,8 @@ def test_a_canonical_product_is_left_alone_as_text() -> None:
 
 def contraction(lhs: str, rhs: str, result: str, dot: str) -> str:
     """A program of one contraction; `dot` lists contracted axes, then batch axes."""
-    lists = [part.strip(" ,") for part in dot.replace("),", ")|").split("|")]
-    names = ("lhs_contract", "rhs_contract", "lhs_batch", "rhs_batch")
-    payload = ", ".join(f"{name}={axes}" for name, axes in zip(names, lists, strict=True))
     return f"""
 exec_program(%0: f64[{lhs}], %1: f64[{rhs}]) {{
-  %2: f64[{result}] = dot_general[{payload}] %0, %1
+  %2: f64[{result}] = dot_general[{dot}] %0, %1
   return %2
 }}"""

@@ -3,7 +3,7 @@ from tests.programs import assert_leaves_alone, assert_rewrites
 
 DOT = """
     exec_program(%0: f64[{lhs}], %1: f64[{rhs}]) {{
-      %2: f64[{result}] = dot_general[lhs_contract={lc}, rhs_contract={rc}, lhs_batch=(), rhs_batch=()] %0, %1
+      %2: f64[{result}] = dot_general[{lc}, {rc}] %0, %1
       return %2
     }}"""
 

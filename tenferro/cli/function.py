@@ -1,0 +1,194 @@
+"""The function that a command line names, and the types of its arguments."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tenferro.errors import CommandError, DTypeError, TenferroError
+from tenferro.shape import DType, TensorSpec, as_dtype
+from tenferro.traced import TracedTensor, tracing
+from tenferro.transforms import flatten
+
+Shape = tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFunction:
+    """A function of a user's file."""
+
+    call: Callable[..., Any]
+    path: Path
+    name: str
+
+    def __call__(self, *args: Any) -> Any:
+        """The result.
+
+        Raises:
+            TenferroError: as the function does; any other error of it is a CommandError.
+        """
+        try:
+            return self.call(*args)
+        except TenferroError:
+            raise
+        except Exception as error:
+            raise CommandError(f"{self.name} raised {_text(error, self.path)}") from error
+
+    def parameters(self, count: int) -> list[str]:
+        """Names for `count` positional arguments.
+
+        Raises:
+            CommandError: the function does not take so many.
+        """
+        try:
+            signature = inspect.signature(self.call)
+            bound = signature.bind(*range(count))
+        except (TypeError, ValueError) as error:
+            raise CommandError(
+                f"{self.name} does not take {count} arguments ({error}); "
+                "give one --shape, or one input, for each"
+            ) from None
+        names = list(bound.arguments)
+        rest = [f"{names[-1]}{i}" for i in range(count - len(names) + 1)] if names else []
+        return names if len(names) == count else [*names[:-1], *rest]
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A function on traced arguments: those, and the leaves of the result."""
+
+    name: str
+    inputs: tuple[TracedTensor, ...]
+    outputs: tuple[TracedTensor, ...]
+
+
+def load_function(target: str) -> NamedFunction:
+    """The function that `FILE.py:FUNCTION` names.
+
+    Raises:
+        CommandError: there is no such file or function, or the file cannot be imported.
+    """
+    file, colon, name = target.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise CommandError(f"{target!r} is not of the form FILE.py:FUNCTION")
+    path = Path(file)
+    if not path.is_file():
+        raise CommandError(f"there is no file {file}")
+    function = getattr(_import(path), name, None)
+    if function is None:
+        raise CommandError(f"{file} defines no {name}")
+    if not callable(function):
+        raise CommandError(f"{name} of {file} is no function, but a {type(function).__name__}")
+    return NamedFunction(function, path, name)
+
+
+def trace(function: NamedFunction, specs: Sequence[TensorSpec]) -> Traced:
+    """The function on fresh traced arguments of the given types.
+
+    Raises:
+        CommandError: the function returns something that is not traced, or nothing.
+    """
+    inputs = tuple(
+        TracedTensor.input(spec.shape, spec.dtype, name)
+        for name, spec in zip(function.parameters(len(specs)), specs, strict=True)
+    )
+    with tracing():
+        result = function(*inputs)
+    outputs, _ = flatten(result)
+    for leaf in outputs:
+        if not isinstance(leaf, TracedTensor):
+            raise CommandError(
+                f"{function.name} returns a {type(leaf).__name__}, which no argument is part of"
+            )
+    if not outputs:
+        raise CommandError(f"{function.name} returns no array")
+    return Traced(function.name, inputs, tuple(outputs))
+
+
+def specs_of(shapes: Sequence[Shape], dtypes: Sequence[DType] | None) -> list[TensorSpec]:
+    """The types that `--shape` and `--dtype` give.
+
+    Raises:
+        CommandError: there are several dtypes, but not one for each shape.
+    """
+    given = list(dtypes or [as_dtype("float64")])
+    if len(given) not in (1, len(shapes)):
+        raise CommandError(f"{len(given)} --dtype for {len(shapes)} --shape; give one, or one each")
+    each = given * len(shapes) if len(given) == 1 else given
+    return [TensorSpec(shape, dtype) for shape, dtype in zip(shapes, each, strict=True)]
+
+
+def parse_shape(text: str) -> Shape:
+    """The shape that a text such as `3,4`, `n,3` or `()` means.
+
+    >>> parse_shape("n,3"), parse_shape("()")
+    (('n', 3), ())
+    """
+    inner = text.strip().removeprefix("(").removesuffix(")").removesuffix(",").strip()
+    sizes: list[int | str] = []
+    for part in inner.split(",") if inner else []:
+        word = part.strip()
+        if not re.fullmatch(r"[0-9]+|[A-Za-z_]\w*", word, re.ASCII):
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is no shape: {word!r} is neither a size nor a name; write 3,4 or n,3"
+            )
+        sizes.append(int(word) if word[0].isdigit() else word)
+    return tuple(sizes)
+
+
+def parse_dtype(text: str) -> DType:
+    """The dtype that a name such as `f64` or `float64` means."""
+    try:
+        return as_dtype(text)
+    except DTypeError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no dtype; write f32, f64, c64, c128, i32, i64 or bool"
+        ) from None
+
+
+def parse_size(text: str) -> tuple[str, int]:
+    """The name and size of a text such as `n=4`."""
+    name, _, size = text.partition("=")
+    if not name.isidentifier() or not (size.isascii() and size.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=SIZE")
+    return name, int(size)
+
+
+def _import(path: Path) -> Any:
+    """The module of a file, with the imports that `python FILE.py` would find."""
+    name = path.stem
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise CommandError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules.setdefault(name, module)
+    try:
+        spec.loader.exec_module(module)
+    except TenferroError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise CommandError(f"{path} cannot be imported: {_text(error, path)}") from error
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def _text(error: BaseException, path: Path) -> str:
+    """An error of the user's code, with the last line of their file that led to it."""
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).name == path.name
+    ]
+    where = f" ({path.name}:{lines[-1]})" if lines else ""
+    message = str(error).partition("\n")[0]
+    return f"{type(error).__name__}{': ' * bool(message)}{message}{where}"

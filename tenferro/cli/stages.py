@@ -1,0 +1,210 @@
+"""The stages of a traced function, from what was written to what XLA is given."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tenferro.autodiff import LinearFragment, differentiate, transpose
+from tenferro.cli.function import Traced
+from tenferro.compiler import PASSES, compile_std_to_exec
+from tenferro.computegraph import (
+    Fragment,
+    FragmentBuilder,
+    GlobalValKey,
+    Input,
+    MaterializedGraph,
+    ResolvedView,
+    compile_graph,
+    materialize_merge,
+    resolve,
+    resolve_keys,
+)
+from tenferro.errors import CommandError, TenferroError
+from tenferro.exec_ir import ExecProgram
+from tenferro.ops import StdTensorOp, shape_context
+from tenferro.runtime import GraphProgram, executor_named
+from tenferro.shape import TensorMeta, TensorSpec, is_inexact
+from tenferro.traced import GraphCompiler
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage for a reader: its name, one line on what it is, and its text."""
+
+    title: str
+    note: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Derivative:
+    """The linear fragment of a function, and its transpose."""
+
+    linear: LinearFragment[StdTensorOp]
+    reverse: LinearFragment[StdTensorOp]
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """All stages of one function, as objects.
+
+    Attributes:
+        primal: what was recorded.
+        derivative: linearized and transposed, if a gradient was asked for.
+        graph: everything in one graph; outputs are the function's, then the cotangents.
+        unoptimized: the graph lowered, before any pass.
+        passes: name of each pass that changed the program, with the program before and after it.
+        program: what executors run.
+    """
+
+    primal: Fragment[StdTensorOp]
+    derivative: Derivative | None
+    graph: MaterializedGraph
+    unoptimized: ExecProgram
+    passes: tuple[tuple[str, ExecProgram, ExecProgram], ...]
+    program: GraphProgram
+
+    def stages(self, sizes: Mapping[str, int]) -> list[Stage]:
+        """The stages as text, StableHLO last; `sizes` are those of symbols."""
+        found = [Stage("fragment", "what was recorded, op by op", str(self.primal))]
+        if self.derivative is not None:
+            found += [
+                Stage(
+                    "linear fragment",
+                    "differentiate: tangents d(x) flow forward; @ refers to values of the fragment",
+                    str(self.derivative.linear),
+                ),
+                Stage(
+                    "transposed fragment",
+                    "transpose: the same flow reversed; ct is the cotangent of the result, 1 in tn.grad",
+                    str(self.derivative.reverse),
+                ),
+            ]
+        found += [
+            Stage("graph", "materialize_merge: one graph, equal values once", str(self.graph)),
+            Stage(
+                "program before passes",
+                "compile_std_to_exec: every slot has its type",
+                str(self.unoptimized),
+            ),
+            *(Stage(f"pass {name}", "what it changed", diff(*pair)) for name, *pair in self.passes),
+            Stage("program", "what executors run; ! marks a last use", str(self.program)),
+            Stage("StableHLO", "what XLA is given", self._stablehlo(sizes)),
+        ]
+        return found
+
+    def _stablehlo(self, sizes: Mapping[str, int]) -> str:
+        try:
+            return stablehlo(self.program, sizes)
+        except TenferroError as error:
+            return f"not made: {str(error).partition(chr(10))[0]}"
+
+
+def pipeline(traced: Traced, grad: bool) -> Pipeline:
+    """Take a traced function through every stage.
+
+    Raises:
+        CommandError: there is nothing to differentiate, or to differentiate by.
+    """
+    outputs = [tensor.key for tensor in traced.outputs]
+    inputs = [tensor.key for tensor in traced.inputs if isinstance(tensor.key, Input)]
+    primal = fragment_of(outputs, inputs)
+    derivative = _derivative(traced, primal) if grad else None
+    roots = [primal]
+    if derivative is not None:
+        roots.append(derivative.reverse.fragment)
+        outputs += [key for key in derivative.reverse.output_keys if key is not None]
+    graph = materialize_merge(resolve(roots), outputs, inputs)
+    shapes = shape_context()
+    metas = [shapes.meta(key) for key in graph.inputs]
+    unoptimized = compile_std_to_exec(compile_graph(graph), metas)
+    return Pipeline(
+        primal,
+        derivative,
+        graph,
+        unoptimized,
+        tuple(_run_passes(unoptimized)),
+        GraphCompiler(capacity=1).compile_keys(graph.outputs, graph.inputs),
+    )
+
+
+def fragment_of(outputs: Sequence[GlobalValKey], inputs: Sequence[Input]) -> Fragment[StdTensorOp]:
+    """One fragment of everything that `outputs` need; `inputs` first, reached or not."""
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    ops, met = view.topo_order(outputs)
+    builder: FragmentBuilder[StdTensorOp] = FragmentBuilder()
+    for declared in dict.fromkeys([*inputs, *met]):
+        builder.input(declared.key)
+    for op in ops:
+        primitive: Any = op.primitive
+        builder.add(primitive, op.inputs, op.mode)
+    return builder.build(outputs)
+
+
+class LowersToStableHlo(Protocol):
+    """An executor that shows what it gives to XLA."""
+
+    def lower(self, program: GraphProgram, specs: Mapping[Any, Any] | None = None) -> Any:
+        """The program for the given types; it has a method `stablehlo()`."""
+
+
+def stablehlo(program: GraphProgram, sizes: Mapping[str, int]) -> str:
+    """The StableHLO of a program, its symbols bound to `sizes`.
+
+    Raises:
+        BindingError: a symbol has no size.
+        ExecutorError: there is no XLA executor.
+    """
+    executor: Any = executor_named("xla")
+    lowering: LowersToStableHlo = executor
+    specs = {
+        declared.name: spec
+        for declared in program.inputs
+        if (spec := _sized(declared.meta, sizes)) is not None
+    }
+    text: str = lowering.lower(program, specs).stablehlo()
+    return text
+
+
+def diff(before: ExecProgram, after: ExecProgram) -> str:
+    """The lines that differ, and where."""
+    lines = difflib.unified_diff(
+        str(before).splitlines(), str(after).splitlines(), lineterm="", n=0
+    )
+    return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+
+
+def _derivative(traced: Traced, primal: Fragment[StdTensorOp]) -> Derivative:
+    wrt = [tensor.key for tensor in traced.inputs if is_inexact(tensor.meta.dtype)]
+    if not wrt:
+        raise CommandError(
+            f"{traced.name} has no floating-point or complex argument to differentiate by"
+        )
+    ctx = shape_context()
+    outputs = [tensor.key for tensor in traced.outputs]
+    linear = differentiate(resolve([primal]), outputs, wrt, ctx=ctx)
+    if all(key is None for key in linear.output_keys):
+        raise CommandError(f"no result of {traced.name} depends smoothly on its arguments")
+    return Derivative(linear, transpose(linear, ctx=ctx))
+
+
+def _run_passes(program: ExecProgram) -> list[tuple[str, ExecProgram, ExecProgram]]:
+    """Each pass that changes the program, with what it finds and what it leaves."""
+    found: list[tuple[str, ExecProgram, ExecProgram]] = []
+    for each in PASSES:
+        result = each.run(program)
+        if result is not program:
+            found.append((each.name, program, result))
+        program = result
+    return found
+
+
+def _sized(meta: TensorMeta, sizes: Mapping[str, int]) -> TensorSpec | None:
+    """The type with the sizes that are known; None where it is constant or stays symbolic."""
+    if meta.static_shape is not None:
+        return None
+    bound = meta.bind({leaf: sizes[str(leaf)] for leaf in meta.symbols() if str(leaf) in sizes})
+    return None if bound.static_shape is None else TensorSpec(bound.static_shape, bound.dtype)

@@ -1,0 +1,72 @@
+"""Analytic functions at the edges of their domains."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from jax import lax
+
+from tenferro import ops
+from tests.graphs import evaluated, function, gradients, metas_of
+
+INF, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [(0.0, 2.0), (0.0, 1.0), (0.0, 0.5), (0.0, 3.0), (2.0, 0.0), (-2.0, 0.0), (-2.0, 3.0),
+     (1.0, INF), (INF, 0.0), (NAN, 1.0)],
+)  # fmt: skip
+def test_powers_and_their_derivatives_are_those_of_jax(x: float, y: float) -> None:
+    with jax.enable_x64(True):
+        expected = jax.grad(lax.pow, (0, 1))(x, y)
+        value = lax.pow(x, y)
+    np.testing.assert_allclose(evaluated(ops.POW, x, y), value)
+    np.testing.assert_allclose(gradients(ops.POW, x, y, wrt=(0, 1)), expected)
+
+
+def test_both_derivatives_of_0_to_the_0_are_0() -> None:
+    # Here lax.pow gives NaN; with an integer exponent JAX gives 0 as well.
+    assert evaluated(ops.POW, 0.0, 0.0) == 1
+    assert gradients(ops.POW, 0.0, 0.0, wrt=(0, 1)) == [0, 0]
+    assert gradients(ops.POW, 0j, 0j, wrt=(0, 1)) == [0, 0]
+
+
+def test_the_mixed_second_derivative_of_a_power_is_right_where_the_exponent_is_0() -> None:
+    x, y = np.array(2.0), np.array(0.0)
+    by_base = function(ops.POW, metas_of([x, y])).jvp([0])
+    (mixed,) = by_base.jvp([1])(x, y, np.array(1.0), np.array(1.0))
+    np.testing.assert_allclose(mixed, 0.5)  # d/dy of y·x^(y-1)
+
+
+@pytest.mark.parametrize(("power", "second"), [(1.0, 0.0), (2.0, 2.0), (3.0, 0.0)])
+def test_powers_of_0_are_twice_differentiable(power: float, second: float) -> None:
+    x, y = np.array(0.0), np.array(power)
+    df = function(ops.POW, metas_of([x, y])).jvp([0])
+    (ddf,) = df.jvp([0])(x, y, np.array(1.0), np.array(1.0))
+    assert ddf == second
+
+
+@pytest.mark.parametrize(
+    "op", [ops.EXP, ops.LOG, ops.SIN, ops.COS, ops.TANH, ops.SQRT, ops.RSQRT, ops.EXPM1, ops.LOG1P]
+)
+def test_nan_stays_nan(op: ops.StdTensorOp) -> None:
+    assert np.isnan(evaluated(op, NAN))
+    assert np.isnan(gradients(op, NAN)).all()
+
+
+def test_small_arguments_keep_their_digits() -> None:
+    for op in (ops.EXPM1, ops.LOG1P):
+        np.testing.assert_allclose(evaluated(op, 1e-20), 1e-20)
+        np.testing.assert_allclose(gradients(op, 1e-20), [1.0])
+
+
+def test_roots_at_zero_have_infinite_derivatives() -> None:
+    assert evaluated(ops.RSQRT, 0.0) == INF
+    assert gradients(ops.SQRT, 0.0) == [INF]
+    assert gradients(ops.RSQRT, 0.0) == [-INF]
+
+
+def test_tanh_of_large_arguments_is_flat() -> None:
+    assert gradients(ops.TANH, np.array([-800.0, 800.0]))[0].tolist() == [0, 0]
