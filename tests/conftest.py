@@ -1,7 +1,12 @@
 """What the whole suite shares: its options and the hypothesis profiles."""
 
+import os
+
 import pytest
 from hypothesis import settings
+
+# Read once, when `tenferro.config` is first imported: the verifier runs after every pass.
+os.environ.setdefault("TENFERRO_VERIFY", "1")
 
 # Runs repeat exactly and leave no files; look further with --hypothesis-profile=explore.
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)

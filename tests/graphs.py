@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.autodiff import differentiate, transpose
-from tenferro.chainrules import KeyEmitter
+from tenferro.chainrules import FragmentEmitter
 from tenferro.computegraph import (
     FragmentBuilder,
     GlobalValKey,
@@ -17,7 +17,6 @@ from tenferro.computegraph import (
     compile_graph,
     materialize_merge,
     resolve,
-    resolve_keys,
 )
 from tenferro.ops import StdTensorOp, meta_of, shape_context
 from tenferro.shape import Leaf, SymDim, TensorInput, TensorMeta
@@ -88,8 +87,8 @@ def traced(f: Callable[..., Any], *metas: TensorMeta) -> Function:
     """The function that `f(emit, *inputs)` writes with `emit(op, *operands)`, which folds."""
     builder: FragmentBuilder[Any] = FragmentBuilder()
     inputs = [builder.input(TensorInput(f"x{i}", meta)) for i, meta in enumerate(metas)]
-    output = f(KeyEmitter(CTX).emit, *inputs)
-    return Function(resolve_keys(), tuple(inputs), (output,))
+    output = f(FragmentEmitter(builder, CTX).emit, *inputs)
+    return Function(resolve([builder.build([output])]), tuple(inputs), (output,))
 
 
 def run(

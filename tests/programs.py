@@ -85,8 +85,9 @@ def _with_names(dot: re.Match[str]) -> str:
 
 
 def short(program: ExecProgram) -> str:
-    """The text of a program without those names."""
-    return re.sub("(lhs|rhs)_(contract|batch)=", "", str(program))
+    """The text of a program without those names, and without batch axes where there are none."""
+    text = re.sub("(lhs|rhs)_(contract|batch)=", "", str(program))
+    return re.sub(r"(dot_general\[.*), \(\), \(\)\]", r"\1]", text)
 
 
 def rewritten(each: Pass, before: str) -> str:

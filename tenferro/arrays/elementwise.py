@@ -316,7 +316,7 @@ def checked_convert(at: Emitter[V], x: Operand[V], dtype: DType) -> V:
 
 
 def _only_bools(at: Emitter[V], name: str, operands: Sequence[Operand[V]]) -> None:
-    """NumPy's operator works on the bits of integers; to take them for bools would be silently wrong."""
+    """NumPy's operator works on the bits of integers; taking them for bools would be wrong."""
     dtype = result_dtype(at, operands)
     if dtype != BOOL:
         raise DTypeError(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 import operator
-from numbers import Integral
+from collections.abc import Iterable, Sequence
 from types import EllipsisType
 
 import numpy as np
@@ -240,26 +239,25 @@ def _window(
     if isinstance(item, slice):
         if not isinstance(size, int):
             return _symbolic_window(item, size, axis, meta), False
-        start, stop, step = _bounds(item, size, axis, meta)
-        count = len(range(start, stop, step))
+        first, stop, step = _bounds(item, size, axis, meta)
+        count = len(range(first, stop, step))
         if step > 0:
-            return (start, start + max(count - 1, 0) * step + min(count, 1), step), False
-        last = start + (count - 1) * step
-        return ((last, start + 1, -step), True) if count else ((0, 0, 1), False)
+            return (first, first + max(count - 1, 0) * step + min(count, 1), step), False
+        last = first + (count - 1) * step
+        return ((last, first + 1, -step), True) if count else ((0, 0, 1), False)
     position = _position(item, meta)
     if isinstance(size, int):
         if not -size <= position < size:
             raise AxisError(f"index: {position} is out of range for axis {axis} of {meta}")
         position %= size
-        return (position, position + 1, 1), False
-    start = position if position >= 0 else size + position
+    start: Dim = position if position >= 0 else size + position
     return (start, start + 1, 1), False
 
 
 def _position(item: object, meta: TensorMeta) -> int:
     """One index as a Python integer; traced values refuse in their own words."""
     try:
-        if isinstance(item, bool | np.bool_) or getattr(item, "ndim", 0):
+        if isinstance(item, bool | np.bool_) or getattr(item, "ndim", False):
             raise TypeError
         return operator.index(item)  # type: ignore[arg-type]  # whatever the user gave
     except TenferroError:
@@ -300,19 +298,24 @@ def _expand_ellipsis(items: tuple[object, ...], meta: TensorMeta) -> list[object
     return result if any(item is Ellipsis for item in items) else [*result, *rest]
 
 
-def _sizes(shape: int | str | Dim | Sequence[int | str | Dim]) -> tuple[int | str | Dim, ...]:
+def _sizes(shape: object) -> list[int | str | DimExpr]:
     """A shape given as one size or as several; NumPy's integers become Python's.
 
     Raises:
         ShapeError: something in it is no size.
     """
-    sizes = tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else (shape,)
-    for size in sizes:
-        if isinstance(size, bool) or not isinstance(size, str | DimExpr | Integral):
+    many = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
+    sizes: list[int | str | DimExpr] = []
+    for size in many:
+        if isinstance(size, str | DimExpr):
+            sizes.append(size)
+        elif isinstance(size, int | np.integer) and not isinstance(size, bool):
+            sizes.append(int(size))
+        else:
             raise ShapeError(
                 f"shape: {size!r} is not a size; give an integer, or a name for a symbolic one"
             )
-    return tuple(int(size) if isinstance(size, Integral) else size for size in sizes)
+    return sizes
 
 
 def _infer_size(meta: TensorMeta, sizes: list[Dim]) -> tuple[Dim, ...]:

@@ -146,7 +146,7 @@ def normal_axes(name: str, axis: int | Sequence[int] | None, rank: int) -> tuple
 
 
 def _size_as_value(at: Emitter[V], size: DimExpr, dtype: DType) -> V:
-    """A symbolic size as a number: its polynomial, each symbol being as many ones as it says, added up."""
+    """A symbolic size as a number: its polynomial, a symbol being as many ones as it says."""
     total: V | None = None
     for atoms, coefficient in size.terms:
         term = at.emit(scalar(coefficient, dtype))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
+
+import numpy as np
 
 from tenferro.arrays.elementwise import multiply
 from tenferro.arrays.operands import Operand, broadcast_shape, broadcast_to, normal_axis, promote
@@ -40,14 +41,14 @@ def tensordot(at: Emitter[V], x: Operand[V], y: Operand[V], axes: Axes = 2) -> V
     """Contraction over `axes`: how many, or which of x with which of y."""
     left, right = promote(at, (x, y))
     ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
-    if isinstance(axes, Integral):
-        axes = int(axes)
+    if isinstance(axes, int | np.integer):
         if not 0 <= axes <= min(ranks):
             raise AxisError(
                 f"tensordot: cannot contract {axes} axes of ranks {ranks[0]} and {ranks[1]}"
             )
-        lhs: Sequence[int] = range(ranks[0] - axes, ranks[0])
-        rhs: Sequence[int] = range(axes)
+        count = int(axes)
+        lhs: Sequence[int] = range(ranks[0] - count, ranks[0])
+        rhs: Sequence[int] = range(count)
     else:
         lhs, rhs = (one if isinstance(one, tuple | list) else (one,) for one in axes)
     if len(lhs) != len(rhs):

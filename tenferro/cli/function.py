@@ -86,7 +86,9 @@ def load_function(target: str) -> NamedFunction:
     if function is None:
         raise CommandError(f"{file} defines no {name}")
     if not callable(function):
-        raise CommandError(f"{name} of {file} is no function, but a {type(function).__name__}")
+        raise CommandError(
+            f"{name} of {file} is no function, but of type {type(function).__name__}"
+        )
     return NamedFunction(function, path, name)
 
 

@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0: done. 1: something that was checked is not so. 2: the command cannot be carried out.
     """
-    arguments = parser().parse_args(argv)
+    arguments = parse(argv)
     command: Command = arguments.run_command
     try:
         code = command(arguments)
@@ -45,6 +45,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; inputs of `run` may also follow its options, which argparse does not allow."""
+    top = parser()
+    arguments, rest = top.parse_known_args(argv)
+    if rest and (arguments.command != "run" or any(each.startswith("-") for each in rest)):
+        top.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        arguments.inputs += rest
+    return arguments
 
 
 def one_line(error: TenferroError) -> str:

@@ -79,7 +79,7 @@ class Pipeline:
                 ),
                 Stage(
                     "transposed fragment",
-                    "transpose: the same flow reversed; ct is the cotangent of the result, 1 in tn.grad",
+                    "transpose: the same reversed; ct is the cotangent of the result, 1 in tn.grad",
                     str(self.derivative.reverse),
                 ),
             ]
@@ -155,9 +155,16 @@ def stablehlo(program: GraphProgram, sizes: Mapping[str, int]) -> str:
     """The StableHLO of a program, its symbols bound to `sizes`.
 
     Raises:
-        BindingError: a symbol has no size.
+        CommandError: a symbol has no size, or there is no such symbol.
         ExecutorError: there is no XLA executor.
     """
+    symbols = sorted(str(leaf) for leaf in program.exec_program.symbols())
+    for name in sizes:
+        if name not in symbols:
+            raise CommandError(f"no shape mentions the size {name}")
+    for name in symbols:
+        if name not in sizes:
+            raise CommandError(f"StableHLO needs the size {name}; give it with --size {name}=4")
     executor: Any = executor_named("xla")
     lowering: LowersToStableHlo = executor
     specs = {

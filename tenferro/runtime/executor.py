@@ -9,6 +9,7 @@ import numpy as np
 
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
+from tenferro.errors import DeviceError
 from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget
 from tenferro.runtime.backend import TensorBackend
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
@@ -53,9 +54,11 @@ class GraphExecutor:
 
         Raises:
             BindingError: the bindings do not fit the program's inputs.
+            DeviceError: a tensor is on a device of another executor.
             ExtentError: a value would be larger than the byte budget.
         """
         bound = bind_inputs(program, bindings)
+        inputs = [self._placed(value) for value in bound.values]
         key = (
             program.digest,
             tuple(sorted((str(leaf), size) for leaf, size in bound.sizes.items())),
@@ -63,9 +66,15 @@ class GraphExecutor:
         run = self._bound.get_or_make(
             key, lambda: self.compile_exec(program.exec_program.bind(bound.sizes))
         )
-        return [
-            Tensor.wrap(value, None) for value in run(*(value.numpy() for value in bound.values))
-        ]
+        return [Tensor.wrap(value, None) for value in run(*inputs)]
+
+    def _placed(self, tensor: Tensor) -> Buffer:
+        if tensor.executor is None:
+            return self._backend.upload_host_tensor(tensor.data)
+        raise DeviceError(
+            f"run: {tensor.meta} is on {tensor.placement}, not on {self.name}; "
+            "move it with to_device('host')"
+        )
 
     def compile_exec(self, program: ExecProgram, donate: tuple[int, ...] = ()) -> Executable:
         """The program as a function of buffers. Nothing is overwritten, whatever is donated."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from tenferro.arrays import ArrayOperators, is_number
 from tenferro.chainrules import PrimitiveOp
-from tenferro.errors import DeviceError, DTypeError, ShapeError, TenferroError
 from tenferro.config import config
+from tenferro.errors import DeviceError, DTypeError, ShapeError, TenferroError
 from tenferro.exec_ir import Array, ExecOp, check_size
 from tenferro.ops import ADD
 from tenferro.runtime.executors import Buffer, Executor, executor_named, owner_of

@@ -39,8 +39,8 @@ from tenferro.shape.meta import MAX_EXTENT, TensorMeta, TensorSpec, make_meta
 
 __all__ = [
     "BOOL",
-    "COMPLEX128",
     "COMPLEX64",
+    "COMPLEX128",
     "FLOAT32",
     "FLOAT64",
     "INT32",

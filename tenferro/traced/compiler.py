@@ -85,7 +85,7 @@ class GraphCompiler:
     ) -> GraphProgram:
         graph = materialize_merge(resolve_keys(), outputs, inputs)
         if "materialized" in config.dump:
-            print(graph, file=sys.stderr)
+            sys.stderr.write(f"{graph}\n")
         metas = [_meta(key) for key in graph.inputs]
         exec_program = compile_program(compile_graph(graph), metas, self.options)
         _check_symbols(exec_program)

@@ -132,8 +132,9 @@ def _value_and_grad(
     kwargs: dict[str, Any],
 ) -> tuple[Any, Any]:
     groups = _argument_leaves(args, normal_argnums("grad", argnums, len(args)))
-    trace, leaves = trace_function(function, args, kwargs, has_aux)
-    wrt = [trace.inputs[position] for positions, _ in groups for position in positions]
+    active = [position for positions, _ in groups for position in positions]
+    trace, leaves = trace_function(function, args, kwargs, has_aux, active)
+    wrt = [trace.input_at[position] for position in active]
     require_active(wrt)
     keys = _gradient_keys(trace, wrt, holomorphic)
     if fill:

@@ -10,9 +10,9 @@ import numpy as np
 
 from tenferro.arrays import layout
 from tenferro.computegraph import GlobalValKey
-from tenferro.errors import PytreeError
+from tenferro.errors import DTypeError, PytreeError
 from tenferro.runtime import Tensor
-from tenferro.shape import TensorMeta
+from tenferro.shape import TensorMeta, is_complex
 from tenferro.traced import TracedTensor
 from tenferro.transforms.gradients import (
     Argnums,
@@ -26,12 +26,17 @@ from tenferro.transforms.trace import AD, Results, trace_function
 from tenferro.transforms.trees import flatten, unflatten
 
 
-def jacfwd(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def jacfwd(
+    function: Callable[..., Any], argnums: Argnums = 0, *, holomorphic: bool = False
+) -> Callable[..., Any]:
     """The Jacobian by its columns: one forward pass for each element of the argument.
     A tuple of `argnums` gives a tuple for each result.
 
-    The result is a tree of the function's results, whose leaves are trees of the argument: for leaves of shapes `[*o]`
-    and `[*i]` an array `[*o, *i]`. At complex arguments it is the derivative of a holomorphic function.
+    The result is a tree of the function's results, whose leaves are trees of the argument: for
+    leaves of shapes `[*o]` and `[*i]` an array `[*o, *i]`.
+
+    Raises:
+        DTypeError: the argument is complex and `holomorphic` is not set.
 
     >>> import tenferro as tn
     >>> jacfwd(lambda x: x * x)(tn.Tensor([1.0, 2.0]))
@@ -41,13 +46,21 @@ def jacfwd(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., 
 
     @functools.wraps(function)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        return _jacobian(function, argnums, args, kwargs, forward=True)
+        return _jacobian(function, argnums, args, kwargs, forward=True, holomorphic=holomorphic)
 
     return carry_executor(jacobian, function)
 
 
-def jacrev(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """The Jacobian by its rows: one reverse pass for each element of the result. Shapes as `jacfwd`.
+def jacrev(
+    function: Callable[..., Any], argnums: Argnums = 0, *, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """The Jacobian by its rows: one reverse pass for each element of the result.
+
+    Shapes are those of `jacfwd`. At complex arguments the rows of a real result are gradients, in
+    the convention of `grad`; those of a `holomorphic` function are its complex derivative.
+
+    Raises:
+        DTypeError: the result is complex and `holomorphic` is not set.
 
     >>> import tenferro as tn
     >>> jacrev(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
@@ -56,7 +69,7 @@ def jacrev(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., 
 
     @functools.wraps(function)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        return _jacobian(function, argnums, args, kwargs, forward=False)
+        return _jacobian(function, argnums, args, kwargs, forward=False, holomorphic=holomorphic)
 
     return carry_executor(jacobian, function)
 
@@ -78,6 +91,7 @@ def _jacobian(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     forward: bool,
+    holomorphic: bool,
 ) -> Any:
     name = "jacfwd" if forward else "jacrev"
     numbers = normal_argnums(name, argnums, len(args))
@@ -92,12 +106,25 @@ def _jacobian(
     results = Results(trace.inputs, leaves, trace.outer, function)
     _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
     make = LinearMap.pushforward if forward else LinearMap.pullback
+    _check_real(name, trace.inputs if forward else trace.outputs, holomorphic)
     linear_map = make(trace, results)
     domain, codomain = (trace.inputs, trace.outputs) if forward else (trace.outputs, trace.inputs)
     columns = [linear_map(direction) for direction in _basis(domain)]
+    if holomorphic and not forward:  # a pullback conjugates
+        columns = [[value.conj() for value in column] for column in columns]
     blocks = _blocks(columns, _metas(domain, name), _metas(codomain, name), transposed=forward)
     rows = [unflatten(arg_tree, row) for row in blocks]
     return unflatten(trace.out_tree, rows)
+
+
+def _check_real(name: str, keys: Sequence[GlobalValKey], holomorphic: bool) -> None:
+    for key in keys:
+        meta = AD.shapes.meta(key)
+        if is_complex(meta.dtype) and not holomorphic:
+            raise DTypeError(
+                f"{name}: {meta} is complex; pass holomorphic=True if the function is holomorphic, "
+                "or use jvp and vjp"
+            )
 
 
 def _basis(keys: Sequence[GlobalValKey]) -> list[list[Tensor]]:

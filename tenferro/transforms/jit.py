@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.arrays import is_number
 from tenferro.compiler import OptimizerOptions
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import PytreeError, TracingError
 from tenferro.runtime import Buffer, Executable, Executor, GraphProgram, Tensor, executor_named
-from tenferro.traced import GraphCompiler, TracedTensor
+from tenferro.traced import GraphCompiler, TracedTensor, is_tracing
 from tenferro.transforms.trace import place, trace_function
-from tenferro.transforms.trees import TreeDef, flatten, unflatten
+from tenferro.transforms.trees import TreeDef, flatten
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,13 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call with its static arguments taken out: the function of the others, and those others."""
+    """A call without its static arguments: the function of the others, and those others."""
 
     function: Callable[..., Any]
     static: Hashable
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    positions: Sequence[int]
 
 
 class Jitted:
@@ -71,7 +73,7 @@ class Jitted:
         self._donate = (
             (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
         )
-        self._compiler = GraphCompiler(options)
+        self._compiler = GraphCompiler(options, capacity=0)  # each trace is new
         self._cache: BoundedCache[Hashable, Compiled] = BoundedCache(Capacity(config.cache_entries))
         self._flat: dict[Hashable, Compiled] = {}
         self._flat_hits = 0
@@ -100,9 +102,11 @@ class Jitted:
         if _TRACED in types:
             return call.function(*call.args, **call.kwargs)
         entry = self._entry(call, (treedef, call.static, *types))
+        if entry is None:
+            return call.function(*call.args, **call.kwargs)
         executor = self.executor
         buffers = [_buffer(leaf, executor) for leaf in leaves]
-        if len(leaves) == len(args) and call.static is None:
+        if call.static is None and not kwargs and _are_arrays(args, leaves):
             self._remember(buffers, entry)
         return self._run(entry, buffers)
 
@@ -144,7 +148,12 @@ class Jitted:
         types = [_leaf_type(leaf) for leaf in leaves]
         if _TRACED in types:
             raise TracingError("program: needs concrete arguments, got traced ones")
-        return self._entry(call, (treedef, call.static, *types)).program
+        entry = self._entry(call, (treedef, call.static, *types))
+        if entry is None:
+            raise TracingError(
+                f"{self!r}: the function reads values of a trace around it; pass them as arguments"
+            )
+        return entry.program
 
     def stats(self) -> CacheStats:
         """How many compiled versions are held, and how often one was reused."""
@@ -167,12 +176,17 @@ class Jitted:
     def __repr__(self) -> str:
         return f"jit({getattr(self._function, '__qualname__', self._function)!s})"
 
-    def _entry(self, call: Call, key: Hashable) -> Compiled:
+    def _entry(self, call: Call, key: Hashable) -> Compiled | None:
         entry = self._cache.get(key)
-        return entry if entry is not None else self._cache.put(key, self._compile(call))
+        if entry is None:
+            entry = self._compile(call)
+        return None if entry is None else self._cache.put(key, entry)
 
-    def _compile(self, call: Call) -> Compiled:
+    def _compile(self, call: Call) -> Compiled | None:
+        """The compiled version; None if the function must be inlined into the trace around it."""
         trace, _ = trace_function(call.function, call.args, call.kwargs)
+        if trace.outer and is_tracing():
+            return None
         if trace.outer:
             raise TracingError(
                 f"{self!r}: the function reads values of a trace around it; pass them as arguments"
@@ -187,7 +201,7 @@ class Jitted:
         """The inputs of the program that belong to donated arguments."""
         donated: list[int] = []
         start = 0
-        for number, arg in enumerate(call.args):
+        for number, arg in zip(call.positions, call.args, strict=True):
             count = len(flatten(arg)[0])
             donated += range(start, start + count) if number in self._donate else ()
             start += count
@@ -195,7 +209,7 @@ class Jitted:
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         if self._signature is None:
-            return Call(self._function, None, args, kwargs)
+            return Call(self._function, None, args, kwargs, range(len(args)))
         names = list(self._signature.parameters)
         static = {
             i: arg for i, arg in enumerate(args) if i < len(names) and names[i] in self._static
@@ -213,9 +227,12 @@ class Jitted:
             return self._function(*merged, **options, **named)
 
         functools.update_wrapper(of_others, self._function)
-        others = tuple(arg for i, arg in enumerate(args) if i not in static)
+        shown = [p for p in self._signature.parameters.values() if p.name not in self._static]
+        of_others.__signature__ = self._signature.replace(parameters=shown)  # type: ignore[attr-defined]
+        positions = [i for i in range(len(args)) if i not in static]
+        others = tuple([args[i] for i in positions])
         options = {name: arg for name, arg in kwargs.items() if name not in named}
-        return Call(of_others, key, others, options)
+        return Call(of_others, key, others, options, positions)
 
 
 def jit(
@@ -275,6 +292,13 @@ def _leaf_type(leaf: Any) -> Hashable:
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return leaf.shape, leaf.dtype
     return kind.__qualname__
+
+
+def _are_arrays(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
+    """Whether every argument is an array: no tree of arrays, and no number, whose dtype is weak."""
+    return len(args) == len(leaves) and all(
+        arg is leaf and not is_number(leaf) for arg, leaf in zip(args, leaves, strict=True)
+    )
 
 
 def _buffer(leaf: Any, executor: Executor) -> Buffer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from tenferro.arrays import Number, is_number
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
-from tenferro.errors import PytreeError, TenferroError
+from tenferro.errors import DeviceError, PytreeError, TenferroError
 from tenferro.ops import StdTensorOp
-from tenferro.runtime import Executor, Tensor, executor_named
+from tenferro.runtime import Executor, Tensor, executor_named, owner_of
 from tenferro.shape import TensorMeta
 from tenferro.traced import (
     AdContext,
@@ -28,11 +28,11 @@ from tenferro.traced import (
 )
 from tenferro.transforms.trees import TreeDef, flatten, leaf_names, unflatten
 
-COMPILER = GraphCompiler()
-"""Compiles the programs of transforms that run at once. Its cache is bounded; `tn.cache_stats()` shows it."""
+COMPILER = GraphCompiler(capacity=0)
+"""Compiles the programs of transforms that run at once. Each trace is new, so it keeps nothing."""
 
-AD = AdContext()
-"""Differentiates for the functional transforms."""
+AD = AdContext(capacity=0)
+"""Differentiates for the functional transforms, and keeps nothing for the same reason."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,8 @@ class Trace:
     """A function that has been traced on fresh inputs.
 
     Attributes:
-        inputs: one fresh input for each leaf of the arguments.
+        inputs: one fresh input for each traced leaf of the arguments.
+        input_at: the same, by the position of the leaf among all leaves.
         outputs: the graph value of each leaf of the result.
         out_tree: structure of the result.
         aux: what the function returned beside its result.
@@ -48,6 +49,7 @@ class Trace:
     """
 
     inputs: list[Input]
+    input_at: dict[int, Input]
     outputs: list[GlobalValKey]
     out_tree: TreeDef
     aux: Aux
@@ -80,28 +82,44 @@ def trace_function(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     has_aux: bool = False,
+    active: Container[int] | None = None,
 ) -> tuple[Trace, list[Any]]:
     """Trace `function` on fresh inputs of the types of the arguments' leaves; also those leaves.
 
+    `active` are the positions of leaves that must be arrays; others that are none are passed to the
+    function as they are. None means that all must be.
+
     Raises:
-        PytreeError: a leaf of the arguments or of the result is no array.
+        PytreeError: such a leaf, or a leaf of the result, is no array.
     """
     leaves, treedef = flatten((args, dict(kwargs)))
     names = _argument_names(function, args, kwargs)
-    metas = [leaf_meta(leaf, f"argument {name}") for leaf, name in zip(leaves, names, strict=True)]
-    inputs = [fresh_input(meta, name) for meta, name in zip(metas, names, strict=True)]
-    traced_args, traced_kwargs = unflatten(
-        treedef,
-        [TracedTensor(key, _weak(leaf)) for key, leaf in zip(inputs, leaves, strict=True)],
-    )
+    input_at: dict[int, Input] = {}
+    values = list(leaves)
+    for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
+        if active is None or position in active or is_array(leaf):
+            key = fresh_input(leaf_meta(leaf, f"argument {name}"), name)
+            input_at[position] = key
+            values[position] = TracedTensor(key, _weak(leaf))
+    traced_args, traced_kwargs = unflatten(treedef, values)
     with tracing():
         result = function(*traced_args, **traced_kwargs)
         result, aux = _split_aux(result) if has_aux else (result, None)
         out_leaves, out_tree = flatten(result)
         outputs = [_output_key(leaf, position) for position, leaf in enumerate(out_leaves)]
     held = Aux(*flatten(aux))
+    inputs = list(input_at.values())
     outer = _reads_outer([*outputs, *held.keys], inputs)
-    return Trace(inputs, outputs, out_tree, held, outer), leaves
+    trace = Trace(inputs, input_at, outputs, out_tree, held, outer)
+    return trace, [leaves[position] for position in input_at]
+
+
+def is_array(leaf: Any) -> bool:
+    """Whether a leaf is an array of some kind, not a Python number or another object."""
+    return (
+        isinstance(leaf, Tensor | TracedTensor | np.ndarray | np.generic)
+        or owner_of(leaf) is not None
+    )
 
 
 def leaf_meta(leaf: Any, what: str) -> TensorMeta:
@@ -191,10 +209,20 @@ class Results:
 
 
 def place(tensor: Tensor, executor: Executor) -> Any:
-    """The tensor's buffer on `executor`; host arrays are put there."""
+    """The tensor's buffer on `executor`; host arrays are put there.
+
+    Raises:
+        DeviceError: the tensor is on a device that is not the executor's. Nothing moves unasked.
+    """
     if tensor.executor is executor:
         return tensor.data
-    return executor.put(tensor.numpy())
+    if tensor.executor is None:
+        return executor.put(tensor.data)
+    if executor.owns(tensor.data):
+        return tensor.data  # made by another executor of the same library
+    raise DeviceError(
+        f"{executor.name}: {tensor.meta} is on {tensor.placement}; move it with to_device('host')"
+    )
 
 
 def _executor_of(tensors: Sequence[Tensor]) -> Executor:

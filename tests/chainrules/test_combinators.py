@@ -6,7 +6,6 @@ from typing import Any
 from tenferro.chainrules import (
     JvpSite,
     KeyEmitter,
-    Slots,
     TransposeSite,
     add_terms,
     chain,
@@ -30,7 +29,7 @@ class Product(Toy):
         raise NotImplementedError
 
 
-def names(slots: Slots[GlobalValKey]) -> list[str | None]:
+def names(slots: tuple[Any, ...]) -> list[str | None]:
     return [None if value is None else name_of(value) for value in slots]
 
 

@@ -46,6 +46,7 @@ def test_an_error_says_where_the_op_was_recorded() -> None:
 
 
 def test_an_error_of_an_op_without_a_site_has_no_note() -> None:
+    program: CompiledProgram[StdTensorOp]
     program = CompiledProgram((Instruction(ADD, (0, 1), (2,)),), (0, 1), (2,), 3)
     with pytest.raises(ShapeError) as caught:
         compile_std_to_exec(program, [VECTOR, TensorMeta.of("f64", (3,))])

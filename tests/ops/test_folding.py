@@ -12,12 +12,18 @@ import pytest
 
 from tenferro import ops
 from tenferro.chainrules import KeyEmitter
-from tenferro.computegraph import FragmentBuilder, GlobalValKey, resolve
+from tenferro.computegraph import (
+    FragmentBuilder,
+    GlobalValKey,
+    input_key,
+    resolve,
+    resolve_keys,
+)
 from tenferro.errors import DTypeError
 from tenferro.ops import StdTensorOp, meta_of
 from tenferro.ops.elementwise import Elementwise
 from tenferro.shape import TensorInput, TensorMeta, as_dtype
-from tests.graphs import CTX, Array, Function, evaluated, traced
+from tests.graphs import CTX, Array, Function, evaluated
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, 1e308, -1e308, 5e-324, np.inf, -np.inf, np.nan])
 Emit = Callable[..., GlobalValKey]
@@ -54,6 +60,13 @@ def check_with_constant(op: Any, x: Array, constant: float, dtype: str) -> None:
         folded = traced(f, meta_of(x))
         operands = [np.full_like(x, constant) if place else x for place in places]
         np.testing.assert_array_equal(folded(x)[0], evaluated(op, *operands))
+
+
+def traced(f: Callable[..., Any], *metas: TensorMeta) -> Function:
+    """The function that `f(emit, *inputs)` writes with `emit(op, *operands)`, which folds."""
+    inputs = [input_key(TensorInput(f"x{i}", meta)) for i, meta in enumerate(metas)]
+    output = f(KeyEmitter(CTX).emit, *inputs)
+    return Function(resolve_keys(), tuple(inputs), (output,))
 
 
 def neg(emit: Emit, x: GlobalValKey) -> GlobalValKey:

@@ -70,7 +70,7 @@ def test_what_is_no_size_is_refused(size: object) -> None:
 
 
 def test_integers_of_numpy_are_sizes() -> None:
-    shape = TensorMeta.of("f64", (np.int32(3),)).static_shape
+    shape = TensorMeta.of("f64", (np.int32(3),)).static_shape  # type: ignore[arg-type]
     assert shape == (3,)
     assert type(shape[0]) is int
 
@@ -110,7 +110,7 @@ def test_symbols_of_all_extents_are_found() -> None:
 
 
 def test_a_spec_is_the_type_of_an_input() -> None:
-    spec = TensorSpec(["n", 3], "float32")  # type: ignore[arg-type]  # any sequence is taken
+    spec = TensorSpec(["n", 3], "float32")
     assert spec.shape == (dim("n"), 3)
     assert spec.dtype == FLOAT32
     assert spec.meta == TensorMeta.of("f32", ("n", 3))

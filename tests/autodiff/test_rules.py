@@ -1,0 +1,101 @@
+"""What a rule must return, and what is said when it does not."""
+
+from typing import Any
+
+import pytest
+
+from tenferro.autodiff import differentiate, transpose
+from tenferro.computegraph import input_key, op_key, resolve_keys
+from tenferro.errors import ADRuleError
+from tests.autodiff.ops import Ruled
+from tests.computegraph.ops import PlainOp
+from tests.toy import CTX, EXP, Meta, real
+
+X = real("x")
+x, y = input_key(X), input_key(real("y"))
+
+
+def differentiated(op: Any, *operands: Any) -> Any:
+    node = op_key(op, operands or (x,))
+    return differentiate(resolve_keys(), node.outputs, [X], ctx=CTX)
+
+
+def test_an_op_set_may_say_itself_that_a_rule_is_missing() -> None:
+    linear_exp = Ruled("bad", lambda at: (at.emit(EXP, *at.tangent),))
+    with pytest.raises(ADRuleError, match=r"^exp: has no transpose rule$"):
+        transpose(differentiated(linear_exp), ctx=CTX)
+
+
+def test_an_op_without_a_linearize_rule_is_named() -> None:
+    with pytest.raises(ADRuleError, match=r"^plain: has no linearize rule$"):
+        differentiated(PlainOp("plain"))
+
+
+def test_an_op_without_a_transpose_rule_is_named() -> None:
+    class OneWay(PlainOp):
+        def infer(self, *operands: Meta) -> Meta:
+            return operands[0]
+
+        def fold(self, at: Any, operands: Any) -> None:
+            return None
+
+    plain: Any = OneWay("plain")
+    emits_plain = Ruled("wraps", lambda at: (at.emit(plain, *at.tangent),))
+    with pytest.raises(ADRuleError, match=r"^plain: has no transpose rule$"):
+        transpose(differentiated(emits_plain), ctx=CTX)
+
+
+@pytest.mark.parametrize(
+    ("returned", "got"), [((), "0 values"), ((None, None), "2 values"), (None, "one NoneType")]
+)
+def test_a_linearize_rule_returns_one_entry_for_each_output(returned: Any, got: str) -> None:
+    message = f"^bad: its linearize rule returns {got}; return a tuple of 1, one for each output$"
+    with pytest.raises(ADRuleError, match=message):
+        differentiated(Ruled("bad", lambda at: returned))
+
+
+def test_a_bare_value_is_not_a_tuple_of_one() -> None:
+    message = r"^bad: its linearize rule returns one Input; return a tuple of 1, one for each"
+    with pytest.raises(ADRuleError, match=message):
+        differentiated(Ruled("bad", lambda at: at.tangent[0]))
+
+
+@pytest.mark.parametrize(
+    ("returned", "got"), [((), "0 values"), ((None,) * 3, "3 values"), (None, "one NoneType")]
+)
+def test_a_transpose_rule_returns_one_entry_for_each_operand(returned: Any, got: str) -> None:
+    bad = Ruled("bad", lambda at: (at.emit(bad, at.tangent[0], y),), lambda at: returned, 2)
+    message = f"^bad: its transpose rule returns {got}; return a tuple of 2, one for each operand$"
+    with pytest.raises(ADRuleError, match=message):
+        transpose(differentiated(bad, x, y), ctx=CTX)
+
+
+def test_a_fixed_operand_has_no_cotangent() -> None:
+    bad = Ruled("bad", lambda at: (at.emit(bad, at.tangent[0], y),), lambda at: at.ct * 2, 2)
+    message = (
+        r"^bad: its transpose rule returns a cotangent for operand 1, "
+        r"which is fixed; return None there$"
+    )
+    with pytest.raises(ADRuleError, match=message):
+        transpose(differentiated(bad, x, y), ctx=CTX)
+
+
+def test_a_transpose_rule_sees_operands_and_which_are_active() -> None:
+    seen = []
+
+    def rule(at: Any) -> Any:
+        seen.append((at.ct, at.inputs, at.active))
+        return at.ct[0], None
+
+    spy = Ruled("spy", lambda at: (at.emit(spy, at.tangent[0], y),), rule, 2)
+    linear = differentiated(spy, x, y)
+    transposed = transpose(linear, ctx=CTX)
+    assert seen == [(transposed.input_keys, (*linear.input_keys, y), (True, False))]
+
+
+def test_what_a_rule_raises_is_not_hidden() -> None:
+    def rule(at: Any) -> Any:
+        raise ZeroDivisionError("the rule's own")
+
+    with pytest.raises(ZeroDivisionError, match=r"^the rule's own$"):
+        differentiated(Ruled("bad", rule))

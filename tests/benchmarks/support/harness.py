@@ -1,0 +1,108 @@
+"""Timing several contenders against one another, on a machine that has other work to do.
+
+Rounds are interleaved: each round times every contender once, so that a slow minute is slow for
+all. What is reported is the median over rounds with its quartiles, and the median of the ratios
+*within* a round, which a drift of the machine leaves alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+CONSOLE = Console(width=120, highlight=False)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Times of one contender, one for each round."""
+
+    times: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.times))
+
+    def over(self, peer: Samples) -> float:
+        """Median of the ratios to a peer, round by round."""
+        return float(np.median(np.divide(self.times, peer.times)))
+
+    def text(self, scale: float = 1e6, digits: int = 2) -> str:
+        """`median [first quartile, third quartile]`; `scale` 1e6 gives microseconds."""
+        low, middle, high = np.percentile(self.times, (25, 50, 75)) * scale
+        return f"{middle:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def interleaved(
+    contenders: Mapping[str, Callable[[], float]], rounds: int, warmups: int = 1
+) -> dict[str, Samples]:
+    """Samples of contenders that measure themselves: each call returns seconds."""
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for number in range(warmups + rounds):
+        for name, measure in contenders.items():
+            seconds = measure()
+            if number >= warmups:
+                times[name].append(seconds)
+    return {name: Samples(tuple(found)) for name, found in times.items()}
+
+
+def repeated(call: Callable[[], object], calls: int) -> Callable[[], float]:
+    """A contender: seconds for one call, out of `calls` in a row."""
+
+    def measure() -> float:
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        return (time.perf_counter() - start) / calls
+
+    return measure
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table: the first column names the row, numbers stand to the right."""
+    drawn = Table(title=title, title_justify="left")
+    for number, column in enumerate(columns):
+        drawn.add_column(column, justify="right" if number else "left", no_wrap=True)
+    for row in rows:
+        drawn.add_row(*map(str, row))
+    CONSOLE.print(drawn)
+
+
+def note(text: str) -> None:
+    """Print a line."""
+    CONSOLE.print(text)
+
+
+def environment() -> None:
+    """Print what the figures depend on: versions, cores, threads, load."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("jax", "jaxlib", "numpy"))
+    threads = ", ".join(
+        f"{name}={os.environ.get(name, 'unset')}" for name in ("OMP_NUM_THREADS", "XLA_FLAGS")
+    )
+    cores = len(os.sched_getaffinity(0))
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    note(f"Python {platform.python_version()}, {packages}; {platform.machine()}, {cores} cores")
+    note(f"threads: {threads} (XLA and BLAS take all cores unless bound); load {load}")
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """A parser that shows the defaults."""
+    return argparse.ArgumentParser(
+        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+
+
+def verdict(what: str, value: float, bound: float, aim: float) -> None:
+    """Print whether a ratio keeps its bound and reaches its aim."""
+    kept = "kept" if value <= bound else "MISSED"
+    reached = "reached" if value <= aim else "not reached"
+    note(f"{what}: {value:.3g}; bound {bound:g} {kept}, aim {aim:g} {reached}")
