@@ -7,6 +7,7 @@ weights and see the same batches, in float32, so they must arrive at the same ac
 
 import sys
 import time
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -85,7 +86,7 @@ def main():
             "w": rng.normal(0, n**-0.5, (n, m)).astype(np.float32),
             "b": np.zeros(m, np.float32),
         }
-        for n, m in zip(LAYERS[:-1], LAYERS[1:], strict=True)
+        for n, m in pairwise(LAYERS)
     ]
     batches = [(x[i], y[i]) for i in rng.integers(0, n_train, (STEPS, BATCH))]
 

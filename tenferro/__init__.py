@@ -1,6 +1,7 @@
 """tenferro: a tensor compiler.
 
-Write a function of tensors; hold its graph, differentiate it to any order, optimize it, and run it on NumPy or XLA.
+Write a function of tensors; hold its graph, differentiate it to any order, optimize it, and run it
+on NumPy or XLA.
 
 >>> import tenferro as tn
 >>> tn.grad(lambda x: tn.sum(tn.exp(x * x)))(tn.Tensor([0.0, 1.0]))

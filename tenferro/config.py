@@ -1,7 +1,7 @@
 """Every setting that the environment can change: name, type, default and one line of meaning.
 
-The environment is read once, when this module is first imported. A setting of a program (which passes run, the matmul
-precision) is an option of the compiler or executor and not here.
+The environment is read once, when this module is first imported. A setting of a program (which
+passes run, the matmul precision) is an option of the compiler or executor and not here.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ class Config:
     Attributes:
         executor: name of the executor that `tn.jit` uses unless told otherwise.
         dump: stages to print to standard error while compiling, out of `STAGES`.
-        max_bytes: the largest size in bytes of any one value of a program; larger ones are refused before they run.
-        literal_bytes: the largest constant in bytes that is part of a program; a larger array is an input of it.
+        max_bytes: the largest size in bytes of any one value of a program; larger ones are refused
+            before they run.
+        literal_bytes: the largest constant in bytes that is part of a program; a larger array is an
+            input of it.
         cache_entries: capacity of each cache, in entries.
         cache_bytes: capacity of each cache, in bytes, where entries have a known size.
         verify: whether the verifier runs after each compiler pass.
@@ -74,7 +76,8 @@ def _value(variable: str, text: str, default: object) -> object:
             unknown = [stage for stage in stages if stage not in STAGES]
             if unknown:
                 raise ConfigError(
-                    f"{variable}: unknown stage {unknown[0]!r}; expected some of {', '.join(STAGES)}"
+                    f"{variable}: unknown stage {unknown[0]!r}; "
+                    f"expected some of {', '.join(STAGES)}"
                 )
             return stages
         case _:

@@ -1,7 +1,8 @@
 """Every error of the library, on one page.
 
-All of them derive from `TenferroError`. Those that a Python programmer would expect under a built-in name (a wrong type,
-a wrong value, a missing key) derive from that built-in as well, so that ordinary `except` clauses work.
+All of them derive from `TenferroError`. Those that a Python programmer would expect under a built-
+in name (a wrong type, a wrong value, a missing key) derive from that built-in as well, so that
+ordinary `except` clauses work.
 
 A text reads `op: what is wrong, with the operands as types; what to do`.
 """
@@ -13,11 +14,15 @@ class TenferroError(Exception):
     """Base class of every refusal that tenferro makes on purpose."""
 
 
-# --- graphs -----------------------------------------------------------------------------------------------------------
+# --- graphs ---------------------------------------------------------------------------------------
+# --------------------
 
 
 class GraphError(TenferroError):
-    """A graph is put together wrongly: a bad arity, a foreign local id, a value that is not in the fragment."""
+    """A graph is put together wrongly.
+
+    A bad arity, a foreign local id, a value that is not in the fragment.
+    """
 
 
 class UnresolvedValueError(GraphError, LookupError):
@@ -29,7 +34,7 @@ class ProgramError(TenferroError):
 
 
 class BindingError(ProgramError, ValueError):
-    """An input of a program is unbound, unexpected, bound twice, or bound to a value of the wrong type."""
+    """An input of a program is unbound, unexpected, bound twice, or bound to a wrong type."""
 
 
 class VerifyError(ProgramError):
@@ -40,7 +45,8 @@ class ParseError(ProgramError, ValueError):
     """Text that is not an execution program."""
 
 
-# --- metadata ---------------------------------------------------------------------------------------------------------
+# --- metadata -------------------------------------------------------------------------------------
+# --------------------
 
 
 class ShapeError(TenferroError, ValueError):
@@ -56,7 +62,7 @@ class DTypeError(TenferroError, TypeError):
 
 
 class ExtentError(ShapeError, OverflowError):
-    """An extent that is negative, overflows 64 bits, or makes a tensor larger than the byte budget."""
+    """An extent that is negative, overflows, or makes a tensor larger than the byte budget."""
 
 
 class UnsupportedDynamicShapeError(ShapeError):
@@ -82,10 +88,11 @@ class UnsupportedDynamicShapeError(ShapeError):
 
 
 class GuardViolationError(ShapeError):
-    """A guard that was recorded while a program was built does not hold for the shapes it is run with."""
+    """A guard that was recorded while building does not hold for the shapes of a run."""
 
 
-# --- derivatives ------------------------------------------------------------------------------------------------------
+# --- derivatives ----------------------------------------------------------------------------------
+# --------------------
 
 
 class ADError(TenferroError):
@@ -97,10 +104,11 @@ class ADRuleError(ADError):
 
 
 class NonScalarGradError(ADError, TypeError):
-    """`grad` of a function whose result is not a scalar, or is complex without `holomorphic=True`."""
+    """`grad` of a result that is no scalar, or is complex without `holomorphic=True`."""
 
 
-# --- front ends -------------------------------------------------------------------------------------------------------
+# --- front ends -----------------------------------------------------------------------------------
+# --------------------
 
 
 class TracingError(TenferroError, TypeError):
@@ -124,4 +132,7 @@ class ConfigError(TenferroError, ValueError):
 
 
 class CommandError(TenferroError, ValueError):
-    """A command line that cannot be carried out: a file, a function or a shape that is not there or not readable."""
+    """A command line that cannot be carried out.
+
+    A file, a function or a shape that is not there or not readable.
+    """

@@ -40,6 +40,9 @@ class Program:
     def __repr__(self) -> str:
         return f"{self.function.view.roots[0]}\non {self.arrays}"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # what hypothesis prints
+        printer.text(repr(self))
+
 
 @st.composite
 def programs(draw: st.DrawFn, max_ops: int = 40) -> Program:

@@ -1,4 +1,7 @@
-"""Array functions, each defined once over `Emitter`: for values of a graph and for values at run time."""
+"""Array functions, each defined once over `Emitter`.
+
+For values of a graph and for values at run time.
+"""
 
 from tenferro.arrays import elementwise, layout, products, reductions
 from tenferro.arrays.operands import Number, Operand, convert, is_number, result_dtype

@@ -310,7 +310,8 @@ def checked_convert(at: Emitter[V], x: Operand[V], dtype: DType) -> V:
     have = at.ctx.meta(value).dtype
     if np.result_type(have, dtype) != dtype:
         raise DTypeError(
-            f"convert: {short_name(have)} does not fit {short_name(dtype)}; use cast where loss is meant"
+            f"convert: {short_name(have)} does not fit {short_name(dtype)}; "
+            "use cast where loss is meant"
         )
     return convert(at, value, dtype)
 

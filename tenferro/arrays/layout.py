@@ -66,7 +66,10 @@ def moveaxis(at: Emitter[V], x: V, source: int, destination: int) -> V:
 def reshape(
     at: Emitter[V], x: V, shape: int | str | Dim | Sequence[int | str | Dim], order: str = "C"
 ) -> V:
-    """The elements in another shape; one size may be -1. `order="F"` reads and writes the first axis fastest."""
+    """The elements in another shape.
+
+    One size may be -1. `order="F"` reads and writes the first axis fastest.
+    """
     sizes = _sizes(shape)
     target = _infer_size(at.ctx.meta(x), [dim(size) for size in sizes])
     if order == "F":

@@ -1,13 +1,14 @@
 """Operands of array functions: promotion of dtypes and broadcasting of shapes, as NumPy does them.
 
-Everything in this package is written against `Emitter`, so one definition serves values of a graph and values at run
-time. An operand is a value of the emitter, a Python number (whose dtype is weak), or a symbolic size.
+Everything in this package is written against `Emitter`, so one definition serves values of a graph
+and values at run time. An operand is a value of the emitter, a Python number (whose dtype is weak),
+or a symbolic size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar, Union, cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -16,9 +17,9 @@ from tenferro.errors import AxisError, DTypeError, ShapeError
 from tenferro.ops import ADD, MUL, BroadcastInDim, Convert, ReduceSum, full, scalar
 from tenferro.shape import Dim, DimExpr, DType, TensorMeta, as_dtype, short_name
 
-Number = Union[bool, int, float, complex]
+Number = bool | int | float | complex
 T = TypeVar("T")
-Operand = Union[T, Number, DimExpr]
+Operand = T | Number | DimExpr
 
 
 def is_number(operand: object) -> bool:
@@ -74,7 +75,9 @@ def promote(at: Emitter[V], operands: Sequence[Operand[V]], dtype: DType | None 
 
 
 def broadcast(at: Emitter[V], name: str, values: Sequence[V]) -> list[V]:
-    """The values repeated to their common shape by NumPy's rule: axes align at the end, size 1 is repeated.
+    """The values repeated to their common shape by NumPy's rule.
+
+    Axes align at the end, size 1 is repeated.
 
     Raises:
         ShapeError: two sizes differ and neither is 1; names the axis.

@@ -17,7 +17,10 @@ Axes = int | tuple[int | Sequence[int], int | Sequence[int]]
 
 
 def matmul(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """Matrix product of the last two axes, leading ones broadcast; one-axis operands as in NumPy."""
+    """Matrix product of the last two axes, leading ones broadcast.
+
+    One-axis operands as in NumPy.
+    """
     left, right = promote(at, (x, y))
     lhs, rhs = at.ctx.meta(left), at.ctx.meta(right)
     if lhs.rank == 0 or rhs.rank == 0:
@@ -72,7 +75,10 @@ def outer(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
 
 
 def dot(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """NumPy's dot: the last axis of x with the last but one of y; a product where either is a scalar."""
+    """NumPy's dot.
+
+    The last axis of x with the last but one of y; a product where either is a scalar.
+    """
     left, right = promote(at, (x, y))
     ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
     if 0 in ranks:
@@ -85,7 +91,8 @@ def _checked(op: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> DotGeneral:
     a, b = lhs.extents[i], rhs.extents[j]
     if a != b:
         raise ShapeError(
-            f"matmul: axis {i} of {lhs} and axis {j} of {rhs} are contracted but have sizes {a} and {b}"
+            f"matmul: axis {i} of {lhs} and axis {j} of {rhs} are contracted but have sizes "
+            f"{a} and {b}"
         )
     return op
 

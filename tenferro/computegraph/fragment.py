@@ -97,7 +97,7 @@ class Fragment(Generic[Op]):
     @property
     def vals(self) -> tuple[ValNode, ...]:
         """The values, by local id."""
-        producer = {
+        producer: dict[GlobalValKey, tuple[int, int]] = {
             key: (op_id, slot)
             for op_id, node in enumerate(self.nodes)
             for slot, key in enumerate(node.outputs)
@@ -215,7 +215,11 @@ class FragmentBuilder(Generic[Op]):
     def build(self, outputs: Sequence[GlobalValKey]) -> Fragment[Op]:
         """The finished fragment. Each output must be a value of the fragment."""
         return Fragment(
-            tuple(self._keys), tuple(self._nodes), tuple(self._inputs), tuple(outputs), self._parents
+            tuple(self._keys),
+            tuple(self._nodes),
+            tuple(self._inputs),
+            tuple(outputs),
+            self._parents,
         )
 
 

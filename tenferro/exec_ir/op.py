@@ -29,9 +29,12 @@ class Category(enum.Enum):
 
 
 class ExecOp:
-    """An op: a name, a payload (the dataclass fields), a shape rule, and its meaning on NumPy arrays.
+    """An op.
 
-    Subclasses are made with `@payload` and name themselves in the class statement: `class Neg(…, name="negate")`.
+    A name, a payload (the dataclass fields), a shape rule, and its meaning on NumPy arrays.
+
+    Subclasses are made with `@payload` and name themselves in the class statement: `class Neg(…,
+    name="negate")`.
     """
 
     name: ClassVar[str]
@@ -55,7 +58,10 @@ class ExecOp:
         return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]  # every op is a dataclass
 
     def infer(self, *metas: Any, **_: Any) -> TensorMeta:
-        """Metadata of the output from that of the operands; a typed error when the op cannot take them."""
+        """Metadata of the output from that of the operands.
+
+        A typed error when the op cannot take them.
+        """
         raise AssertionError(f"{self.name}: has neither infer nor infer_all")
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:

@@ -43,7 +43,7 @@ class ExecInstruction:
 
     @property
     def output_shapes(self) -> tuple[tuple[Dim, ...], ...]:
-        """For each output the sizes of its axes, or what they do not exceed where they are not exact."""
+        """For each output the sizes of its axes, or their upper bounds where not exact."""
         return tuple(meta.bound_shape(self.op.name, "output") for meta in self.output_metas)
 
     @property
@@ -188,7 +188,10 @@ class ExecBuilder:
 
 
 def with_last_use(program: ExecProgram) -> ExecProgram:
-    """The program with `last_use` filled in. An operand read twice by one instruction is marked at its last place."""
+    """The program with `last_use` filled in.
+
+    An operand read twice by one instruction is marked at its last place.
+    """
     alive = set(program.output_slots)
     marked: list[ExecInstruction] = []
     for step in reversed(program.instructions):

@@ -10,7 +10,7 @@ from tenferro.shape import TensorMeta
 
 
 def verify(program: ExecProgram, after: str = "") -> None:
-    """Check that slots are written once and before they are read, and that recorded types are what the ops infer.
+    """Check that slots are written once, before they are read, with the types that ops infer.
 
     `after` names the pass that has just run.
 
@@ -52,7 +52,8 @@ def _problem(
         return str(error), step.op.name
     if len(inferred) != len(step.output_slots):
         return (
-            f"{step.op.name} writes {len(step.output_slots)} slots, but has {len(inferred)} outputs",
+            f"{step.op.name} writes {len(step.output_slots)} slots, "
+            f"but has {len(inferred)} outputs",
             step.op.name,
         )
     for slot, recorded, meta in zip(step.output_slots, step.output_metas, inferred, strict=True):
@@ -65,7 +66,10 @@ def _problem(
 
 
 def _caret(step: ExecInstruction, problem: str, piece: str) -> str:
-    """The instruction, with a caret under `piece`; `= ` in front of it means: among the operands."""
+    """The instruction, with a caret under `piece`.
+
+    `= ` in front of it means: among the operands.
+    """
     line = f"  {step}"
     right = line.index(" = ") if piece.startswith("= ") else 0
     piece = piece.removeprefix("= ")

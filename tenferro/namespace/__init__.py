@@ -1,4 +1,7 @@
-"""What users call: the array functions. The names are the Python array API standard's, NumPy's are aliases."""
+"""What users call.
+
+The array functions. The names are the Python array API standard's, NumPy's are aliases.
+"""
 
 from tenferro.namespace import lax
 from tenferro.namespace.elementwise import (

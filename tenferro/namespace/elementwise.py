@@ -352,7 +352,9 @@ def rsqrt(x: Any) -> Any:
 
 
 def clip(x: Any, min: Any = None, max: Any = None) -> Any:
-    """x held between `min` and `max`, either of which may be absent. The derivative is 1 strictly inside.
+    """x held between `min` and `max`, either of which may be absent.
+
+    The derivative is 1 strictly inside.
 
     >>> clip([1, 5, 9], 2, 8)
     Tensor([2, 5, 8])

@@ -1,4 +1,4 @@
-"""Functions that move, repeat, join and make elements, under the names of the Python array API standard."""
+"""Functions that move, repeat, join and make elements, under the array API standard's names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tenferro.traced import TracedTensor
 
 
 def asarray(value: Any, dtype: object = None) -> Any:
-    """The value as a tensor: an array, nested lists of numbers, or anything with `__array__` or `__dlpack__`.
+    """The value as a tensor.
+
+    An array, nested lists of numbers, or anything with `__array__` or `__dlpack__`.
 
     A list that holds traced values becomes a traced array.
 
@@ -171,7 +173,7 @@ def triu(x: Any, k: int = 0) -> Any:
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The elements of x whose index along `axis2` exceeds that along `axis1` by `offset`, as the last axis.
+    """The elements whose index along `axis2` exceeds that along `axis1` by `offset`, last.
 
     >>> diagonal([[1, 2], [3, 4]])
     Tensor([1, 4])

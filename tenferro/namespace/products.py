@@ -18,7 +18,7 @@ def matmul(x1: Any, x2: Any) -> Any:
 
 
 def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Any:
-    """Contraction of the last `axes` axes of x1 with the first of x2, or of the axes in a pair of lists.
+    """Contraction of the last `axes` axes of x1 with the first of x2, or of a pair of lists.
 
     >>> tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]])
     Tensor(5)

@@ -1,4 +1,7 @@
-"""Running an ExecProgram on a backend: in segments, or one instruction at a time. Both give the same results."""
+"""Running an ExecProgram on a backend.
+
+In segments, or one instruction at a time. Both give the same results.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ def run_segmented(
 def run_unsegmented(
     program: ExecProgram, backend: TensorBackend, inputs: Sequence[Buffer]
 ) -> list[Buffer]:
-    """Run one instruction at a time, each session instruction in a session of its own; for parity checks."""
+    """Run one instruction at a time, each session instruction in a session of its own.
+
+    For parity checks.
+    """
     slots = _filled(program, inputs)
     for step in program.instructions:
         if step.op.category is Category.SESSION:

@@ -25,7 +25,8 @@ class GraphExecutor:
 
     Args:
         backend: what runs the instructions.
-        segmented: whether neighbouring instructions share a backend session; the results are the same.
+        segmented: whether neighbouring instructions share a backend session; the results are the
+            same.
         max_bytes: the largest value in bytes that a program may hold; checked before it runs.
 
     >>> import numpy as np, tenferro as tn
@@ -50,7 +51,9 @@ class GraphExecutor:
         return self._backend.name
 
     def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
-        """The program's outputs for the given inputs; keys of `bindings` are names or traced tensors.
+        """The program's outputs for the given inputs.
+
+        Keys of `bindings` are names or traced tensors.
 
         Raises:
             BindingError: the bindings do not fit the program's inputs.
@@ -79,17 +82,7 @@ class GraphExecutor:
     def compile_exec(self, program: ExecProgram, donate: tuple[int, ...] = ()) -> Executable:
         """The program as a function of buffers. Nothing is overwritten, whatever is donated."""
         check_budget(program, self._max_bytes)
-        segments = segment_exec_program(program)
-        backend = self._backend
-
-        def run(*inputs: Buffer) -> list[Buffer]:
-            if self._segmented:
-                results = run_segmented(program, segments, backend, inputs)
-            else:
-                results = run_unsegmented(program, backend, inputs)
-            return [_own(value, inputs) for value in results]
-
-        return run
+        return NativeExecutable(program, self._backend, self._segmented)
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
         """One op, at once."""
@@ -120,6 +113,27 @@ class GraphExecutor:
     def capacity(self) -> Capacity:
         """The bounds of the cache of specialised programs."""
         return self._bound.capacity
+
+
+class NativeExecutable:
+    """A program ready to run on a native backend."""
+
+    def __init__(self, program: ExecProgram, backend: TensorBackend, segmented: bool) -> None:
+        self._program = program
+        self._backend = backend
+        self._segments = segment_exec_program(program) if segmented else None
+
+    def __call__(self, *buffers: Buffer) -> list[Buffer]:
+        """Run on buffers of the backend."""
+        if self._segments is None:
+            results = run_unsegmented(self._program, self._backend, buffers)
+        else:
+            results = run_segmented(self._program, self._segments, self._backend, buffers)
+        return [_own(value, buffers) for value in results]
+
+    def run_host(self, *values: Buffer | Array) -> list[Buffer]:
+        """Run on host arrays."""
+        return self(*[self._backend.upload_host_tensor(value) for value in values])
 
 
 def _own(value: Array, inputs: tuple[Array, ...]) -> Array:

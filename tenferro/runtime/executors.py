@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
@@ -19,8 +19,15 @@ from tenferro.exec_ir import Array, ExecOp, ExecProgram
 Buffer = Any
 """An array of an executor: a NumPy array, or a device array."""
 
-Executable = Callable[..., Sequence[Buffer]]
-"""A compiled program: buffers in, buffers out."""
+
+class Executable(Protocol):
+    """A compiled program: buffers in, buffers out."""
+
+    def __call__(self, *buffers: Buffer) -> Sequence[Buffer]:
+        """Run on buffers of the executor."""
+
+    def run_host(self, *values: Buffer | Array) -> Sequence[Buffer]:
+        """The same where inputs may be NumPy arrays, which are uploaded on the way."""
 
 
 @runtime_checkable
@@ -103,7 +110,8 @@ def _points() -> dict[str, EntryPoint]:
 def owner_of(value: object) -> Executor | None:
     """The executor whose buffer `value` is, or None when it is no device buffer.
 
-    A device library that the process has not imported cannot have made the value, and is not imported to ask.
+    A device library that the process has not imported cannot have made the value, and is not
+    imported to ask.
     """
     root = type(value).__module__.partition(".")[0]
     if root not in ("jax", "jaxlib") or "jax" not in sys.modules:

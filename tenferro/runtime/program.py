@@ -1,4 +1,7 @@
-"""GraphProgram: an execution program with names for its inputs, and the checks of what is bound to them."""
+"""GraphProgram.
+
+An execution program with names for its inputs, and the checks of what is bound to them.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ class GraphProgram:
         return self.exec_program.digest
 
     def position(self, binding: object) -> int | None:
-        """Position of the input that a name, a traced tensor or a key means; None if there is no such input."""
+        """Position of the input that a name, a traced tensor or a key means.
+
+        None if there is no such input.
+        """
         return self._index.get(getattr(binding, "key", binding))
 
     def __str__(self) -> str:
@@ -81,7 +87,8 @@ def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
     """Check `bindings` (keys are names or traced tensors) against the program's inputs.
 
     Raises:
-        BindingError: an input is unbound, a binding is unexpected or given twice, a value has another dtype, rank or
+        BindingError: an input is unbound, a binding is unexpected or given twice, a value has
+            another dtype, rank or
             size than declared, or one symbol would have two sizes.
         GuardViolationError: an assumption of the program does not hold for these sizes.
     """
@@ -112,7 +119,7 @@ def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
 
 
 def bind_specs(program: GraphProgram, specs: Mapping[Any, Any]) -> dict[Leaf, int]:
-    """The sizes of the program's symbols when its inputs have the shapes of `specs` (arrays or `TensorSpec`s).
+    """The sizes of a program's symbols for inputs of the types of `specs`, arrays or `TensorSpec`s.
 
     Raises:
         BindingError: as `bind_inputs`; inputs without symbols need no spec.
@@ -136,7 +143,10 @@ def bind_specs(program: GraphProgram, specs: Mapping[Any, Any]) -> dict[Leaf, in
 
 
 def as_declared(declared: ProgramInput, value: Any) -> Tensor:
-    """The value as a tensor of the declared dtype; Python numbers and lists take that dtype if they fit."""
+    """The value as a tensor of the declared dtype.
+
+    Python numbers and lists take that dtype if they fit.
+    """
     weak = isinstance(value, bool | int | float | complex | list | tuple) and not isinstance(
         value, np.generic
     )

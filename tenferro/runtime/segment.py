@@ -16,7 +16,7 @@ class Segment:
 
 
 def segment_exec_program(program: ExecProgram) -> tuple[Segment, ...]:
-    """Maximal runs of session instructions, and single host and boundary instructions, in program order."""
+    """Maximal runs of session instructions, and single host and boundary ones, in order."""
     segments: list[Segment] = []
     run: list[ExecInstruction] = []
     for step in program.instructions:

@@ -18,10 +18,12 @@ from tenferro.shape import Dim, TensorMeta, as_dtype, make_meta
 
 
 class Tensor(ArrayOperators):
-    """An array that a program made or takes: a dtype, a shape, and a buffer on the host or on a device.
+    """An array that a program made or takes.
 
-    Immutable. Operators compute at once, where the operands are; nothing moves between devices unasked. NumPy takes it
-    through `__array__`, other libraries through `__dlpack__`.
+    A dtype, a shape, and a buffer on the host or on a device.
+
+    Immutable. Operators compute at once, where the operands are; nothing moves between devices
+    unasked. NumPy takes it through `__array__`, other libraries through `__dlpack__`.
 
     >>> import tenferro as tn
     >>> x = tn.Tensor([1.0, 2.0, 3.0])
@@ -50,7 +52,10 @@ class Tensor(ArrayOperators):
 
     @classmethod
     def wrap(cls, buffer: Buffer, executor: Executor | None) -> Self:
-        """A tensor around a buffer that is already in its executor's form; None means a NumPy array."""
+        """A tensor around a buffer that is already in its executor's form.
+
+        None means a NumPy array.
+        """
         tensor = cls.__new__(cls)
         tensor._buffer = buffer
         tensor._executor = executor
@@ -106,7 +111,7 @@ class Tensor(ArrayOperators):
         return "host" if self._executor is None else str(next(iter(self._buffer.devices())))
 
     def to_device(self, device: str | Executor) -> Tensor:
-        """The tensor on the host (`"host"`), or on an executor's device, given the executor or its name.
+        """The tensor on the host (`"host"`), or on the device of an executor or of its name.
 
         >>> Tensor([1.0]).to_device("host").placement
         'host'
@@ -307,7 +312,10 @@ def _lift_sequence(operand: Any) -> Any:
 
 
 def _common_executor(name: str, given: tuple[Any, ...], lifted: list[Any]) -> Executor | None:
-    """Where the operands are. NumPy arrays go where the tensors are; tensors stay where they are."""
+    """Where the operands are.
+
+    NumPy arrays go where the tensors are; tensors stay where they are.
+    """
     tensors = [
         tensor
         for original, tensor in zip(given, lifted, strict=True)

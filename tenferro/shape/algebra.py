@@ -1,15 +1,16 @@
 """Integer expressions in one normal form, so that equal sizes compare equal.
 
-An expression is a polynomial with integer coefficients over atoms. An atom is a leaf (a symbol, whatever its kind) or a
-call of floordiv, min or max. Sums and products are multiplied out and sorted; `n + m == m + n` and `2*n - n == n` hold
-by construction. There is no solver: what the normal form does not show is not known.
+An expression is a polynomial with integer coefficients over atoms. An atom is a leaf (a symbol,
+whatever its kind) or a call of floordiv, min or max. Sums and products are multiplied out and
+sorted; `n + m == m + n` and `2*n - n == n` hold by construction. There is no solver: what the
+normal form does not show is not known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
-from typing import Protocol, Union, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 
 @runtime_checkable
@@ -41,12 +42,14 @@ class Call:
         return hash(self.text)
 
 
-Atom = Union[Leaf, Call]
+Atom = Leaf | Call
 Monomial = tuple[Atom, ...]
 
 
 class DimExpr:
-    """A size that is not a plain integer. Immutable; arithmetic gives an `int` where the symbols cancel.
+    """A size that is not a plain integer.
+
+    Immutable; arithmetic gives an `int` where the symbols cancel.
 
     >>> from tenferro.shape import SymDim, dim
     >>> n, m = dim("n"), dim("m")
@@ -119,7 +122,7 @@ class DimExpr:
         return found
 
 
-Dim = Union[int, DimExpr]
+Dim = int | DimExpr
 
 
 def symbol(leaf: Leaf) -> DimExpr:

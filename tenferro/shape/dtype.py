@@ -38,7 +38,9 @@ _SHORT: dict[DType, str] = {dtype: name for name, dtype in _BY_NAME.items()}
 
 
 def as_dtype(value: object) -> DType:
-    """The dtype that `value` names: a NumPy dtype or scalar type, a Python type, or a name such as `"f64"`.
+    """The dtype that `value` names.
+
+    A NumPy dtype or scalar type, a Python type, or a name such as `"f64"`.
 
     Raises:
         DTypeError: tenferro has no such element type.

@@ -1,4 +1,4 @@
-"""The one surface through which derivative rules and builders read metadata, and record what they assume of it."""
+"""The one surface through which rules and builders read metadata, and record assumptions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from tenferro.shape.meta import TensorMeta
 
 @dataclass(frozen=True, slots=True)
 class TensorInput:
-    """Key of an input of a tensor graph. Its metadata is part of it; `uid` tells inputs of one name apart."""
+    """Key of an input of a tensor graph.
+
+    Its metadata is part of it; `uid` tells inputs of one name apart.
+    """
 
     name: str
     meta: TensorMeta
@@ -27,7 +30,7 @@ class TensorInput:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """An equality of sizes that was assumed while building, to be checked when the sizes are known."""
+    """An equality of sizes, assumed while building, to be checked when the sizes are known."""
 
     left: Dim
     right: Dim
@@ -50,7 +53,9 @@ class InfersMeta(Protocol):
 
 
 class ShapeGuardContext:
-    """Metadata of graph values, inferred on demand and kept with the value's key; and the guards recorded so far.
+    """Metadata of graph values, inferred on demand and kept with the value's key.
+
+    And the guards recorded so far.
 
     `adder` is the op set's addition.
     """

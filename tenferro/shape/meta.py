@@ -16,7 +16,9 @@ MAX_EXTENT = 2**63 - 1
 
 
 class TensorMeta:
-    """Dtype and extents of a value. There is no `shape`: ask for `exact_shape()` or `bound_shape()` on purpose.
+    """Dtype and extents of a value.
+
+    There is no `shape`: ask for `exact_shape()` or `bound_shape()` on purpose.
 
     >>> meta = TensorMeta.of("f64", ("n", 3))
     >>> print(meta, meta.rank, meta.exact_shape())
@@ -64,7 +66,8 @@ class TensorMeta:
         """The exact sizes, constant or symbolic.
 
         Raises:
-            UnsupportedDynamicShapeError: an extent is an upper bound or unknown; names `primitive` and the axis.
+            UnsupportedDynamicShapeError: an extent is an upper bound or unknown; names `primitive`
+                and the axis.
         """
         if self._dims is None:
             axis = next(i for i, extent in enumerate(self.extents) if not isinstance(extent, Exact))
@@ -146,7 +149,10 @@ class TensorMeta:
 
 @functools.lru_cache(maxsize=4096)
 def make_meta(dtype: DType, dims: tuple[Dim, ...]) -> TensorMeta:
-    """Metadata with exact extents that are known to be in range; shared between values of one type."""
+    """Metadata with exact extents that are known to be in range.
+
+    Shared between values of one type.
+    """
     return TensorMeta(dtype, [Exact(size) for size in dims])
 
 

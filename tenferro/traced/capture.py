@@ -1,7 +1,7 @@
 """Concrete arrays that a traced function uses: small ones become constants, large ones inputs.
 
-A captured array above the limit is an input of the program with a default binding: it is neither a literal of the
-program nor hashed. The same array captured again is the same input.
+A captured array above the limit is an input of the program with a default binding: it is neither a
+literal of the program nor hashed. The same array captured again is the same input.
 """
 
 from __future__ import annotations

@@ -61,7 +61,8 @@ class GraphCompiler:
         Args:
             outputs: what the program computes.
             inputs: inputs to declare first, in this order, whether or not they are reached.
-            input_specs: concrete types for inputs with symbolic extents; the program is specialised to them.
+            input_specs: concrete types for inputs with symbolic extents; the program is specialised
+                to them.
 
         Raises:
             BindingError: an extent mentions a symbol that no input of the program defines.
@@ -143,7 +144,7 @@ def _check_symbols(program: ExecProgram) -> None:
         unknown = sorted(str(leaf) for leaf in step.op.symbols() - known)
         if unknown:
             raise BindingError(
-                f"compile: {step.op} needs the size {unknown[0]}, which no input of the program has; "
+                f"compile: {step.op} needs the size {unknown[0]}, which no input has; "
                 "declare the input that defines it with compile(..., inputs=[...])"
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from tenferro.autodiff import LinearFragment, differentiate, pull_back, push_forward
@@ -115,10 +116,15 @@ class AdContext:
 
     def linearize(self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]) -> Linear:
         """The linear fragment of `outputs` by `wrt`, made once for each pair."""
-        key = (tuple(outputs), tuple(wrt))
         return self._cache.get_or_make(
-            key, lambda: differentiate(_everything(), outputs, wrt, ctx=self._shapes)
+            (tuple(outputs), tuple(wrt)), lambda: self._linearize(outputs, wrt)
         )
+
+    def _linearize(self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]) -> Linear:
+        linear = differentiate(_everything(), outputs, wrt, ctx=self._shapes)
+        if "fragment" in config.dump:
+            sys.stderr.write(f"{linear}\n")
+        return linear
 
     def push_forward(
         self,
@@ -178,14 +184,15 @@ class AdContextBuilder:
 
 
 def check_scalar(meta: TensorMeta, holomorphic: bool = False) -> None:
-    """Raise NonScalarGradError unless a value is a real scalar, or a complex one if `holomorphic`."""
+    """Raise NonScalarGradError unless a value is a real scalar; complex if `holomorphic`."""
     if meta.rank != 0:
         raise NonScalarGradError(
             f"grad: the result must be a scalar, got {meta}; sum it, or use vjp or jacrev"
         )
     if is_complex(meta.dtype) and not holomorphic:
         raise NonScalarGradError(
-            f"grad: the result must be real, got {meta}; take its real part, or pass holomorphic=True"
+            f"grad: the result must be real, got {meta}; "
+            "take its real part, or pass holomorphic=True"
         )
     if not is_inexact(meta.dtype):
         raise NonScalarGradError(f"grad: the result must be floating-point, got {meta}")

@@ -18,7 +18,8 @@ def substitute(
 ) -> list[GlobalValKey | None]:
     """`outputs` with every value of `replacement` replaced, wherever it is read. None stays None.
 
-    What is made anew is simplified as it is emitted; what reads no replaced value stays the same node.
+    What is made anew is simplified as it is emitted; what reads no replaced value stays the same
+    node.
     """
     view: ResolvedView[StdTensorOp] = resolve_keys()
     ops, _ = view.topo_order([key for key in outputs if key is not None], leaves=tuple(replacement))

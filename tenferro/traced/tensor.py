@@ -23,7 +23,6 @@ from tenferro.shape import (
     ShapeGuardContext,
     TensorInput,
     TensorMeta,
-    annotate,
 )
 from tenferro.traced.capture import capture
 from tenferro.traced.sites import user_site
@@ -90,7 +89,7 @@ class TracedTensor(ArrayOperators):
     @property
     def meta(self) -> TensorMeta:
         """Dtype and extents."""
-        return self.key.analysis  # type: ignore[return-value]  # set when the value was made
+        return _EMITTER.ctx.meta(self.key)
 
     @property
     def extents(self) -> tuple[ShapeExtent, ...]:
@@ -102,7 +101,8 @@ class TracedTensor(ArrayOperators):
         """Size of each axis: an int, or an expression of symbols.
 
         Raises:
-            UnsupportedDynamicShapeError: a size is only bounded or unknown; `extents` says what is known.
+            UnsupportedDynamicShapeError: a size is only bounded or unknown; `extents` says what is
+                known.
         """
         return self.meta.exact_shape("shape", "shape")
 
@@ -152,6 +152,11 @@ class TracedTensor(ArrayOperators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         self._refuse("a NumPy array", "use the functions of tenferro instead of NumPy's")
 
+    def __format__(self, spec: str) -> str:
+        if spec:
+            self._refuse("the text", "print it without a format, or return it")
+        return repr(self)
+
     def item(self) -> Any:
         """Refused: a traced value has no number yet."""
         self._refuse("item()", "return it from the traced function")
@@ -166,7 +171,10 @@ class TracedTensor(ArrayOperators):
 
 
 class TraceEmitter:
-    """Records each op as it is written: nothing is simplified, so that the graph is what the user wrote."""
+    """Records each op as it is written.
+
+    Nothing is simplified, so that the graph is what the user wrote.
+    """
 
     def __init__(self) -> None:
         self._ctx = shape_context()
@@ -178,11 +186,13 @@ class TraceEmitter:
 
     def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
         """Output 0 of the op."""
-        return annotate(op_key(op, operands, site=user_site()))[0]
+        return self.emit_all(op, *operands)[0]
 
     def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
         """All outputs of the op."""
-        return annotate(op_key(op, operands, site=user_site()))
+        outputs = op_key(op, operands, site=user_site()).outputs
+        self._ctx.meta(outputs[0])  # refuses wrong operands here, where the user wrote the op
+        return outputs
 
     def producer(self, value: GlobalValKey) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
         """The op and operands of a single-output op."""
@@ -220,7 +230,7 @@ def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dic
         ]
         return TracedTensor(function(_EMITTER, *lifted, **options))
     result = function(_EMITTER, *lifted, **options)
-    kept = None if "dtype" in options else np.zeros((), result.analysis.dtype).item()
+    kept = None if "dtype" in options else np.zeros((), _EMITTER.ctx.meta(result).dtype).item()
     return TracedTensor(result, kept)
 
 

@@ -29,11 +29,12 @@ def grad(
 ) -> Callable[..., Any]:
     """A function that returns the gradient of `function` by its arguments `argnums`.
 
-    The result has the structure of those arguments; an input that nothing reaches gets zeros. At complex inputs the
-    gradient is the conjugate of `jax.grad`: `grad(|z|²)` is `2z`.
+    The result has the structure of those arguments; an input that nothing reaches gets zeros. At
+    complex inputs the gradient is the conjugate of `jax.grad`: `grad(|z|²)` is `2z`.
 
     Args:
-        function: returns a real scalar (a complex one if `holomorphic`), or a pair with it first if `has_aux`.
+        function: returns a real scalar (a complex one if `holomorphic`), or a pair with it first if
+            `has_aux`.
         argnums: which positional arguments; a tuple gives a tuple of gradients.
         has_aux: return (gradient, aux).
         holomorphic: allow a complex result.
@@ -85,7 +86,9 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
-    """A function that returns both the value and the gradient; with `has_aux`, ((value, aux), gradient).
+    """A function that returns both the value and the gradient.
+
+    With `has_aux`, ((value, aux), gradient).
 
     >>> import tenferro as tn
     >>> value_and_grad(lambda x: x * x)(3.0)
@@ -100,9 +103,12 @@ def value_and_grad(
 
 
 def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The value at `primals`, and the pullback: from a cotangent of the result to a tuple of those of the primals.
+    """The value at `primals`, and the pullback.
 
-    The pullback may be called any number of times; what it needs of the forward run is kept, not computed again.
+    From a cotangent of the result to a tuple of those of the primals.
+
+    The pullback may be called any number of times; what it needs of the forward run is kept, not
+    computed again.
 
     >>> import tenferro as tn
     >>> y, pullback = vjp(tn.sin, tn.Tensor([0.0, 1.0]))
@@ -157,7 +163,7 @@ def _gradient_keys(
     """Gradients of the only output."""
     if len(trace.outputs) != 1:
         raise PytreeError(
-            f"grad: the function must return one scalar, got a tree of {len(trace.outputs)} leaves; "
+            f"grad: the function must return one scalar, got {len(trace.outputs)} leaves; "
             "return auxiliary results with has_aux=True"
         )
     (output,) = trace.outputs
@@ -214,6 +220,8 @@ def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
     """
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     for number in numbers:
+        if not isinstance(number, int):
+            raise ADError(f"{name}: argnums must be integers, got {number!r}")
         if not -count <= number < count:
             raise ADError(
                 f"{name}: argnums {number} is out of range for {count} positional arguments"
@@ -225,7 +233,7 @@ def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
 
 
 def _argument_leaves(args: tuple[Any, ...], numbers: Sequence[int]) -> list[tuple[range, TreeDef]]:
-    """For each argument, the positions of its leaves among those of all arguments, and its structure."""
+    """For each argument, the positions of its leaves among those of all, and its structure."""
     groups: list[tuple[range, TreeDef]] = []
     start = 0
     for arg in args:

@@ -75,7 +75,9 @@ def jacrev(
 
 
 def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """Second derivatives of a real scalar function: forward over reverse, `[*i, *i]` for an argument `[*i]`.
+    """Second derivatives of a real scalar function.
+
+    Forward over reverse, `[*i, *i]` for an argument `[*i]`.
 
     >>> import tenferro as tn
     >>> hessian(lambda x: tn.sum(x * x * x))(tn.Tensor([1.0, 2.0]))

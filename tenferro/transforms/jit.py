@@ -108,7 +108,7 @@ class Jitted:
         buffers = [_buffer(leaf, executor) for leaf in leaves]
         if call.static is None and not kwargs and _are_arrays(args, leaves):
             self._remember(buffers, entry)
-        return self._run(entry, buffers)
+        return self._run(entry, buffers, any(isinstance(buffer, np.ndarray) for buffer in buffers))
 
     def _repeated(self, args: tuple[Any, ...]) -> tuple[Compiled, list[Buffer]] | None:
         """The short way for tensors already in place, of types seen before: no tree, no lock."""
@@ -136,8 +136,9 @@ class Jitted:
         types = [part for buffer in buffers for part in (buffer.shape, buffer.dtype)]
         self._flat[tuple(types)] = entry
 
-    def _run(self, entry: Compiled, buffers: Sequence[Buffer]) -> Any:
-        results = entry.executable(*buffers, *entry.captured)
+    def _run(self, entry: Compiled, buffers: Sequence[Buffer], host: bool = False) -> Any:
+        run = entry.executable.run_host if host else entry.executable
+        results = run(*buffers, *entry.captured)
         owner = self._owner
         return entry.out_tree.unflatten([Tensor.wrap(result, owner) for result in results])
 
@@ -243,10 +244,13 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     options: OptimizerOptions | None = None,
 ) -> Any:
-    """Compile a function of arrays; one program for each structure, dtypes, shapes and static arguments.
+    """Compile a function of arrays.
+
+    One program for each structure, dtypes, shapes and static arguments.
 
     Args:
-        function: takes and returns trees of arrays. Traced once for each combination of types, so that side effects and
+        function: takes and returns trees of arrays. Traced once for each combination of types, so
+            that side effects and
             Python control flow happen then only.
         executor: `"xla"`, `"numpy"`, or an executor; by default `TENFERRO_EXECUTOR`, else `"xla"`.
         static_argnames: arguments that are Python values, part of the program; hashable.
@@ -280,7 +284,10 @@ _NUMBERS = (bool, int, float, complex)
 
 
 def _leaf_type(leaf: Any) -> Hashable:
-    """What a compiled version depends on of one leaf: shape and dtype, or the kind of Python number."""
+    """What a compiled version depends on of one leaf.
+
+    Shape and dtype, or the kind of Python number.
+    """
     kind = type(leaf)
     if kind is Tensor:
         buffer = leaf.data
@@ -302,10 +309,9 @@ def _are_arrays(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
 
 
 def _buffer(leaf: Any, executor: Executor) -> Buffer:
-    if type(leaf) is Tensor and leaf.executor is executor:
-        return leaf.data
-    return (
-        leaf
-        if executor.owns(leaf) and not isinstance(leaf, np.ndarray)
-        else place(Tensor(leaf), executor)
-    )
+    """The leaf's buffer on the executor, or a host array for it to upload."""
+    if type(leaf) is Tensor:
+        return leaf.data if leaf.executor is None else place(leaf, executor)
+    if isinstance(leaf, np.ndarray) and leaf.dtype.isnative:
+        return leaf
+    return leaf if executor.owns(leaf) else _buffer(Tensor(leaf), executor)

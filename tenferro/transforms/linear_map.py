@@ -1,4 +1,4 @@
-"""The derivative of a function at a point, as a linear function that can be applied again and again."""
+"""The derivative of a function at a point, as a linear function that can be applied again."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ Keys = Sequence[GlobalValKey]
 class LinearMap:
     """Tangents to tangents, or cotangents to cotangents, with the coefficients already computed.
 
-    The forward run computes the function's values and the *residuals*: what the linear part reads of the primal part.
-    Applying the map runs the linear part alone. Within an outer trace nothing runs, and the graph shares the primal part.
+    The forward run computes the function's values and the *residuals*: what the linear part reads
+    of the primal part. Applying the map runs the linear part alone. Within an outer trace nothing
+    runs, and the graph shares the primal part.
 
     Attributes:
         values: the function's results.
@@ -87,7 +88,7 @@ class LinearMap:
 
 
 def _residuals(outputs: Keys, seeds: Keys) -> list[GlobalValKey]:
-    """What the part that depends on `seeds` reads of the rest, but for what depends on no input at all."""
+    """What the part that depends on `seeds` reads of the rest, apart from constants."""
     view: ResolvedView[StdTensorOp] = resolve_keys()
     ops, inputs = view.topo_order(outputs)
     active: set[GlobalValKey] = set(seeds)

@@ -19,7 +19,8 @@ def make_program(
 
     Args:
         function: any function of arrays; its result's leaves are the program's outputs.
-        specs: one for each argument: arrays, or `TensorSpec`s, whose extents may be names; trees of them.
+        specs: one for each argument: arrays, or `TensorSpec`s, whose extents may be names; trees of
+            them.
         options: which passes run.
 
     Raises:

@@ -58,7 +58,10 @@ class Trace:
 
 @dataclass(slots=True)
 class Aux:
-    """What a function returns beside its result: traced leaves become values, others are passed through."""
+    """What a function returns beside its result.
+
+    Traced leaves become values, others are passed through.
+    """
 
     leaves: list[Any]
     tree: TreeDef
@@ -135,8 +138,8 @@ def leaf_meta(leaf: Any, what: str) -> TensorMeta:
         return Tensor(leaf).meta
     except (TenferroError, TypeError):
         raise PytreeError(
-            f"{what} is a {type(leaf).__name__}, not an array or number; make it static, or leave it out of "
-            "the arguments"
+            f"{what} is a {type(leaf).__name__}, not an array or number; make it static, "
+            "or leave it out of the arguments"
         ) from None
 
 
@@ -151,7 +154,10 @@ def is_traced(leaves: Sequence[Any]) -> bool:
 
 
 class Results:
-    """Turns graph values into results: by running them, or, within an outer trace, as values of that trace."""
+    """Turns graph values into results.
+
+    By running them, or, within an outer trace, as values of that trace.
+    """
 
     def __init__(
         self, inputs: Sequence[Input], actual: Sequence[Any], outer: bool, function: Any = None
@@ -164,7 +170,8 @@ class Results:
     def seeds(self, leaves: Sequence[Any], names: str) -> tuple[list[GlobalValKey], Results]:
         """Graph values for further arguments, and the `Results` that know them.
 
-        In an outer trace the arguments stand for themselves, so that constants simplify; otherwise they are inputs.
+        In an outer trace the arguments stand for themselves, so that constants simplify; otherwise
+        they are inputs.
         """
         if self.traced or is_traced(leaves):
             keys = [as_key(leaf) for leaf in leaves]

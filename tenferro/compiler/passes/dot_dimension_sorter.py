@@ -25,9 +25,14 @@ class DotDimensionSorter:
         if not any(isinstance(step.op, DotGeneral) for step in program.instructions):
             return program
         emitter = SlotEmitter(program)
+        known: dict[DotGeneral, DotGeneral | None] = {}
         for step in program.instructions:
             operands = emitter.begin(step)
-            dot = _sorted(step.op) if isinstance(step.op, DotGeneral) else None
+            dot = None
+            if isinstance(step.op, DotGeneral):
+                if step.op not in known:
+                    known[step.op] = _sorted(step.op)
+                dot = known[step.op]
             if dot is None:
                 emitter.keep(step, operands)
             else:

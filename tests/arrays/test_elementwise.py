@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import tenferro as tn
+from tenferro.errors import DTypeError, ShapeError
+from tests.arrays.strategies import DTYPES, REAL, arrays, filled, pairs
+from tests.tolerances import assert_close, rounding
+
+Array = np.ndarray[Any, Any]
+
+
+def assert_same(actual: tn.Tensor, expected: Any) -> None:
+    """Same dtype, shape and, up to rounding, elements."""
+    expected = np.asarray(expected)
+    assert actual.dtype == expected.dtype
+    assert actual.shape == expected.shape
+    assert_close(np.asarray(actual), expected, rounding(expected.dtype))
+
+
+def traced(function: Any, *args: Array) -> tn.Tensor:
+    return tn.jit(function, executor="numpy")(*args)
+
+
+ANY_DTYPE = ["add", "multiply", "equal", "not_equal"]
+ORDERED = ["maximum", "minimum", "less", "less_equal", "greater", "greater_equal"]
+
+
+@pytest.mark.parametrize("name", ANY_DTYPE)
+@given(pairs())
+def test_promotion_and_broadcasting_are_those_of_numpy(
+    name: str, pair: tuple[Array, Array]
+) -> None:
+    x, y = pair
+    if x.dtype == y.dtype == bool and name in ("add", "multiply"):
+        assume(False)  # NumPy's or and and
+    expected = getattr(np, name)(x, y)
+    assert_same(getattr(tn, name)(x, y), expected)
+    assert_same(traced(getattr(tn, name), x, y), expected)
+
+
+@pytest.mark.parametrize("name", [*ORDERED, "subtract"])
+@given(pairs(REAL))
+def test_functions_of_real_numbers_agree_with_numpy(name: str, pair: tuple[Array, Array]) -> None:
+    assert_same(getattr(tn, name)(*pair), getattr(np, name)(*pair))
+
+
+@given(pairs(DTYPES[1:]))
+def test_division_makes_integers_float64(pair: tuple[Array, Array]) -> None:
+    expected = np.divide(*pair)
+    assert_same(tn.divide(*pair), expected)
+    assert_same(tn.Tensor(pair[0]) / tn.Tensor(pair[1]), expected)
+
+
+@pytest.mark.parametrize("name", ["remainder", "floor_divide"])
+@given(pairs(REAL))
+def test_remainder_and_floor_divide_follow_the_sign_of_the_divisor(
+    name: str, pair: tuple[Array, Array]
+) -> None:
+    expected = getattr(np, name)(*pair)
+    assert_same(getattr(tn, name)(*pair), expected)
+    assert_same(traced(getattr(tn, name), *pair), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[1:])
+@pytest.mark.parametrize("number", [True, 2, 2.5, 1.5 + 1j])
+def test_python_numbers_are_weak(dtype: str, number: complex) -> None:
+    x = filled((2, 3), dtype, 0)
+    expected = np.result_type(x.dtype, number)
+    assert tn.add(x, number).dtype == expected
+    assert tn.multiply(number, x).dtype == expected
+    assert traced(lambda x: number * x, x).dtype == expected
+    assert traced(lambda x, number: x - number, x, number).dtype == expected  # type: ignore[arg-type]
+
+
+def test_numpy_numbers_are_not_weak() -> None:
+    assert (tn.Tensor(np.float32([1, 2])) * np.float64(2)).dtype == np.float64
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 7, 100])
+@pytest.mark.parametrize("dtype", DTYPES[1:])
+def test_an_integer_power_is_multiplied_out_and_keeps_the_dtype(dtype: str, exponent: int) -> None:
+    x = filled((4,), dtype, 1) / 1 if dtype.startswith(("f", "c")) else np.array([1, -1], dtype)
+    x = (x / 4).astype(dtype) if dtype.startswith(("f", "c")) else x
+    assert_same(tn.pow(x, exponent), x**exponent)
+    assert_same(tn.Tensor(x) ** exponent, x**exponent)
+
+
+def test_an_integer_power_wraps_around_as_numpy_does() -> None:
+    x = np.array([3, -7])
+    assert_same(tn.Tensor(x) ** 100, x**100)
+
+
+def test_powers_that_are_not_integers() -> None:
+    x = np.array([1.0, 2.0])
+    assert_same(tn.Tensor(x) ** -2, x**-2)
+    assert_same(tn.Tensor(x) ** 0.5, x**0.5)
+    assert_same(2.0 ** tn.Tensor(x), 2.0**x)
+
+
+def test_powers_that_integers_do_not_have_are_refused() -> None:
+    x = tn.Tensor([1, 2])
+    with pytest.raises(DTypeError, match=r"power: i64 to the negative power -1 is not an integer"):
+        x**-1
+    with pytest.raises(DTypeError, match="integer exponents must be Python integers"):
+        x**x
+
+
+@given(arrays(REAL), st.sampled_from([(None, 2), (-1, None), (-1, 2), (0.5, 2), (None, None)]))
+def test_clip_with_one_bound_or_two(x: Array, bounds: tuple[Any, Any]) -> None:
+    expected = np.clip(x, *bounds) if bounds != (None, None) else x
+    assert_same(tn.clip(x, *bounds), expected)
+
+
+def test_clip_broadcasts_bounds() -> None:
+    x, low = np.array([[1, 5, 9]]), np.array([[2], [6]])
+    assert_same(tn.clip(x, low, 8), np.clip(x, low, 8))
+
+
+@given(arrays(DTYPES[1:]))
+def test_parts_signs_and_magnitudes(x: Array) -> None:
+    for name in ("negative", "abs", "sign", "conj", "real", "imag", "square"):
+        assert_same(getattr(tn, name)(x), getattr(np, name)(x))
+
+
+ANALYTIC = ["exp", "expm1", "sin", "cos", "tan", "tanh", "reciprocal"]
+
+
+@pytest.mark.parametrize("name", [*ANALYTIC, "log", "log1p", "sqrt"])
+@pytest.mark.parametrize("dtype", DTYPES[1:])
+def test_analytic_functions_make_integers_float64(name: str, dtype: str) -> None:
+    x = abs(filled((2, 3), dtype, 3)) if dtype.startswith(("i", "f")) else filled((3,), dtype, 3)
+    x = np.asarray(x, dtype)
+    wide = x.astype("float64") if x.dtype.kind == "i" else x
+    assert_same(getattr(tn, name)(x), getattr(np, name)(wide))
+
+
+@given(pairs(), arrays(["bool"]))
+def test_where_promotes_and_broadcasts(pair: tuple[Array, Array], mask: Array) -> None:
+    x, y = pair
+    if mask.ndim == 0:
+        assert_same(tn.where(mask, x, y), np.where(mask, x, y))
+    assert_same(tn.where(x, x, y), np.where(x != 0, x, y))
+
+
+def test_logical_functions_ask_whether_a_number_is_not_zero() -> None:
+    x, y = np.array([0, 1, 2, 0]), np.array([0.0, 0.0, 3.0, 1.0])
+    assert_same(tn.logical_and(x, y), np.logical_and(x, y))
+    assert_same(tn.logical_or(x, y), np.logical_or(x, y))
+    assert_same(tn.logical_not(x), np.logical_not(x))
+
+
+def test_casts_and_checked_conversions() -> None:
+    assert_same(tn.astype([1.7, -1.7], "int32"), np.array([1, -1], "int32"))
+    assert_same(tn.convert(np.float32([1.5]), "float64"), np.array([1.5]))
+    with pytest.raises(DTypeError, match="convert: f64 does not fit f32; use cast where loss is"):
+        tn.convert([1.5], "float32")
+    with pytest.raises(DTypeError, match="dtype: 'int65' is not an element type"):
+        tn.astype([1], "int65")
+
+
+def test_shapes_that_do_not_broadcast_name_the_axis() -> None:
+    expected = r"add: operands have types f64\[2,3\] and f64\[4,3\]; axis -2 has sizes 2 and 4"
+    with pytest.raises(ShapeError, match=expected):
+        tn.zeros((2, 3)) + tn.zeros((4, 3))
+    with pytest.raises(ShapeError, match=expected):
+        tn.jit(lambda x, y: x + y)(tn.zeros((2, 3)), tn.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("name", [*ORDERED, "remainder", "floor_divide"])
+def test_complex_numbers_have_no_order(name: str) -> None:
+    with pytest.raises(DTypeError, match=r"takes .* operands, got c128\[1\]"):
+        getattr(tn, name)([1j], [2.0])
+
+
+def test_numbers_that_do_not_fit_a_dtype_are_refused() -> None:
+    with pytest.raises(DTypeError, match="promotion: 300 does not fit i8"):
+        tn.Tensor([1], "int8") + 300
+    with pytest.raises(DTypeError, match="promotion: -1 does not fit u8"):
+        tn.Tensor([1], "uint8") + -1
+
+
+def test_what_is_no_array_is_refused_by_name() -> None:
+    with pytest.raises(DTypeError, match="add: takes arrays and numbers, got str, int"):
+        tn.add("a", 1)
+    with pytest.raises(DTypeError, match="exp: takes arrays and numbers, got NoneType"):
+        tn.exp(None)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.errors import DTypeError
+from tests.tolerances import assert_close, rounding
+
+ARITHMETIC = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+    operator.pow,
+]
+COMPARISONS = [
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+]
+X, Y = np.array([[1.0, 2.5], [3.0, 4.0]]), np.array([2.0, 3.0])
+OTHERS: list[Any] = [Y, [2.0, 3.0], (2.0, 3.0), np.float64(2.0), np.float32(2.0), np.int64(2), 2.5]
+Binary = Callable[[Any, Any], Any]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=repr)
+@pytest.mark.parametrize("op", [*ARITHMETIC, *COMPARISONS], ids=lambda op: op.__name__)
+def test_an_operator_takes_arrays_and_numbers_on_either_side(op: Binary, other: Any) -> None:
+    t = tn.Tensor(X)
+    plain = np.asarray(other)
+    for actual, expected in [(op(t, other), op(X, plain)), (op(other, t), op(plain, X))]:
+        assert isinstance(actual, tn.Tensor)
+        assert actual.dtype == expected.dtype
+        assert_close(np.asarray(actual), expected, rounding(actual.dtype))
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=repr)
+@pytest.mark.parametrize("op", [*ARITHMETIC, *COMPARISONS], ids=lambda op: op.__name__)
+def test_an_operator_records_with_arrays_on_either_side(op: Binary, other: Any) -> None:
+    plain = np.asarray(other)
+    right, left = tn.jit(lambda t: (op(t, other), op(other, t)), executor="numpy")(X)
+    for actual, expected in [(right, op(X, plain)), (left, op(plain, X))]:
+        assert actual.dtype == expected.dtype
+        assert_close(np.asarray(actual), expected, rounding(actual.dtype))
+
+
+def test_matrix_products_with_a_numpy_array_on_the_left() -> None:
+    assert_close(X @ tn.Tensor(Y), X @ Y, rounding("f64"))
+    assert isinstance(X @ tn.Tensor(Y), tn.Tensor)
+    assert_close(tn.jit(lambda y: X @ y, executor="numpy")(Y), X @ Y, rounding("f64"))
+
+
+def test_a_tensor_and_a_traced_tensor_make_a_traced_one() -> None:
+    t = tn.Tensor(Y)
+    assert_close(tn.jit(lambda x: t * x - t, executor="numpy")(Y), Y * Y - Y, rounding("f64"))
+
+
+def test_comparison_with_what_is_no_array_is_pythons() -> None:
+    t = tn.Tensor([1.0])
+    assert (t == None) is False  # noqa: E711
+    assert (t != "a") is True
+    with pytest.raises(TypeError, match="not supported between instances"):
+        t < "a"  # noqa: B015
+
+
+def test_unary_operators() -> None:
+    t = tn.Tensor([-1.5, 2.0])
+    assert (-t).tolist() == [1.5, -2.0]
+    assert +t is t
+    assert abs(t).tolist() == [1.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    "op", [operator.and_, operator.or_, operator.xor], ids=lambda op: op.__name__
+)
+def test_logical_operators_take_bools_on_either_side(op: Binary) -> None:
+    x, y = np.array([True, True, False, False]), np.array([True, False, True, False])
+    for result in (op(tn.Tensor(x), y), op(x, tn.Tensor(y)), tn.jit(op, executor="numpy")(x, y)):
+        assert result.tolist() == op(x, y).tolist()
+    assert (~tn.Tensor(x)).tolist() == (~x).tolist()
+    assert op(tn.Tensor(x), True).tolist() == op(x, True).tolist()
+
+
+@pytest.mark.parametrize(
+    "op", [operator.and_, operator.or_, operator.xor], ids=lambda op: op.__name__
+)
+def test_logical_operators_refuse_integers_whose_bits_they_would_not_touch(op: Binary) -> None:
+    with pytest.raises(DTypeError, match=r"takes bools, got i64; compare first"):
+        op(tn.Tensor([1, 2]), 1)
+    with pytest.raises(DTypeError, match="~: takes bools, got i64"):
+        ~tn.Tensor([1, 2])
+
+
+def test_methods_are_the_functions() -> None:
+    t = tn.Tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert t.T.tolist() == t.mT.tolist() == t.transpose().tolist() == t.transpose(1, 0).tolist()
+    assert t.transpose((1, 0)).tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    assert t.reshape(4).tolist() == t.reshape((4,)).tolist() == t.reshape(-1).tolist()
+    assert t.ravel(order="F").tolist() == [1.0, 3.0, 2.0, 4.0]
+    assert t.sum(axis=0).tolist() == [4.0, 6.0]
+    assert t.mean().item() == 2.5
+    assert t.prod(axis=1, keepdims=True).tolist() == [[2.0], [12.0]]
+    assert (t.max().item(), t.min(axis=1).tolist()) == (4.0, [1.0, 3.0])
+    assert t.astype("complex64").conj().imag.dtype == np.float32
+    assert t.real.tolist() == t.tolist()

@@ -1,0 +1,142 @@
+"""Random programs over the whole vocabulary: `--programs N` says how many."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+
+from tenferro.compiler import OptimizerOptions, compile_program
+from tenferro.computegraph import compile_graph, materialize_merge
+from tenferro.exec_ir import ExecProgram
+from tenferro.shape import TensorMeta
+from tenferro_xla import LoweringOptions, jax_function
+from tests.graphs import CTX, Array, Function, inner
+from tests.random_graphs import Program, programs
+from tests.tolerances import assert_close, rounding
+
+TOLERANCE = 1e4 * rounding("c128")  # what forty ops may make of their rounding
+
+
+def check(count: int, property_: object) -> None:
+    """Run a property on `count` random programs."""
+    silent = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    settings(max_examples=count, suppress_health_check=silent)(
+        given(programs())(property_)  # type: ignore[arg-type]
+    )()
+
+
+def test_the_transpose_is_the_adjoint(programs: int) -> None:
+    check(programs, adjoint)
+
+
+def adjoint(program: Program) -> None:
+    f, arrays = program.function, program.arrays
+    df = f.jvp(program.wrt)
+    if df.outputs == (None,):
+        return
+    tangents = [direction(x, 1) for x in arrays]
+    (image,) = df(*arrays, *tangents)
+    assert image is not None
+    assert df.metas() == f.metas()
+    seed = direction(image, 2)
+    back = f.vjp(program.wrt)
+    cotangents = back(*arrays, seed)
+    left = inner(seed, image)
+    right = sum(inner(ct, t) for ct, t in zip(cotangents, tangents, strict=True))
+    size = 1 + abs(left) + sum(np.abs(ct).sum() for ct in cotangents if ct is not None)
+    assert abs(left - right) <= TOLERANCE * size
+    for ct, key in zip(back.outputs, f.inputs, strict=True):
+        assert ct is None or CTX.meta(ct) == CTX.meta(key)
+
+
+def test_optimized_programs_compute_the_same(programs: int) -> None:
+    check(programs, optimized)
+
+
+def optimized(program: Program) -> None:
+    f, arrays = program.function, program.arrays
+    g, inputs = gradient(program)
+    for each, given_ in ((f, arrays), (g, inputs)):
+        expected = evaluate(compiled(each, OptimizerOptions.none()), given_)
+        results = evaluate(compiled(each), given_)
+        for ours, theirs in zip(results, expected, strict=True):
+            assert_close(ours, theirs, TOLERANCE)
+            assert ours.dtype == theirs.dtype
+
+
+def test_xla_computes_the_same_values_and_gradients(programs: int) -> None:
+    try: check(programs, on_xla)
+    except BaseException:
+        import builtins; p=builtins.LAST
+        g,inp=gradient(p); f=p.function; arrays=p.arrays; seed=inp[-1]
+        run = jax_function(compiled(f), LoweringOptions())
+        print([c if c is None else c for c in g(*inp)][-1])
+        with jax.enable_x64(True):
+            (out,), pb = jax.vjp(lambda *xs: run(*xs), *arrays)
+            print("eager", np.conj(pb((np.conj(seed),))[-1]))
+            def vp(arrays, seed):
+                (out,), pull_back = jax.vjp(lambda *xs: run(*xs), *arrays)
+                return out, pull_back((seed,))
+            for lvl in (0,1,2,3):
+                r=jax.jit(vp).lower(arrays, np.conj(seed)).compile({"xla_backend_optimization_level": lvl})(arrays, np.conj(seed))
+                print(lvl, [bool(np.isfinite(c).all()) for c in r[1]])
+            jj=jax.make_jaxpr(lambda: vp(arrays, np.conj(seed)))
+        raise
+
+
+def on_xla(program: Program) -> None:
+    import pickle, builtins; builtins.LAST = program
+    f, arrays = program.function, program.arrays
+    value = np.asarray(f(*arrays)[0])
+    seed = direction(value, 2)
+    run = jax_function(compiled(f), LoweringOptions())
+
+    def value_and_pull_back(arrays: list[Array], seed: Array) -> tuple[object, object]:
+        (out,), pull_back = jax.vjp(lambda *xs: run(*xs), *arrays)
+        return out, pull_back((seed,))
+
+    with jax.enable_x64(True):
+        fast = jax.jit(value_and_pull_back).lower(arrays, np.conj(seed))
+        out, theirs = fast.compile({"xla_backend_optimization_level": 0})(arrays, np.conj(seed))
+    assert_close(out, value, TOLERANCE)
+    g, inputs = gradient(program)
+    for ours, ct in zip(g(*inputs) if g.outputs else [], theirs, strict=bool(g.outputs)):
+        # JAX transposes without conjugation, so its cotangents are the conjugates of ours.
+        assert_close(np.zeros_like(ct) if ours is None else ours, np.conj(ct), TOLERANCE)
+
+
+def gradient(program: Program) -> tuple[Function, list[Array]]:
+    """The gradient for a random cotangent; no outputs where no tangent arrives."""
+    f, arrays = program.function, program.arrays
+    if f.jvp(program.wrt).outputs == (None,):
+        return Function(f.view, f.inputs, ()), arrays
+    seed = direction(np.asarray(f(*arrays)[0]), 2)
+    return f.vjp(program.wrt), [*arrays, seed]
+
+
+def compiled(f: Function, options: OptimizerOptions | None = None) -> ExecProgram:
+    """The function as an execution program, optimized unless `options` say otherwise."""
+    live = [key for key in f.outputs if key is not None]
+    graph = materialize_merge(f.view, live, f.inputs)  # type: ignore[arg-type]
+    metas: list[TensorMeta] = [CTX.meta(key) for key in graph.inputs]
+    return compile_program(compile_graph(graph), metas, options or OptimizerOptions())
+
+
+def evaluate(program: ExecProgram, arrays: list[Array]) -> list[Array]:
+    """The outputs of an execution program, one instruction after the other."""
+    values = dict(zip(program.input_slots, arrays, strict=True))
+    with np.errstate(all="ignore"):
+        for step in program.instructions:
+            results = step.op.evaluate([values[slot] for slot in step.input_slots])
+            values.update(zip(step.output_slots, results, strict=True))
+    return [values[slot] for slot in program.output_slots]
+
+
+def direction(like: Array, seed: int) -> Array:
+    """A random array of the type of `like`."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.uniform(-1, 1, like.shape)
+    if like.dtype.kind == "c":
+        numbers = numbers + 1j * rng.uniform(-1, 1, like.shape)
+    return np.asarray(numbers, like.dtype)
