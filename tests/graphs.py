@@ -19,7 +19,7 @@ from tenferro.computegraph import (
     resolve,
 )
 from tenferro.ops import StdTensorOp, meta_of, shape_context
-from tenferro.shape import Leaf, SymDim, TensorInput, TensorMeta
+from tenferro.shape import Leaf, TensorInput, TensorMeta, symbol
 
 Array = np.ndarray[Any, Any]
 CTX = shape_context()
@@ -115,12 +115,8 @@ def run(
 def bound(meta: TensorMeta, array: Array) -> dict[Leaf, int]:
     """The sizes of the symbols that stand alone as an extent of `meta`."""
     assert meta.dims is not None
-    names = {SymDim(str(leaf)) for leaf in meta.symbols()}
-    return {
-        SymDim(str(extent)): size
-        for extent, size in zip(meta.dims, array.shape, strict=True)
-        if SymDim(str(extent)) in names
-    }
+    extents = dict(zip(meta.dims, array.shape, strict=True))
+    return {leaf: extents[symbol(leaf)] for leaf in meta.symbols() if symbol(leaf) in extents}
 
 
 def metas_of(arrays: Iterable[Array]) -> list[TensorMeta]:

@@ -28,7 +28,6 @@ from tenferro.ops import (
     Transpose,
     Tril,
     Triu,
-    full,
     scalar,
 )
 from tenferro.ops import Pad as PadOp
@@ -196,10 +195,14 @@ def filled(
     return broadcast_to(at, number, TensorMeta.of(dtype, sizes).exact_shape())
 
 
-def constant_like(at: Emitter[V], x: V, value: complex, dtype: DType | None = None) -> V:
+def constant_like(
+    at: Emitter[V], x: Operand[V], value: Operand[V], dtype: DType | None = None
+) -> V:
     """An array of the type of `x` whose every element is `value`."""
-    meta: TensorMeta = at.ctx.meta(x)
-    return full(at, value, meta if dtype is None else meta.with_dtype(dtype))
+    (like,) = promote(at, (x,))
+    meta: TensorMeta = at.ctx.meta(like)
+    (element,) = promote(at, (value,), meta.dtype if dtype is None else dtype)
+    return broadcast_to(at, element, meta.exact_shape("full_like", "operand"))
 
 
 def index(at: Emitter[V], x: V, indices: Index | tuple[Index, ...]) -> V:

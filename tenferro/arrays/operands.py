@@ -8,7 +8,7 @@ or a symbolic size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar, cast
+from typing import TypeVar, Union, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from tenferro.shape import Dim, DimExpr, DType, TensorMeta, as_dtype, short_name
 
 Number = bool | int | float | complex
 T = TypeVar("T")
-Operand = T | Number | DimExpr
+Operand = Union[T, Number, DimExpr]  # noqa: UP007  # mypy needs Union for a generic alias
 
 
 def is_number(operand: object) -> bool:

@@ -8,14 +8,7 @@ from typing import Any
 from tenferro.autodiff.differentiate import differentiate
 from tenferro.autodiff.transpose import transpose
 from tenferro.chainrules import RuleContext
-from tenferro.computegraph import (
-    Fragment,
-    FragmentBuilder,
-    GlobalValKey,
-    Input,
-    ResolvedView,
-    resolve,
-)
+from tenferro.computegraph import Fragment, GlobalValKey, ResolvedView, op_key, resolve_keys
 
 
 def check_closure(
@@ -32,19 +25,14 @@ def check_closure(
     Raises:
         ADRuleError: some op that a rule emitted lacks a rule; the error names it.
     """
+    view: ResolvedView[Any] = resolve_keys()
     met: set[type] = set()
-    pending: list[tuple[ResolvedView[Any], GlobalValKey, Sequence[GlobalValKey]]] = []
+    pending: list[tuple[GlobalValKey, Sequence[GlobalValKey]]] = []
     for op, inputs, wrt in applications:
-        builder: FragmentBuilder[Any] = FragmentBuilder()
-        for key in dict.fromkeys(inputs):
-            if isinstance(key, Input):
-                builder.input(key.key)
-        outputs = builder.add(op, inputs)
         met.add(type(op))
-        view = resolve([builder.build(outputs)])
-        pending.extend((view, output, wrt) for output in outputs)
+        pending.extend((output, wrt) for output in op_key(op, tuple(inputs)).outputs)
     while pending:
-        view, output, wrt = pending.pop()
+        output, wrt = pending.pop()
         linear = differentiate(view, [output], wrt, ctx=ctx)
         if linear.tangent_outputs == (None,):
             continue
@@ -53,10 +41,9 @@ def check_closure(
         if emitted <= met:
             continue
         met |= emitted
-        combined = resolve([*view.roots, linear.fragment, reverse.fragment])
         further = (*wrt, *linear.input_keys, *reverse.input_keys)
         results = (*linear.output_keys, *reverse.output_keys)
-        pending.extend((combined, key, further) for key in results if key is not None)
+        pending.extend((key, further) for key in results if key is not None)
     return met
 
 

@@ -79,6 +79,7 @@ def _propagate(
         if not any(incoming):
             continue
         produced = op.outputs
+        emitter.site = op.site
         results = linearize_op(op, produced, incoming, emitter)
         for key, tangent in zip(produced, results, strict=True):
             # What is linear in the tangents and reads none of them is zero.

@@ -68,6 +68,7 @@ def _reverse(
         ct = tuple([total.pop(key, None) for key in node.outputs])
         if not any(ct):
             continue
+        emitter.site = node.site
         terms = transpose_op(node, node.mode, ct, emitter)
         for key, term in zip(node.inputs, terms, strict=True):
             if term is not None:

@@ -24,10 +24,14 @@ from tenferro.computegraph import (
 
 
 class KeyEmitter:
-    """Emits by making identities alone, for derivatives with given seeds. Each node is `Primal`."""
+    """Emits by making identities alone, for derivatives with given seeds. Each node is `Primal`.
+
+    `site` is where in the user's program what is emitted next comes from; new nodes carry it.
+    """
 
     def __init__(self, ctx: RuleContext) -> None:
         self._ctx = ctx
+        self.site: str | None = None
 
     @property
     def ctx(self) -> RuleContext:
@@ -58,7 +62,7 @@ class KeyEmitter:
         return True
 
     def _add(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> tuple[GlobalValKey, ...]:
-        return op_key(op, operands).outputs
+        return op_key(op, operands, site=self.site).outputs
 
 
 class FragmentEmitter(KeyEmitter):
@@ -84,7 +88,7 @@ class FragmentEmitter(KeyEmitter):
     def _add(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> tuple[GlobalValKey, ...]:
         active = self._active
         mode = self._mode(tuple([value in active for value in operands]))
-        outputs = self.builder.add(op, operands, mode)
+        outputs = self.builder.add(op, operands, mode, self.site)
         if mode is not PRIMAL:
             active.update(outputs)
         return outputs

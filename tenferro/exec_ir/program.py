@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tenferro.computegraph.dump import value_list
 from tenferro.exec_ir.op import ExecOp
 from tenferro.shape import Dim, DType, Leaf, ShapeExtent, TensorMeta
 
@@ -131,8 +130,9 @@ class ExecProgram:
             for slot, meta in zip(self.input_slots, self.input_metas, strict=True)
         )
         lines = [f"  {instruction}" for instruction in self.instructions]
-        returned = f"  return {value_list(self.output_slots)}".rstrip()
-        return "\n".join([f"exec_program({header}) {{", *lines, returned, "}"])
+        returned = ", ".join(f"%{slot}" for slot in self.output_slots)
+        end = f"  return {returned}".rstrip()
+        return "\n".join([f"exec_program({header}) {{", *lines, end, "}"])
 
 
 class ExecBuilder:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tenferro.arrays import is_number
 from tenferro.errors import DTypeError
-from tenferro.runtime import run_eagerly
+from tenferro.runtime import Tensor, run_eagerly
 from tenferro.shape import DimExpr
 from tenferro.traced import TracedTensor, is_tracing, record
 
@@ -25,6 +26,11 @@ def apply(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
     return result
+
+
+def apply_to_array(function: Callable[..., Any], x: Any, *others: Any, **options: Any) -> Any:
+    """As `apply`, for a function whose first operand must be an array; a number becomes one."""
+    return apply(function, Tensor(x) if is_number(x) else x, *others, **options)
 
 
 def create(function: Callable[..., Any], value: Any, **options: Any) -> Any:

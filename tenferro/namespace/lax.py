@@ -14,9 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tenferro import ops
+from tenferro.arrays import is_number
 from tenferro.chainrules import Emitter, V
 from tenferro.namespace.dispatch import apply
 from tenferro.ops import StdTensorOp
+from tenferro.runtime import Tensor
 from tenferro.shape import as_dtype
 
 
@@ -28,7 +30,7 @@ def _one_to_one(kind: type[StdTensorOp]) -> Callable[..., Any]:
             return at.emit(op, *values)
 
         emit.__name__ = kind.name
-        return apply(emit, *operands)
+        return apply(emit, *[Tensor(x) if is_number(x) else x for x in operands])
 
     function.__name__ = function.__qualname__ = kind.name
     function.__doc__ = kind.__doc__

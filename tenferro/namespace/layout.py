@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.arrays import layout
-from tenferro.namespace.dispatch import apply, create
+from tenferro.namespace.dispatch import apply, apply_to_array, create
 from tenferro.runtime import Tensor
 from tenferro.shape import as_dtype
 from tenferro.traced import TracedTensor
@@ -44,7 +44,7 @@ def permute_dims(x: Any, axes: Any = None) -> Any:
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply(layout.permute_dims, x, axes=axes)
+    return apply_to_array(layout.permute_dims, x, axes=axes)
 
 
 def matrix_transpose(x: Any) -> Any:
@@ -54,7 +54,7 @@ def matrix_transpose(x: Any) -> Any:
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply(layout.matrix_transpose, x)
+    return apply_to_array(layout.matrix_transpose, x)
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
@@ -64,7 +64,7 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply(layout.moveaxis, x, source=source, destination=destination)
+    return apply_to_array(layout.moveaxis, x, source=source, destination=destination)
 
 
 def reshape(x: Any, shape: Any, *, order: str = "C") -> Any:
@@ -74,7 +74,7 @@ def reshape(x: Any, shape: Any, *, order: str = "C") -> Any:
     Tensor([[1, 2],
             [3, 4]])
     """
-    return apply(layout.reshape, x, shape=shape, order=order)
+    return apply_to_array(layout.reshape, x, shape=shape, order=order)
 
 
 def ravel(x: Any, *, order: str = "C") -> Any:
@@ -83,7 +83,7 @@ def ravel(x: Any, *, order: str = "C") -> Any:
     >>> ravel([[1, 2], [3, 4]], order="F")
     Tensor([1, 3, 2, 4])
     """
-    return apply(layout.ravel, x, order=order)
+    return apply_to_array(layout.ravel, x, order=order)
 
 
 def flip(x: Any, axis: Any = None) -> Any:
@@ -92,7 +92,7 @@ def flip(x: Any, axis: Any = None) -> Any:
     >>> flip([1, 2, 3])
     Tensor([3, 2, 1])
     """
-    return apply(layout.flip, x, axis=axis)
+    return apply_to_array(layout.flip, x, axis=axis)
 
 
 def expand_dims(x: Any, axis: Any = 0) -> Any:
@@ -102,7 +102,7 @@ def expand_dims(x: Any, axis: Any = 0) -> Any:
     Tensor([[1],
             [2]])
     """
-    return apply(layout.expand_dims, x, axis=axis)
+    return apply_to_array(layout.expand_dims, x, axis=axis)
 
 
 def squeeze(x: Any, axis: Any = None) -> Any:
@@ -111,7 +111,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     >>> squeeze([[1, 2]])
     Tensor([1, 2])
     """
-    return apply(layout.squeeze, x, axis=axis)
+    return apply_to_array(layout.squeeze, x, axis=axis)
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:
@@ -149,7 +149,7 @@ def pad(x: Any, pad_width: Any, constant_values: Any = 0) -> Any:
     >>> pad([1, 2], (1, 2))
     Tensor([0, 1, 2, 0, 0])
     """
-    return apply(layout.pad, x, pad_width=pad_width, constant_values=constant_values)
+    return apply_to_array(layout.pad, x, pad_width=pad_width, constant_values=constant_values)
 
 
 def tril(x: Any, k: int = 0) -> Any:
@@ -159,7 +159,7 @@ def tril(x: Any, k: int = 0) -> Any:
     Tensor([[1, 0],
             [3, 4]])
     """
-    return apply(layout.tril, x, k=k)
+    return apply_to_array(layout.tril, x, k=k)
 
 
 def triu(x: Any, k: int = 0) -> Any:
@@ -169,7 +169,7 @@ def triu(x: Any, k: int = 0) -> Any:
     Tensor([[1, 2],
             [0, 4]])
     """
-    return apply(layout.triu, x, k=k)
+    return apply_to_array(layout.triu, x, k=k)
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -180,7 +180,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     >>> diagonal([[1, 2, 3], [4, 5, 6]], offset=1)
     Tensor([2, 6])
     """
-    return apply(layout.diagonal, x, offset=offset, axis1=axis1, axis2=axis2)
+    return apply_to_array(layout.diagonal, x, offset=offset, axis1=axis1, axis2=axis2)
 
 
 def full(shape: Any, fill_value: Any, *, dtype: object = None) -> Any:
@@ -218,7 +218,7 @@ def full_like(x: Any, fill_value: Any, *, dtype: object = None) -> Any:
     Tensor([9, 9])
     """
     element = None if dtype is None else as_dtype(dtype)
-    return apply(layout.constant_like, x, value=fill_value, dtype=element)
+    return apply(layout.constant_like, x, fill_value, dtype=element)
 
 
 def zeros_like(x: Any, *, dtype: object = None) -> Any:

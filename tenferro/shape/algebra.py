@@ -44,6 +44,7 @@ class Call:
 
 Atom = Leaf | Call
 Monomial = tuple[Atom, ...]
+Term = tuple[Monomial, int]
 
 
 class DimExpr:
@@ -138,15 +139,17 @@ def leaves(value: Dim) -> set[Leaf]:
 def floordiv(a: Dim, b: Dim) -> Dim:
     """a divided by b, rounded down.
 
-    Terms of a that the integer b divides are divided exactly, and only the rest keeps the call.
+    Terms of a that b, an integer or one product of symbols, divides are divided exactly, and only
+    the rest keeps the call.
     """
     if isinstance(a, int) and isinstance(b, int):
         return a // b
-    if isinstance(b, int) and isinstance(a, DimExpr) and b > 0:
-        whole = [(monomial, c // b) for monomial, c in a.terms if c % b == 0]
+    if isinstance(a, DimExpr) and len(_terms(b)) == 1 and _terms(b)[0][1] > 0:
+        quotients = [_quotient(term, _terms(b)[0]) for term in a.terms]
+        whole = [quotient for quotient in quotients if quotient is not None]
         if whole:
-            rest = _normal([(monomial, c) for monomial, c in a.terms if c % b])
-            return _normal(whole) + floordiv(rest, b)
+            rest = [t for t, q in zip(a.terms, quotients, strict=True) if q is None]
+            return _normal(whole) + (floordiv(_normal(rest), b) if rest else 0)
     return 1 if a == b else symbol(Call("floordiv", (a, b)))
 
 
@@ -184,6 +187,17 @@ def product(values: Iterable[Dim]) -> Dim:
     for value in values:
         total = total * value
     return total
+
+
+def _quotient(term: Term, divisor: Term) -> Term | None:
+    """A term divided by another; None if something is left over."""
+    (atoms, coefficient), (by, number) = term, divisor
+    left = list(atoms)
+    for atom in by:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return None if coefficient % number else (tuple(left), coefficient // number)
 
 
 def _call(call: Call, of: Callable[[Leaf], Dim]) -> Dim:

@@ -8,13 +8,24 @@ from dataclasses import dataclass
 
 from tenferro.errors import ShapeError
 from tenferro.shape.algebra import Dim, floordiv, maximum, minimum, symbol
+from tenferro.shape.dtype import dtype_of_short_name
+
+_RESERVED = frozenset({"dim", "floordiv", "inf", "infj", "max", "min", "nan", "nanj"})
 
 
 @dataclass(frozen=True, slots=True)
 class SymDim:
-    """A named size of a whole program, bound by the extents of its inputs."""
+    """A named size of a whole program, bound by the extents of its inputs.
+
+    The name is an identifier that means nothing else in the text of programs.
+    """
 
     name: str
+
+    def __post_init__(self) -> None:
+        taken = self.name in _RESERVED or dtype_of_short_name(self.name) is not None
+        if taken or not self.name.isidentifier():
+            raise ShapeError(f"dim: {self.name!r} cannot be the name of a size; choose another")
 
     def __str__(self) -> str:
         return self.name

@@ -54,6 +54,7 @@ def as_dtype(value: object) -> DType:
         dtype: DType = np.dtype(value)  # type: ignore[call-overload]  # whatever the user gave
     except TypeError:
         raise DTypeError(f"dtype: {value!r} is not an element type") from None
+    dtype = dtype.newbyteorder("=")
     if dtype not in _SHORT:
         raise DTypeError(f"dtype: {dtype} is not supported; use one of {', '.join(_BY_NAME)}")
     return _BY_NAME[_SHORT[dtype]]

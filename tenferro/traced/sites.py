@@ -11,14 +11,16 @@ _ours: dict[CodeType, bool] = {}
 
 
 def user_site() -> str | None:
-    """`file.py:12` of the innermost frame outside this package, or None."""
+    """`file.py:12` of the innermost frame outside this package; None for what is in no file."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         ours = _ours.get(code)
         if ours is None:
-            ours = _ours[code] = code.co_filename.startswith((_PACKAGE, "<frozen "))
+            ours = _ours[code] = code.co_filename.startswith(_PACKAGE)
         if not ours:
+            if code.co_filename.startswith("<"):  # typed at a prompt, or a doctest
+                return None
             return f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
         frame = frame.f_back
     return None

@@ -28,6 +28,7 @@ def substitute(
     for op in ops:
         operands = [new.get(key, key) for key in op.inputs]
         if any(a is not b for a, b in zip(operands, op.inputs, strict=True)):
+            emitter.site = op.site
             results: tuple[Any, ...] = emitter.emit_all(cast(PrimitiveOp, op.primitive), *operands)
             new.update(zip(op.outputs, results, strict=True))
     return [None if key is None else new.get(key, key) for key in outputs]

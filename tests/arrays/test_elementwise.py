@@ -174,7 +174,7 @@ def test_shapes_that_do_not_broadcast_name_the_axis() -> None:
 
 @pytest.mark.parametrize("name", [*ORDERED, "remainder", "floor_divide"])
 def test_complex_numbers_have_no_order(name: str) -> None:
-    with pytest.raises(DTypeError, match=r"takes .* operands, got c128\[1\]"):
+    with pytest.raises(DTypeError, match=r"takes .* operands, got c128|have no order"):
         getattr(tn, name)([1j], [2.0])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, add_terms, chain
-from tests.toy import ADD, MUL, NEG, Meta, Toy
+from tests.toy import ADD, MUL, NEG, Meta, Toy, entrywise
 
 
 class Mirror(Toy):
@@ -15,7 +15,7 @@ class Mirror(Toy):
     n_outputs = 2
 
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        return inputs[0], -inputs[0]
+        return inputs[0], entrywise(lambda x: -x, *inputs)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         (dx,) = at.tangent
@@ -48,7 +48,7 @@ class Square(Toy):
     """x², with the coefficient x + x made by the rule."""
 
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        return (inputs[0] * inputs[0],)
+        return (entrywise(lambda x: x * x, *inputs),)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         (x,) = at.primal

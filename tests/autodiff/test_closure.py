@@ -6,7 +6,7 @@ import pytest
 
 from tenferro.autodiff import check_closure
 from tenferro.chainrules import chain, each_active
-from tenferro.computegraph import input_key
+from tenferro.computegraph import input_key, op_key
 from tenferro.errors import ADRuleError
 from tests.autodiff.ops import MIRROR, SUM_AND_PRODUCT, Mirror, SumAndProduct
 from tests.toy import (
@@ -56,6 +56,11 @@ def test_an_op_may_be_applied_to_one_value_twice_and_have_several_outputs() -> N
     applications: list[Any] = [(SUM_AND_PRODUCT, [x, x], [x]), (MIRROR, [x], [x])]
     met = check_closure(applications, ctx=CTX)
     assert met == {SumAndProduct, Mirror, Mul, Add, Neg}
+
+
+def test_an_op_may_be_applied_to_any_value_of_a_graph() -> None:
+    exp_x = op_key(EXP, (x,)).output(0)
+    assert check_closure([(MUL, [exp_x, y], [x, y])], ctx=CTX) == {Mul, Add}
 
 
 def test_an_op_through_which_nothing_flows_needs_no_transpose() -> None:

@@ -198,6 +198,13 @@ def test_there_is_one_seed_for_each_value_of_wrt() -> None:
         push_forward(KEYS, [x], [x, y], [x], ctx=CTX)
 
 
+def test_what_a_rule_emits_is_recorded_where_its_op_was() -> None:
+    (exp_x,) = op_key(EXP, (input_key(real("sited")),), site="user.py:1").outputs
+    (product,) = op_key(MUL, (exp_x, y), site="user.py:2").outputs
+    linear = differentiate(KEYS, [product], [real("sited")], ctx=CTX)
+    assert [node.key.site for node in linear.fragment.ops] == ["user.py:1", "user.py:2"]
+
+
 def test_a_rule_sees_operands_outputs_and_tangents() -> None:
     seen = []
 

@@ -181,6 +181,13 @@ def test_the_transpose_of_the_transpose_is_the_same_map() -> None:
     )
 
 
+def test_what_a_rule_emits_is_recorded_where_its_op_was() -> None:
+    (middle,) = op_key(MUL, (x, input_key(real("a"))), site="user.py:1").outputs
+    (output,) = op_key(MUL, (middle, input_key(real("b"))), site="user.py:2").outputs
+    transposed = transpose(derivative(output), ctx=CTX)
+    assert [node.key.site for node in transposed.fragment.ops] == ["user.py:2", "user.py:1"]
+
+
 def test_a_missing_rule_is_never_a_zero() -> None:
     opaque = Toy("opaque")
     linear = derivative(apply(Ruled("wraps", lambda at: (at.emit(opaque, at.tangent[0]),)), x))

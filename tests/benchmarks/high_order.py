@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import jaxprs_in_params
 from support.harness import Samples, arguments, environment, interleaved, note, table, verdict
 
 import tenferro as tn
@@ -25,9 +26,7 @@ Scalar = Any
 Function = Callable[[Scalar], Scalar]
 POINT = 0.3
 RNG = np.random.default_rng(0)
-W1, B1, W2, B2, W3 = (
-    RNG.normal(size=size) / 2 for size in ((8,), (8,), (8, 8), (8,), (8,))
-)
+W1, B1, W2, B2, W3 = (RNG.normal(size=size) / 2 for size in ((8,), (8,), (8, 8), (8,), (8,)))
 
 
 def sine_times_gauss(np_like: Any) -> Function:
@@ -89,7 +88,7 @@ def equations(jaxpr: Any) -> int:
     """Equations of a jaxpr, with those of the jaxprs that they call."""
     total = 0
     for equation in jaxpr.eqns:
-        total += 1 + sum(equations(called) for called in jax.core.jaxprs_in_params(equation.params))
+        total += 1 + sum(equations(called) for called in jaxprs_in_params(equation.params))
     return total
 
 

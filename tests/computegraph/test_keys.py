@@ -19,6 +19,7 @@ from tenferro.computegraph import (
     interned_count,
     op_key,
 )
+from tenferro.errors import GraphError
 from tests.computegraph.ops import Split
 from tests.toy import ADD, EXP, MUL, Broadcast, real
 
@@ -51,7 +52,12 @@ def test_the_identity_of_the_op_decides_and_not_the_object() -> None:
 
 def test_the_active_mask_is_part_of_the_identity() -> None:
     a, x = input_key("a"), input_key("x")
-    modes: list[OpMode] = [PRIMAL, Linear((False, True)), Linear((True, False)), Linear((True, True))]
+    modes: list[OpMode] = [
+        PRIMAL,
+        Linear((False, True)),
+        Linear((True, False)),
+        Linear((True, True)),
+    ]
     nodes = [op_key(MUL, (a, x), mode) for mode in modes]
     assert len(set(nodes)) == 4
     assert [node.mode for node in nodes] == modes
@@ -64,7 +70,7 @@ def test_modes_print_as_their_masks() -> None:
 
 
 def test_a_node_keeps_its_first_site() -> None:
-    x = input_key("x")
+    x = input_key("recorded in two places")
     first = op_key(EXP, (x,), site="user.py:1")
     assert op_key(EXP, (x,), site="user.py:2") is first
     assert first.site == "user.py:1"
@@ -78,6 +84,13 @@ def test_each_output_of_an_op_is_one_object() -> None:
     assert node.outputs == outputs
     assert node.output(1) is outputs[1]
     assert len(set(outputs)) == 3
+
+
+@pytest.mark.parametrize("slot", [-1, 2])
+def test_an_output_that_the_op_does_not_have_is_refused(slot: int) -> None:
+    node = op_key(Split(2), (input_key("x"),))
+    with pytest.raises(GraphError, match=rf"^split\[2\]: has no output {slot}$"):
+        node.output(slot)
 
 
 def test_an_output_is_made_again_after_it_was_freed() -> None:

@@ -26,7 +26,7 @@ def run_page(text: str, name: str) -> None:
             assert report == [], "".join(report)
             names = test.globs
         else:
-            exec(compile("\n" * line + block[1], name, "exec", dont_inherit=True), names)
+            exec(compile("\n" * line + block[1], f"<{name}>", "exec", dont_inherit=True), names)
 
 
 if __name__ == "__main__":

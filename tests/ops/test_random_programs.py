@@ -80,8 +80,10 @@ def on_xla(program: Program) -> None:
         return out, pull_back((seed,))
 
     with jax.enable_x64(True):
-        fast = jax.jit(value_and_pull_back).lower(arrays, np.conj(seed))
-        out, theirs = fast.compile({"xla_backend_optimization_level": 0})(arrays, np.conj(seed))
+        # Not level 0, which compiles some programs wrongly (infinities, jaxlib 0.10.2).
+        quick = {"xla_backend_optimization_level": 1}
+        lowered = jax.jit(value_and_pull_back).lower(arrays, np.conj(seed))
+        out, theirs = lowered.compile(quick)(arrays, np.conj(seed))
     assert_close(out, value, TOLERANCE)
     g, inputs = gradient(program)
     for ours, ct in zip(g(*inputs) if g.outputs else [], theirs, strict=bool(g.outputs)):
