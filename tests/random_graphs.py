@@ -47,20 +47,21 @@ class Program:
 @st.composite
 def programs(draw: st.DrawFn, max_ops: int = 40) -> Program:
     """Programs of up to `max_ops` ops in float64 and complex128, with bool and integer values."""
-    writer = Writer(np.random.default_rng(draw(st.integers(0, 2**32 - 1))))
+    writer = Writer(np.random.default_rng(draw(st.integers(0, 2**32 - 1))), max_ops)
     for _ in range(writer.rng.integers(1, 4)):
         writer.input()
-    wanted = draw(st.sampled_from([3, 5, 10, 20, 30, 30, 30]))
-    for _ in range(4 * min(wanted, max_ops)):  # not every step finds something to do
-        writer.step(min(wanted, max_ops))
+    wanted = min(draw(st.sampled_from([3, 5, 10, 20, 30, 30, 30])), max_ops)
+    for _ in range(4 * wanted):  # not every step finds something to do
+        writer.step(wanted)
     return writer.program()
 
 
 class Writer:
     """Writes a program one op after the other, and knows what each value is."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: np.random.Generator, max_ops: int) -> None:
         self.rng = rng
+        self.max_ops = max_ops
         self.builder: FragmentBuilder[Any] = FragmentBuilder()
         self.inputs: list[GlobalValKey] = []
         self.values: dict[GlobalValKey, Array] = {}
@@ -81,7 +82,7 @@ class Writer:
     def step(self, wanted: int) -> None:
         """One more op, if there is room and it is tame; its result is scaled down if large."""
         rule = RULES[self.rng.integers(len(RULES))]
-        if len(self.values) - len(self.inputs) + 4 > wanted or (result := rule(self)) is None:
+        if self.count() + 4 > wanted or (result := rule(self)) is None:
             return
         value = self.values[result]
         size = np.abs(value).max(initial=0)
@@ -96,6 +97,10 @@ class Writer:
         arrays = [self.values[key] for key in self.inputs]
         return Program(Function(resolve([fragment]), tuple(self.inputs), (output,)), arrays)
 
+    def count(self) -> int:
+        """How many ops there are so far."""
+        return len(self.values) - len(self.inputs)
+
     def inexact(self) -> list[GlobalValKey]:
         """The values that have a derivative."""
         return [key for key, value in self.values.items() if value.dtype.kind in "fc"]
@@ -105,7 +110,7 @@ class Writer:
         used = frozenset().union(*[self.behind[key] - {key} for key in self.values])
         total: GlobalValKey | None = None
         for key in self.inexact():
-            if key not in used and key not in self.inputs:
+            if key not in used and key not in self.inputs and self.count() + 3 <= self.max_ops:
                 term = self.add(ops.ReduceSum(tuple(range(self.values[key].ndim))), key)
                 term = self.add(ops.Convert(as_dtype("c128")), term)
                 total = term if total is None else self.add(ops.ADD, total, term) or total

@@ -34,7 +34,8 @@ def _name(key: GlobalValKey, depth: int) -> str:
     if len(key.op.inputs) > _NAME_WIDTH:
         operands += ", …"
     slot = f".{key.slot}" if key.op.primitive.n_outputs > 1 else ""
-    return f"{key.op.primitive}({operands}){slot}"
+    call = f"({operands})" if operands else ""
+    return f"{key.op.primitive}{call}{slot}"
 
 
 def value_list(numbers: Iterable[int]) -> str:

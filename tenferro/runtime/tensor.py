@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -167,7 +168,7 @@ class Tensor(ArrayOperators):
         return bool(self.item())
 
     def __index__(self) -> int:
-        return self.item().__index__()  # type: ignore[no-any-return]
+        return operator.index(self.item())
 
     def __len__(self) -> int:
         if not self.shape:
@@ -178,7 +179,7 @@ class Tensor(ArrayOperators):
         return (self[i] for i in range(len(self)))
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self.ndim == 0 else format(repr(self), spec)
+        return format(self.item(), spec) if spec else repr(self)
 
     def __repr__(self) -> str:
         body = np.array2string(self.numpy(), separator=", ", prefix="Tensor(")
