@@ -7,9 +7,11 @@ share their names from top to bottom. Text that is not to be run is fenced as ``
 a shell command as ```` ```bash ````, and longer code is a `{literalinclude}` of a tested file.
 
 The reference is generated from the docstrings: every package has a page with what its `__all__`
-names, every module beside the packages one with what it defines.
+names, every module beside the packages one with what it defines. A class that several packages
+export is described on the first of their pages.
 """
 
+import importlib
 import pkgutil
 import re
 from importlib.metadata import version as version_of
@@ -62,17 +64,18 @@ def escape_prose(
 def escape(found: re.Match[str]) -> str:
     """A code span as a literal, a bullet as it is, any other markup as the character it is."""
     _, code, bullet, character = found.groups()
-    return f"``{code}``" if code else bullet or f"\\{character}"
+    if code is None:
+        return bullet or f"\\{character}"
+    joined = found.string[found.end() : found.end() + 1].isalnum()  # the plural of `name`s
+    return f"``{code}``" + "\\ " * joined
 
 
 def write_reference(app: Sphinx) -> None:
     """One page per front door."""
     inner = (module.name for module in pkgutil.iter_modules(tenferro.__path__, "tenferro."))
     names = ["tenferro", *(name for name in inner if "._" not in name), "tenferro_xla"]
-    pages = {
-        f"{name}.md": f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n"
-        for name in names
-    }
+    described: dict[type, str] = {}
+    pages = {f"{name}.md": page_of(name, described) for name in names}
     directory = Path(app.srcdir, "reference", "generated")
     directory.mkdir(exist_ok=True)
     for old in directory.iterdir():
@@ -80,6 +83,22 @@ def write_reference(app: Sphinx) -> None:
             old.unlink()
     for name, text in pages.items():
         (directory / name).write_text(text, encoding="utf-8")
+
+
+def page_of(name: str, described: dict[type, str]) -> str:
+    """The page of a package; a class that an earlier page describes is only named."""
+    module = importlib.import_module(name)
+    public = {each: getattr(module, each) for each in getattr(module, "__all__", ())}
+    classes = {each: value for each, value in public.items() if isinstance(value, type)}
+    elsewhere = {each: described[value] for each, value in classes.items() if value in described}
+    described.update((value, name) for value in classes.values() if value not in described)
+    also = "".join(f"* `{each}`: see [{home}]({home}.md)\n" for each, home in elsewhere.items())
+    return (
+        f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n"
+        f"   :exclude-members: {', '.join(['__version__', *elsewhere])}\n```\n"
+        + f"\nAlso here:\n\n{also}"
+        * bool(also)
+    )
 
 
 def setup(app: Sphinx) -> None:

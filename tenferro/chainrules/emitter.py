@@ -54,8 +54,8 @@ class KeyEmitter:
         return value.op.primitive, value.op.inputs
 
     def order(self, value: GlobalValKey) -> int:
-        """Older values come first."""
-        return value.serial
+        """Older values come first, and constants before all: how old they are is history."""
+        return -1 if _is_constant(value) else value.serial
 
     def may_flow(self, value: GlobalValKey) -> bool:
         """Whether the value may depend on the seeds. Of keys alone that is not known: yes."""
@@ -99,3 +99,10 @@ class FragmentEmitter(KeyEmitter):
         if mode is None:
             mode = self._modes[mask] = Linear(mask) if True in mask else PRIMAL
         return mode
+
+
+def _is_constant(value: GlobalValKey) -> bool:
+    """Whether a value is made of no inputs, in one step or two."""
+    if not isinstance(value, Derived):
+        return False
+    return all(isinstance(key, Derived) and not key.op.inputs for key in value.op.inputs)

@@ -22,6 +22,10 @@ def test_an_output_of_several_is_named_with_its_slot() -> None:
     assert name_of(op_key(Split(2), (input_key("x"),)).output(1)) == "split[2](x).1"
 
 
+def test_an_op_without_operands_is_named_without_brackets() -> None:
+    assert name_of(op_key(PlainOp("pi", n_inputs=0), ()).output(0)) == "pi"
+
+
 def test_a_deep_expression_is_cut_off() -> None:
     value: GlobalValKey = input_key("x")
     for _ in range(4):
