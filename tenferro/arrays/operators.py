@@ -14,8 +14,7 @@ class ArrayOperators:
     """Operators and methods of arrays, each an array function applied by the subclass."""
 
     __slots__ = ()
-    __array_priority__ = 1000
-    __array_ufunc__ = None  # NumPy arrays leave mixed operators to us
+    __array_priority__ = 1000  # NumPy arrays leave mixed operators to us
 
     @property
     @abstractmethod
@@ -78,23 +77,32 @@ class ArrayOperators:
         """All elements along one axis."""
         return self._apply(layout.ravel, self, order=order)
 
-    def sum(self, axis: Any = None, keepdims: bool = False) -> Self:
-        """Sum over `axis`."""
-        return self._apply(reductions.sum, self, axis=axis, keepdims=keepdims)
+    def sum(
+        self, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+    ) -> Self:
+        """Sum over `axis`, computed in `dtype` if given."""
+        x = self if dtype is None else self.astype(dtype)
+        return x._apply(reductions.sum, x, axis=axis, keepdims=keepdims)
 
-    def prod(self, axis: Any = None, keepdims: bool = False) -> Self:
-        """Product over `axis`."""
-        return self._apply(reductions.prod, self, axis=axis, keepdims=keepdims)
+    def prod(
+        self, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+    ) -> Self:
+        """Product over `axis`, computed in `dtype` if given."""
+        x = self if dtype is None else self.astype(dtype)
+        return x._apply(reductions.prod, x, axis=axis, keepdims=keepdims)
 
-    def mean(self, axis: Any = None, keepdims: bool = False) -> Self:
-        """Mean over `axis`."""
-        return self._apply(reductions.mean, self, axis=axis, keepdims=keepdims)
+    def mean(
+        self, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+    ) -> Self:
+        """Mean over `axis`, computed in `dtype` if given."""
+        x = self if dtype is None else self.astype(dtype)
+        return x._apply(reductions.mean, x, axis=axis, keepdims=keepdims)
 
-    def max(self, axis: Any = None, keepdims: bool = False) -> Self:
+    def max(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Self:
         """Largest element over `axis`."""
         return self._apply(reductions.max, self, axis=axis, keepdims=keepdims)
 
-    def min(self, axis: Any = None, keepdims: bool = False) -> Self:
+    def min(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Self:
         """Smallest element over `axis`."""
         return self._apply(reductions.min, self, axis=axis, keepdims=keepdims)
 

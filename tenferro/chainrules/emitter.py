@@ -102,7 +102,10 @@ class FragmentEmitter(KeyEmitter):
 
 
 def _is_constant(value: GlobalValKey) -> bool:
-    """Whether a value is made of no inputs, in one step or two."""
+    """Whether a value is a constant, or made of one in a single step."""
     if not isinstance(value, Derived):
         return False
-    return all(isinstance(key, Derived) and not key.op.inputs for key in value.op.inputs)
+    inputs = value.op.inputs
+    if len(inputs) == 1 and isinstance(inputs[0], Derived):
+        inputs = inputs[0].op.inputs
+    return not inputs

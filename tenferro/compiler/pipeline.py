@@ -78,7 +78,7 @@ def optimize(
         verify(program)
     settled: dict[str, ExecProgram] = {}
     for each in passes:
-        if getattr(options, each.name) and settled.get(each.name) is not program:
+        if getattr(options, each.name, True) and settled.get(each.name) is not program:
             program = settled[each.name] = _run(each, program)
     program = with_last_use(renumber(program))
     if config.verify:

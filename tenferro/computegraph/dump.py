@@ -35,7 +35,8 @@ def _name(key: GlobalValKey, depth: int) -> str:
         operands += ", …"
     slot = f".{key.slot}" if key.op.primitive.n_outputs > 1 else ""
     call = f"({operands})" if operands else ""
-    return f"{key.op.primitive}{call}{slot}"
+    primitive = key.op.primitive
+    return f"{getattr(primitive, 'label', primitive)}{call}{slot}"
 
 
 def value_list(numbers: Iterable[int]) -> str:

@@ -94,6 +94,11 @@ class ExecOp:
         values = {field: _bind(getattr(self, field), sizes) for field in self.payload_fields()}
         return type(self)(**values)
 
+    @property
+    def label(self) -> str:
+        """What the op is called in short expressions: its name, without the payload."""
+        return self.name
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExecOp) and self.identity == other.identity
 

@@ -125,6 +125,12 @@ def reduced(name: str, x: TensorMeta, axes: Sequence[int]) -> TensorMeta:
     return keep_axes(x, [axis for axis in range(x.rank) if axis not in axes])
 
 
+def may_repeat(at: Emitter[V], value: V) -> bool:
+    """Whether a value is a constant or a broadcast: whether it can be a repeated scalar."""
+    made = at.producer(value)
+    return made is not None and type(made[0]) in (Constant, BroadcastInDim)
+
+
 def uniform(at: Emitter[V], value: V) -> Array | None:
     """The rank-0 array that every element of `value` is known to equal, or None."""
     made = at.producer(value)

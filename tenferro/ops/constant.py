@@ -38,6 +38,11 @@ class Constant(Inactive, name="constant"):
         object.__setattr__(self, "shape", array.shape)
         super().__post_init__()
 
+    @property
+    def label(self) -> str:
+        """The number itself, if it is one."""
+        return str(self.value.item()) if self.shape == () else self.name
+
     def infer(self) -> TensorMeta:
         """The literal's type."""
         return make_meta(self.dtype, self.shape)

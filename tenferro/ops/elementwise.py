@@ -9,7 +9,7 @@ import numpy as np
 
 from tenferro.chainrules import Emitter, V
 from tenferro.ops.base import SameType
-from tenferro.ops.broadcast_reduce import full, on_scalars, uniform
+from tenferro.ops.broadcast_reduce import full, may_repeat, on_scalars, uniform
 
 
 class Elementwise(SameType):
@@ -22,18 +22,26 @@ class Elementwise(SameType):
 
         Then what the op itself knows.
         """
-        values = [uniform(at, operand) for operand in operands]
-        known = [value for value in values if value is not None]
-        if len(known) == len(values):
-            (meta,) = self.infer_all([at.ctx.meta(operand) for operand in operands])
-            with np.errstate(all="ignore"):
-                result = self.evaluate(known)[0]
-            return None if meta.dims is None else full(at, result, meta)
-        if (repeated := on_scalars(at, self, operands)) is not None:
-            return repeated
+        values: Sequence[np.ndarray | None] = [None] * len(operands)
+        if any(may_repeat(at, operand) for operand in operands):
+            values = [uniform(at, operand) for operand in operands]
+            if (repeated := self._on_repeated(at, operands, values)) is not None:
+                return repeated
         if self.commutative and at.order(operands[0]) > at.order(operands[1]):
             return at.emit(self, operands[1], operands[0])
         return self.simplify(at, tuple(operands), values)
+
+    def _on_repeated(
+        self, at: Emitter[V], operands: Sequence[V], values: Sequence[np.ndarray | None]
+    ) -> V | None:
+        """The result where every operand is a constant, or a scalar that is repeated."""
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            return on_scalars(at, self, operands)
+        (meta,) = self.infer_all([at.ctx.meta(operand) for operand in operands])
+        with np.errstate(all="ignore"):
+            result = self.evaluate(known)[0]
+        return None if meta.dims is None else full(at, result, meta)
 
     def simplify(
         self, at: Emitter[V], operands: tuple[V, ...], values: Sequence[np.ndarray | None]

@@ -29,7 +29,7 @@ class ProgramInput:
     default: Tensor | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GraphProgram:
     """What `GraphCompiler.compile` returns: an optimized program, ready for any executor.
 
@@ -65,7 +65,12 @@ class GraphProgram:
 
         None if there is no such input.
         """
-        return self._index.get(getattr(binding, "key", binding))
+        known = isinstance(binding, str | GlobalValKey)
+        return self._index.get(binding if known else getattr(binding, "key", None))
+
+    def __repr__(self) -> str:
+        count = len(self.exec_program.instructions)
+        return f"GraphProgram({len(self.inputs)} inputs, {count} instructions)"
 
     def __str__(self) -> str:
         names = ", ".join(

@@ -109,7 +109,10 @@ class Tensor(ArrayOperators):
     @property
     def placement(self) -> str:
         """Where the buffer is: `host`, or the device's name."""
-        return "host" if self._executor is None else str(next(iter(self._buffer.devices())))
+        if self._executor is None:
+            return "host"
+        devices = getattr(self._buffer, "devices", None)
+        return self._executor.name if devices is None else str(next(iter(devices())))
 
     def to_device(self, device: str | Executor) -> Tensor:
         """The tensor on the host (`"host"`), or on the device of an executor or of its name.

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import optree
 
-from tenferro.arrays import is_number
 from tenferro.compiler import OptimizerOptions
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
@@ -18,7 +18,7 @@ from tenferro.errors import PytreeError, TracingError
 from tenferro.runtime import Buffer, Executable, Executor, GraphProgram, Tensor, executor_named
 from tenferro.traced import GraphCompiler, TracedTensor, is_tracing
 from tenferro.transforms.trace import place, trace_function
-from tenferro.transforms.trees import TreeDef, flatten
+from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class Jitted:
         )
         self._compiler = GraphCompiler(options, capacity=0)  # each trace is new
         self._cache: BoundedCache[Hashable, Compiled] = BoundedCache(Capacity(config.cache_entries))
-        self._flat: dict[Hashable, Compiled] = {}
-        self._flat_hits = 0
+        self._seen: dict[Hashable, Compiled] = {}
+        self._seen_hits = 0
         self._owner: Executor | None = None
         if self._signature is not None:
             for name in self._static:
@@ -93,9 +93,10 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function, compiled for these arguments; compile it first if need be."""
-        found = None if kwargs else self._repeated(args)
-        if found is not None:
-            return self._run(*found)
+        if self._signature is None:
+            found = self._repeated(args, kwargs)
+            if found is not None:
+                return self._run(*found)
         call = self._call(args, kwargs)
         leaves, treedef = flatten((call.args, call.kwargs))
         types = [_leaf_type(leaf) for leaf in leaves]
@@ -105,36 +106,60 @@ class Jitted:
         if entry is None:
             return call.function(*call.args, **call.kwargs)
         executor = self.executor
+        if self._signature is None:
+            self._remember(args, kwargs, entry)
         buffers = [_buffer(leaf, executor) for leaf in leaves]
-        if call.static is None and not kwargs and _are_arrays(args, leaves):
-            self._remember(buffers, entry)
         return self._run(entry, buffers, any(isinstance(buffer, np.ndarray) for buffer in buffers))
 
-    def _repeated(self, args: tuple[Any, ...]) -> tuple[Compiled, list[Buffer]] | None:
-        """The short way for tensors already in place, of types seen before: no tree, no lock."""
+    def _repeated(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Compiled, list[Buffer]] | None:
+        """The short way for arrays already in place, of types seen before: no lock, no errors."""
+        found = self._arrays(args, kwargs)
+        if found is None:
+            return None
+        buffers, types = found
+        entry = self._seen.get(types)
+        if entry is None:
+            return None
+        self._seen_hits += 1
+        return entry, buffers
+
+    def _arrays(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Buffer], tuple[Hashable, ...]] | None:
+        """Buffers and types of arguments that are all arrays in place; None if one is not."""
+        found = None if kwargs else self._in_place(args)
+        if found is not None:
+            return found[0], tuple(found[1])
+        tree: Any = (args, kwargs)
+        leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
+        found = self._in_place(leaves)
+        return None if found is None else (found[0], (treedef, *found[1]))
+
+    def _in_place(self, leaves: Sequence[Any]) -> tuple[list[Buffer], list[Hashable]] | None:
+        """The leaves' buffers and types, if all are on the executor already."""
         owner = self._owner
         buffers: list[Buffer] = []
         types: list[Hashable] = []
-        for arg in args:
-            if type(arg) is Tensor and arg.executor is owner:
-                buffer = arg.data
-            elif owner is not None and owner.owns(arg):
-                buffer = arg
+        for leaf in leaves:
+            if type(leaf) is Tensor and leaf.executor is owner:
+                buffer = leaf.data
+            elif owner is not None and owner.owns(leaf):
+                buffer = leaf
             else:
                 return None
             buffers.append(buffer)
             types += (buffer.shape, buffer.dtype)
-        entry = self._flat.get(tuple(types))
-        if entry is None:
-            return None
-        self._flat_hits += 1
-        return entry, buffers
+        return buffers, types
 
-    def _remember(self, buffers: Sequence[Buffer], entry: Compiled) -> None:
-        if len(self._flat) >= self._cache.capacity.entries:
-            self._flat.clear()
-        types = [part for buffer in buffers for part in (buffer.shape, buffer.dtype)]
-        self._flat[tuple(types)] = entry
+    def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], entry: Compiled) -> None:
+        """Let the short way find `entry` for arguments of these types."""
+        if len(self._seen) >= self._cache.capacity.entries:
+            self._seen.clear()
+        found = self._arrays(args, kwargs)
+        if found is not None:
+            self._seen[found[1]] = entry
 
     def _run(self, entry: Compiled, buffers: Sequence[Buffer], host: bool = False) -> Any:
         run = entry.executable.run_host if host else entry.executable
@@ -159,12 +184,12 @@ class Jitted:
     def stats(self) -> CacheStats:
         """How many compiled versions are held, and how often one was reused."""
         stats = self._cache.stats()
-        return replace(stats, hits=stats.hits + self._flat_hits)
+        return replace(stats, hits=stats.hits + self._seen_hits)
 
     def clear(self) -> None:
         """Drop the compiled versions."""
         self._cache.clear()
-        self._flat.clear()
+        self._seen.clear()
 
     @property
     def capacity(self) -> Capacity:
@@ -299,13 +324,6 @@ def _leaf_type(leaf: Any) -> Hashable:
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return leaf.shape, leaf.dtype
     return kind.__qualname__
-
-
-def _are_arrays(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
-    """Whether every argument is an array: no tree of arrays, and no number, whose dtype is weak."""
-    return len(args) == len(leaves) and all(
-        arg is leaf and not is_number(leaf) for arg, leaf in zip(args, leaves, strict=True)
-    )
 
 
 def _buffer(leaf: Any, executor: Executor) -> Buffer:

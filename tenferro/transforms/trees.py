@@ -13,7 +13,8 @@ NAMESPACE = "tenferro"
 TreeDef = optree.PyTreeSpec
 
 _lock = threading.Lock()
-_registered: set[type] = set()
+_known: set[type] = set()
+"""Types of leaves that have been looked at, and registered if they are dataclasses."""
 
 
 def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
@@ -49,16 +50,15 @@ def leaf_names(tree: Any, root: str) -> list[str]:
 
 def _register_dataclasses(leaves: list[Any]) -> bool:
     """Make trees of the dataclasses among the leaves; whether there was a new one."""
-    new = {
-        type(leaf)
-        for leaf in leaves
-        if dataclasses.is_dataclass(leaf) and not isinstance(leaf, type)
-    } - _registered
+    new = {type(leaf) for leaf in leaves} - _known
+    if not new:
+        return False
     with _lock:
-        for kind in new - _registered:
+        found = [kind for kind in new - _known if dataclasses.is_dataclass(kind)]
+        for kind in found:
             _register(kind)
-            _registered.add(kind)
-    return bool(new)
+        _known.update(new)
+    return bool(found)
 
 
 def _register(kind: Any) -> None:

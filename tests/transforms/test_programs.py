@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.errors import BindingError, PytreeError, ShapeError, TracingError
+
+NUMPY = tn.GraphExecutor(tn.NumpyBackend())
+
+
+def test_specs_may_be_trees_arrays_and_symbolic_types() -> None:
+    def f(p: Any, x: Any) -> Any:
+        return {"y": x @ p["w"] + p["b"][0], "n": tn.sum(x)}
+
+    w, b = np.ones((3, 2)), (np.zeros(2), None)
+    program = tn.make_program(f, {"w": w, "b": b}, tn.TensorSpec(("n", 3)))
+    assert [declared.name for declared in program.inputs] == ["p['b'][0]", "p['w']", "x"]
+    x = np.arange(6.0).reshape(2, 3)
+    total, y = NUMPY.run(program, {"p['w']": w, "p['b'][0]": b[0], "x": x})
+    assert (total.item(), y.tolist()) == (15.0, (x @ w).tolist())
+
+
+def test_a_program_names_inputs_that_nothing_reads() -> None:
+    program = tn.make_program(lambda x, y: x * 2, tn.TensorSpec((2,)), tn.TensorSpec((3,)))
+    assert [declared.name for declared in program.inputs] == ["x", "y"]
+    with pytest.raises(BindingError, match=r"input 'y': f64\[3\] is not bound"):
+        NUMPY.run(program, {"x": np.ones(2)})
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 9])
+def test_one_symbolic_program_runs_at_every_size_on_either_executor(n: int) -> None:
+    xla = pytest.importorskip("tenferro_xla").XlaExecutor()
+
+    def f(x: Any) -> Any:
+        centred = x - tn.sum(x, axis=0) / (x.shape[0] + 1)
+        return tn.tanh(centred @ centred.T), tn.concat([x, x * 2])
+
+    program = tn.make_program(f, tn.TensorSpec(("n", 2)))
+    x = np.sin(np.arange(2.0 * n)).reshape(n, 2)
+    centred = x - x.sum(0) / (n + 1)
+    for executor in (NUMPY, xla):
+        gram, joined = executor.run(program, {"x": x})
+        np.testing.assert_allclose(np.asarray(gram), np.tanh(centred @ centred.T), atol=1e-15)
+        np.testing.assert_allclose(np.asarray(joined), np.concatenate([x, x * 2]))
+
+
+def test_one_symbol_is_one_size() -> None:
+    program = tn.make_program(lambda x, y: x + y, tn.TensorSpec(("n",)), tn.TensorSpec(("n",)))
+    with pytest.raises(BindingError, match=r"axis 0 of input 'y' is declared n \(n is 2\)"):
+        NUMPY.run(program, {"x": np.ones(2), "y": np.ones(3)})
+    with pytest.raises(ShapeError, match="axis -1 has sizes n and m, which do not broadcast"):
+        tn.make_program(lambda x, y: x + y, tn.TensorSpec(("n",)), tn.TensorSpec(("m",)))
+
+
+def test_options_choose_the_passes() -> None:
+    def f(x: Any) -> Any:
+        return tn.permute_dims(tn.permute_dims(x)) + x
+
+    plain = tn.make_program(f, np.ones((2, 2)), options=tn.OptimizerOptions.none())
+    best = tn.make_program(f, np.ones((2, 2)))
+    assert len(best.exec_program.instructions) < len(plain.exec_program.instructions)
+    x = np.arange(4.0).reshape(2, 2)
+    assert NUMPY.run(plain, {"x": x})[0].tolist() == NUMPY.run(best, {"x": x})[0].tolist()
+
+
+def test_what_cannot_be_a_program_is_refused() -> None:
+    with pytest.raises(PytreeError, match="argument x is a str, not an array or number"):
+        tn.make_program(lambda x: x, "f64[3]")
+    with pytest.raises(PytreeError, match="result leaf 0 is a str, not an array or number"):
+        tn.make_program(lambda x: "text", 1.0)
+
+    def outer(y: Any) -> Any:
+        tn.make_program(lambda x: x * y, tn.TensorSpec((2,)))
+        return y
+
+    with pytest.raises(TracingError, match="make_program: the function reads values of a trace"):
+        tn.grad(outer)(1.0)

@@ -1,0 +1,203 @@
+"""What transforms refuse, and what they say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.errors import (
+    ADError,
+    DTypeError,
+    NonScalarGradError,
+    PytreeError,
+    ShapeError,
+    TenferroError,
+    TracingError,
+)
+
+X = tn.Tensor([2.0, 3.0])
+
+
+def same(x: Any) -> Any:
+    return x
+
+
+REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
+    "vector": (
+        lambda: tn.grad(same)(X),
+        NonScalarGradError,
+        "grad: the result must be a scalar, got f64[2]; sum it, or use vjp or jacrev",
+    ),
+    "complex": (
+        lambda: tn.grad(same)(1j),
+        NonScalarGradError,
+        "grad: the result must be real, got c128[]; take its real part, or pass holomorphic=True",
+    ),
+    "integer result": (
+        lambda: tn.grad(lambda x: x > 0)(1.0),
+        NonScalarGradError,
+        "grad: the result must be floating-point, got bool[]",
+    ),
+    "integer": (
+        lambda: tn.grad(lambda a: a * 1.0)(3),
+        DTypeError,
+        "derivative by a: i64[] is neither floating-point nor complex; convert it first",
+    ),
+    "integer leaf": (
+        lambda: tn.grad(lambda p: p["a"])({"a": 1.0, "n": 2}),
+        DTypeError,
+        "derivative by p['n']: i64[] is neither floating-point nor complex",
+    ),
+    "integer jvp": (lambda: tn.jvp(same, (1,), (1,)), DTypeError, "derivative by x: i64[]"),
+    "tree": (
+        lambda: tn.grad(lambda x: (x, x))(1.0),
+        PytreeError,
+        "grad: the function must return one scalar, got 2 leaves; return auxiliary",
+    ),
+    "nothing": (
+        lambda: tn.grad(lambda x: None)(1.0),
+        PytreeError,
+        "must return one scalar, got 0 leaves",
+    ),
+    "text": (
+        lambda: tn.grad(lambda m: m)("up"),
+        PytreeError,
+        "argument m is a str, not an array or number; make it static, or leave it out",
+    ),
+    "aux": (
+        lambda: tn.grad(same, has_aux=True)(1.0),
+        PytreeError,
+        "has_aux: the function must return a pair (result, aux)",
+    ),
+    "argnums": (
+        lambda: tn.grad(same, argnums=1)(1.0),
+        ADError,
+        "grad: argnums 1 is out of range for 1 positional arguments",
+    ),
+    "argnums of keywords": (
+        lambda: tn.grad(same)(x=1.0),
+        ADError,
+        "argnums 0 is out of range for 0",
+    ),
+    "argnums twice": (
+        lambda: tn.grad(lambda x, y: x, argnums=(0, -2))(1.0, 1.0),
+        ADError,
+        "grad: argnums (0, -2) names an argument twice",
+    ),
+    "argnums name": (
+        lambda: tn.grad(same, argnums="x")(1.0),  # type: ignore[arg-type]
+        ADError,
+        "grad: argnums must be integers, got 'x'",
+    ),
+    "jacobian argnums": (
+        lambda: tn.jacfwd(same, argnums=3)(1.0),
+        ADError,
+        "jacfwd: argnums 3 is out of range for 1 positional arguments",
+    ),
+    "tangent structure": (
+        lambda: tn.jvp(same, (X,), ([X],)),
+        PytreeError,
+        "jvp: the tangent has structure",
+    ),
+    "tangent count": (
+        lambda: tn.jvp(same, (X,), (X, X)),
+        PytreeError,
+        "jvp: the tangent has struct",
+    ),
+    "tangent shape": (
+        lambda: tn.jvp(same, (X,), (tn.ones(3),)),
+        ShapeError,
+        "jvp: the tangent of f64[2] must have its type, got f64[3]",
+    ),
+    "tangent dtype": (
+        lambda: tn.jvp(same, (X,), (np.float32([1, 2]),)),
+        ShapeError,
+        "jvp: the tangent of f64[2] must have its type, got f32[2]",
+    ),
+    "complex tangent": (lambda: tn.jvp(same, (1.0,), (1j,)), DTypeError, "complex"),
+    "not tuples": (
+        lambda: tn.jvp(same, X, (X,)),
+        PytreeError,
+        "jvp: primals and tangents must both be tuples of arguments",
+    ),
+    "cotangent": (
+        lambda: tn.vjp(same, X)[1](tn.ones(3)),
+        ShapeError,
+        "vjp: the cotangent of f64[2] must have its type, got f64[3]",
+    ),
+    "linearize": (
+        lambda: tn.linearize(same, X)[1]({"a": X}),
+        PytreeError,
+        "linearize: the tangent has structure",
+    ),
+    "order": (lambda: tn.derivative(same, order=-1), ADError, "an integer of at least 0, got -1"),
+    "order 1.5": (lambda: tn.derivative(same, order=1.5), ADError, "at least 0, got 1.5"),  # type: ignore[arg-type]
+    "derivative of a vector": (
+        lambda: tn.derivative(same)(X),
+        ShapeError,
+        "derivative: the function must take one scalar; use jacfwd or hessian for arrays",
+    ),
+    "complex jacobian": (
+        lambda: tn.jacfwd(same)(np.array([1j])),
+        DTypeError,
+        "jacfwd: c128[1] is complex; pass holomorphic=True if the function is holomorphic",
+    ),
+    "hessian of a vector": (lambda: tn.hessian(same)(X), NonScalarGradError, "must be a scalar"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "text"), REFUSALS.values(), ids=REFUSALS)
+def test_a_derivative_that_cannot_be_taken_is_refused(
+    call: Callable[[], Any], error: type[TenferroError], text: str
+) -> None:
+    with pytest.raises(error, match=re.escape(text)):
+        call()
+
+
+USES: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "bool": (
+        lambda x: x if x > 0 else -x,
+        r"bool\(\) of a traced value bool\[\] \(compare.*\): it has no value yet; choose with tn",
+    ),
+    "and": (lambda x: x > 0 and x < 1, r"bool\(\) of a traced value bool\[\]"),
+    "float": (
+        lambda x: float(x),
+        r"float\(\) of a traced value f64\[\] \(x\): .* keep it a tensor",
+    ),
+    "int": (
+        lambda x: int(x),
+        r"int\(\) of a traced value f64\[\] \(x\): .* or make the argument static",
+    ),
+    "complex": (lambda x: complex(x), r"complex\(\) of a traced value f64\[\]"),
+    "asarray": (
+        lambda x: np.asarray(x),
+        r"a NumPy array of a traced value f64\[\] \(x\): .* use the functions of tenferro instead",
+    ),
+    "asarray of a list": (lambda x: np.asarray([x]), "a NumPy array of a traced value"),
+    "index": (
+        lambda x: [1, 2][x],
+        "an index of a traced value .* make the argument static with st",
+    ),
+    "range": (lambda x: range(x), "an index of a traced value"),
+    "subscript": (lambda x: X[x], "an index of a traced value"),
+    "slice": (lambda x: X[x:], "an index of a traced value"),
+    "item": (
+        lambda x: x.item(),
+        r"item\(\) of a traced value .* return it from the traced function",
+    ),
+    "format": (lambda x: f"{x:.2f}", "the text of a traced value .* print it without a format"),
+    "len": (lambda x: len(x), r"len: the first axis of f64\[\] has no size"),
+    "iter": (lambda x: list(x), r"len: the first axis of f64\[\] has no size"),
+}
+
+
+@pytest.mark.parametrize(("use", "text"), USES.values(), ids=USES)
+@pytest.mark.parametrize("transform", [tn.grad, tn.jit], ids=["grad", "jit"])
+def test_a_traced_value_has_no_number(transform: Any, use: Callable[[Any], Any], text: str) -> None:
+    with pytest.raises(TracingError, match=text):
+        transform(lambda x: use(x))(1.0)
