@@ -92,7 +92,7 @@ def from_jax(function: Callable[..., Any], *specs: Any) -> GraphProgram:
     >>> print(from_jax(lambda x: jnp.sin(x) * 2, tn.TensorSpec((3,), "float64")).exec_program)
     exec_program(%0: f64[3]) {
       %1: f64[3] = sine %0!
-      %2: f64[] = constant[value=2.0, dtype=f64, shape=()]
+      %2: f64[] = constant[value=2.0, dtype=f64]
       %3: f64[3] = broadcast_in_dim[shape=(3,), dims=()] %2!
       %4: f64[3] = multiply %1!, %3!
       return %4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
@@ -105,8 +105,16 @@ class ExecOp:
     def __hash__(self) -> int:
         return hash(self.identity)
 
+    def printed_fields(self) -> tuple[str, ...]:
+        """Names of the fields that the text shows: those that are not at their default."""
+        return tuple(
+            field.name
+            for field in fields(self)  # type: ignore[arg-type]  # every op is a dataclass
+            if field.default is MISSING or getattr(self, field.name) != field.default
+        )
+
     def __str__(self) -> str:
-        names = self.payload_fields()
+        names = self.printed_fields()
         if not names:
             return self.name
         return (

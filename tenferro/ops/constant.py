@@ -38,6 +38,10 @@ class Constant(Inactive, name="constant"):
         object.__setattr__(self, "shape", array.shape)
         super().__post_init__()
 
+    def printed_fields(self) -> tuple[str, ...]:
+        """The shape is in the value's brackets, unless there is no element."""
+        return ("value", "dtype") if self.value.size else ("value", "dtype", "shape")
+
     @property
     def label(self) -> str:
         """The number itself, if it is one."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import optree
 
 from tenferro.compiler import OptimizerOptions
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
@@ -18,7 +18,7 @@ from tenferro.errors import PytreeError, TracingError
 from tenferro.runtime import Buffer, Executable, Executor, GraphProgram, Tensor, executor_named
 from tenferro.traced import GraphCompiler, TracedTensor, is_tracing
 from tenferro.transforms.trace import place, trace_function
-from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten
+from tenferro.transforms.trees import TreeDef, flatten
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,14 @@ class Compiled:
         executable: the program on the executor.
         captured: buffers of the arrays that the function closes over, passed after the arguments.
         out_tree: structure of the result.
+        is_leaf: whether the result is one array and no tree.
     """
 
     program: GraphProgram
     executable: Executable
     captured: tuple[Buffer, ...]
     out_tree: TreeDef
+    is_leaf: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,52 +95,38 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function, compiled for these arguments; compile it first if need be."""
-        if self._signature is None:
-            found = self._repeated(args, kwargs)
-            if found is not None:
-                return self._run(*found)
+        # The short way: arguments that are arrays in place, of types seen before.
+        found = None if kwargs else self._in_place(args)
+        if found is not None:
+            buffers, types = found
+            entry = self._seen.get(tuple(types))
+            if entry is not None:
+                self._seen_hits += 1
+                return self._run(entry, entry.executable, buffers)
+        return self._with_trees(args, kwargs)
+
+    def _with_trees(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        executor = self.executor
         call = self._call(args, kwargs)
         leaves, treedef = flatten((call.args, call.kwargs))
-        types = [_leaf_type(leaf) for leaf in leaves]
-        if _TRACED in types:
+        found = self._in_place(leaves)
+        types = _leaf_types(leaves) if found is None else found[1]
+        if types is None:
             return call.function(*call.args, **call.kwargs)
         entry = self._entry(call, (treedef, call.static, *types))
         if entry is None:
             return call.function(*call.args, **call.kwargs)
-        executor = self.executor
-        if self._signature is None:
-            self._remember(args, kwargs, entry)
-        buffers = [_buffer(leaf, executor) for leaf in leaves]
-        return self._run(entry, buffers, any(isinstance(buffer, np.ndarray) for buffer in buffers))
-
-    def _repeated(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Compiled, list[Buffer]] | None:
-        """The short way for arrays already in place, of types seen before: no lock, no errors."""
-        found = self._arrays(args, kwargs)
-        if found is None:
-            return None
-        buffers, types = found
-        entry = self._seen.get(types)
-        if entry is None:
-            return None
-        self._seen_hits += 1
-        return entry, buffers
-
-    def _arrays(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[list[Buffer], tuple[Hashable, ...]] | None:
-        """Buffers and types of arguments that are all arrays in place; None if one is not."""
-        found = None if kwargs else self._in_place(args)
         if found is not None:
-            return found[0], tuple(found[1])
-        tree: Any = (args, kwargs)
-        leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
-        found = self._in_place(leaves)
-        return None if found is None else (found[0], (treedef, *found[1]))
+            if call.static is None and not kwargs and _are_leaves(args, leaves):
+                self._remember(types, entry)
+            return self._run(entry, entry.executable, found[0])
+        buffers = [_buffer(leaf, executor) for leaf in leaves]
+        on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
+        run = entry.executable.run_host if on_host else entry.executable
+        return self._run(entry, run, buffers)
 
     def _in_place(self, leaves: Sequence[Any]) -> tuple[list[Buffer], list[Hashable]] | None:
-        """The leaves' buffers and types, if all are on the executor already."""
+        """Buffers and types of leaves that are all arrays on the executor already, else None."""
         owner = self._owner
         buffers: list[Buffer] = []
         types: list[Hashable] = []
@@ -153,26 +141,27 @@ class Jitted:
             types += (buffer.shape, buffer.dtype)
         return buffers, types
 
-    def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], entry: Compiled) -> None:
+    def _remember(self, types: Sequence[Hashable], entry: Compiled) -> None:
         """Let the short way find `entry` for arguments of these types."""
         if len(self._seen) >= self._cache.capacity.entries:
             self._seen.clear()
-        found = self._arrays(args, kwargs)
-        if found is not None:
-            self._seen[found[1]] = entry
+        self._seen[tuple(types)] = entry
 
-    def _run(self, entry: Compiled, buffers: Sequence[Buffer], host: bool = False) -> Any:
-        run = entry.executable.run_host if host else entry.executable
+    def _run(
+        self, entry: Compiled, run: Callable[..., Sequence[Buffer]], buffers: Sequence[Buffer]
+    ) -> Any:
         results = run(*buffers, *entry.captured)
         owner = self._owner
+        if entry.is_leaf:
+            return Tensor.wrap(results[0], owner)
         return entry.out_tree.unflatten([Tensor.wrap(result, owner) for result in results])
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments."""
         call = self._call(args, kwargs)
         leaves, treedef = flatten((call.args, call.kwargs))
-        types = [_leaf_type(leaf) for leaf in leaves]
-        if _TRACED in types:
+        types = _leaf_types(leaves)
+        if types is None:
             raise TracingError("program: needs concrete arguments, got traced ones")
         entry = self._entry(call, (treedef, call.static, *types))
         if entry is None:
@@ -221,7 +210,9 @@ class Jitted:
         executable = self.executor.compile_exec(program.exec_program, self._donated(call))
         captured = program.inputs[len(trace.inputs) :]
         buffers = [place(one.default, self.executor) for one in captured if one.default is not None]
-        return Compiled(program, executable, tuple(buffers), trace.out_tree)
+        return Compiled(
+            program, executable, tuple(buffers), trace.out_tree, trace.out_tree.is_leaf()
+        )
 
     def _donated(self, call: Call) -> tuple[int, ...]:
         """The inputs of the program that belong to donated arguments."""
@@ -304,26 +295,27 @@ def jit(
     return Jitted(function, executor, static_argnames, donate_argnums, options)
 
 
-_TRACED = object()
-_NUMBERS = (bool, int, float, complex)
+def _are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
+    """Whether the arguments are their own leaves: no tree among them."""
+    return len(args) == len(leaves) and all(map(operator.is_, args, leaves))
 
 
-def _leaf_type(leaf: Any) -> Hashable:
-    """What a compiled version depends on of one leaf.
+def _leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
+    """What a compiled version depends on: shape and dtype of each leaf, or the kind of number.
 
-    Shape and dtype, or the kind of Python number.
+    None if a leaf is traced.
     """
-    kind = type(leaf)
-    if kind is Tensor:
-        buffer = leaf.data
-        return buffer.shape, buffer.dtype
-    if kind is TracedTensor:
-        return _TRACED
-    if kind in _NUMBERS:
-        return kind.__name__
-    if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
-        return leaf.shape, leaf.dtype
-    return kind.__qualname__
+    types: list[Hashable] = []
+    for leaf in leaves:
+        kind = type(leaf)
+        if kind is TracedTensor:
+            return None
+        array = leaf.data if kind is Tensor else leaf
+        if hasattr(array, "shape") and hasattr(array, "dtype"):
+            types += (array.shape, array.dtype)
+        else:
+            types += (kind.__qualname__, None)
+    return types
 
 
 def _buffer(leaf: Any, executor: Executor) -> Buffer:

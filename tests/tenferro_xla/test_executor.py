@@ -325,7 +325,7 @@ from tenferro_xla import XlaExecutor
 first, second = XlaExecutor(0), XlaExecutor("cpu:1")
 register_executor(first)
 program = parse("exec_program(%0: f64[2]) {\\n%1: f64[2] = add %0, %0!\\nreturn %1\\n}")
-two = "%0: f64[] = constant[value=2.0, dtype=f64, shape=()]"
+two = "%0: f64[] = constant[value=2.0, dtype=f64]"
 constant = parse("exec_program() {\\n" + two + "\\nreturn %0\\n}")
 (result,) = second.compile_exec(program)(second.put(np.ones(2)))
 (alone,) = second.compile_exec(constant)()

@@ -8,7 +8,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import DTypeError, ExtentError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.shape import TensorMeta, Unknown, UpperBound, dim
+from tenferro.shape import FLOAT64, TensorMeta, Unknown, UpperBound, dim
 from tenferro.traced import fresh_input, is_tracing
 
 
@@ -32,7 +32,7 @@ def test_two_inputs_of_one_name_are_two_inputs() -> None:
 
 
 def test_the_shape_of_what_is_only_bounded_is_refused() -> None:
-    key = fresh_input(TensorMeta("float64", [UpperBound(dim("n")), Unknown()]), "x")
+    key = fresh_input(TensorMeta(FLOAT64, [UpperBound(dim("n")), Unknown()]), "x")
     x = tn.TracedTensor(key)
     assert (x.ndim, str(x.extents[0])) == (2, "<=n")
     with pytest.raises(UnsupportedDynamicShapeError, match=r"shape: shape\[0\] must be exact"):

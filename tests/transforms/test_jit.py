@@ -59,6 +59,10 @@ def test_python_numbers_are_weak_and_arrays_are_not(executor: str) -> None:
         assert f(2.0).dtype == np.float32
         assert f(strong).dtype == np.float64
     assert f(np.float64(2.0)).dtype == np.float64
+    g = tn.jit(lambda p: f(p["a"][0]), executor=executor)
+    for _ in range(2):
+        assert g({"a": [2.0]}).dtype == np.float32
+        assert g({"a": [strong]}).dtype == np.float64
     assert f(1j).dtype == np.complex64
 
 

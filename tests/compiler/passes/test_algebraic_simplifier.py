@@ -32,7 +32,7 @@ def unary(type_: str, *lines: str) -> str:
 
 
 def scalar(slot: int, value: str, dtype: str = "f64") -> str:
-    return f"%{slot}: {dtype}[] = constant[value={value}, dtype={dtype}, shape=()]"
+    return f"%{slot}: {dtype}[] = constant[value={value}, dtype={dtype}]"
 
 
 def spread(slot: int, of: int, shape: str, dtype: str = "f64") -> str:
@@ -169,7 +169,7 @@ def test_constants_are_computed() -> None:
             "f64[2]",
             "%1: f64[2] = constant[value=[1.0, 4.0], dtype=f64, shape=(2,)]",
             "%2: f64[2] = sqrt %1",
-            "%3: f64[] = constant[value=0.5, dtype=f64, shape=()]",
+            "%3: f64[] = constant[value=0.5, dtype=f64]",
             spread(4, 3, "2"),
             "%5: f64[2] = multiply %2, %4",
             "%6: f64[] = reduce_sum[axes=(0,)] %5",
@@ -178,7 +178,7 @@ def test_constants_are_computed() -> None:
         ),
         unary(
             "f64[2]",
-            "%6: f64[] = constant[value=1.5, dtype=f64, shape=()]",
+            "%6: f64[] = constant[value=1.5, dtype=f64]",
             spread(7, 6, "2"),
             "%8: f64[2] = add %0, %7",
         ),

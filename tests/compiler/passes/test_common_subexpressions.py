@@ -67,8 +67,8 @@ def test_payloads_and_orders_that_differ_are_kept_apart() -> None:
         exec_program(%0: f64[2,2], %1: f64[2,2]) {
           %2: f64[2,2] = subtract %0, %1
           %3: f64[2,2] = subtract %1, %0
-          %4: f64[] = constant[value=0.0, dtype=f64, shape=()]
-          %5: f64[] = constant[value=-0.0, dtype=f64, shape=()]
+          %4: f64[] = constant[value=0.0, dtype=f64]
+          %5: f64[] = constant[value=-0.0, dtype=f64]
           %6: f64[2] = reduce_sum[axes=(0,)] %2
           %7: f64[2] = reduce_sum[axes=(1,)] %2
           return %3, %4, %5, %6, %7

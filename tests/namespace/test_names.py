@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro import namespace, transforms
+from tenferro.ops import ALL_OPS, Constant
+
+FUNCTIONS = sorted(
+    name
+    for name in set(namespace.__all__) & set(tn.__all__)
+    if inspect.isfunction(getattr(namespace, name))
+)
+
+
+def test_every_public_name_loads() -> None:
+    for name in tn.__all__:
+        assert hasattr(tn, name)
+    assert dir(tn) == sorted(tn.__all__)
+    with pytest.raises(AttributeError, match="module 'tenferro' has no attribute 'nothing'"):
+        tn.nothing  # noqa: B018
+
+
+def test_the_front_door_names_all_array_functions_and_transforms() -> None:
+    hidden = {"AD", "COMPILER", "Jitted", "flatten", "leaf_names", "map_leaves", "unflatten"}
+    assert set(namespace.__all__) - {"apply"} <= set(tn.__all__)
+    assert set(transforms.__all__) - hidden <= set(tn.__all__)
+
+
+def test_importing_tenferro_imports_neither_jax_nor_numpy() -> None:
+    code = "import sys, tenferro; print([m for m in ('jax', 'numpy') if m in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_numpys_names_are_aliases() -> None:
+    aliases = {"absolute": "abs", "concatenate": "concat", "power": "pow", "mod": "remainder"}
+    for alias, name in {**aliases, "transpose": "permute_dims", "array": "asarray"}.items():
+        assert getattr(tn, alias) is getattr(tn, name)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_is_documented_by_an_example(name: str) -> None:
+    assert ">>> " in (inspect.getdoc(getattr(namespace, name)) or "")
+
+
+ARGUMENTS: dict[str, Any] = {
+    "astype": ("float32",),
+    "convert": ("complex128",),
+    "broadcast_to": ((2, 2, 2),),
+    "full_like": (1.0,),
+    "moveaxis": (0, 1),
+    "pad": (1,),
+    "reshape": ((4,),),
+}
+BINARY = {
+    *("add", "complex", "divide", "dot", "equal", "floor_divide", "greater", "greater_equal"),
+    *("less", "less_equal", "logical_and", "logical_or", "matmul", "maximum", "minimum"),
+    *("multiply", "not_equal", "pow", "remainder", "subtract", "tensordot"),
+}
+SPECIAL = {"asarray", "concat", "full", "ones", "outer", "stack", "where", "zeros"}
+ALIASES = {"absolute", "array", "cast", "concatenate", "conjugate", "mod", "power", "transpose"}
+
+
+@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - SPECIAL - ALIASES - {"true_divide"}))
+def test_a_function_takes_arrays_of_every_kind(name: str) -> None:
+    jax = pytest.importorskip("jax")
+    function = getattr(tn, name)
+    x = np.array([[1.0, 2.0], [0.5, 3.0]])
+    more = ARGUMENTS.get(name, (x + 1,) if name in BINARY else ())
+    expected = np.asarray(function(tn.Tensor(x), *more))
+    with jax.enable_x64(True):
+        on_device = jax.numpy.asarray(x)
+    for given in (x, x.tolist(), on_device):
+        result = function(given, *more)
+        assert isinstance(result, tn.Tensor)
+        np.testing.assert_allclose(np.asarray(result), expected, rtol=1e-14)
+    traced = tn.jit(lambda x: function(x, *more), executor="numpy")(x)
+    np.testing.assert_allclose(np.asarray(traced), expected, rtol=1e-14)
+
+
+def test_lax_has_every_op_one_to_one() -> None:
+    names = {op.name for op in ALL_OPS if op is not Constant}
+    found = {name for name in vars(tn.lax) if not name.startswith("_")}
+    short = {"sine": "sin", "multiply": "mul", "exponential": "exp"}
+    assert {short.get(name, name) for name in names} - found <= {
+        *("subtract", "negate", "divide", "remainder", "cosine", "logarithm", "power"),
+        *("log_plus_one", "exponential_minus_one"),
+    }
+
+
+def test_lax_neither_promotes_nor_broadcasts() -> None:
+    x = tn.Tensor([1.0, 2.0])
+    assert tn.lax.add(x, x).tolist() == [2.0, 4.0]
+    assert tn.lax.reduce_sum(x, axes=(0,)).item() == 3.0
+    assert tn.lax.compare(x, x, direction="LT").tolist() == [False, False]
+    assert tn.lax.convert(x, dtype="int64").tolist() == [1, 2]
+    with pytest.raises(tn.TenferroError, match=r"add: operands have types f64\[2\] and i64\[2\]"):
+        tn.lax.add(x, tn.Tensor([1, 2]))
+    with pytest.raises(tn.TenferroError, match=r"add: operands have types f64\[2\] and f64\[\]"):
+        tn.lax.add(x, 1.0)
+
+
+def test_a_program_for_jax_numpy_runs_with_tenferro_in_its_place() -> None:
+    jnp = pytest.importorskip("jax.numpy")
+
+    def program(np: Any, x: Any) -> Any:
+        y = np.concatenate([np.transpose(x), np.ones((2, 2))], axis=0)
+        z = np.where(np.greater(y, 1.0), np.power(y, 2), np.absolute(y))
+        return np.mean(np.clip(np.dot(z, np.array([1.0, -2.0])), -5.0, 5.0)) + np.sum(
+            np.diagonal(y)
+        )
+
+    x = np.array([[0.5, -1.5], [2.0, 1.25]])
+    expected = float(program(jnp, x.astype("float32")))
+    assert float(program(tn, tn.Tensor(x))) == pytest.approx(expected, rel=1e-6)
