@@ -63,8 +63,9 @@ def analytic(at: Emitter[V], op: StdTensorOp, x: Operand[V]) -> V:
 
 
 def add(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x + y."""
-    return binary(at, ADD, x, y)
+    """x + y; of bools, whether either holds."""
+    both = result_dtype(at, (x, y)) == BOOL
+    return logical_or(at, x, y) if both else binary(at, ADD, x, y)
 
 
 def subtract(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
@@ -73,8 +74,9 @@ def subtract(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
 
 
 def multiply(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x · y."""
-    return binary(at, MUL, x, y)
+    """x · y; of bools, whether both hold."""
+    both = result_dtype(at, (x, y)) == BOOL
+    return logical_and(at, x, y) if both else binary(at, MUL, x, y)
 
 
 def divide(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
@@ -99,7 +101,13 @@ def remainder(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
 def floor_divide(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
     """floor(x / y)."""
     x, y = broadcast(at, "floor_divide", promote(at, (x, y)))
-    return at.emit(DIV, at.emit(SUB, x, remainder(at, x, y)), y)
+    quotient = at.emit(DIV, at.emit(SUB, x, remainder(at, x, y)), y)
+    if not is_inexact(at.ctx.meta(quotient).dtype):
+        return quotient
+    above = at.emit(ADD, quotient, full_like(at, 0.5, quotient))
+    one, zero = full_like(at, 1, quotient), zeros_like(at, quotient)
+    nearest = at.emit(SUB, above, remainder(at, above, one))  # the division above rounds
+    return at.emit(SELECT, at.emit(Compare("EQ"), y, zero), at.emit(DIV, x, y), nearest)
 
 
 def power(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:

@@ -15,6 +15,7 @@ from tenferro.compiler import OptimizerOptions
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import PytreeError, TracingError
+from tenferro.exec_ir import encode
 from tenferro.runtime import Buffer, Executable, Executor, GraphProgram, Tensor, executor_named
 from tenferro.traced import GraphCompiler, TracedTensor, is_tracing
 from tenferro.transforms.trace import place, trace_function
@@ -232,7 +233,7 @@ class Jitted:
             i: arg for i, arg in enumerate(args) if i < len(names) and names[i] in self._static
         }
         named = {name: arg for name, arg in kwargs.items() if name in self._static}
-        key = tuple((where, type(arg), arg) for where, arg in (*static.items(), *named.items()))
+        key = tuple((where, _static_key(arg)) for where, arg in (*static.items(), *named.items()))
         try:
             hash(key)
         except TypeError:
@@ -293,6 +294,17 @@ def jit(
             options=options,
         )
     return Jitted(function, executor, static_argnames, donate_argnums, options)
+
+
+def _static_key(arg: Any) -> Hashable:
+    """What tells static arguments apart: payload identity where there is one, else type and value.
+
+    By `==` alone, 1, 1.0 and True would be one argument, and 0.0 and -0.0.
+    """
+    try:
+        return encode(arg)
+    except TypeError:
+        return type(arg), arg
 
 
 def _are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:

@@ -67,6 +67,22 @@ def test_remainder_and_floor_divide_follow_the_sign_of_the_divisor(
     assert_same(traced(getattr(tn, name), *pair), expected)
 
 
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_floor_divide_of_floats_is_exact_and_infinite_at_zero(executor: str) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=1000) * 10 ** rng.uniform(-3, 6, 1000), rng.normal(size=1000)
+    x, y = np.append(x, [1.0, -1.0, 0.0]), np.append(y, [0.0, 0.0, 0.0])
+    with np.errstate(all="ignore"):
+        expected = np.floor_divide(x, y)
+    actual = tn.jit(tn.floor_divide, executor=executor)(x, y)
+    np.testing.assert_array_equal(np.asarray(actual), expected)
+
+
+def test_floor_divide_has_derivative_zero() -> None:
+    f = tn.grad(lambda x, y: tn.floor_divide(x, y), argnums=(0, 1))
+    assert [g.item() for g in f(7.5, 2.0)] == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("dtype", DTYPES[1:])
 @pytest.mark.parametrize("number", [True, 2, 2.5, 1.5 + 1j])
 def test_python_numbers_are_weak(dtype: str, number: complex) -> None:
@@ -190,3 +206,9 @@ def test_what_is_no_array_is_refused_by_name() -> None:
         tn.add("a", 1)
     with pytest.raises(DTypeError, match="exp: takes arrays and numbers, got NoneType"):
         tn.exp(None)
+
+
+def test_sums_and_products_of_bools_are_or_and_and() -> None:
+    x, y = np.array([True, True, False]), np.array([True, False, False])
+    assert_same(tn.add(x, y), x + y)
+    assert_same(tn.multiply(x, y), x * y)

@@ -44,9 +44,7 @@ def test_the_text_of_an_op_names_its_payload() -> None:
     assert str(Scale(0.5, 2)) == repr(Scale(0.5, 2)) == "scale[factor=0.5, power=2]"
     assert str(Reshape((dim("2*n"),))) == "reshape[shape=(2*n,)]"
     assert str(Transpose(())) == "transpose[perm=()]"
-    assert str(Constant(np.eye(2))) == (
-        "constant[value=[[1.0, 0.0], [0.0, 1.0]], dtype=f64]"
-    )
+    assert str(Constant(np.eye(2))) == ("constant[value=[[1.0, 0.0], [0.0, 1.0]], dtype=f64]")
 
 
 def test_a_wrong_number_of_operands_is_refused() -> None:

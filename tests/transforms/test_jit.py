@@ -260,3 +260,13 @@ def test_a_value_that_has_escaped_its_trace_is_refused() -> None:
         np.asarray(leaked[0])
     with pytest.raises(TracingError, match="program: needs concrete arguments"):
         tn.jit(lambda x: x, executor="numpy").program(leaked[0])
+
+
+def test_static_arguments_that_are_equal_but_not_the_same_have_programs_of_their_own() -> None:
+    f = tn.jit(lambda x, k: x * k, static_argnames="k")
+    x = tn.Tensor(2.0)
+    assert np.signbit(f(x, k=-0.0).item())
+    assert not np.signbit(f(x, k=0.0).item())
+    for k in (1, True, 1.0):
+        f(x, k=k)
+    assert f.stats().entries == 5
