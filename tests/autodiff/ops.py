@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, add_terms, chain
 from tests.toy import ADD, MUL, NEG, Meta, Toy, entrywise
+
+
+_numbers = itertools.count()
 
 
 class Mirror(Toy):
@@ -81,7 +85,7 @@ class Nothing(Toy):
 
 
 class Ruled(Toy):
-    """The identity, with the derivative rules that it is given."""
+    """The identity, with the derivative rules that it is given; two of one name are two ops."""
 
     def __init__(
         self,
@@ -90,10 +94,14 @@ class Ruled(Toy):
         transpose_rule: Callable[[TransposeSite[Any]], Any] | None = None,
         n_inputs: int = 1,
     ) -> None:
-        super().__init__(name)
+        super().__init__(f"{name}#{next(_numbers)}")
+        self._name = name
         self.n_inputs = n_inputs
         self._linearize = linearize
         self._transpose_rule = transpose_rule
+
+    def __str__(self) -> str:
+        return self._name
 
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         return (inputs[0],)
