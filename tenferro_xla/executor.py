@@ -144,7 +144,14 @@ class XlaExecutor:
             return jax.make_array_from_callback(own.shape, self._sharding, lambda index: own)
 
     def get(self, buffer: jax.Array) -> Array:
-        """A device array as a read-only NumPy array."""
+        """A device array as a read-only NumPy array.
+
+        Raises:
+            DeviceError: the array was donated to a call, and is gone.
+        """
+        if buffer.is_deleted():
+            meta = make_meta(buffer.dtype, buffer.shape)
+            raise DeviceError(f"get: {meta} was donated to an earlier call; keep a copy of it")
         return np.asarray(buffer)
 
     def owns(self, value: object) -> bool:
@@ -173,7 +180,8 @@ class XlaExecutor:
 
     def _load(self, program: ExecProgram, donate: tuple[int, ...] = ()) -> LoadedExecutable:
         lowered = lower_to_stablehlo(program, self._target, donate)
-        return LoadedExecutable(program, compile_stablehlo(lowered, self._target), self._target)
+        compiled = compile_stablehlo(lowered, self._target)
+        return LoadedExecutable(program, compiled, self._target, donate)
 
     def _placed(self, tensors: Sequence[Tensor]) -> list[jax.Array]:
         """The tensors' buffers; NumPy arrays are inputs and are uploaded, other devices refused."""

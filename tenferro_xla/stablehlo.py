@@ -18,7 +18,7 @@ from tenferro.errors import (
     ExecutorError,
     UnsupportedDynamicShapeError,
 )
-from tenferro.exec_ir import Array, ExecProgram, check_budget
+from tenferro.exec_ir import Array, ExecProgram, check_budget, verify
 from tenferro.shape import TensorMeta, describe
 from tenferro_xla.devices import device_name
 from tenferro_xla.lowering import LoweringOptions, jax_function
@@ -73,8 +73,10 @@ def lower_to_stablehlo(
     Raises:
         UnsupportedDynamicShapeError: an extent is not an integer; bind the symbols first.
         ExtentError: a value is larger than the byte budget, or an extent is out of range.
+        VerifyError: the program is malformed, so that its types say nothing.
         ExecutorError: an op has no lowering.
     """
+    verify(program)
     require_static(program)
     check_budget(program, target.max_bytes)
     sharding = SingleDeviceSharding(target.device)
@@ -123,10 +125,17 @@ def usable_donations(program: ExecProgram, donate: tuple[int, ...]) -> tuple[int
 class LoadedExecutable:
     """A compiled program of fixed types on one device: device arrays in, device arrays out."""
 
-    __slots__ = ("_call", "_metas", "_target", "code_size", "compiled")
+    __slots__ = ("_call", "_donated", "_metas", "_target", "code_size", "compiled")
 
-    def __init__(self, program: ExecProgram, compiled: jax.stages.Compiled, target: Target) -> None:
+    def __init__(
+        self,
+        program: ExecProgram,
+        compiled: jax.stages.Compiled,
+        target: Target,
+        donated: tuple[int, ...] = (),
+    ) -> None:
         self.compiled = compiled
+        self._donated = donated
         self._target = target
         self._metas = program.input_metas
         self._call: Callable[..., Buffers] = self._checked_call if target.checked else compiled
@@ -140,11 +149,11 @@ class LoadedExecutable:
 
         Raises:
             DeviceError: a buffer is on another device.
-            BindingError: a buffer is of another type.
+            BindingError: a buffer is of another type, or was donated.
         """
         try:
             return self._call(*buffers)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RuntimeError):
             self._explain(buffers)
             raise
 
@@ -157,8 +166,8 @@ class LoadedExecutable:
         try:
             with jax.enable_x64(True):
                 return self._call(*own)
-        except (TypeError, ValueError):
-            self._explain(tuple(own))
+        except (TypeError, ValueError, RuntimeError):
+            self._explain(tuple(own), host=True)
             raise
 
     def _checked_call(self, *buffers: jax.Array) -> Buffers:
@@ -169,12 +178,13 @@ class LoadedExecutable:
         results: Buffers = self.compiled(*buffers)
         return results
 
-    def _explain(self, buffers: tuple[object, ...]) -> None:
+    def _explain(self, buffers: tuple[object, ...], host: bool = False) -> None:
         """Raise a typed error if the buffers are not what the program takes."""
         if len(buffers) != len(self._metas):
             raise BindingError(
                 f"run: the program takes {len(self._metas)} inputs, got {len(buffers)}"
             )
+        _explain_deleted(buffers)
         for position, (meta, buffer) in enumerate(zip(self._metas, buffers, strict=True)):
             if not isinstance(buffer, jax.Array | np.ndarray):
                 raise BindingError(
@@ -183,9 +193,31 @@ class LoadedExecutable:
             if buffer.shape != meta.static_shape or buffer.dtype != meta.dtype:
                 given = TensorMeta.of(buffer.dtype, buffer.shape)
                 raise BindingError(f"run: input {position} is {meta}, but is given {given}")
-            if not isinstance(buffer, jax.Array):
+            if isinstance(buffer, jax.Array):
+                check_placed(buffer, self._target.device)
+            elif not host:
                 raise BindingError(f"run: input {position}: {meta} is on the host; use run_host")
-            check_placed(buffer, self._target.device)
+        _explain_shared(buffers, self._donated)
+
+
+def _explain_deleted(buffers: tuple[object, ...]) -> None:
+    """Raise BindingError if a buffer is gone."""
+    for position, buffer in enumerate(buffers):
+        if isinstance(buffer, jax.Array) and buffer.is_deleted():
+            raise BindingError(
+                f"run: input {position} was donated to an earlier call; pass a copy to that call"
+            )
+
+
+def _explain_shared(buffers: tuple[object, ...], donated: tuple[int, ...]) -> None:
+    """Raise BindingError if a buffer that the call may overwrite is another input as well."""
+    for taken in donated:
+        for position, buffer in enumerate(buffers):
+            if position != taken and buffer is buffers[taken]:
+                raise BindingError(
+                    f"run: inputs {min(taken, position)} and {max(taken, position)} are one array, "
+                    "and it is donated; pass a copy for one of them"
+                )
 
 
 def private(array: Array) -> Array:

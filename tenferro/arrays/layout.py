@@ -346,6 +346,4 @@ def _pairs(pad_width: object, meta: TensorMeta) -> list[tuple[Dim, Dim]]:
         raise ShapeError(
             f"pad: {pad_width!r} does not give a pair of sizes for each axis of {meta}"
         ) from None
-    for pair in pairs:
-        _sizes(pair)
-    return [(before, after) for before, after in pairs]
+    return [(dim(before), dim(after)) for before, after in map(_sizes, pairs)]

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tenferro.arrays.elementwise import divide
-from tenferro.arrays.operands import Operand, normal_axes, promote, result_dtype
+from tenferro.arrays.operands import Operand, convert, normal_axes, promote, result_dtype
 from tenferro.chainrules import Emitter, V
 from tenferro.ops import BroadcastInDim, ReduceMax, ReduceMin, ReduceProd, ReduceSum, StdTensorOp
-from tenferro.shape import BOOL, FLOAT64, INT64, Dim, TensorMeta, is_inexact, product
+from tenferro.shape import (
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    Dim,
+    TensorMeta,
+    is_inexact,
+    product,
+)
 
 Axis = int | Sequence[int] | None
 Reduction = Callable[[tuple[int, ...]], StdTensorOp]
@@ -47,12 +57,13 @@ def min(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False
 
 def mean(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
     """Sum over the number of elements; integers become float64."""
-    dtype = result_dtype(at, (x,))
-    (value,) = promote(at, (x,), dtype if is_inexact(dtype) else FLOAT64)  # small ints would wrap
+    given = result_dtype(at, (x,))
+    dtype = given if is_inexact(given) else FLOAT64  # small ints would wrap
+    (value,) = promote(at, (x,), FLOAT32 if dtype == FLOAT16 else dtype)  # and halves overflow
     meta: TensorMeta = at.ctx.meta(value)
     axes = normal_axes("mean", axis, meta.rank)
     count: Dim = product(meta.exact_shape("mean", "operand")[i] for i in axes)
-    return divide(at, sum(at, value, axes, keepdims), count)
+    return convert(at, divide(at, sum(at, value, axes, keepdims), count), dtype)
 
 
 def _countable(at: Emitter[V], x: Operand[V]) -> V:

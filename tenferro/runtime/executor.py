@@ -10,7 +10,7 @@ import numpy as np
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import DeviceError
-from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget
+from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget, verify
 from tenferro.runtime.backend import TensorBackend
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
 from tenferro.runtime.executors import Buffer, Executable, register_executor
@@ -81,6 +81,7 @@ class GraphExecutor:
 
     def compile_exec(self, program: ExecProgram, donate: tuple[int, ...] = ()) -> Executable:
         """The program as a function of buffers. Nothing is overwritten, whatever is donated."""
+        verify(program)
         check_budget(program, self._max_bytes)
         return NativeExecutable(program, self._backend, self._segmented)
 

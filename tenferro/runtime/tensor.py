@@ -11,7 +11,13 @@ import numpy as np
 from tenferro.arrays import ArrayOperators, is_number
 from tenferro.chainrules import PrimitiveOp
 from tenferro.config import config
-from tenferro.errors import DeviceError, DTypeError, ShapeError, TenferroError
+from tenferro.errors import (
+    DeviceError,
+    DTypeError,
+    ShapeError,
+    TenferroError,
+    UnsupportedDynamicShapeError,
+)
 from tenferro.exec_ir import Array, ExecOp, check_size
 from tenferro.ops import ADD
 from tenferro.runtime.executors import Buffer, Executor, executor_named, owner_of
@@ -45,6 +51,7 @@ class Tensor(ArrayOperators):
             self._buffer, self._executor = data._buffer, data._executor
         elif executor is not None:
             self._buffer, self._executor = data, executor
+            as_dtype(self._buffer.dtype)  # other libraries have more
         else:
             self._buffer, self._executor = host_array(data, dtype), None
             return
@@ -232,6 +239,8 @@ class RunEmitter:
         """All outputs of the op, after its shape rule has accepted the operands."""
         assert isinstance(op, ExecOp)
         for meta in op.infer_all([buffer_meta(operand) for operand in operands]):
+            if meta.symbols():
+                raise UnsupportedDynamicShapeError(op.name, "result", f"symbolic: {meta}")
             check_size(meta, op.name, config.max_bytes)
         return self._executor.run_op(op, *operands)
 

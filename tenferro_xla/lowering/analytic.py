@@ -58,7 +58,7 @@ def _on_its_side_of_the_cut(x: Array, root: Array) -> Array:
         lax.bitwise_and(lax.lt(lax.real(x), zero), lax.eq(im, zero)),
         lax.ne(below, lax.lt(lax.imag(root), zero)),
     )
-    return lax.mul(root, lax.select(wrong, lax.full_like(root, -1), lax.full_like(root, 1)))
+    return lax.select(wrong, lax.neg(root), root)
 
 
 @lower.register

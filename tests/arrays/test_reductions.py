@@ -54,6 +54,11 @@ def test_extrema_are_numpys(name: str, data: st.DataObject) -> None:
     check(name, x, expected, axis=axis, keepdims=keepdims)
 
 
+def test_the_mean_of_many_halves_does_not_overflow() -> None:
+    x = np.full(70_000, 3, np.float16)
+    check("mean", x, np.mean(x))
+
+
 @given(st.data())
 def test_the_mean_is_numpys(data: st.DataObject) -> None:
     x = data.draw(arrays(DTYPES).filter(lambda x: x.size))

@@ -9,7 +9,6 @@ from typing import Any
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, add_terms, chain
 from tests.toy import ADD, MUL, NEG, Meta, Toy, entrywise
 
-
 _numbers = itertools.count()
 
 

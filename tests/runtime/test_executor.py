@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tenferro as tn
-from tenferro.errors import DeviceError, ExecutorError
+from tenferro.compiler import parse
+from tenferro.errors import DeviceError, ExecutorError, VerifyError
 from tenferro.exec_ir import Category, ExecOp
 from tenferro.runtime import executor_named, segment_exec_program
 
@@ -162,3 +163,9 @@ def test_an_unknown_executor_is_refused_with_those_that_exist() -> None:
         executor_named("tpu9")
     with pytest.raises(ExecutorError, match="no executor is named 'tpu9'"):
         tn.jit(lambda x: x, executor="tpu9")(1.0)
+
+
+def test_a_malformed_program_is_refused() -> None:
+    text = "exec_program(%0: f64[2]) {\n%1: f64[2] = add %0, %5\nreturn %1\n}"
+    with pytest.raises(VerifyError, match="add reads %5 before it is written"):
+        tn.GraphExecutor(tn.NumpyBackend()).compile_exec(parse(text))

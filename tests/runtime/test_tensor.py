@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import DeviceError, DTypeError, ExtentError, ShapeError
+from tenferro.errors import (
+    DeviceError,
+    DTypeError,
+    ExtentError,
+    PytreeError,
+    ShapeError,
+    UnsupportedDynamicShapeError,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -237,3 +244,19 @@ def test_the_executor_of_a_device_tensor_runs_its_operators() -> None:
     assert result.executor is device.executor
     assert result.dtype == np.float64
     assert np.from_dlpack(result).tolist() == [3.0, 5.0]
+
+
+def test_an_op_at_run_time_needs_sizes_that_are_numbers() -> None:
+    text = r"broadcast_in_dim: result must be exact, but is symbolic: f64\[n,2\]"
+    with pytest.raises(UnsupportedDynamicShapeError, match=text):
+        tn.broadcast_to(tn.Tensor([1.0, 2.0]), ("n", 2))
+
+
+def test_a_jax_array_of_a_dtype_that_tenferro_lacks_is_refused() -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    lacking = jnp.ones(2, "bfloat16")
+    for function in (tn.Tensor, tn.sin):
+        with pytest.raises(DTypeError, match="dtype: bfloat16 is not supported"):
+            function(lacking)
+    with pytest.raises(PytreeError, match=r"argument x is a .*, not an array or number"):
+        tn.jit(lambda x: x)(lacking)

@@ -21,6 +21,7 @@ from tenferro.errors import (
     ExecutorError,
     ExtentError,
     UnsupportedDynamicShapeError,
+    VerifyError,
 )
 from tenferro.exec_ir import ExecBuilder, ExecProgram
 from tenferro.ops import ADD, SIN, BroadcastInDim, scalar
@@ -203,6 +204,24 @@ def test_a_donated_buffer_is_taken_only_where_an_output_fits(xla: XlaExecutor) -
     assert not kept.is_deleted()
 
 
+def test_what_was_donated_is_refused_afterwards(xla: XlaExecutor) -> None:
+    add = "exec_program(%0: f64[3], %1: f64[3]) {\n%2: f64[3] = add %0!, %1!\nreturn %2\n}"
+    run = xla.compile_exec(program_of(add), donate=(0,))
+    x = xla.put(np.ones(3))
+    with pytest.raises(BindingError, match="inputs 0 and 1 are one array, and it is donated"):
+        run(x, x)
+    with pytest.raises(BindingError, match="inputs 0 and 1 are one array, and it is donated"):
+        run.run_host(x, x)
+    run(x, xla.put(np.ones(3)))
+    for call in (run, run.run_host):
+        with pytest.raises(BindingError, match="input 0 was donated to an earlier call"):
+            call(x, xla.put(np.ones(3)))
+    with pytest.raises(BindingError, match="input 0 was donated to an earlier call"):
+        run.run_host(x, np.ones(3))
+    with pytest.raises(DeviceError, match=re.escape("f64[3] was donated to an earlier call")):
+        xla.get(x)
+
+
 def test_lowering_shows_every_stage(xla: XlaExecutor) -> None:
     lowered = xla.lower(symbolic(), {"x": TensorSpec((4, 3), "float64")})
     assert "stablehlo.multiply" in lowered.stablehlo()
@@ -249,6 +268,16 @@ def test_what_no_machine_can_hold_is_refused_before_xla(
 ) -> None:
     with pytest.raises(ExtentError, match="broadcast_in_dim: .*" + text):
         xla.compile_exec(huge(*shape))
+
+
+def test_a_program_that_lies_about_a_size_is_refused_before_xla(xla: XlaExecutor) -> None:
+    text = """exec_program() {
+      %0: f64[] = constant[value=0.0, dtype=f64]
+      %1: f64[2] = broadcast_in_dim[shape=(8589934592, 8589934592), dims=()] %0!
+      return %1
+    }"""
+    with pytest.raises(VerifyError, match=re.escape("records f64[2], but the op infers f64[8589")):
+        xla.compile_exec(program_of(text))
 
 
 def test_the_budget_is_an_option() -> None:

@@ -132,6 +132,13 @@ def test_the_square_root_keeps_to_its_side_of_the_branch_cut() -> None:
         assert_parity(SQRT, z.astype(dtype))
 
 
+def test_the_square_root_of_an_infinity_is_no_nan() -> None:
+    ends = [np.inf, -np.inf, 1.0]
+    z = np.array([complex(re, im) for re in ends for im in [*ends, -0.0, 0.0]])
+    for dtype in ("c8", "c16"):
+        assert_parity(SQRT, z.astype(dtype))
+
+
 STRUCTURAL: list[tuple[StdTensorOp, list[tuple[int, ...]]]] = [
     (Transpose((2, 0, 1)), [(2, 3, 4)]),
     (Transpose(()), [()]),
