@@ -15,7 +15,6 @@ class TenferroError(Exception):
 
 
 # --- graphs ---------------------------------------------------------------------------------------
-# --------------------
 
 
 class GraphError(TenferroError):
@@ -46,7 +45,6 @@ class ParseError(ProgramError, ValueError):
 
 
 # --- metadata -------------------------------------------------------------------------------------
-# --------------------
 
 
 class ShapeError(TenferroError, ValueError):
@@ -92,7 +90,6 @@ class GuardViolationError(ShapeError):
 
 
 # --- derivatives ----------------------------------------------------------------------------------
-# --------------------
 
 
 class ADError(TenferroError):
@@ -108,7 +105,6 @@ class NonScalarGradError(ADError, TypeError):
 
 
 # --- front ends -----------------------------------------------------------------------------------
-# --------------------
 
 
 class TracingError(TenferroError, TypeError):

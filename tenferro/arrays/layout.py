@@ -286,6 +286,7 @@ def _bounds(item: slice, size: int, axis: int, meta: TensorMeta) -> tuple[int, i
 def _symbolic_window(item: slice, size: Dim, axis: int, meta: TensorMeta) -> tuple[Dim, Dim, int]:
     if item.step not in (None, 1):
         raise ShapeError(f"index: a step needs a known size, but axis {axis} of {meta} is symbolic")
+    # Not held within the axis as NumPy would: sizes such as those of x[1:] and x[:-1] stay equal.
     bounds = [0 if item.start is None else item.start, size if item.stop is None else item.stop]
     start, stop = [
         size + bound if isinstance(bound, int) and bound < 0 else bound for bound in bounds

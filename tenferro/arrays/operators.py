@@ -6,6 +6,8 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
+
 from tenferro.arrays import elementwise, layout, products, reductions
 from tenferro.shape import DType, TensorMeta, as_dtype
 
@@ -146,6 +148,7 @@ class ArrayOperators:
         return self._apply(elementwise.remainder, other, self)
 
     def __pow__(self, other: Any) -> Self:
+        other = int(other) if isinstance(other, np.integer) else other
         return self._apply(elementwise.power, self, other)
 
     def __rpow__(self, other: Any) -> Self:

@@ -52,8 +52,10 @@ def tensordot(at: Emitter[V], x: Operand[V], y: Operand[V], axes: Axes = 2) -> V
         count = int(axes)
         lhs: Sequence[int] = range(ranks[0] - count, ranks[0])
         rhs: Sequence[int] = range(count)
-    else:
+    elif isinstance(axes, tuple | list) and len(axes) == 2:
         lhs, rhs = (one if isinstance(one, tuple | list) else (one,) for one in axes)
+    else:
+        raise AxisError(f"tensordot: axes must be a number or a pair of lists, got {axes!r}")
     if len(lhs) != len(rhs):
         raise AxisError(f"tensordot: {len(lhs)} axes of x for {len(rhs)} axes of y")
     dot = DotGeneral(

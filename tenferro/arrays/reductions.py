@@ -9,11 +9,11 @@ from tenferro.arrays.operands import Operand, convert, normal_axes, promote, res
 from tenferro.chainrules import Emitter, V
 from tenferro.ops import BroadcastInDim, ReduceMax, ReduceMin, ReduceProd, ReduceSum, StdTensorOp
 from tenferro.shape import (
-    BOOL,
     FLOAT16,
     FLOAT32,
     FLOAT64,
     INT64,
+    UINT64,
     Dim,
     TensorMeta,
     is_inexact,
@@ -36,12 +36,12 @@ def reduce(
 
 
 def sum(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
-    """Sum; bools count as int64."""
+    """Sum; bools and small integers are counted in 64 bits."""
     return reduce(at, "sum", ReduceSum, _countable(at, x), axis, keepdims)
 
 
 def prod(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
-    """Product; bools count as int64."""
+    """Product; bools and small integers are counted in 64 bits."""
     return reduce(at, "prod", ReduceProd, _countable(at, x), axis, keepdims)
 
 
@@ -67,8 +67,13 @@ def mean(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = Fals
 
 
 def _countable(at: Emitter[V], x: Operand[V]) -> V:
-    (value,) = promote(at, (x,))
-    return promote(at, (value,), INT64)[0] if at.ctx.meta(value).dtype == BOOL else value
+    """The operand in the dtype that NumPy adds up in."""
+    dtype = result_dtype(at, (x,))
+    if dtype.kind in "bi":
+        dtype = INT64
+    elif dtype.kind == "u":
+        dtype = UINT64
+    return promote(at, (x,), dtype)[0]
 
 
 def _restore(at: Emitter[V], result: V, meta: TensorMeta, axes: tuple[int, ...]) -> V:

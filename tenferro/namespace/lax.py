@@ -1,4 +1,4 @@
-"""The IR's ops one to one: no promotion, no broadcasting. Operands first, then the payload by name.
+"""The IR's ops one to one: no promotion, no broadcasting. Operands first, then the payload.
 
 >>> from tenferro.namespace import lax
 >>> import tenferro as tn
@@ -16,6 +16,7 @@ from typing import Any
 from tenferro import ops
 from tenferro.arrays import is_number
 from tenferro.chainrules import Emitter, V
+from tenferro.errors import GraphError
 from tenferro.namespace.dispatch import apply
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Tensor
@@ -24,7 +25,11 @@ from tenferro.shape import as_dtype
 
 def _one_to_one(kind: type[StdTensorOp]) -> Callable[..., Any]:
     def function(*operands: Any, **payload: Any) -> Any:
-        op = kind(**payload)
+        operands, given = _split(kind, operands)
+        try:
+            op = kind(*given, **payload)
+        except TypeError as error:
+            raise GraphError(f"{kind.name}: {error}") from None
 
         def emit(at: Emitter[V], *values: V) -> V:
             return at.emit(op, *values)
@@ -35,6 +40,17 @@ def _one_to_one(kind: type[StdTensorOp]) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = kind.name
     function.__doc__ = kind.__doc__
     return function
+
+
+def _split(
+    kind: type[StdTensorOp], arguments: tuple[Any, ...]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Operands and payload, of arguments by position; operands in any number come as one list."""
+    if kind.n_inputs is not None:
+        return arguments[: kind.n_inputs], arguments[kind.n_inputs :]
+    if arguments and isinstance(arguments[0], list | tuple):
+        return tuple(arguments[0]), arguments[1:]
+    return arguments, ()
 
 
 add = _one_to_one(ops.Add)

@@ -9,7 +9,7 @@ from tenferro.namespace.dispatch import apply
 
 
 def sum(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Sum over `axis` (None: all axes). Bools are counted in int64; other dtypes stay.
+    """Sum over `axis` (None: all axes). Bools and integers are counted in 64 bits.
 
     >>> sum([[1, 2], [3, 4]], axis=0)
     Tensor([4, 6])

@@ -80,12 +80,10 @@ class Sub(Elementwise, name="subtract"):
         return each_active(at, lambda ct: ct, lambda ct: at.emit(NEG, ct))
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """x - 0 is x; 0 - y is -y; x - (-y) is x + y."""
+        """x - 0 is x; x - (-y) is x + y."""
         x, y = operands
         if is_value(values[1], 0):
             return x
-        if is_value(values[0], 0):
-            return at.emit(NEG, y)
         if (negated := negand(at, y)) is not None:
             return at.emit(ADD, x, negated)
         return None
@@ -149,15 +147,8 @@ class Neg(Elementwise, name="negate"):
         return each_active(at, lambda ct: at.emit(NEG, ct))
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """-(-x) is x; -(x - y) is y - x."""
-        made = at.producer(operands[0])
-        match made:
-            case (Neg(), (x,)):
-                return x
-            case (Sub(), (x, y)):
-                return at.emit(SUB, y, x)
-            case _:
-                return None
+        """-(-x) is x."""
+        return negand(at, operands[0])
 
 
 @payload

@@ -74,6 +74,8 @@ def executor_named(name: str) -> Executor:
     >>> executor_named("numpy").name
     'numpy'
     """
+    if not isinstance(name, str):
+        raise ExecutorError(f"executor: takes an executor or its name, got {name!r}")
     found = _found.get(name)
     if found is not None:
         return found

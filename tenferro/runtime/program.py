@@ -5,7 +5,7 @@ An execution program with names for its inputs, and the checks of what is bound 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -98,7 +98,7 @@ def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
         GuardViolationError: an assumption of the program does not hold for these sizes.
     """
     given: dict[int, Any] = {}
-    for key, value in bindings.items():
+    for key, value in _items(bindings):
         position = program.position(key)
         if position is None:
             expected = ", ".join(declared.name for declared in program.inputs) or "none"
@@ -121,6 +121,13 @@ def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
     for guard in program.guards:
         guard.check(sizes)
     return Bound(tuple(values), sizes)
+
+
+def _items(bindings: Any) -> Iterable[tuple[Any, Any]]:
+    if not isinstance(bindings, Mapping):
+        kind = type(bindings).__name__
+        raise BindingError(f"run: bindings must map inputs to values, got a {kind}")
+    return bindings.items()
 
 
 def bind_specs(program: GraphProgram, specs: Mapping[Any, Any]) -> dict[Leaf, int]:

@@ -129,15 +129,17 @@ class Tensor(ArrayOperators):
         """
         if device in ("host", "numpy"):
             return Tensor.wrap(self.numpy(), None)
-        executor = executor_named(device) if isinstance(device, str) else device
+        executor = device if isinstance(device, Executor) else executor_named(device)
         if executor is self._executor:
             return self
         return Tensor.wrap(executor.put(self.numpy()), executor)
 
     def numpy(self) -> Array:
         """The elements as a read-only NumPy array; copied from the device if they are there."""
-        array: Array = self._buffer if self._executor is None else self._executor.get(self._buffer)
-        return array
+        if self._executor is not None:
+            return self._executor.get(self._buffer)
+        view: Array = self._buffer.view()  # a view of what is read-only cannot be made writable
+        return view
 
     def item(self) -> Any:
         """The only element, as a Python number.

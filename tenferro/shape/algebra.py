@@ -103,6 +103,11 @@ class DimExpr:
 
     __rmul__ = __mul__
 
+    def __pow__(self, exponent: int) -> Dim:
+        if isinstance(exponent, bool) or not isinstance(exponent, int) or exponent < 0:
+            return NotImplemented
+        return product([self] * exponent)
+
     def __floordiv__(self, other: Dim) -> Dim:
         if not isinstance(other, DimExpr | Integral):
             return NotImplemented

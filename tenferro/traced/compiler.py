@@ -17,14 +17,14 @@ from tenferro.computegraph import (
     resolve_keys,
 )
 from tenferro.config import config
-from tenferro.errors import BindingError
+from tenferro.errors import BindingError, TracingError
 from tenferro.exec_ir import ExecProgram
 from tenferro.runtime import GraphProgram, ProgramInput, bind_specs
 from tenferro.shape import Guard, TensorMeta, TensorSpec
 from tenferro.traced.capture import CapturedArray
 from tenferro.traced.tensor import TracedTensor
 
-_CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
+_CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...], tuple[Guard, ...]]
 
 
 class GraphCompiler:
@@ -67,6 +67,9 @@ class GraphCompiler:
         Raises:
             BindingError: an extent mentions a symbol that no input of the program defines.
         """
+        for tensor in (*outputs, *inputs):
+            if not isinstance(tensor, TracedTensor):
+                raise TracingError(f"compile: takes traced tensors, got a {type(tensor).__name__}")
         declared = [_as_input(tensor) for tensor in inputs]
         program = self.compile_keys([output.key for output in outputs], declared)
         return program if input_specs is None else specialise(program, input_specs)
@@ -78,7 +81,7 @@ class GraphCompiler:
         guards: tuple[Guard, ...] = (),
     ) -> GraphProgram:
         """The same for graph keys; for front ends."""
-        key = (tuple(outputs), tuple(inputs))
+        key = (tuple(outputs), tuple(inputs), guards)
         return self._cache.get_or_make(key, lambda: self._compile(outputs, inputs, guards))
 
     def _compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from tenferro.autodiff import LinearFragment, differentiate, pull_back, push_forward
 from tenferro.chainrules import KeyEmitter
@@ -19,7 +20,7 @@ from tenferro.config import config
 from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError
 from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
 from tenferro.shape import ShapeGuardContext, TensorMeta, is_complex, is_inexact
-from tenferro.traced.tensor import TracedTensor
+from tenferro.traced.tensor import TracedTensor, as_key
 
 Linear = LinearFragment[StdTensorOp]
 _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
@@ -82,9 +83,8 @@ class AdContext:
         cts: Sequence[TracedTensor | None],
     ) -> list[TracedTensor | None]:
         """Cotangents of `wrt`; None where nothing reaches."""
-        _check_like("vjp", "cotangent", cts, ys)
-        keys = self.pull_back(self.linearize(_keys(ys), _active(wrt)), _optional_keys(cts))
-        return _traced(keys)
+        linear = self.linearize(_keys(ys), _active(wrt))
+        return _traced(self.pull_back(linear, _seeds("vjp", "cotangent", cts, ys)))
 
     def jvp(
         self,
@@ -102,8 +102,9 @@ class AdContext:
         tangents: Sequence[TracedTensor | None],
     ) -> list[TracedTensor | None]:
         """Tangents of `ys`; None where nothing reaches."""
-        _check_like("jvp", "tangent", tangents, wrt)
-        return _traced(self.push_forward(_keys(ys), _active(wrt), _optional_keys(tangents)))
+        outputs, sources = _keys(ys), _active(wrt)
+        seeds = _seeds("jvp", "tangent", tangents, wrt)
+        return _traced(self.push_forward(outputs, sources, seeds))
 
     def jvp_many(
         self,
@@ -209,30 +210,32 @@ def _everything() -> ResolvedView[StdTensorOp]:
 
 
 def _keys(values: Sequence[TracedTensor]) -> list[GlobalValKey]:
+    for value in values:
+        if not isinstance(value, TracedTensor):
+            raise ADError(f"derivative: takes traced tensors, got a {type(value).__name__}")
     return [value.key for value in values]
 
 
 def _active(values: Sequence[TracedTensor]) -> list[GlobalValKey]:
+    keys = _keys(values)
     for value in values:
         check_active(value.meta, f"derivative by {value.name}")
-    return _keys(values)
-
-
-def _optional_keys(values: Sequence[TracedTensor | None]) -> list[GlobalValKey | None]:
-    return [None if value is None else value.key for value in values]
+    return keys
 
 
 def _traced(keys: Sequence[GlobalValKey | None]) -> list[TracedTensor | None]:
     return [None if key is None else TracedTensor(key) for key in keys]
 
 
-def _check_like(
-    name: str, what: str, seeds: Sequence[TracedTensor | None], values: Sequence[TracedTensor]
-) -> None:
+def _seeds(
+    name: str, what: str, seeds: Sequence[Any], values: Sequence[TracedTensor]
+) -> list[GlobalValKey | None]:
+    """Graph values of seeds, traced or concrete, each of the type of the value it belongs to."""
     if len(seeds) != len(values):
         raise ADError(f"{name}: {len(seeds)} {what}s for {len(values)} values")
-    for seed, value in zip(seeds, values, strict=True):
-        if seed is not None and seed.meta != value.meta:
-            raise ShapeError(
-                f"{name}: the {what} of {value.meta} must have its type, got {seed.meta}"
-            )
+    keys = [None if seed is None else as_key(seed) for seed in seeds]
+    for key, value in zip(keys, values, strict=True):
+        have = None if key is None else TracedTensor(key).meta
+        if have is not None and have != value.meta:
+            raise ShapeError(f"{name}: the {what} of {value.meta} must have its type, got {have}")
+    return keys

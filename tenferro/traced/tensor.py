@@ -161,6 +161,14 @@ class TracedTensor(ArrayOperators):
         """Refused: a traced value has no number yet."""
         self._refuse("item()", "return it from the traced function")
 
+    def numpy(self) -> Any:
+        """Refused: a traced value has no elements yet."""
+        self._refuse("numpy()", "return it from the traced function")
+
+    def tolist(self) -> Any:
+        """Refused: a traced value has no elements yet."""
+        self._refuse("tolist()", "return it from the traced function")
+
     def _refuse(self, wanted: str, advice: str) -> NoReturn:
         raise TracingError(
             f"{wanted} of a traced value {self.meta} ({self.name}): it has no value yet; {advice}"

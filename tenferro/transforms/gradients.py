@@ -218,7 +218,7 @@ def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
     Raises:
         ADError: one is out of range or named twice.
     """
-    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    numbers: list[Any] = list(argnums) if isinstance(argnums, tuple | list) else [argnums]
     for number in numbers:
         if not isinstance(number, int):
             raise ADError(f"{name}: argnums must be integers, got {number!r}")

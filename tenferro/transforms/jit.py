@@ -14,7 +14,7 @@ import numpy as np
 from tenferro.compiler import OptimizerOptions
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
-from tenferro.errors import PytreeError, TracingError
+from tenferro.errors import ExecutorError, PytreeError, TracingError
 from tenferro.exec_ir import encode
 from tenferro.runtime import Buffer, Executable, Executor, GraphProgram, Tensor, executor_named
 from tenferro.traced import GraphCompiler, TracedTensor, is_tracing
@@ -68,6 +68,8 @@ class Jitted:
     ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
+        if not isinstance(executor, str | Executor | None):
+            raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
         self._choice: str | Executor = config.executor if executor is None else executor
         self._static = (
             (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
@@ -285,6 +287,8 @@ def jit(
     >>> f(tn.Tensor([1.0, 2.0]))
     Tensor([3., 5.])
     """
+    if function is not None and not callable(function):
+        raise TracingError(f"jit: takes a function, got a {type(function).__name__}")
     if function is None:
         return functools.partial(
             jit,
