@@ -25,6 +25,9 @@ _HEADER = re.compile(r"exec_program\((.*)\)\s*\{$")
 _TYPED = re.compile(r"%(\d+):\s*(\w+)\[([^\]]*)\]")
 _LINE = re.compile(r"(?P<outputs>%\d+: .*?\](?=\s=\s)) = (?P<name>\w+)(?P<rest>.*)$")
 _OPERAND = re.compile(r"%(\d+)(!?)$")
+_SPARSEST = 1000
+"""Slots to a value, at most: an executor keeps a place for each slot."""
+
 _SPECIAL = {
     "nan": float("nan"),
     "inf": float("inf"),
@@ -52,12 +55,15 @@ def parse_exec(text: str, vocabulary: Mapping[str, type[ExecOp]]) -> ExecProgram
     written = [slot for slot, _ in inputs] + [
         slot for step in instructions for slot in step.output_slots
     ]
+    n_slots = max(written, default=-1) + 1
+    if n_slots > _SPARSEST * (len(written) + 1):
+        raise ParseError(f"parse: slot %{n_slots - 1} in a program of {len(written)} values")
     return ExecProgram(
         instructions,
         tuple(slot for slot, _ in inputs),
         tuple(meta for _, meta in inputs),
         outputs,
-        max(written, default=-1) + 1,
+        n_slots,
     )
 
 

@@ -218,7 +218,14 @@ class Jitted:
         )
 
     def _donated(self, call: Call) -> tuple[int, ...]:
-        """The inputs of the program that belong to donated arguments."""
+        """The inputs of the program that belong to donated arguments.
+
+        Raises:
+            TracingError: there is no such argument.
+        """
+        for number in self._donate:
+            if number not in call.positions:
+                raise TracingError(f"{self!r}: donate_argnums {number!r} is no argument to donate")
         donated: list[int] = []
         start = 0
         for number, arg in zip(call.positions, call.args, strict=True):

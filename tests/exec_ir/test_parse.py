@@ -231,3 +231,9 @@ GOOD = "exec_program(%0: f64[2]) {\n  %1: f64[2] = sine %0\n  return %1\n}"
 def test_what_is_no_program_is_refused(text: str, message: str) -> None:
     with pytest.raises(ParseError, match=message):
         parse(text)
+
+
+def test_a_slot_number_out_of_all_proportion_is_refused() -> None:
+    text = "exec_program(%0: f64[]) {\n  %99999999999: f64[] = sine %0\n  return %99999999999\n}"
+    with pytest.raises(ParseError, match="slot %99999999999 in a program of 2 values"):
+        parse(text)

@@ -270,3 +270,9 @@ def test_static_arguments_that_are_equal_but_not_the_same_have_programs_of_their
     for k in (1, True, 1.0):
         f(x, k=k)
     assert f.stats().entries == 5
+
+
+@pytest.mark.parametrize("donated", [5, "x"])
+def test_donating_an_argument_that_is_not_there_is_refused(donated: Any) -> None:
+    with pytest.raises(TracingError, match="no argument to donate"):
+        tn.jit(lambda x: x, donate_argnums=(donated,))(1.0)
