@@ -9,13 +9,12 @@ an empty cache. JAX runs in 64-bit mode, as tenferro does. Values are compared a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import jaxprs_in_params
 from support.harness import Samples, arguments, environment, interleaved, note, table, verdict
 
 import tenferro as tn
@@ -88,8 +87,21 @@ def equations(jaxpr: Any) -> int:
     """Equations of a jaxpr, with those of the jaxprs that they call."""
     total = 0
     for equation in jaxpr.eqns:
-        total += 1 + sum(equations(called) for called in jaxprs_in_params(equation.params))
+        total += 1 + sum(equations(called) for called in _called(equation.params.values()))
     return total
+
+
+def _called(values: Iterable[Any]) -> list[Any]:
+    """The jaxprs among the parameters of an equation, open or closed, alone or in tuples."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, tuple | list):
+            found += _called(value)
+        elif hasattr(value, "eqns"):
+            found.append(value)
+        elif hasattr(value, "jaxpr"):
+            found.append(value.jaxpr)
+    return found
 
 
 class Stages:
