@@ -68,4 +68,10 @@ def _(op: Rsqrt, x: Array) -> Array:
 
 @lower.register
 def _(op: Pow, x: Array, y: Array) -> Array:
-    return lax.pow(x, y)
+    power = lax.pow(x, y)
+    if not is_complex(x.dtype):
+        return power
+    # XLA goes through the logarithm, which 0 has none of.
+    zero = lax.full_like(x, 0)
+    vanishes = lax.bitwise_and(lax.eq(x, zero), lax.gt(lax.real(y), lax.full_like(lax.real(y), 0)))
+    return lax.select(vanishes, zero, power)
