@@ -3,9 +3,6 @@
 import subprocess
 import sys
 
-import tenferro
-from tenferro import namespace, transforms
-
 
 def run(code: str) -> None:
     """Run code in a fresh interpreter, where warnings are errors."""
@@ -75,12 +72,3 @@ assert [name for name in tenferro.__all__ if not hasattr(tenferro, name)] == []
 assert set(tenferro.__all__) <= set(dir(tenferro))
 """
     )
-
-
-def test_the_front_door_names_all_that_users_call() -> None:
-    functions = {*namespace.__all__} - {"apply"}
-    assert functions <= {*tenferro.__all__}
-    assert all(getattr(tenferro, name) is getattr(namespace, name) for name in functions)
-    assert {"grad", "hessian", "hvp", "jit", "jvp", "linearize", "make_program", "vjp"} <= {
-        *tenferro.__all__
-    } & {*transforms.__all__}

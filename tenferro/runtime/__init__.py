@@ -12,6 +12,7 @@ from tenferro.runtime.executors import (
     installed_executors,
     owner_of,
     register_executor,
+    tensor_owner,
 )
 from tenferro.runtime.numpy_backend import NumpyBackend
 from tenferro.runtime.program import Bound, GraphProgram, ProgramInput, bind_inputs, bind_specs
@@ -46,4 +47,5 @@ __all__ = [
     "run_segmented",
     "run_unsegmented",
     "segment_exec_program",
+    "tensor_owner",
 ]

@@ -13,6 +13,8 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import Array, ExecOp, ExecProgram
 
@@ -54,6 +56,7 @@ class Executor(Protocol):
         """Whether a value is a buffer of this executor."""
 
 
+_HOST_BUFFER = np.empty(0)
 _found: dict[str, Executor] = {}
 _lock = threading.Lock()
 
@@ -62,6 +65,11 @@ def register_executor(executor: Executor) -> Executor:
     """Make an executor known by its name; the first of a name stays."""
     with _lock:
         return _found.setdefault(executor.name, executor)
+
+
+def tensor_owner(executor: Executor) -> Executor | None:
+    """The executor that tensors around its buffers name; None where buffers are NumPy arrays."""
+    return None if executor.owns(_HOST_BUFFER) else executor
 
 
 def executor_named(name: str) -> Executor:

@@ -93,8 +93,7 @@ def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
 
     Raises:
         BindingError: an input is unbound, a binding is unexpected or given twice, a value has
-            another dtype, rank or
-            size than declared, or one symbol would have two sizes.
+            another dtype, rank or size than declared, or one symbol would have two sizes.
         GuardViolationError: an assumption of the program does not hold for these sizes.
     """
     given: dict[int, Any] = {}

@@ -20,7 +20,7 @@ from tenferro.errors import (
 )
 from tenferro.exec_ir import Array, ExecOp, check_size
 from tenferro.ops import ADD
-from tenferro.runtime.executors import Buffer, Executor, executor_named, owner_of
+from tenferro.runtime.executors import Buffer, Executor, executor_named, owner_of, tensor_owner
 from tenferro.shape import Dim, TensorMeta, as_dtype, make_meta
 
 
@@ -127,12 +127,13 @@ class Tensor(ArrayOperators):
         >>> Tensor([1.0]).to_device("host").placement
         'host'
         """
-        if device in ("host", "numpy"):
-            return Tensor.wrap(self.numpy(), None)
-        executor = device if isinstance(device, Executor) else executor_named(device)
-        if executor is self._executor:
+        name = "numpy" if device == "host" else device
+        executor = name if isinstance(name, Executor) else executor_named(name)
+        owner = tensor_owner(executor)
+        if owner is self._executor:
             return self
-        return Tensor.wrap(executor.put(self.numpy()), executor)
+        host = self._buffer if self._executor is None else self._executor.get(self._buffer)
+        return Tensor.wrap(executor.put(host), owner)
 
     def numpy(self) -> Array:
         """The elements as a read-only NumPy array; copied from the device if they are there."""

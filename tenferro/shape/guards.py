@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from tenferro.chainrules import PrimitiveOp
 from tenferro.computegraph import Derived, GlobalOpKey, GlobalValKey, Input
@@ -45,17 +45,8 @@ class Guard:
             )
 
 
-class InfersMeta(Protocol):
-    """An op that can tell its outputs' metadata."""
-
-    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """Metadata of the outputs from that of the operands."""
-
-
 class ShapeGuardContext:
-    """Metadata of graph values, inferred on demand and kept with the value's key.
-
-    And the guards recorded so far.
+    """Metadata of graph values, inferred on demand and kept with the value's key; and the guards.
 
     `adder` is the op set's addition.
     """

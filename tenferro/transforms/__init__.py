@@ -6,7 +6,7 @@ from tenferro.transforms.jit import Jitted, jit
 from tenferro.transforms.programs import make_program
 from tenferro.transforms.tangents import derivative, hvp, jvp, linearize
 from tenferro.transforms.trace import AD, COMPILER
-from tenferro.transforms.trees import flatten, leaf_names, map_leaves, unflatten
+from tenferro.transforms.trees import flatten, leaf_names, unflatten
 
 __all__ = [
     "AD",
@@ -25,7 +25,6 @@ __all__ = [
     "leaf_names",
     "linearize",
     "make_program",
-    "map_leaves",
     "unflatten",
     "value_and_grad",
     "vjp",

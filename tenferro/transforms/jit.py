@@ -16,7 +16,15 @@ from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import ExecutorError, PytreeError, TracingError
 from tenferro.exec_ir import encode
-from tenferro.runtime import Buffer, Executable, Executor, GraphProgram, Tensor, executor_named
+from tenferro.runtime import (
+    Buffer,
+    Executable,
+    Executor,
+    GraphProgram,
+    Tensor,
+    executor_named,
+    tensor_owner,
+)
 from tenferro.traced import GraphCompiler, TracedTensor, is_tracing
 from tenferro.transforms.trace import place, trace_function
 from tenferro.transforms.trees import TreeDef, flatten
@@ -93,7 +101,7 @@ class Jitted:
         """The executor that runs the function."""
         if isinstance(self._choice, str):
             self._choice = executor_named(self._choice)
-        self._owner = None if self._choice.name == "numpy" else self._choice
+        self._owner = tensor_owner(self._choice)
         return self._choice
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -106,11 +114,12 @@ class Jitted:
             if entry is not None:
                 self._seen_hits += 1
                 return self._run(entry, entry.executable, buffers)
-        return self._with_trees(args, kwargs)
+        return self._in_full(args, kwargs)
 
-    def _with_trees(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The long way: static arguments, trees, numbers, arrays elsewhere, types not yet seen."""
         executor = self.executor
-        call = self._call(args, kwargs)
+        call = self._without_static(args, kwargs)
         leaves, treedef = flatten((call.args, call.kwargs))
         found = self._in_place(leaves)
         types = _leaf_types(leaves) if found is None else found[1]
@@ -161,7 +170,7 @@ class Jitted:
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments."""
-        call = self._call(args, kwargs)
+        call = self._without_static(args, kwargs)
         leaves, treedef = flatten((call.args, call.kwargs))
         types = _leaf_types(leaves)
         if types is None:
@@ -234,7 +243,7 @@ class Jitted:
             start += count
         return tuple(donated)
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    def _without_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         if self._signature is None:
             return Call(self._function, None, args, kwargs, range(len(args)))
         names = list(self._signature.parameters)
@@ -276,8 +285,7 @@ def jit(
 
     Args:
         function: takes and returns trees of arrays. Traced once for each combination of types, so
-            that side effects and
-            Python control flow happen then only.
+            that side effects and Python control flow happen then only.
         executor: `"xla"`, `"numpy"`, or an executor; by default `TENFERRO_EXECUTOR`, else `"xla"`.
         static_argnames: arguments that are Python values, part of the program; hashable.
         donate_argnums: positional arguments whose buffers the program may overwrite.

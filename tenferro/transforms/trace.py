@@ -13,7 +13,7 @@ from tenferro.arrays import Number, is_number
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
 from tenferro.errors import DeviceError, PytreeError, TenferroError
 from tenferro.ops import StdTensorOp
-from tenferro.runtime import Executor, Tensor, executor_named, owner_of
+from tenferro.runtime import Executor, Tensor, executor_named, owner_of, tensor_owner
 from tenferro.shape import TensorMeta
 from tenferro.traced import (
     AdContext,
@@ -211,7 +211,7 @@ class Results:
             for tensor in [*tensors, *(d for d in defaults if d is not None)]
         ]
         results = executor.compile_exec(program.exec_program)(*buffers)
-        owner = None if executor is executor_named("numpy") else executor
+        owner = tensor_owner(executor)
         return [Tensor.wrap(buffer, owner) for buffer in results]
 
 

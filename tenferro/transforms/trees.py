@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import optree
@@ -33,12 +33,6 @@ def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
 def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     """The tree of that structure with the given leaves."""
     return optree.tree_unflatten(treedef, leaves)
-
-
-def map_leaves(function: Callable[..., Any], tree: Any) -> Any:
-    """The tree with `function` applied to each leaf."""
-    leaves, treedef = flatten(tree)
-    return unflatten(treedef, [function(leaf) for leaf in leaves])
 
 
 def leaf_names(tree: Any, root: str) -> list[str]:

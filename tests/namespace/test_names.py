@@ -28,7 +28,7 @@ def test_every_public_name_loads() -> None:
 
 
 def test_the_front_door_names_all_array_functions_and_transforms() -> None:
-    hidden = {"AD", "COMPILER", "Jitted", "flatten", "leaf_names", "map_leaves", "unflatten"}
+    hidden = {"AD", "COMPILER", "Jitted", "flatten", "leaf_names", "unflatten"}
     assert set(namespace.__all__) - {"apply"} <= set(tn.__all__)
     assert set(transforms.__all__) - hidden <= set(tn.__all__)
 

@@ -276,3 +276,11 @@ def test_static_arguments_that_are_equal_but_not_the_same_have_programs_of_their
 def test_donating_an_argument_that_is_not_there_is_refused(donated: Any) -> None:
     with pytest.raises(TracingError, match="no argument to donate"):
         tn.jit(lambda x: x, donate_argnums=(donated,))(1.0)
+
+
+def test_results_of_any_executor_of_numpy_arrays_are_on_the_host() -> None:
+    mine = tn.GraphExecutor(tn.NumpyBackend())
+    f = tn.jit(lambda x: tn.sum(x * x), executor=mine)
+    gradient = tn.grad(f)(np.ones(2))
+    assert (f(np.ones(2)).placement, gradient.placement) == ("host", "host")
+    assert (gradient + tn.Tensor(np.ones(2))).tolist() == [3.0, 3.0]
