@@ -18,14 +18,8 @@ def apply(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
     Raises:
         DTypeError: an operand is no array or number.
     """
-    if any(isinstance(operand, TracedTensor | DimExpr) for operand in operands):
-        result = record(function, operands, options)
-    else:
-        result = run_eagerly(function, operands, options)
-    if result is NotImplemented:
-        kinds = ", ".join(type(operand).__name__ for operand in operands)
-        raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
-    return result
+    traced = any(isinstance(operand, TracedTensor | DimExpr) for operand in operands)
+    return _apply(function, operands, options, traced)
 
 
 def apply_to_array(function: Callable[..., Any], x: Any, *others: Any, **options: Any) -> Any:
@@ -36,9 +30,18 @@ def apply_to_array(function: Callable[..., Any], x: Any, *others: Any, **options
 def create(function: Callable[..., Any], value: Any, **options: Any) -> Any:
     """Make a new array: in the graph while a function is being traced, else at once."""
     symbolic = any(isinstance(size, str | DimExpr) for size in _sizes(options.get("shape", ())))
-    if is_tracing() or symbolic or isinstance(value, TracedTensor):
-        return record(function, (value,), options)
-    return apply(function, value, **options)
+    traced = is_tracing() or symbolic or isinstance(value, TracedTensor)
+    return _apply(function, (value,), options, traced)
+
+
+def _apply(
+    function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any], traced: bool
+) -> Any:
+    result = (record if traced else run_eagerly)(function, operands, options)
+    if result is NotImplemented:
+        kinds = ", ".join(type(operand).__name__ for operand in operands)
+        raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
+    return result
 
 
 def _sizes(shape: Any) -> Any:

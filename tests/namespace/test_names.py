@@ -10,6 +10,7 @@ import pytest
 
 import tenferro as tn
 from tenferro import namespace, transforms
+from tenferro.errors import DTypeError
 from tenferro.ops import ALL_OPS, Constant
 
 FUNCTIONS = sorted(
@@ -120,3 +121,8 @@ def test_a_program_for_jax_numpy_runs_with_tenferro_in_its_place() -> None:
     x = np.array([[0.5, -1.5], [2.0, 1.25]])
     expected = float(program(jnp, x.astype("float32")))
     assert float(program(tn, tn.Tensor(x))) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_new_array_of_no_number_is_refused_in_a_trace_too() -> None:
+    with pytest.raises(DTypeError, match="filled: takes arrays and numbers, got object"):
+        tn.jit(lambda x: x + tn.full((2,), object()))(1.0)
