@@ -3,6 +3,7 @@
 The array functions. The names are the Python array API standard's, NumPy's are aliases.
 """
 
+from tenferro.dispatch import apply
 from tenferro.namespace import lax
 from tenferro.namespace.constants import (
     bool,
@@ -19,7 +20,6 @@ from tenferro.namespace.constants import (
     pi,
     uint8,
 )
-from tenferro.namespace.dispatch import apply
 from tenferro.namespace.elementwise import (
     abs,
     add,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.arrays import elementwise
-from tenferro.namespace.dispatch import apply
+from tenferro.dispatch import apply
 from tenferro.shape import as_dtype
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from tenferro import ops
 from tenferro.arrays import is_number
 from tenferro.chainrules import Emitter, V
+from tenferro.dispatch import apply
 from tenferro.errors import GraphError
-from tenferro.namespace.dispatch import apply
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Tensor
 from tenferro.shape import as_dtype

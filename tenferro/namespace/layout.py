@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.arrays import layout
-from tenferro.namespace.dispatch import apply, apply_to_array, create
+from tenferro.dispatch import apply, apply_to_array, create
 from tenferro.runtime import Tensor
 from tenferro.shape import as_dtype
 from tenferro.traced import TracedTensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.arrays import products
-from tenferro.namespace.dispatch import apply
+from tenferro.dispatch import apply
 
 
 def matmul(x1: Any, x2: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.arrays import reductions
-from tenferro.namespace.dispatch import apply
+from tenferro.dispatch import apply
 
 
 def sum(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
