@@ -44,6 +44,10 @@ class ParseError(ProgramError, ValueError):
     """Text that is not an execution program."""
 
 
+class FileError(ProgramError, ValueError):
+    """Bytes that are not a file of tenferro, or a value that such a file cannot hold."""
+
+
 # --- metadata -------------------------------------------------------------------------------------
 
 
@@ -102,6 +106,80 @@ class ADRuleError(ADError):
 
 class NonScalarGradError(ADError, TypeError):
     """`grad` of a result that is no scalar, or is complex without `holomorphic=True`."""
+
+
+# --- extensions -----------------------------------------------------------------------------------
+
+
+class ExtensionError(TenferroError):
+    """A family of extension ops breaks its contract, or is not known where it is needed.
+
+    Attributes:
+        op: what was being done, `"extension"` unless it can be said more closely.
+        family_id: the family.
+        message: what is wrong.
+    """
+
+    def __init__(self, family_id: str, message: str, op: str = "extension") -> None:
+        super().__init__(f"{op}: {message}")
+        self.op = op
+        self.family_id = family_id
+        self.message = message
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        """Pickle by the three fields, since the text is made from them."""
+        return type(self), (self.family_id, self.message, self.op)
+
+
+class InvalidConfigError(ExtensionError, ValueError):
+    """An extension op that contradicts itself: in its arity, its results or its payload."""
+
+
+class UnsupportedExtensionError(ExtensionError, NotImplementedError):
+    """A family that this program, file or lowerer cannot handle."""
+
+
+class BackendFailureError(ExtensionError, RuntimeError):
+    """The runtime of a family failed; the cause is attached."""
+
+
+class UnregisteredExtensionError(BackendFailureError):
+    """A program needs the runtime of a family that the executor does not have."""
+
+
+class ExtensionRegistryError(ExtensionError, ValueError):
+    """A derivative rule or payload codec that cannot be registered."""
+
+
+class DuplicateRuleError(ExtensionRegistryError):
+    """A second derivative rule for one family in one rule set."""
+
+
+class ExtensionRuntimeRegistryError(ExtensionError, ValueError):
+    """The runtime of a family that cannot be registered."""
+
+
+class MalformedFamilyIdError(ExtensionRegistryError, ExtensionRuntimeRegistryError):
+    """A family id that is not of the form `<distribution>.<op>.v<major>`."""
+
+
+class UnsupportedADRuleError(ADRuleError, NotImplementedError):
+    """An extension op on the active path whose family has no such derivative rule.
+
+    Attributes:
+        family_id: the family.
+        rule: `"linearize"` or `"transpose"`.
+    """
+
+    def __init__(self, family_id: str, rule: str, message: str) -> None:
+        super().__init__(f"{family_id}: {message}")
+        self.family_id = family_id
+        self.rule = rule
+        self.message = message
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        """Pickle by the three fields, since the text is made from them."""
+        return type(self), (self.family_id, self.rule, self.message)
 
 
 # --- front ends -----------------------------------------------------------------------------------

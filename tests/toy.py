@@ -238,6 +238,9 @@ class ToyContext:
         found: Meta = value.analysis
         return found
 
+    def registered_rule(self, name: str) -> None:
+        """None: toy ops bring their own rules."""
+
     def declare_like(self, value: Any, like: Any) -> None:
         value.analysis = self.meta(like)
 

@@ -31,6 +31,9 @@ class RuleContext(Protocol):
     def declare_like(self, value: Any, like: Any) -> None:
         """Give the new input `value` the metadata of `like`."""
 
+    def registered_rule(self, name: str) -> object | None:
+        """The derivative rules registered under a name, for ops that do not bring their own."""
+
 
 class Emitter(Protocol[V]):
     """Emits ops on values of type `V`, and answers what a local simplification may look at."""

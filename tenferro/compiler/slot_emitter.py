@@ -28,6 +28,9 @@ class SlotContext:
         """Refused: a pass declares no inputs."""
         raise AssertionError("a pass declares no inputs")
 
+    def registered_rule(self, name: str) -> None:
+        """None: a pass takes no derivatives."""
+
 
 class SlotEmitter:
     """Builds a rewritten program, instruction by instruction in the order of the old one.

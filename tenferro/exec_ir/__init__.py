@@ -2,7 +2,7 @@
 
 from tenferro.exec_ir.budget import check_budget, check_size
 from tenferro.exec_ir.identity import encode
-from tenferro.exec_ir.op import Array, Category, ExecOp, payload
+from tenferro.exec_ir.op import Array, Category, ExecOp, payload, payload_text
 from tenferro.exec_ir.parse import parse_exec
 from tenferro.exec_ir.program import ExecBuilder, ExecInstruction, ExecProgram, with_last_use
 from tenferro.exec_ir.verify import verify
@@ -19,6 +19,7 @@ __all__ = [
     "encode",
     "parse_exec",
     "payload",
+    "payload_text",
     "verify",
     "with_last_use",
 ]

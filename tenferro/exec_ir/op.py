@@ -118,7 +118,7 @@ class ExecOp:
         if not names:
             return self.name
         return (
-            f"{self.name}[{', '.join(f'{field}={text(getattr(self, field))}' for field in names)}]"
+            f"{self.name}[{', '.join(f'{field}={payload_text(getattr(self, field))}' for field in names)}]"
         )
 
     def __repr__(self) -> str:
@@ -131,22 +131,22 @@ def payload(cls: type[T]) -> type[T]:
     return dataclass(frozen=True, eq=False, repr=False)(cls)
 
 
-def text(value: object) -> str:
+def payload_text(value: object) -> str:
     """A payload value as `parse_exec` reads it back."""
     match value:
         case np.dtype():
             return short_name(value)
         case tuple():
-            inner = ", ".join(text(item) for item in value)
+            inner = ", ".join(payload_text(item) for item in value)
             return f"({inner},)" if len(value) == 1 else f"({inner})"
         case np.ndarray():
             return (
-                text(value.item())
+                payload_text(value.item())
                 if value.ndim == 0
-                else f"[{', '.join(text(row) for row in value)}]"
+                else f"[{', '.join(payload_text(row) for row in value)}]"
             )
         case np.generic():
-            return text(value.item())
+            return payload_text(value.item())
         case DimExpr():
             return str(value)
         case _:

@@ -4,6 +4,8 @@
 the other's transpose.
 """
 
+from collections.abc import Callable
+
 from tenferro.ops.analytic import (
     COS,
     EXP,
@@ -76,9 +78,9 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = (
 VOCABULARY: dict[str, type[StdTensorOp]] = {op.name: op for op in ALL_OPS}
 
 
-def shape_context() -> ShapeGuardContext:
+def shape_context(rules: Callable[[str], object | None] | None = None) -> ShapeGuardContext:
     """A metadata context for graphs of these ops."""
-    return ShapeGuardContext(ADD)
+    return ShapeGuardContext(ADD, rules)
 
 
 __all__ = [

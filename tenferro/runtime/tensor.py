@@ -220,7 +220,10 @@ def run_eagerly(
     executor = _common_executor(function.__name__, operands, lifted)
     emitter = RunEmitter(executor_named("numpy") if executor is None else executor)
     values = [_buffer_of(operand, executor) for operand in lifted]
-    return Tensor.wrap(_sealed(function(emitter, *values, **options), executor), executor)
+    result = function(emitter, *values, **options)
+    if isinstance(result, tuple):
+        return tuple([Tensor.wrap(_sealed(buffer, executor), executor) for buffer in result])
+    return Tensor.wrap(_sealed(result, executor), executor)
 
 
 class RunEmitter:
@@ -270,6 +273,9 @@ class BufferContext:
 
     def declare_like(self, value: Buffer, like: Buffer) -> None:
         """Buffers declare themselves."""
+
+    def registered_rule(self, name: str) -> None:
+        """None: derivatives are not taken of buffers."""
 
 
 _CONTEXT = BufferContext()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,11 +48,14 @@ class Guard:
 class ShapeGuardContext:
     """Metadata of graph values, inferred on demand and kept with the value's key; and the guards.
 
-    `adder` is the op set's addition.
+    `adder` is the op set's addition; `rules` finds derivative rules registered under a name.
     """
 
-    def __init__(self, adder: PrimitiveOp) -> None:
+    def __init__(
+        self, adder: PrimitiveOp, rules: Callable[[str], object | None] | None = None
+    ) -> None:
         self._adder = adder
+        self._rules = rules
         self._guards: dict[Guard, None] = {}
 
     @property
@@ -79,6 +82,10 @@ class ShapeGuardContext:
     def declare_like(self, value: GlobalValKey, like: GlobalValKey) -> None:
         """Give the new input `value` the metadata of `like`."""
         value.analysis = self.meta(like)
+
+    def registered_rule(self, name: str) -> object | None:
+        """The rules registered under a name, or None."""
+        return None if self._rules is None else self._rules(name)
 
     def require_equal(self, left: Dim, right: Dim, reason: str) -> None:
         """Assume two sizes equal: at once if that can be decided, else as a guard.

@@ -17,6 +17,7 @@ from tenferro.computegraph import (
     resolve_keys,
 )
 from tenferro.config import config
+from tenferro.contract import ExtensionRuleSet
 from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError
 from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
 from tenferro.shape import ShapeGuardContext, TensorMeta, is_complex, is_inexact
@@ -36,8 +37,11 @@ class AdContext:
     TracedTensor(f64[3])
     """
 
-    def __init__(self, capacity: int = config.cache_entries) -> None:
-        self._shapes = shape_context()
+    def __init__(
+        self, capacity: int = config.cache_entries, rules: ExtensionRuleSet | None = None
+    ) -> None:
+        self._rules = ExtensionRuleSet() if rules is None else rules.copy()
+        self._shapes = shape_context(self._rules.lookup)
         self._cache: BoundedCache[_CacheKey, Linear] = BoundedCache(Capacity(capacity))
 
     @classmethod
@@ -49,6 +53,11 @@ class AdContext:
     def shapes(self) -> ShapeGuardContext:
         """Metadata of graph values, and the guards that rules have recorded."""
         return self._shapes
+
+    @property
+    def extension_rules(self) -> ExtensionRuleSet:
+        """A copy of the derivative rules of extension families that the context was built with."""
+        return self._rules.copy()
 
     def grad(self, y: TracedTensor, wrt: Sequence[TracedTensor]) -> list[TracedTensor]:
         """Gradients of the real scalar `y`; zeros where nothing reaches.
@@ -173,6 +182,16 @@ class AdContextBuilder:
 
     def __init__(self) -> None:
         self._capacity = config.cache_entries
+        self._rules = ExtensionRuleSet()
+
+    def with_extension_rules(self, rules: ExtensionRuleSet) -> AdContextBuilder:
+        """Add the derivative rules of extension families. May be called for several packages.
+
+        Raises:
+            DuplicateRuleError: a family has rules already.
+        """
+        self._rules = self._rules | rules
+        return self
 
     def with_capacity(self, entries: int) -> AdContextBuilder:
         """Bound the transform cache."""
@@ -181,7 +200,7 @@ class AdContextBuilder:
 
     def build(self) -> AdContext:
         """The context."""
-        return AdContext(self._capacity)
+        return AdContext(self._capacity, self._rules)
 
 
 def check_scalar(meta: TensorMeta, holomorphic: bool = False) -> None:

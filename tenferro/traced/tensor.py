@@ -226,7 +226,7 @@ def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dic
         return NotImplemented
     weak = [operand for operand in operands if getattr(operand, "weak", None) is not None]
     if not weak:
-        return TracedTensor(function(_EMITTER, *lifted, **options))
+        return _traced(function(_EMITTER, *lifted, **options))
     arrays = [
         key for key, operand in zip(lifted, operands, strict=True) if _is_strong(key, operand)
     ]
@@ -236,10 +236,19 @@ def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dic
             convert(_EMITTER, key, dtype) if getattr(operand, "weak", None) is not None else key
             for key, operand in zip(lifted, operands, strict=True)
         ]
-        return TracedTensor(function(_EMITTER, *lifted, **options))
+        return _traced(function(_EMITTER, *lifted, **options))
     result = function(_EMITTER, *lifted, **options)
+    if isinstance(result, tuple):
+        return _traced(result)
     kept = None if "dtype" in options else np.zeros((), _EMITTER.ctx.meta(result).dtype).item()
     return TracedTensor(result, kept)
+
+
+def _traced(result: GlobalValKey | tuple[GlobalValKey, ...]) -> Any:
+    """One tensor, or a tuple of them for a function with several results."""
+    if isinstance(result, tuple):
+        return tuple([TracedTensor(key) for key in result])
+    return TracedTensor(result)
 
 
 def _is_strong(lifted: Any, operand: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tenferro.arrays import is_number
@@ -12,7 +13,7 @@ from tenferro.computegraph import GlobalValKey, name_of
 from tenferro.errors import ADError, PytreeError, ShapeError
 from tenferro.ops import full_like
 from tenferro.runtime import Tensor
-from tenferro.traced import check_active, check_scalar
+from tenferro.traced import AdContext, check_active, check_scalar
 from tenferro.transforms.linear_map import LinearMap
 from tenferro.transforms.trace import AD, Results, Trace, leaf_meta, trace_function
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
@@ -26,6 +27,7 @@ def grad(
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    ad_context: AdContext | None = None,
 ) -> Callable[..., Any]:
     """A function that returns the gradient of `function` by its arguments `argnums`.
 
@@ -38,6 +40,7 @@ def grad(
         argnums: which positional arguments; a tuple gives a tuple of gradients.
         has_aux: return (gradient, aux).
         holomorphic: allow a complex result.
+        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
 
     Raises:
         NonScalarGradError: the result is not such a scalar.
@@ -47,7 +50,9 @@ def grad(
     >>> grad(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
     Tensor([2., 4.])
     """
-    both = value_and_grad(function, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    both = value_and_grad(
+        function, argnums, has_aux=has_aux, holomorphic=holomorphic, ad_context=ad_context
+    )
 
     @functools.wraps(function)
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -63,6 +68,7 @@ def grad_optional(
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    ad_context: AdContext | None = None,
 ) -> Callable[..., Any]:
     """As `grad`, with None for an input that nothing reaches.
 
@@ -71,9 +77,11 @@ def grad_optional(
     (Tensor(2.), None)
     """
 
+    differentiated = _ValueAndGrad(function, argnums, has_aux, holomorphic, ad_context)
+
     @functools.wraps(function)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, grads = _value_and_grad(function, argnums, has_aux, holomorphic, False, args, kwargs)
+        value, grads = differentiated(args, kwargs, fill=False)
         return (grads, value[1]) if has_aux else grads
 
     return carry_executor(gradient, function)
@@ -85,6 +93,7 @@ def value_and_grad(
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    ad_context: AdContext | None = None,
 ) -> Callable[..., Any]:
     """A function that returns both the value and the gradient.
 
@@ -95,14 +104,21 @@ def value_and_grad(
     (Tensor(9.), Tensor(6.))
     """
 
+    differentiated = _ValueAndGrad(function, argnums, has_aux, holomorphic, ad_context)
+
     @functools.wraps(function)
     def both(*args: Any, **kwargs: Any) -> Any:
-        return _value_and_grad(function, argnums, has_aux, holomorphic, True, args, kwargs)
+        return differentiated(args, kwargs, fill=True)
 
     return carry_executor(both, function)
 
 
-def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(
+    function: Callable[..., Any],
+    *primals: Any,
+    has_aux: bool = False,
+    ad_context: AdContext | None = None,
+) -> Any:
     """The value at `primals`, and the pullback.
 
     From a cotangent of the result to a tuple of those of the primals.
@@ -115,7 +131,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     >>> pullback(tn.Tensor([1.0, 0.0]))
     (Tensor([1., 0.]),)
     """
-    trace, leaves = trace_function(function, primals, {}, has_aux)
+    trace, leaves = trace_function(function, primals, {}, has_aux, ad_context=ad_context)
     _, in_tree = flatten(primals)
     require_active(trace.inputs)
     linear_map = LinearMap.pullback(trace, Results(trace.inputs, leaves, trace.outer, function))
@@ -128,33 +144,41 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     return (value, pullback, linear_map.aux) if has_aux else (value, pullback)
 
 
-def _value_and_grad(
-    function: Callable[..., Any],
-    argnums: Argnums,
-    has_aux: bool,
-    holomorphic: bool,
-    fill: bool,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> tuple[Any, Any]:
-    groups = _argument_leaves(args, normal_argnums("grad", argnums, len(args)))
-    active = [position for positions, _ in groups for position in positions]
-    trace, leaves = trace_function(function, args, kwargs, has_aux, active)
-    wrt = [trace.input_at[position] for position in active]
-    require_active(wrt)
-    keys = _gradient_keys(trace, wrt, holomorphic)
-    if fill:
-        keys = [AD.zeros_like(x) if key is None else key for key, x in zip(keys, wrt, strict=True)]
-    present = [key for key in keys if key is not None]
-    results = Results(trace.inputs, leaves, trace.outer, function)
-    values = results.of([*trace.outputs, *present, *trace.aux.keys])
-    computed = iter(values[1:])
-    flat = iter([None if key is None else next(computed) for key in keys])
-    grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
-    value = unflatten(trace.out_tree, values[:1])
-    if has_aux:
-        value = (value, trace.aux.rebuild(list(computed)))
-    return value, grads[0] if isinstance(argnums, int) else tuple(grads)
+@dataclass(frozen=True, slots=True)
+class _ValueAndGrad:
+    """What `grad` and its kin do on each call."""
+
+    function: Callable[..., Any]
+    argnums: Argnums
+    has_aux: bool
+    holomorphic: bool
+    ad_context: AdContext | None
+
+    def __call__(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], fill: bool
+    ) -> tuple[Any, Any]:
+        """The value and the gradients; `fill` puts zeros where nothing reaches."""
+        groups = _argument_leaves(args, normal_argnums("grad", self.argnums, len(args)))
+        active = [position for positions, _ in groups for position in positions]
+        trace, leaves = trace_function(
+            self.function, args, kwargs, self.has_aux, active, self.ad_context
+        )
+        wrt = [trace.input_at[position] for position in active]
+        require_active(wrt)
+        keys = _gradient_keys(trace, wrt, self.holomorphic)
+        if fill:
+            zeros_like = trace.ad.zeros_like
+            keys = [zeros_like(x) if key is None else key for key, x in zip(keys, wrt, strict=True)]
+        present = [key for key in keys if key is not None]
+        results = Results(trace.inputs, leaves, trace.outer, self.function)
+        values = results.of([*trace.outputs, *present, *trace.aux.keys])
+        computed = iter(values[1:])
+        flat = iter([None if key is None else next(computed) for key in keys])
+        grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
+        value = unflatten(trace.out_tree, values[:1])
+        if self.has_aux:
+            value = (value, trace.aux.rebuild(list(computed)))
+        return value, grads[0] if isinstance(self.argnums, int) else tuple(grads)
 
 
 def _gradient_keys(
@@ -167,9 +191,10 @@ def _gradient_keys(
             "return auxiliary results with has_aux=True"
         )
     (output,) = trace.outputs
-    check_scalar(AD.shapes.meta(output), holomorphic)
-    one = full_like(KeyEmitter(AD.shapes), 1, output)
-    return AD.pull_back(AD.linearize([output], wrt), [one])
+    ad = trace.ad
+    check_scalar(ad.shapes.meta(output), holomorphic)
+    one = full_like(KeyEmitter(ad.shapes), 1, output)
+    return ad.pull_back(ad.linearize([output], wrt), [one])
 
 
 def require_active(keys: Sequence[GlobalValKey]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from tenferro.computegraph import GlobalValKey
 from tenferro.errors import DTypeError, PytreeError
 from tenferro.runtime import Tensor
 from tenferro.shape import TensorMeta, is_complex
-from tenferro.traced import TracedTensor
+from tenferro.traced import AdContext, TracedTensor
 from tenferro.transforms.gradients import (
     Argnums,
     carry_executor,
@@ -27,7 +28,11 @@ from tenferro.transforms.trees import flatten, unflatten
 
 
 def jacfwd(
-    function: Callable[..., Any], argnums: Argnums = 0, *, holomorphic: bool = False
+    function: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
 ) -> Callable[..., Any]:
     """The Jacobian by its columns: one forward pass for each element of the argument.
     A tuple of `argnums` gives a tuple for each result.
@@ -44,15 +49,21 @@ def jacfwd(
             [0., 4.]])
     """
 
+    jacobian_of = _Jacobian(function, argnums, holomorphic, ad_context)
+
     @functools.wraps(function)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        return _jacobian(function, argnums, args, kwargs, forward=True, holomorphic=holomorphic)
+        return jacobian_of(args, kwargs, forward=True)
 
     return carry_executor(jacobian, function)
 
 
 def jacrev(
-    function: Callable[..., Any], argnums: Argnums = 0, *, holomorphic: bool = False
+    function: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
 ) -> Callable[..., Any]:
     """The Jacobian by its rows: one reverse pass for each element of the result.
 
@@ -67,14 +78,18 @@ def jacrev(
     Tensor([2., 4.])
     """
 
+    jacobian_of = _Jacobian(function, argnums, holomorphic, ad_context)
+
     @functools.wraps(function)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        return _jacobian(function, argnums, args, kwargs, forward=False, holomorphic=holomorphic)
+        return jacobian_of(args, kwargs, forward=False)
 
     return carry_executor(jacobian, function)
 
 
-def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def hessian(
+    function: Callable[..., Any], argnums: Argnums = 0, *, ad_context: AdContext | None = None
+) -> Callable[..., Any]:
     """Second derivatives of a real scalar function.
 
     Forward over reverse, `[*i, *i]` for an argument `[*i]`.
@@ -84,39 +99,47 @@ def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[...,
     Tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacfwd(carry_executor(grad(function, argnums), function), argnums)
+    gradient = carry_executor(grad(function, argnums, ad_context=ad_context), function)
+    return jacfwd(gradient, argnums, ad_context=ad_context)
 
 
-def _jacobian(
-    function: Callable[..., Any],
-    argnums: Argnums,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    forward: bool,
-    holomorphic: bool,
-) -> Any:
-    name = "jacfwd" if forward else "jacrev"
-    numbers = normal_argnums(name, argnums, len(args))
+@dataclass(frozen=True, slots=True)
+class _Jacobian:
+    """What `jacfwd` and `jacrev` do on each call."""
 
-    def of_some(*arguments: Any) -> Any:
-        given = dict(zip(numbers, arguments, strict=True))
-        return function(*(given.get(i, arg) for i, arg in enumerate(args)), **kwargs)
+    function: Callable[..., Any]
+    argnums: Argnums
+    holomorphic: bool
+    ad_context: AdContext | None
 
-    varied = tuple(args[number] for number in numbers)
-    trace, leaves = trace_function(carry_executor(of_some, function), varied, {})
-    require_active(trace.inputs)
-    results = Results(trace.inputs, leaves, trace.outer, function)
-    _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
-    make = LinearMap.pushforward if forward else LinearMap.pullback
-    _check_real(name, trace.inputs if forward else trace.outputs, holomorphic)
-    linear_map = make(trace, results)
-    domain, codomain = (trace.inputs, trace.outputs) if forward else (trace.outputs, trace.inputs)
-    columns = [linear_map(direction) for direction in _basis(domain)]
-    if holomorphic and not forward:  # a pullback conjugates
-        columns = [[value.conj() for value in column] for column in columns]
-    blocks = _blocks(columns, _metas(domain, name), _metas(codomain, name), transposed=forward)
-    rows = [unflatten(arg_tree, row) for row in blocks]
-    return unflatten(trace.out_tree, rows)
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], forward: bool) -> Any:
+        """The Jacobian, by columns if `forward`."""
+        function, argnums, holomorphic = self.function, self.argnums, self.holomorphic
+        name = "jacfwd" if forward else "jacrev"
+        numbers = normal_argnums(name, argnums, len(args))
+
+        def of_some(*arguments: Any) -> Any:
+            given = dict(zip(numbers, arguments, strict=True))
+            return function(*(given.get(i, arg) for i, arg in enumerate(args)), **kwargs)
+
+        varied = tuple(args[number] for number in numbers)
+        trace, leaves = trace_function(
+            carry_executor(of_some, function), varied, {}, ad_context=self.ad_context
+        )
+        require_active(trace.inputs)
+        results = Results(trace.inputs, leaves, trace.outer, function)
+        _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
+        make = LinearMap.pushforward if forward else LinearMap.pullback
+        _check_real(name, trace.inputs if forward else trace.outputs, holomorphic)
+        linear_map = make(trace, results)
+        inner, image = trace.inputs, trace.outputs
+        domain, codomain = (inner, image) if forward else (image, inner)
+        columns = [linear_map(direction) for direction in _basis(domain)]
+        if holomorphic and not forward:  # a pullback conjugates
+            columns = [[value.conj() for value in column] for column in columns]
+        blocks = _blocks(columns, _metas(domain, name), _metas(codomain, name), transposed=forward)
+        rows = [unflatten(arg_tree, row) for row in blocks]
+        return unflatten(trace.out_tree, rows)
 
 
 def _check_real(name: str, keys: Sequence[GlobalValKey], holomorphic: bool) -> None:

@@ -1,11 +1,10 @@
-"""jit: compile a function for each combination of types it is called with."""
+"""jit: compile a function for the types it is called with, or once for all sizes."""
 
 from __future__ import annotations
 
 import functools
-import inspect
 import operator
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,50 +13,54 @@ import numpy as np
 from tenferro.compiler import OptimizerOptions
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
-from tenferro.errors import ExecutorError, PytreeError, TracingError
-from tenferro.exec_ir import encode
+from tenferro.errors import ExecutorError, TracingError
 from tenferro.runtime import (
     Buffer,
     Executable,
     Executor,
     GraphProgram,
     Tensor,
+    bind_shapes,
     executor_named,
     tensor_owner,
 )
 from tenferro.traced import GraphCompiler, TracedTensor, is_tracing
+from tenferro.transforms.call import Call, StaticArguments
+from tenferro.transforms.symbolic import SymbolicArguments, check_traced
 from tenferro.transforms.trace import place, trace_function
-from tenferro.transforms.trees import TreeDef, flatten
+from tenferro.transforms.trees import TreeDef, flatten, unflatten
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A function traced for arguments of given types, whose extents may be symbolic.
+
+    Attributes:
+        program: what it computes.
+        captured: buffers of the arrays that the function closes over, passed after the arguments.
+        donated: the inputs of the program that belong to donated arguments.
+        out_tree: structure of the result.
+    """
+
+    program: GraphProgram
+    captured: tuple[Buffer, ...]
+    donated: tuple[int, ...]
+    out_tree: TreeDef
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A function compiled for arguments of given types.
+    """A traced function on its executor, for arguments of given sizes.
 
     Attributes:
-        program: what runs.
-        executable: the program on the executor.
-        captured: buffers of the arrays that the function closes over, passed after the arguments.
-        out_tree: structure of the result.
+        traced: the function.
+        executable: its program for these sizes.
         is_leaf: whether the result is one array and no tree.
     """
 
-    program: GraphProgram
+    traced: Traced
     executable: Executable
-    captured: tuple[Buffer, ...]
-    out_tree: TreeDef
     is_leaf: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call without its static arguments: the function of the others, and those others."""
-
-    function: Callable[..., Any]
-    static: Hashable
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    positions: Sequence[int]
 
 
 class Jitted:
@@ -73,28 +76,26 @@ class Jitted:
         static_argnames: str | Sequence[str] = (),
         donate_argnums: int | Sequence[int] = (),
         options: OptimizerOptions | None = None,
+        symbolic: Mapping[str, Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
         self._choice: str | Executor = config.executor if executor is None else executor
-        self._static = (
-            (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+        self._static = StaticArguments(function, static_argnames)
+        self._symbolic = (
+            None if symbolic is None else SymbolicArguments(function, symbolic, self._static.names)
         )
-        self._signature = inspect.signature(function) if self._static else None
         self._donate = (
             (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
         )
         self._compiler = GraphCompiler(options, capacity=0)  # each trace is new
         self._cache: BoundedCache[Hashable, Compiled] = BoundedCache(Capacity(config.cache_entries))
+        self._traces: BoundedCache[Hashable, Traced] = BoundedCache(Capacity(config.cache_entries))
         self._seen: dict[Hashable, Compiled] = {}
         self._seen_hits = 0
         self._owner: Executor | None = None
-        if self._signature is not None:
-            for name in self._static:
-                if name not in self._signature.parameters:
-                    raise TracingError(f"jit: static_argnames has {name!r}, which is no parameter")
 
     @property
     def executor(self) -> Executor:
@@ -119,13 +120,15 @@ class Jitted:
     def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The long way: static arguments, trees, numbers, arrays elsewhere, types not yet seen."""
         executor = self.executor
-        call = self._without_static(args, kwargs)
+        call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
         found = self._in_place(leaves)
         types = _leaf_types(leaves) if found is None else found[1]
         if types is None:
+            if self._symbolic is not None:
+                check_traced(self._symbolic.specs(call), leaves)
             return call.function(*call.args, **call.kwargs)
-        entry = self._entry(call, (treedef, call.static, *types))
+        entry = self._entry(call, leaves, treedef, types)
         if entry is None:
             return call.function(*call.args, **call.kwargs)
         if found is not None:
@@ -162,34 +165,39 @@ class Jitted:
     def _run(
         self, entry: Compiled, run: Callable[..., Sequence[Buffer]], buffers: Sequence[Buffer]
     ) -> Any:
-        results = run(*buffers, *entry.captured)
+        results = run(*buffers, *entry.traced.captured)
         owner = self._owner
         if entry.is_leaf:
             return Tensor.wrap(results[0], owner)
-        return entry.out_tree.unflatten([Tensor.wrap(result, owner) for result in results])
+        return entry.traced.out_tree.unflatten([Tensor.wrap(result, owner) for result in results])
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
-        """The optimized program for these arguments."""
-        call = self._without_static(args, kwargs)
+        """The optimized program for these arguments; its symbols are those of `symbolic`."""
+        call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
         types = _leaf_types(leaves)
         if types is None:
             raise TracingError("program: needs concrete arguments, got traced ones")
-        entry = self._entry(call, (treedef, call.static, *types))
-        if entry is None:
+        traced = self._traced(call, leaves, treedef, types)
+        if traced is None:
             raise TracingError(
                 f"{self!r}: the function reads values of a trace around it; pass them as arguments"
             )
-        return entry.program
+        return traced.program
 
     def stats(self) -> CacheStats:
         """How many compiled versions are held, and how often one was reused."""
         stats = self._cache.stats()
         return replace(stats, hits=stats.hits + self._seen_hits)
 
+    def trace_stats(self) -> CacheStats:
+        """The same of traced programs, each differentiated and optimized once for all its sizes."""
+        return self._traces.stats()
+
     def clear(self) -> None:
-        """Drop the compiled versions."""
+        """Drop the compiled versions, and the programs."""
         self._cache.clear()
+        self._traces.clear()
         self._seen.clear()
 
     @property
@@ -203,14 +211,45 @@ class Jitted:
     def __repr__(self) -> str:
         return f"jit({getattr(self._function, '__qualname__', self._function)!s})"
 
-    def _entry(self, call: Call, key: Hashable) -> Compiled | None:
-        entry = self._cache.get(key)
-        if entry is None:
-            entry = self._compile(call)
-        return None if entry is None else self._cache.put(key, entry)
-
-    def _compile(self, call: Call) -> Compiled | None:
+    def _entry(
+        self, call: Call, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
+    ) -> Compiled | None:
         """The compiled version; None if the function must be inlined into the trace around it."""
+        key = (treedef, call.static, *types)
+        entry = self._cache.get(key)
+        if entry is not None:
+            return entry
+        traced = self._traced(call, leaves, treedef, types)
+        return None if traced is None else self._cache.put(key, self._compile(traced, leaves))
+
+    def _compile(self, traced: Traced, leaves: Sequence[Any]) -> Compiled:
+        shapes = [getattr(leaf, "shape", ()) for leaf in (*leaves, *traced.captured)]
+        sizes = bind_shapes(traced.program, shapes)
+        executable = self.executor.compile_exec(traced.program.exec_program, traced.donated, sizes)
+        return Compiled(traced, executable, traced.out_tree.is_leaf())
+
+    def _traced(
+        self, call: Call, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
+    ) -> Traced | None:
+        """The program, of which the declared types are the key; None as for `_entry`."""
+        if self._symbolic is not None:
+            specs = self._symbolic.specs(call)
+            leaves = [
+                given if spec is None else spec for given, spec in zip(leaves, specs, strict=True)
+            ]
+            args, kwargs = unflatten(treedef, leaves)
+            call = replace(call, args=args, kwargs=kwargs)
+            types = [*types]
+            for position, spec in enumerate(specs):
+                if spec is not None:
+                    types[2 * position] = spec.shape
+        key = (treedef, call.static, *types)
+        traced = self._traces.get(key)
+        if traced is None:
+            traced = self._trace(call)
+        return None if traced is None else self._traces.put(key, traced)
+
+    def _trace(self, call: Call) -> Traced | None:
         trace, _ = trace_function(call.function, call.args, call.kwargs)
         if trace.outer and is_tracing():
             return None
@@ -219,12 +258,9 @@ class Jitted:
                 f"{self!r}: the function reads values of a trace around it; pass them as arguments"
             )
         program = self._compiler.compile_keys(trace.outputs, trace.inputs)
-        executable = self.executor.compile_exec(program.exec_program, self._donated(call))
         captured = program.inputs[len(trace.inputs) :]
         buffers = [place(one.default, self.executor) for one in captured if one.default is not None]
-        return Compiled(
-            program, executable, tuple(buffers), trace.out_tree, trace.out_tree.is_leaf()
-        )
+        return Traced(program, tuple(buffers), self._donated(call), trace.out_tree)
 
     def _donated(self, call: Call) -> tuple[int, ...]:
         """The inputs of the program that belong to donated arguments.
@@ -243,33 +279,6 @@ class Jitted:
             start += count
         return tuple(donated)
 
-    def _without_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        if self._signature is None:
-            return Call(self._function, None, args, kwargs, range(len(args)))
-        names = list(self._signature.parameters)
-        static = {
-            i: arg for i, arg in enumerate(args) if i < len(names) and names[i] in self._static
-        }
-        named = {name: arg for name, arg in kwargs.items() if name in self._static}
-        key = tuple((where, _static_key(arg)) for where, arg in (*static.items(), *named.items()))
-        try:
-            hash(key)
-        except TypeError:
-            raise PytreeError(f"{self!r}: static arguments must be hashable, got {key}") from None
-
-        def of_others(*others: Any, **options: Any) -> Any:
-            rest = iter(others)
-            merged = [static[i] if i in static else next(rest) for i in range(len(args))]
-            return self._function(*merged, **options, **named)
-
-        functools.update_wrapper(of_others, self._function)
-        shown = [p for p in self._signature.parameters.values() if p.name not in self._static]
-        of_others.__signature__ = self._signature.replace(parameters=shown)  # type: ignore[attr-defined]
-        positions = [i for i in range(len(args)) if i not in static]
-        others = tuple([args[i] for i in positions])
-        options = {name: arg for name, arg in kwargs.items() if name not in named}
-        return Call(of_others, key, others, options, positions)
-
 
 def jit(
     function: Callable[..., Any] | None = None,
@@ -278,10 +287,13 @@ def jit(
     static_argnames: str | Sequence[str] = (),
     donate_argnums: int | Sequence[int] = (),
     options: OptimizerOptions | None = None,
+    symbolic: Mapping[str, Any] | None = None,
 ) -> Any:
     """Compile a function of arrays.
 
-    One program for each structure, dtypes, shapes and static arguments.
+    One program for each structure, dtypes, shapes and static arguments. With `symbolic`, one for
+    all sizes of the named axes: it is traced, differentiated and optimized once, and the executor
+    compiles it for the sizes it meets.
 
     Args:
         function: takes and returns trees of arrays. Traced once for each combination of types, so
@@ -290,9 +302,14 @@ def jit(
         static_argnames: arguments that are Python values, part of the program; hashable.
         donate_argnums: positional arguments whose buffers the program may overwrite.
         options: which compiler passes run.
+        symbolic: shapes with names, by the names of the arguments: `{"x": ("n", 3)}`. A name is
+            one size wherever it stands; sizes may be expressions of names, `"2*n"`. For an argument
+            that is a tree, a shape for all of its arrays, or a tree of shapes that its own begins
+            with. None is a size as it comes, `...` at the end all further ones.
 
     Raises:
         PytreeError: an argument's leaf is no array.
+        BindingError: sizes are not as `symbolic` declares them.
         ExecutorError: the executor is not installed.
 
     >>> import tenferro as tn
@@ -301,6 +318,11 @@ def jit(
     ...     return x * 2 + 1
     >>> f(tn.Tensor([1.0, 2.0]))
     Tensor([3., 5.])
+    >>> total = tn.jit(lambda x: tn.sum(x, axis=0), symbolic={"x": ("n", 2)})
+    >>> [total(tn.ones((n, 2))).tolist() for n in (1, 5, 9)]
+    [[1.0, 1.0], [5.0, 5.0], [9.0, 9.0]]
+    >>> total.trace_stats().misses
+    1
     """
     if function is not None and not callable(function):
         raise TracingError(f"jit: takes a function, got a {type(function).__name__}")
@@ -311,19 +333,9 @@ def jit(
             static_argnames=static_argnames,
             donate_argnums=donate_argnums,
             options=options,
+            symbolic=symbolic,
         )
-    return Jitted(function, executor, static_argnames, donate_argnums, options)
-
-
-def _static_key(arg: Any) -> Hashable:
-    """What tells static arguments apart: payload identity where there is one, else type and value.
-
-    By `==` alone, 1, 1.0 and True would be one argument, and 0.0 and -0.0.
-    """
-    try:
-        return encode(arg)
-    except TypeError:
-        return type(arg), arg
+    return Jitted(function, executor, static_argnames, donate_argnums, options, symbolic)
 
 
 def _are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:

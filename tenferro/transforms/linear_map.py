@@ -10,7 +10,7 @@ from tenferro.chainrules import Cotangent
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
 from tenferro.ops import StdTensorOp
 from tenferro.traced import fresh_input, substitute
-from tenferro.transforms.trace import AD, Results, Trace
+from tenferro.transforms.trace import Results, Trace
 
 Keys = Sequence[GlobalValKey]
 
@@ -35,8 +35,9 @@ class LinearMap:
         outputs: Sequence[GlobalValKey | None],
         like: Keys,
     ) -> None:
+        ad = trace.ad
         filled = [
-            AD.zeros_like(other) if key is None else key
+            ad.zeros_like(other) if key is None else key
             for key, other in zip(outputs, like, strict=True)
         ]
         residuals = [] if results.traced else _residuals(filled, seeds)
@@ -50,11 +51,11 @@ class LinearMap:
             self._outputs = filled
         else:
             self._inputs = [
-                fresh_input(AD.shapes.meta(key), f"residual{i}") for i, key in enumerate(residuals)
+                fresh_input(ad.shapes.meta(key), f"residual{i}") for i, key in enumerate(residuals)
             ]
             self._actual = values[n_outputs + n_aux :]
             replaced = substitute(
-                filled, dict(zip(residuals, self._inputs, strict=True)), AD.shapes
+                filled, dict(zip(residuals, self._inputs, strict=True)), ad.shapes
             )
             self._outputs = [key for key in replaced if key is not None]
         self._results = results
@@ -62,20 +63,21 @@ class LinearMap:
     @classmethod
     def pushforward(cls, trace: Trace, results: Results) -> Self:
         """From tangents of the inputs to tangents of the outputs."""
-        linear = AD.linearize(trace.outputs, trace.inputs)
+        linear = trace.ad.linearize(trace.outputs, trace.inputs)
         return cls(trace, results, linear.input_keys, linear.output_keys, trace.outputs)
 
     @classmethod
     def pullback(cls, trace: Trace, results: Results) -> Self:
         """From cotangents of the outputs to cotangents of the inputs."""
-        reverse = transpose(AD.linearize(trace.outputs, trace.inputs), ctx=AD.shapes)
+        ad = trace.ad
+        reverse = transpose(ad.linearize(trace.outputs, trace.inputs), ctx=ad.shapes)
         by_slot = {
             key.slot: seed
             for (key, _), seed in zip(reverse.tangent_inputs, reverse.input_keys, strict=True)
             if isinstance(key, Cotangent)
         }
         seeds = [
-            by_slot[slot] if slot in by_slot else fresh_input(AD.shapes.meta(key), f"unused{slot}")
+            by_slot[slot] if slot in by_slot else fresh_input(ad.shapes.meta(key), f"unused{slot}")
             for slot, key in enumerate(trace.outputs)
         ]
         return cls(trace, results, seeds, reverse.output_keys, trace.inputs)

@@ -9,13 +9,21 @@ from typing import Any
 from tenferro.chainrules import KeyEmitter
 from tenferro.errors import ADError, PytreeError, ShapeError
 from tenferro.ops import full_like
+from tenferro.traced import AdContext
 from tenferro.transforms.gradients import carry_executor, grad, matching_leaves, require_active
 from tenferro.transforms.linear_map import LinearMap
-from tenferro.transforms.trace import AD, Results, trace_function
+from tenferro.transforms.trace import Results, trace_function
 from tenferro.transforms.trees import flatten, unflatten
 
 
-def jvp(function: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
+def jvp(
+    function: Callable[..., Any],
+    primals: Any,
+    tangents: Any,
+    *,
+    has_aux: bool = False,
+    ad_context: AdContext | None = None,
+) -> Any:
     """The value at `primals`, and its derivative in the direction `tangents`.
 
     Args:
@@ -23,6 +31,7 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: b
         primals: tuple of arguments.
         tangents: tuple of the same structure and types.
         has_aux: the function returns a pair; return (value, tangent, aux).
+        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
 
     Raises:
         PytreeError, ShapeError: `tangents` does not match `primals`.
@@ -32,14 +41,14 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: b
     (Tensor(9.), Tensor(6.))
     """
     primals, tangents = _tuples("jvp", primals, tangents)
-    trace, leaves = trace_function(function, primals, {}, has_aux)
+    trace, leaves = trace_function(function, primals, {}, has_aux, ad_context=ad_context)
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
     seeds = matching_leaves("jvp", "tangent", tangents, in_tree, trace.inputs)
     keys, results = Results(trace.inputs, leaves, trace.outer, function).seeds(seeds, "tangent")
-    pushed = AD.push_forward(trace.outputs, trace.inputs, keys)
+    pushed = trace.ad.push_forward(trace.outputs, trace.inputs, keys)
     filled = [
-        AD.zeros_like(out) if key is None else key
+        trace.ad.zeros_like(out) if key is None else key
         for key, out in zip(pushed, trace.outputs, strict=True)
     ]
     values = results.of([*trace.outputs, *filled, *trace.aux.keys])
@@ -53,7 +62,9 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: b
     )
 
 
-def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(
+    function: Callable[..., Any], *primals: Any, ad_context: AdContext | None = None
+) -> tuple[Any, Callable[..., Any]]:
     """The value at `primals`, and the derivative there as a linear function of tangents.
 
     The linear function may be called any number of times; what it needs of the forward run is kept.
@@ -63,7 +74,7 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callabl
     >>> derivative_at(1.0), derivative_at(0.5)
     (Tensor(6.), Tensor(3.))
     """
-    trace, leaves = trace_function(function, primals, {})
+    trace, leaves = trace_function(function, primals, {}, ad_context=ad_context)
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
     linear_map = LinearMap.pushforward(trace, Results(trace.inputs, leaves, trace.outer, function))
@@ -75,13 +86,20 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callabl
     return unflatten(trace.out_tree, linear_map.values), linear
 
 
-def hvp(function: Callable[..., Any], primals: Any, tangents: Any) -> Any:
+def hvp(
+    function: Callable[..., Any],
+    primals: Any,
+    tangents: Any,
+    *,
+    ad_context: AdContext | None = None,
+) -> Any:
     """Product of the Hessian of a real scalar function with a direction: forward over reverse.
 
     Args:
         function: returns a real scalar.
         primals: tuple of arguments, or one argument alone.
         tangents: direction, of the same structure.
+        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
 
     >>> import tenferro as tn
     >>> hvp(lambda x: tn.sum(x * x * x), (tn.Tensor([1.0, 2.0]),), (tn.Tensor([1.0, 0.0]),))
@@ -89,10 +107,13 @@ def hvp(function: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """
     primals, tangents = _tuples("hvp", primals, tangents)
     argnums: Any = 0 if len(primals) == 1 else tuple(range(len(primals)))
-    return jvp(carry_executor(grad(function, argnums), function), primals, tangents)[1]
+    gradient = carry_executor(grad(function, argnums, ad_context=ad_context), function)
+    return jvp(gradient, primals, tangents, ad_context=ad_context)[1]
 
 
-def derivative(function: Callable[..., Any], order: int = 1) -> Callable[..., Any]:
+def derivative(
+    function: Callable[..., Any], order: int = 1, *, ad_context: AdContext | None = None
+) -> Callable[..., Any]:
     """The derivative of that order of a function of one scalar, by repeated forward mode.
 
     The passes share all common values, so that the program grows with a small power of the order.
@@ -100,6 +121,7 @@ def derivative(function: Callable[..., Any], order: int = 1) -> Callable[..., An
     Args:
         function: from a real or complex scalar to any tree of arrays.
         order: how often to differentiate; 0 gives the function itself.
+        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
 
     Raises:
         ShapeError: the argument is not one scalar.
@@ -113,18 +135,19 @@ def derivative(function: Callable[..., Any], order: int = 1) -> Callable[..., An
 
     @functools.wraps(function)
     def differentiated(x: Any) -> Any:
-        trace, leaves = trace_function(function, (x,), {})
-        if len(trace.inputs) != 1 or AD.shapes.meta(trace.inputs[0]).rank != 0:
+        trace, leaves = trace_function(function, (x,), {}, ad_context=ad_context)
+        ad = trace.ad
+        if len(trace.inputs) != 1 or ad.shapes.meta(trace.inputs[0]).rank != 0:
             raise ShapeError(
                 "derivative: the function must take one scalar; use jacfwd or hessian for arrays"
             )
         require_active(trace.inputs)
-        one = full_like(KeyEmitter(AD.shapes), 1, trace.inputs[0])
+        one = full_like(KeyEmitter(ad.shapes), 1, trace.inputs[0])
         keys = list(trace.outputs)
         for _ in range(order):
-            pushed = AD.push_forward(keys, trace.inputs, [one])
+            pushed = ad.push_forward(keys, trace.inputs, [one])
             keys = [
-                AD.zeros_like(key) if tangent is None else tangent
+                ad.zeros_like(key) if tangent is None else tangent
                 for key, tangent in zip(keys, pushed, strict=True)
             ]
         values = Results(trace.inputs, leaves, trace.outer, function).of(keys)

@@ -46,6 +46,7 @@ class Trace:
         out_tree: structure of the result.
         aux: what the function returned beside its result.
         outer: whether the function read values of a trace around it.
+        ad: takes the derivatives, with the rules of extension families that it has.
     """
 
     inputs: list[Input]
@@ -54,6 +55,7 @@ class Trace:
     out_tree: TreeDef
     aux: Aux
     outer: bool
+    ad: AdContext
 
 
 @dataclass(slots=True)
@@ -86,11 +88,13 @@ def trace_function(
     kwargs: Mapping[str, Any],
     has_aux: bool = False,
     active: Container[int] | None = None,
+    ad_context: AdContext | None = None,
 ) -> tuple[Trace, list[Any]]:
     """Trace `function` on fresh inputs of the types of the arguments' leaves; also those leaves.
 
     `active` are the positions of leaves that must be arrays; others that are none are passed to the
-    function as they are. None means that all must be.
+    function as they are. None means that all must be. `ad_context` takes the derivatives; None is
+    one without extension families.
 
     Raises:
         PytreeError: such a leaf, or a leaf of the result, is no array.
@@ -113,7 +117,8 @@ def trace_function(
     held = Aux(*flatten(aux))
     inputs = list(input_at.values())
     outer = _reads_outer([*outputs, *held.keys], inputs)
-    trace = Trace(inputs, input_at, outputs, out_tree, held, outer)
+    ad = AD if ad_context is None else ad_context
+    trace = Trace(inputs, input_at, outputs, out_tree, held, outer, ad)
     return trace, [leaves[position] for position in input_at]
 
 

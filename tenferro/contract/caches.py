@@ -1,0 +1,62 @@
+"""Caches of extension families, owned by a compiler, an executor or an eager runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.config import config
+
+
+class ExtensionCaches:
+    """One bounded store for what the families of one owner keep between runs.
+
+    Plans, handles, compiled inner programs: performance only. Dropping an entry changes no result.
+
+    >>> caches = ExtensionCaches()
+    >>> plans = caches.of("my-package.fft.v1")
+    >>> plans.get_or_make((8, "float64"), lambda: "a plan")
+    'a plan'
+    >>> caches.stats().entries
+    1
+    """
+
+    def __init__(self, capacity: Capacity | None = None) -> None:
+        self._store: BoundedCache[tuple[str, Hashable], Any] = BoundedCache(
+            Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity,
+            measure=lambda value: int(getattr(value, "nbytes", 0)),
+        )
+
+    def of(self, family_id: str) -> ExtensionCache:
+        """The part of the store that belongs to one family."""
+        return ExtensionCache(self._store, family_id)
+
+    def stats(self) -> CacheStats:
+        """Entries, hits, misses and evictions of all families; bytes of what has `nbytes`."""
+        return self._store.stats()
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._store.clear()
+
+    @property
+    def capacity(self) -> Capacity:
+        """The bounds; assigning smaller ones evicts at once."""
+        return self._store.capacity
+
+    @capacity.setter
+    def capacity(self, capacity: Capacity) -> None:
+        self._store.capacity = capacity
+
+
+class ExtensionCache:
+    """One family's part of an `ExtensionCaches`."""
+
+    def __init__(self, store: BoundedCache[tuple[str, Hashable], Any], family_id: str) -> None:
+        self._store = store
+        self._family_id = family_id
+
+    def get_or_make(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """The entry of `key`, made now if there is none."""
+        return self._store.get_or_make((self._family_id, key), make)

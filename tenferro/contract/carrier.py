@@ -1,0 +1,221 @@
+"""The carrier: an `ExtensionOp` as an op of graphs and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.contract.family_id import parse_family_id
+from tenferro.contract.op import ExtensionOp, OutputMeta
+from tenferro.contract.rules import ExtensionAdRule
+from tenferro.errors import (
+    DTypeError,
+    InvalidConfigError,
+    TenferroError,
+    UnsupportedADRuleError,
+)
+from tenferro.exec_ir import Array, Category, encode, payload, payload_text
+from tenferro.ops import StdTensorOp
+from tenferro.shape import (
+    Dim,
+    DimExpr,
+    Exact,
+    InputDim,
+    Leaf,
+    ShapeExtent,
+    TensorMeta,
+    Unknown,
+    leaves,
+    make_meta,
+    symbol,
+)
+
+
+@payload
+class Extension(StdTensorOp, name="extension"):
+    """Stands for an extension op wherever an op can stand; there is no other carrier.
+
+    Its identity is that it is a carrier, the family id, and the payload. Ops of different families
+    are never equal.
+
+    Raises:
+        MalformedFamilyIdError: the family has no valid id.
+        InvalidConfigError: the payload has no identity.
+    """
+
+    op: ExtensionOp
+
+    category: ClassVar[Category] = Category.BOUNDARY
+
+    def __post_init__(self) -> None:
+        op = self.op
+        parse_family_id(op.family_id)
+        identity = b"extension" + encode(op.family_id) + op.payload_identity()
+        object.__setattr__(self, "identity", identity)
+        object.__setattr__(self, "n_inputs", op.input_count)
+        object.__setattr__(self, "n_outputs", op.output_count)
+
+    @property
+    def family_id(self) -> str:
+        """The family."""
+        return self.op.family_id
+
+    @property
+    def label(self) -> str:
+        """The op's name within its namespace."""
+        return parse_family_id(self.family_id).name
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """What `infer_output_meta` says, with no guarantee stronger than the inputs'.
+
+        An extent that is no exact size goes in as a symbol of its own: what comes out as that very
+        symbol has the input's extent, what is computed from it is unknown.
+
+        Raises:
+            InvalidConfigError: the op contradicts its own arity, or fails on valid inputs.
+            ShapeError, DTypeError: the op cannot take these inputs.
+        """
+        self._check_count("inputs", self.n_inputs, len(metas))
+        stand_ins: dict[Leaf, ShapeExtent] = {}
+        shapes = [_sizes(i, meta, stand_ins) for i, meta in enumerate(metas)]
+        found = self._inferred(metas, shapes)
+        self._check_count("outputs", self.n_outputs, len(found))
+        return tuple([self._meta(output, stand_ins) for output in found])
+
+    def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """The op's reference meaning, checked against what it infers."""
+        results = self.op.eager_execute(inputs)
+        metas = [make_meta(array.dtype, array.shape) for array in inputs]
+        return self.checked_results(self.infer_all(metas), results)
+
+    def checked_results(self, expected: Sequence[TensorMeta], results: object) -> tuple[Any, ...]:
+        """`results` as a tuple.
+
+        Raises:
+            InvalidConfigError: their number or types are not what was inferred.
+        """
+        found = tuple(results) if isinstance(results, tuple | list) else (results,)
+        self._check_count("outputs", self.n_outputs, len(found))
+        for slot, (meta, result) in enumerate(zip(expected, found, strict=True)):
+            shape = getattr(result, "shape", None)
+            if shape is None or result.dtype != meta.dtype or not _fits(meta, shape):
+                raise self._invalid(
+                    f"output {slot} is {_described(result)}, but infer_output_meta says {meta}"
+                )
+        return found
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The family's rule in the context's rule set.
+
+        Raises:
+            UnsupportedADRuleError: there is none.
+            InvalidConfigError: the op has another number of inputs than it stands on.
+        """
+        self._check_count("inputs", self.n_inputs, len(at.primal))
+        return self._rule(at, "linearize").linearize(self.op, at)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The family's rule in the context's rule set.
+
+        Raises:
+            UnsupportedADRuleError: there is none.
+        """
+        return self._rule(at, "transpose").transpose_rule(self.op, at)
+
+    def symbols(self) -> set[Leaf]:
+        """None: sizes reach an extension op through its inputs."""
+        return set()
+
+    def bind(self, sizes: dict[Leaf, int]) -> Extension:
+        """The op itself: its payload mentions no symbols."""
+        return self
+
+    def __str__(self) -> str:
+        values = [f"family_id={self.family_id!r}"]
+        values += [
+            f"{name}={payload_text(getattr(self.op, name))}" for name in self.op.payload_fields()
+        ]
+        return f"{self.name}[{', '.join(values)}]"
+
+    def _rule(self, at: JvpSite[V] | TransposeSite[V], kind: str) -> ExtensionAdRule:
+        rule = at.ctx.registered_rule(self.family_id)
+        if rule is None:
+            raise UnsupportedADRuleError(
+                self.family_id,
+                kind,
+                f"no {kind} rule is registered; build the AdContext with the rule set of this "
+                "family, AdContext.builder().with_extension_rules(...), and pass it on",
+            )
+        assert isinstance(rule, ExtensionAdRule)
+        return rule
+
+    def _inferred(
+        self, metas: Sequence[TensorMeta], shapes: Sequence[tuple[Dim, ...]]
+    ) -> Sequence[OutputMeta]:
+        try:
+            return tuple(self.op.infer_output_meta([meta.dtype for meta in metas], shapes))
+        except TenferroError:
+            raise
+        except Exception as error:
+            types = ", ".join(str(meta) for meta in metas)
+            raise self._invalid(
+                f"infer_output_meta failed on {types}: {type(error).__name__}: {error}"
+            ) from error
+
+    def _meta(self, output: OutputMeta, stand_ins: dict[Leaf, ShapeExtent]) -> TensorMeta:
+        try:
+            dtype, shape = output
+            meta = TensorMeta.of(dtype, tuple(shape))
+        except (TypeError, ValueError, DTypeError) as error:
+            raise self._invalid(
+                f"infer_output_meta returned {output!r}, not a dtype and a shape: {error}"
+            ) from error
+        if not stand_ins or not meta.symbols() & stand_ins.keys():
+            return meta
+        return meta.with_extents(_guaranteed(extent, stand_ins) for extent in meta.extents)
+
+    def _check_count(self, what: str, expected: int | None, got: int) -> None:
+        if got != expected:
+            raise self._invalid(f"expected {expected} {what}, got {got}")
+
+    def _invalid(self, problem: str) -> InvalidConfigError:
+        return InvalidConfigError(self.family_id, f"family_id={self.family_id}: {problem}")
+
+
+def _sizes(position: int, meta: TensorMeta, stand_ins: dict[Leaf, ShapeExtent]) -> tuple[Dim, ...]:
+    """The sizes of an input; where one is not exact, a symbol in its place."""
+    if meta.dims is not None:
+        return meta.dims
+    sizes: list[Dim] = []
+    for axis, extent in enumerate(meta.extents):
+        if isinstance(extent, Exact):
+            sizes.append(extent.dim)
+        else:
+            leaf = InputDim(position, axis)
+            stand_ins[leaf] = extent
+            sizes.append(symbol(leaf))
+    return tuple(sizes)
+
+
+def _guaranteed(extent: ShapeExtent, stand_ins: dict[Leaf, ShapeExtent]) -> ShapeExtent:
+    assert isinstance(extent, Exact)
+    mentioned = leaves(extent.dim) & stand_ins.keys()
+    if not mentioned:
+        return extent
+    (first, *_) = mentioned
+    return stand_ins[first] if extent.dim == symbol(first) else Unknown()
+
+
+def _fits(meta: TensorMeta, shape: tuple[int, ...]) -> bool:
+    """Whether a value of that shape may be what was inferred, as far as sizes are known."""
+    return meta.rank == len(shape) and all(
+        size == extent.dim or isinstance(extent.dim, DimExpr)
+        for extent, size in zip(meta.extents, shape, strict=True)
+        if isinstance(extent, Exact)
+    )
+
+
+def _described(result: object) -> str:
+    shape, dtype = getattr(result, "shape", None), getattr(result, "dtype", None)
+    return f"a {type(result).__name__}" if shape is None else f"{dtype}{list(shape)}"

@@ -1,0 +1,82 @@
+"""The name of a family of extension ops: `<distribution>.<op>.v<major>`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tenferro.errors import MalformedFamilyIdError
+
+C = TypeVar("C", bound=type[Any])
+
+_FORMAT = re.compile(
+    r"(?P<namespace>[A-Za-z0-9][A-Za-z0-9_-]*)\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"\.v(?P<version>0|[1-9][0-9]{0,8})",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyId:
+    """The parts of a family id.
+
+    Attributes:
+        namespace: canonical name of the distribution that publishes the family.
+        name: identifier of the op within it.
+        version: raised by every breaking change of payload, shapes, derivatives or meaning.
+    """
+
+    namespace: str
+    name: str
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.name}.v{self.version}"
+
+
+def parse_family_id(text: object) -> FamilyId:
+    """The parts of a family id.
+
+    Raises:
+        MalformedFamilyIdError: the text is not of the form `<distribution>.<op>.v<major>`.
+
+    >>> parse_family_id("tenferro-ext-tropical.einsum.v1")
+    FamilyId(namespace='tenferro-ext-tropical', name='einsum', version=1)
+    """
+    match = _FORMAT.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise MalformedFamilyIdError(
+            str(text),
+            f"family_id {text!r} does not match the namespaced format "
+            "'<distribution>.<op>.v<major>'",
+        )
+    return FamilyId(match["namespace"], match["name"], int(match["version"]))
+
+
+def family_id(*, namespace: str, name: str, version: int) -> Callable[[C], C]:
+    """A class decorator that gives an extension op its `FAMILY_ID`.
+
+    Args:
+        namespace: canonical name of the distribution that publishes the family.
+        name: identifier of the op within it.
+        version: the family's version.
+
+    Raises:
+        MalformedFamilyIdError: the parts do not make a family id.
+
+    >>> @family_id(namespace="my-package", name="fft", version=1)
+    ... class FftOp: ...
+    >>> FftOp.FAMILY_ID
+    'my-package.fft.v1'
+    """
+    text = f"{namespace}.{name}.v{version}"
+    if isinstance(version, bool) or parse_family_id(text) != FamilyId(namespace, name, version):
+        raise MalformedFamilyIdError(text, f"family_id {text!r}: its parts contain a dot")
+
+    def decorate(cls: C) -> C:
+        cls.FAMILY_ID = text
+        return cls
+
+    return decorate
