@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -18,6 +18,7 @@ from tenferro.exec_ir import Array, ExecBuilder, ExecOp, ExecProgram
 from tenferro.runtime import GraphProgram, Tensor, bind_inputs, bind_specs
 from tenferro.shape import Leaf, make_meta
 from tenferro_xla.devices import device_name, devices, find_device
+from tenferro_xla.extension import ExtensionLowerings
 from tenferro_xla.lowering import LoweringOptions, Precision
 from tenferro_xla.stablehlo import (
     Cost,
@@ -83,6 +84,18 @@ class XlaExecutor:
         """Name under which the core finds the default executor."""
         return "xla"
 
+    def register_extension(self, register: Callable[[ExtensionLowerings], object]) -> None:
+        """Let a package register the lowerings of its families, functions of JAX values.
+
+        A family without one runs as its standard ops. Registering again changes nothing.
+        Executables made before are dropped.
+
+        Raises:
+            MalformedFamilyIdError: a family id is not one.
+        """
+        register(self._target.lowering.extensions)
+        self._cache.clear()
+
     @property
     def device(self) -> jax.Device:
         """The device on which everything runs."""
@@ -112,8 +125,13 @@ class XlaExecutor:
         sizes = bind_specs(program, specs or {})
         return Lowered(self, program, sizes)
 
-    def compile_exec(self, program: ExecProgram, donate: tuple[int, ...] = ()) -> LoadedExecutable:
-        """The program, every extent of it an integer, ready to run.
+    def compile_exec(
+        self,
+        program: ExecProgram,
+        donate: tuple[int, ...] = (),
+        sizes: Mapping[Leaf, int] | None = None,
+    ) -> LoadedExecutable:
+        """The program, for these sizes of its symbols, ready to run.
 
         `donate` are inputs whose buffers an output of the same type may take; where there is none
         the buffer is left alone.
@@ -122,6 +140,7 @@ class XlaExecutor:
             UnsupportedDynamicShapeError: an extent is not an integer.
             ExtentError: a value is larger than the byte budget.
         """
+        program = program.bind(dict(sizes or {}))
         donated = usable_donations(program, donate)
         key = (program.digest, donated) if donated else (program.digest, ())
         return self._cache.get_or_make(key, lambda: self._load(program, donated))

@@ -15,6 +15,7 @@ from tenferro.exec_ir import Array
 from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_specs
 from tenferro.shape import TensorMeta, TensorSpec
 from tenferro.traced import GraphCompiler, fresh_input
+from tenferro_xla.extension import expanded
 from tenferro_xla.jaxpr import JaxprEmitter, translate
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function
 from tenferro_xla.stablehlo import require_static
@@ -54,6 +55,7 @@ def to_jax(program: GraphProgram, precision: Precision = "highest") -> Callable[
             )
             bound = program.exec_program.bind(sizes)
             require_static(bound)
+            bound = expanded(bound, options.extensions)
             results = jax_function(bound, options)(*arrays)
         return results[0] if len(results) == 1 else results
 

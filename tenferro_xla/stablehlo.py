@@ -19,8 +19,9 @@ from tenferro.errors import (
     UnsupportedDynamicShapeError,
 )
 from tenferro.exec_ir import Array, ExecProgram, check_budget, verify
-from tenferro.shape import TensorMeta, describe
+from tenferro.shape import Leaf, TensorMeta, describe
 from tenferro_xla.devices import device_name
+from tenferro_xla.extension import expanded
 from tenferro_xla.lowering import LoweringOptions, jax_function
 
 Buffers = tuple[jax.Array, ...]
@@ -73,11 +74,13 @@ def lower_to_stablehlo(
     Raises:
         UnsupportedDynamicShapeError: an extent is not an integer; bind the symbols first.
         ExtentError: a value is larger than the byte budget, or an extent is out of range.
+        UnsupportedExtensionError: an extension family has neither lowering nor standard-op form.
         VerifyError: the program is malformed, so that its types say nothing.
         ExecutorError: an op has no lowering.
     """
-    verify(program)
     require_static(program)
+    program = expanded(program, target.lowering.extensions)
+    verify(program)
     check_budget(program, target.max_bytes)
     sharding = SingleDeviceSharding(target.device)
     with jax.enable_x64(True), jax.default_device(target.device):
@@ -108,16 +111,22 @@ def compile_stablehlo(lowered: jax.stages.Lowered, target: Target) -> jax.stages
         raise ExecutorError(f"compile: XLA says {str(error).splitlines()[0]}") from error
 
 
-def usable_donations(program: ExecProgram, donate: tuple[int, ...]) -> tuple[int, ...]:
-    """Those of the inputs to donate whose buffers an output can take: one of the same type each."""
+def usable_donations(
+    program: ExecProgram, donate: tuple[int, ...], sizes: Mapping[Leaf, int] | None = None
+) -> tuple[int, ...]:
+    """Those of the inputs to donate whose buffers an output can take: one of the same type each.
+
+    `sizes` are those of the program's symbols.
+    """
     if not donate:
         return ()
-    wanted = [(meta.dtype, meta.static_shape) for meta in program.output_metas]
+    bound = dict(sizes or {})
+    wanted = [meta.bind(bound) for meta in program.output_metas]
     usable: list[int] = []
     for position in donate:
-        meta = program.input_metas[position]
-        if (meta.dtype, meta.static_shape) in wanted:
-            wanted.remove((meta.dtype, meta.static_shape))
+        meta = program.input_metas[position].bind(bound)
+        if meta in wanted:
+            wanted.remove(meta)
             usable.append(position)
     return tuple(usable)
 

@@ -4,6 +4,7 @@ Read in this order: `lower`, `slot_emitter`, the files of `passes` in the order 
 `pipeline`.
 """
 
+from tenferro.compiler.expand import expand_extensions
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.passes import (
     AlgebraicSimplifier,
@@ -17,24 +18,7 @@ from tenferro.compiler.passes import (
 from tenferro.compiler.pipeline import PASSES, OptimizerOptions, compile_program, optimize
 from tenferro.compiler.renumber import renumber
 from tenferro.compiler.slot_emitter import SlotEmitter
-from tenferro.exec_ir import ExecProgram, parse_exec
-from tenferro.ops import VOCABULARY
-
-
-def parse(text: str) -> ExecProgram:
-    """The program of standard ops that `str(program)` printed.
-
-    Raises:
-        ParseError: the text is not an execution program.
-
-    >>> print(parse("exec_program(%0: f64[n]) { \\n %1: f64[n] = sine %0! \\n return %1 \\n }"))
-    exec_program(%0: f64[n]) {
-      %1: f64[n] = sine %0!
-      return %1
-    }
-    """
-    return parse_exec(text, VOCABULARY)
-
+from tenferro.compiler.text import parse
 
 __all__ = [
     "PASSES",
@@ -49,6 +33,7 @@ __all__ = [
     "TransposeFolding",
     "compile_program",
     "compile_std_to_exec",
+    "expand_extensions",
     "optimize",
     "parse",
     "renumber",

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from tenferro.computegraph import CompiledProgram
-from tenferro.errors import BindingError, TenferroError
+from tenferro.contract import Extension
+from tenferro.errors import BindingError, TenferroError, UnsupportedExtensionError
 from tenferro.exec_ir import ExecBuilder, ExecProgram
 from tenferro.ops import StdTensorOp
 from tenferro.shape import TensorMeta
 
 
 def compile_std_to_exec(
-    program: CompiledProgram[StdTensorOp], input_metas: Sequence[TensorMeta]
+    program: CompiledProgram[StdTensorOp],
+    input_metas: Sequence[TensorMeta],
+    families: Container[str] | None = None,
 ) -> ExecProgram:
     """The program with the type of every slot, before any pass.
 
-    `input_metas` are the types of the program's inputs, in order.
+    `input_metas` are the types of the program's inputs, in order. `families`, if given, are the
+    extension families that whoever runs the program has.
 
     Raises:
         BindingError: the number of types is not the number of inputs.
+        UnsupportedExtensionError: an extension op is of a family that is not among `families`.
         TenferroError: an op cannot take its operands; a note says where it was recorded.
 
     >>> from tenferro.computegraph import Instruction
@@ -44,6 +49,8 @@ def compile_std_to_exec(
     for step in program.instructions:
         operands = tuple([slots[slot] for slot in step.inputs])
         try:
+            if families is not None and isinstance(step.op, Extension):
+                _require(step.op, families)
             inferred = step.op.infer_all([metas[slot] for slot in operands])
         except TenferroError as error:
             if step.site is not None:
@@ -53,3 +60,12 @@ def compile_std_to_exec(
         for slot, output in zip(step.outputs, outputs, strict=True):
             slots[slot] = output
     return builder.build([slots[slot] for slot in program.output_slots])
+
+
+def _require(op: Extension, families: Container[str]) -> None:
+    if op.family_id not in families:
+        raise UnsupportedExtensionError(
+            op.family_id,
+            f"{op.family_id}: not registered; compile with the executor's families, after "
+            "executor.register_extension(...)",
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from tenferro.compiler.lower import compile_std_to_exec
@@ -92,9 +92,10 @@ def compile_program(
     program: CompiledProgram[StdTensorOp],
     input_metas: Sequence[TensorMeta],
     options: OptimizerOptions = DEFAULT_OPTIONS,
+    families: Container[str] | None = None,
 ) -> ExecProgram:
     """Lower a compiled program and optimize it."""
-    return optimize(compile_std_to_exec(program, input_metas), options)
+    return optimize(compile_std_to_exec(program, input_metas, families), options)
 
 
 def _run(each: Pass, program: ExecProgram) -> ExecProgram:

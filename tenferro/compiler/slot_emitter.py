@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from tenferro.chainrules import PrimitiveOp
-from tenferro.exec_ir import ExecInstruction, ExecOp, ExecProgram
+from tenferro.exec_ir import ExecInstruction, ExecOp, ExecProgram, with_slots
 from tenferro.ops import ADD
 from tenferro.shape import TensorMeta
 
@@ -104,8 +104,9 @@ class SlotEmitter:
         """All outputs of `op`, which is not simplified."""
         metas = self._metas
         exec_op = cast(ExecOp, op)
-        inferred = exec_op.infer_all([self.ctx.meta(slot) for slot in operands])
+        found = exec_op.infer_all([self.ctx.meta(slot) for slot in operands])
         first = len(metas)
+        inferred = tuple([with_slots(meta, first + i, operands) for i, meta in enumerate(found)])
         metas.extend(inferred)
         outputs = tuple(range(first, len(metas)))
         self._instructions.append(

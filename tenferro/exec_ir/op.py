@@ -11,7 +11,7 @@ import numpy as np
 
 from tenferro.errors import GraphError
 from tenferro.exec_ir.identity import encode
-from tenferro.shape import DimExpr, Leaf, TensorMeta, bind, leaves, short_name
+from tenferro.shape import DimExpr, InputDim, Leaf, TensorMeta, bind, leaves, short_name
 
 Array = np.ndarray[Any, np.dtype[Any]]
 T = TypeVar("T")
@@ -83,8 +83,9 @@ class ExecOp:
             raise GraphError(f"{self.name}: takes {self.n_inputs} operands, got {count}")
 
     def symbols(self) -> set[Leaf]:
-        """The symbols that the payload mentions."""
-        return {leaf for field in self.payload_fields() for leaf in _symbols(getattr(self, field))}
+        """The symbols of the program that the payload mentions, without sizes of operands."""
+        found = [leaf for field in self.payload_fields() for leaf in _symbols(getattr(self, field))]
+        return {leaf for leaf in found if not isinstance(leaf, InputDim)}
 
     def bind(self: T, sizes: dict[Leaf, int]) -> T:
         """The op with symbols of its payload replaced by sizes."""
@@ -117,9 +118,8 @@ class ExecOp:
         names = self.printed_fields()
         if not names:
             return self.name
-        return (
-            f"{self.name}[{', '.join(f'{field}={payload_text(getattr(self, field))}' for field in names)}]"
-        )
+        values = ", ".join(f"{field}={payload_text(getattr(self, field))}" for field in names)
+        return f"{self.name}[{values}]"
 
     def __repr__(self) -> str:
         return str(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tenferro.errors import ParseError, ShapeError
@@ -36,8 +36,8 @@ _SPECIAL = {
 }
 
 
-def parse_exec(text: str, vocabulary: Mapping[str, type[ExecOp]]) -> ExecProgram:
-    """The program that `str(program)` printed. `vocabulary` maps op names to classes.
+def parse_exec(text: str, vocabulary: Mapping[str, Callable[..., ExecOp]]) -> ExecProgram:
+    """The program that `str(program)` printed. `vocabulary` maps op names to classes of ops.
 
     Raises:
         ParseError: a line is not in the notation, or names an op that is not in the vocabulary.
@@ -84,7 +84,7 @@ def _extent(text: str) -> ShapeExtent:
         raise ParseError(f"parse: {error}") from None
 
 
-def _instruction(line: str, vocabulary: Mapping[str, type[ExecOp]]) -> ExecInstruction:
+def _instruction(line: str, vocabulary: Mapping[str, Callable[..., ExecOp]]) -> ExecInstruction:
     body, _, site = line.partition("  # ")
     match = _LINE.match(body.rstrip())
     if match is None:

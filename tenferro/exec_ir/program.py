@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tenferro.exec_ir.op import ExecOp
-from tenferro.shape import Dim, DType, Leaf, ShapeExtent, TensorMeta
+from tenferro.shape import Dim, DType, Leaf, ShapeExtent, TensorMeta, name_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,9 @@ class ExecBuilder:
         site: str | None,
     ) -> tuple[int, ...]:
         """Append an instruction whose output types are known to be what the op infers."""
-        outputs = tuple([self._new(meta) for meta in output_metas])
-        self._instructions.append(ExecInstruction(op, input_slots, outputs, output_metas, (), site))
+        outputs = tuple([self._new(meta, input_slots) for meta in output_metas])
+        metas = tuple([self.metas[slot] for slot in outputs])
+        self._instructions.append(ExecInstruction(op, input_slots, outputs, metas, (), site))
         return outputs
 
     def build(self, outputs: Iterable[int]) -> ExecProgram:
@@ -182,9 +183,15 @@ class ExecBuilder:
             len(self.metas),
         )
 
-    def _new(self, meta: TensorMeta) -> int:
-        self.metas.append(meta)
-        return len(self.metas) - 1
+    def _new(self, meta: TensorMeta, operands: tuple[int, ...] = ()) -> int:
+        slot = len(self.metas)
+        self.metas.append(with_slots(meta, slot, operands))
+        return slot
+
+
+def with_slots(meta: TensorMeta, slot: int, operands: Sequence[int]) -> TensorMeta:
+    """What an op inferred, with sizes that data decide named by the slots of a program."""
+    return name_sizes(meta, slot, operands, lambda axis: None)
 
 
 def with_last_use(program: ExecProgram) -> ExecProgram:

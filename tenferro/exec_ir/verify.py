@@ -6,7 +6,7 @@ import re
 
 from tenferro.errors import TenferroError, VerifyError
 from tenferro.exec_ir.program import ExecInstruction, ExecProgram
-from tenferro.shape import TensorMeta
+from tenferro.shape import TensorMeta, implies
 
 
 def verify(program: ExecProgram, after: str = "") -> None:
@@ -57,12 +57,21 @@ def _problem(
             step.op.name,
         )
     for slot, recorded, meta in zip(step.output_slots, step.output_metas, inferred, strict=True):
-        if recorded != meta:
+        if recorded != meta and not _follows(recorded, meta):
             return (
                 f"{step.op.name} records {recorded}, but the op infers {meta}",
                 f"%{slot}: {recorded}",
             )
     return None
+
+
+def _follows(recorded: TensorMeta, inferred: TensorMeta) -> bool:
+    """Whether less is recorded than is known: a pass may become conservative, never the reverse."""
+    return (
+        recorded.dtype == inferred.dtype
+        and recorded.rank == inferred.rank
+        and all(map(implies, inferred.extents, recorded.extents))
+    )
 
 
 def _caret(step: ExecInstruction, problem: str, piece: str) -> str:

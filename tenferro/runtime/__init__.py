@@ -14,8 +14,16 @@ from tenferro.runtime.executors import (
     register_executor,
     tensor_owner,
 )
+from tenferro.runtime.extensions import BoundaryDispatch
 from tenferro.runtime.numpy_backend import NumpyBackend
-from tenferro.runtime.program import Bound, GraphProgram, ProgramInput, bind_inputs, bind_specs
+from tenferro.runtime.program import (
+    Bound,
+    GraphProgram,
+    ProgramInput,
+    bind_inputs,
+    bind_shapes,
+    bind_specs,
+)
 from tenferro.runtime.segment import Segment, segment_exec_program
 from tenferro.runtime.tensor import RunEmitter, Tensor, buffer_meta, host_array, run_eagerly
 
@@ -23,6 +31,7 @@ __all__ = [
     "NUMPY_EXECUTOR",
     "BackendSession",
     "Bound",
+    "BoundaryDispatch",
     "Buffer",
     "Executable",
     "Executor",
@@ -35,6 +44,7 @@ __all__ = [
     "Tensor",
     "TensorBackend",
     "bind_inputs",
+    "bind_shapes",
     "bind_specs",
     "buffer_meta",
     "executor_module",

@@ -11,6 +11,7 @@ from typing import assert_never
 from tenferro.exec_ir import Category, ExecInstruction, ExecProgram
 from tenferro.runtime.backend import TensorBackend
 from tenferro.runtime.executors import Buffer
+from tenferro.runtime.extensions import Boundary
 from tenferro.runtime.segment import Segment
 
 Slots = list[Buffer | None]
@@ -22,8 +23,13 @@ def run_segmented(
     segments: Sequence[Segment],
     backend: TensorBackend,
     inputs: Sequence[Buffer],
+    boundary: Boundary | None = None,
 ) -> list[Buffer]:
-    """Run segment by segment; a session is opened once for all instructions of its segment."""
+    """Run segment by segment; a session is opened once for all instructions of its segment.
+
+    `boundary` runs what stands alone; None leaves it to the backend, which has no extensions.
+    """
+    boundary = boundary or backend.execute_boundary
     slots = _filled(program, inputs)
     for segment in segments:
         match segment.category:
@@ -34,19 +40,23 @@ def run_segmented(
                         _release(step, slots, session.reclaim_buffer)
             case Category.HOST | Category.BOUNDARY:
                 (step,) = segment.instructions
-                _run_alone(step, backend, slots)
+                _run_alone(step, backend, boundary, slots)
             case _:
                 assert_never(segment.category)
     return [slots[slot] for slot in program.output_slots]
 
 
 def run_unsegmented(
-    program: ExecProgram, backend: TensorBackend, inputs: Sequence[Buffer]
+    program: ExecProgram,
+    backend: TensorBackend,
+    inputs: Sequence[Buffer],
+    boundary: Boundary | None = None,
 ) -> list[Buffer]:
     """Run one instruction at a time, each session instruction in a session of its own.
 
     For parity checks.
     """
+    boundary = boundary or backend.execute_boundary
     slots = _filled(program, inputs)
     for step in program.instructions:
         if step.op.category is Category.SESSION:
@@ -54,16 +64,18 @@ def run_unsegmented(
                 _store(step, session.execute(step.op, _operands(step, slots)), slots)
                 _release(step, slots, session.reclaim_buffer)
         else:
-            _run_alone(step, backend, slots)
+            _run_alone(step, backend, boundary, slots)
     return [slots[slot] for slot in program.output_slots]
 
 
-def _run_alone(step: ExecInstruction, backend: TensorBackend, slots: Slots) -> None:
+def _run_alone(
+    step: ExecInstruction, backend: TensorBackend, boundary: Boundary, slots: Slots
+) -> None:
     if step.op.category is Category.HOST:
         host = [backend.download_to_host(value) for value in _operands(step, slots)]
         results = tuple([backend.upload_host_tensor(value) for value in step.op.evaluate(host)])
     else:
-        results = backend.execute_boundary(step.op, _operands(step, slots))
+        results = boundary(step.op, _operands(step, slots))
     _store(step, results, slots)
     _release(step, slots, backend.reclaim_buffer)
 

@@ -9,15 +9,18 @@ import numpy as np
 
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
+from tenferro.contract import ExtensionCaches, Register
 from tenferro.errors import DeviceError
-from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget, verify
+from tenferro.exec_ir import Array, Category, ExecOp, ExecProgram, check_budget, verify
 from tenferro.runtime.backend import TensorBackend
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
 from tenferro.runtime.executors import Buffer, Executable, register_executor
+from tenferro.runtime.extensions import Boundary, BoundaryDispatch
 from tenferro.runtime.numpy_backend import NumpyBackend
 from tenferro.runtime.program import GraphProgram, bind_inputs
 from tenferro.runtime.segment import segment_exec_program
 from tenferro.runtime.tensor import Tensor
+from tenferro.shape import Leaf
 
 
 class GraphExecutor:
@@ -43,12 +46,26 @@ class GraphExecutor:
         self._backend = backend
         self._segmented = segmented
         self._max_bytes = max_bytes
+        self._boundary = BoundaryDispatch(backend)
         self._bound: BoundedCache[object, Executable] = BoundedCache(Capacity(config.cache_entries))
 
     @property
     def name(self) -> str:
         """The backend's name."""
         return self._backend.name
+
+    def register_extension(self, register: Register) -> None:
+        """Let a package register the runtimes of its families; registering again changes nothing.
+
+        Raises:
+            MalformedFamilyIdError: the family id of a runtime is not one.
+        """
+        register(self._boundary.registry)
+
+    @property
+    def extension_caches(self) -> ExtensionCaches:
+        """What the runtimes of extension families keep between runs."""
+        return self._boundary.caches
 
     def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
         """The program's outputs for the given inputs.
@@ -67,7 +84,7 @@ class GraphExecutor:
             tuple(sorted((str(leaf), size) for leaf, size in bound.sizes.items())),
         )
         run = self._bound.get_or_make(
-            key, lambda: self.compile_exec(program.exec_program.bind(bound.sizes))
+            key, lambda: self.compile_exec(program.exec_program, sizes=bound.sizes)
         )
         return [Tensor.wrap(value, None) for value in run(*inputs)]
 
@@ -79,14 +96,27 @@ class GraphExecutor:
             "move it with to_device('host')"
         )
 
-    def compile_exec(self, program: ExecProgram, donate: tuple[int, ...] = ()) -> Executable:
-        """The program as a function of buffers. Nothing is overwritten, whatever is donated."""
+    def compile_exec(
+        self,
+        program: ExecProgram,
+        donate: tuple[int, ...] = (),
+        sizes: Mapping[Leaf, int] | None = None,
+    ) -> Executable:
+        """The program, for these sizes of its symbols, as a function of buffers.
+
+        Nothing is overwritten, whatever is donated.
+        """
+        if sizes:
+            program = program.bind(dict(sizes))
         verify(program)
         check_budget(program, self._max_bytes)
-        return NativeExecutable(program, self._backend, self._segmented)
+        self._boundary.require_all(program)
+        return NativeExecutable(program, self._backend, self._boundary, self._segmented)
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
         """One op, at once."""
+        if op.category is Category.BOUNDARY:
+            return self._boundary(op, buffers)
         with self._backend.with_backend_session() as session:
             return session.execute(op, buffers)
 
@@ -119,17 +149,22 @@ class GraphExecutor:
 class NativeExecutable:
     """A program ready to run on a native backend."""
 
-    def __init__(self, program: ExecProgram, backend: TensorBackend, segmented: bool) -> None:
+    def __init__(
+        self, program: ExecProgram, backend: TensorBackend, boundary: Boundary, segmented: bool
+    ) -> None:
         self._program = program
         self._backend = backend
+        self._boundary = boundary
         self._segments = segment_exec_program(program) if segmented else None
 
     def __call__(self, *buffers: Buffer) -> list[Buffer]:
         """Run on buffers of the backend."""
         if self._segments is None:
-            results = run_unsegmented(self._program, self._backend, buffers)
+            results = run_unsegmented(self._program, self._backend, buffers, self._boundary)
         else:
-            results = run_segmented(self._program, self._segments, self._backend, buffers)
+            results = run_segmented(
+                self._program, self._segments, self._backend, buffers, self._boundary
+            )
         return [_own(value, buffers) for value in results]
 
     def run_host(self, *values: Buffer | Array) -> list[Buffer]:

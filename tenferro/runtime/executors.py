@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
@@ -17,6 +17,7 @@ import numpy as np
 
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import Array, ExecOp, ExecProgram
+from tenferro.shape import Leaf
 
 Buffer = Any
 """An array of an executor: a NumPy array, or a device array."""
@@ -34,14 +35,22 @@ class Executable(Protocol):
 
 @runtime_checkable
 class Executor(Protocol):
-    """Runs execution programs with constant extents on buffers of its own."""
+    """Runs execution programs on buffers of its own, once their sizes are known."""
 
     @property
     def name(self) -> str:
         """Name under which it is found, such as `"numpy"`."""
 
-    def compile_exec(self, program: ExecProgram, donate: tuple[int, ...] = ()) -> Executable:
-        """The program, ready to run; `donate` are inputs whose buffers it may overwrite."""
+    def compile_exec(
+        self,
+        program: ExecProgram,
+        donate: tuple[int, ...] = (),
+        sizes: Mapping[Leaf, int] | None = None,
+    ) -> Executable:
+        """The program for these sizes of its symbols, ready to run.
+
+        `donate` are inputs whose buffers it may overwrite.
+        """
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
         """One op, at once."""

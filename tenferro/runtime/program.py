@@ -108,18 +108,28 @@ def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
             raise BindingError(f"run: input {program.inputs[position].name!r} is bound twice")
         given[position] = value
     values: list[Tensor] = []
-    sizes: dict[Leaf, int] = {}
     for position, declared in enumerate(program.inputs):
         value = given.get(position, declared.default)
         if value is None:
             raise BindingError(f"run: input {declared.name!r}: {declared.meta} is not bound")
-        tensor = as_declared(declared, value)
-        bind_sizes(declared, tensor.shape, sizes)
-        values.append(tensor)
-    _check_derived(program.inputs, [value.shape for value in values], sizes)
+        values.append(as_declared(declared, value))
+    return Bound(tuple(values), bind_shapes(program, [value.shape for value in values]))
+
+
+def bind_shapes(program: GraphProgram, shapes: Sequence[tuple[int, ...]]) -> dict[Leaf, int]:
+    """The sizes of a program's symbols where its inputs, in order, have these shapes.
+
+    Raises:
+        BindingError: a shape is not as declared, or one symbol would have two sizes.
+        GuardViolationError: an assumption of the program does not hold for these sizes.
+    """
+    sizes: dict[Leaf, int] = {}
+    for declared, shape in zip(program.inputs, shapes, strict=True):
+        bind_sizes(declared, shape, sizes)
+    _check_derived(program.inputs, shapes, sizes)
     for guard in program.guards:
         guard.check(sizes)
-    return Bound(tuple(values), sizes)
+    return sizes
 
 
 def _items(bindings: Any) -> Iterable[tuple[Any, Any]]:

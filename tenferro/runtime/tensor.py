@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
 from tenferro.arrays import ArrayOperators, is_number
 from tenferro.chainrules import PrimitiveOp
 from tenferro.config import config
+from tenferro.contract import Extension
 from tenferro.errors import (
     DeviceError,
     DTypeError,
@@ -218,7 +219,7 @@ def run_eagerly(
     if any(operand is NotImplemented for operand in lifted):
         return NotImplemented
     executor = _common_executor(function.__name__, operands, lifted)
-    emitter = RunEmitter(executor_named("numpy") if executor is None else executor)
+    emitter = RunEmitter(executor)
     values = [_buffer_of(operand, executor) for operand in lifted]
     result = function(emitter, *values, **options)
     if isinstance(result, tuple):
@@ -227,10 +228,14 @@ def run_eagerly(
 
 
 class RunEmitter:
-    """Runs each op as it is emitted. Values are buffers of one executor."""
+    """Runs each op as it is emitted. Values are buffers of one executor, NumPy arrays for None.
 
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
+    An extension op on NumPy arrays is called directly, by its reference meaning.
+    """
+
+    def __init__(self, executor: Executor | None) -> None:
+        self._host = executor is None
+        self._executor = executor_named("numpy") if executor is None else executor
 
     @property
     def ctx(self) -> BufferContext:
@@ -243,12 +248,14 @@ class RunEmitter:
 
     def emit_all(self, op: PrimitiveOp, *operands: Buffer) -> tuple[Buffer, ...]:
         """All outputs of the op, after its shape rule has accepted the operands."""
-        assert isinstance(op, ExecOp)
-        for meta in op.infer_all([buffer_meta(operand) for operand in operands]):
+        exec_op = cast(ExecOp, op)
+        for meta in exec_op.infer_all([buffer_meta(operand) for operand in operands]):
             if meta.symbols():
-                raise UnsupportedDynamicShapeError(op.name, "result", f"symbolic: {meta}")
-            check_size(meta, op.name, config.max_bytes)
-        return self._executor.run_op(op, *operands)
+                raise UnsupportedDynamicShapeError(exec_op.name, "result", f"symbolic: {meta}")
+            check_size(meta, exec_op.name, config.max_bytes)
+        if self._host and isinstance(exec_op, Extension):
+            return exec_op.evaluate(operands)  # a direct call: no runtime owns it
+        return self._executor.run_op(exec_op, *operands)
 
     def producer(self, value: Buffer) -> None:
         """Nothing is known of where a buffer came from."""

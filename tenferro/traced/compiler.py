@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from tenferro.compiler import OptimizerOptions, compile_program
 from tenferro.computegraph import (
@@ -17,6 +17,7 @@ from tenferro.computegraph import (
     resolve_keys,
 )
 from tenferro.config import config
+from tenferro.contract import ExtensionCaches
 from tenferro.errors import BindingError, TracingError
 from tenferro.exec_ir import ExecProgram
 from tenferro.runtime import GraphProgram, ProgramInput, bind_specs
@@ -33,6 +34,8 @@ class GraphCompiler:
     Args:
         options: which passes run; part of every cache key.
         capacity: bound of the cache, in programs.
+        families: the extension families that whoever runs the programs has; others are then refused
+            when a program is compiled. None leaves that to the executor.
 
     >>> x = TracedTensor.input((2,), "float64", name="x")
     >>> print(GraphCompiler().compile([-(-x) * 1 + x]))
@@ -44,9 +47,14 @@ class GraphCompiler:
     """
 
     def __init__(
-        self, options: OptimizerOptions | None = None, capacity: int = config.cache_entries
+        self,
+        options: OptimizerOptions | None = None,
+        capacity: int = config.cache_entries,
+        families: Container[str] | None = None,
     ) -> None:
         self.options = OptimizerOptions() if options is None else options
+        self.extension_caches = ExtensionCaches()
+        self._families = families
         self._cache: BoundedCache[_CacheKey, GraphProgram] = BoundedCache(Capacity(capacity))
 
     def compile(
@@ -91,7 +99,7 @@ class GraphCompiler:
         if "materialized" in config.dump:
             sys.stderr.write(f"{graph}\n")
         metas = [_meta(key) for key in graph.inputs]
-        exec_program = compile_program(compile_graph(graph), metas, self.options)
+        exec_program = compile_program(compile_graph(graph), metas, self.options, self._families)
         _check_symbols(exec_program)
         names = _distinct([str(key.key) for key in graph.inputs])
         declared = [

@@ -267,7 +267,8 @@ def as_key(value: object) -> GlobalValKey:
 def fresh_input(meta: TensorMeta, name: str) -> Input:
     """A new input of a graph, different from every other."""
     key = input_key(TensorInput(name, meta, next(_uids)))
-    key.analysis = meta
+    if meta.dims is not None:  # else the sizes that data decide are named first
+        key.analysis = meta
     return key
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from tenferro.contract import Extension
 from tenferro.exec_ir import ExecProgram
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 
@@ -25,7 +26,11 @@ def jax_function(program: ExecProgram, options: LoweringOptions) -> JaxFunction:
     def tenferro_program(*arrays: Any) -> tuple[jax.Array, ...]:
         values: dict[int, Any] = dict(zip(program.input_slots, arrays, strict=True))
         for step, dropped in zip(steps, drops, strict=True):
-            results = lower(step.op, [values[slot] for slot in step.input_slots], options)
+            operands = [values[slot] for slot in step.input_slots]
+            if isinstance(step.op, Extension):
+                results = options.extensions(step.op, operands)
+            else:
+                results = lower(step.op, operands, options)
             values.update(zip(step.output_slots, results, strict=True))
             for slot in dropped:
                 del values[slot]

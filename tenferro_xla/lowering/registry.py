@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 import jax
 
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import ExecOp
+from tenferro_xla.extension import ExtensionLowerings
 
 Precision = Literal["default", "high", "highest"]
 Rule = Callable[..., Any]
@@ -23,9 +24,11 @@ class LoweringOptions:
 
     Attributes:
         precision: of contractions, as in `jax.lax.Precision`.
+        extensions: the lowerings of extension families.
     """
 
     precision: Precision = "highest"
+    extensions: ExtensionLowerings = field(default_factory=ExtensionLowerings)
 
     def __post_init__(self) -> None:
         if self.precision not in get_args(Precision):

@@ -1,0 +1,66 @@
+"""What the author of an extension imports: ops of your own that trace, differentiate and compile.
+
+An op is a frozen dataclass derived from `ExtensionOp` and named with `@family_id`. `apply` puts it
+to use; an `ExtensionAdRule` in an `ExtensionRuleSet` gives it derivatives, an `ExtensionRuntime`
+runs it on a native backend, and `lower_to_standard_ops`, written with `inline`, takes it to XLA.
+"""
+
+from tenferro.chainrules import JvpSite, Slots, TransposeSite
+from tenferro.contract import (
+    Extension,
+    ExtensionAdRule,
+    ExtensionCache,
+    ExtensionCaches,
+    ExtensionOp,
+    ExtensionRegistry,
+    ExtensionRuleSet,
+    ExtensionRuntime,
+    FamilyId,
+    OutputMeta,
+    family_id,
+    parse_family_id,
+)
+from tenferro.errors import (
+    BackendFailureError,
+    DuplicateRuleError,
+    ExtensionError,
+    ExtensionRegistryError,
+    ExtensionRuntimeRegistryError,
+    InvalidConfigError,
+    MalformedFamilyIdError,
+    UnregisteredExtensionError,
+    UnsupportedADRuleError,
+    UnsupportedExtensionError,
+)
+from tenferro.extension.apply import apply
+from tenferro.extension.inline import inline
+
+__all__ = [
+    "BackendFailureError",
+    "DuplicateRuleError",
+    "Extension",
+    "ExtensionAdRule",
+    "ExtensionCache",
+    "ExtensionCaches",
+    "ExtensionError",
+    "ExtensionOp",
+    "ExtensionRegistry",
+    "ExtensionRegistryError",
+    "ExtensionRuleSet",
+    "ExtensionRuntime",
+    "ExtensionRuntimeRegistryError",
+    "FamilyId",
+    "InvalidConfigError",
+    "JvpSite",
+    "MalformedFamilyIdError",
+    "OutputMeta",
+    "Slots",
+    "TransposeSite",
+    "UnregisteredExtensionError",
+    "UnsupportedADRuleError",
+    "UnsupportedExtensionError",
+    "apply",
+    "family_id",
+    "inline",
+    "parse_family_id",
+]

@@ -1,0 +1,44 @@
+"""Applying an extension op to whatever the user gives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tenferro.chainrules import Emitter, V
+from tenferro.contract import Extension, ExtensionOp
+from tenferro.dispatch import apply as apply_function
+from tenferro.errors import InvalidConfigError
+from tenferro.runtime import Tensor
+
+
+def apply(op: ExtensionOp, *inputs: Any) -> Any:
+    """The outputs of `op`: one tensor, or a tuple where it has several.
+
+    If an input is traced the op is recorded. An `EagerTensor`'s runtime runs it by the family's
+    registered runtime. On tensors of a device their executor lowers it. On NumPy arrays and host
+    tensors it is called directly.
+
+    Raises:
+        InvalidConfigError: the number of inputs is not the op's.
+        MalformedFamilyIdError: the family has no valid id.
+        ShapeError, DTypeError: the op cannot take these inputs.
+        UnregisteredExtensionError, UnsupportedExtensionError: it cannot run where the inputs are.
+    """
+    carrier = Extension(op)
+    if len(inputs) != op.input_count:
+        raise InvalidConfigError(
+            op.family_id,
+            f"family_id={op.family_id}: expected {op.input_count} inputs, got {len(inputs)}",
+        )
+
+    def extension(at: Emitter[V], *values: V) -> V | tuple[V, ...]:
+        outputs = at.emit_all(carrier, *values)
+        return outputs if op.output_count != 1 else outputs[0]
+
+    extension.__name__ = op.family_id
+    return apply_function(extension, *[_array(value) for value in inputs])
+
+
+def _array(value: Any) -> Any:
+    """A Python number becomes an array: an extension op has no weak operands."""
+    return Tensor(value) if isinstance(value, bool | int | float | complex) else value

@@ -1,0 +1,69 @@
+"""Writing rules and lowerings with ordinary array functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from tenferro.chainrules import Emitter, JvpSite, PrimitiveOp, TransposeSite, V
+from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
+from tenferro.errors import TracingError
+from tenferro.ops import StdTensorOp
+from tenferro.traced import TracedTensor, as_key, fresh_input, tracing
+
+
+def inline(
+    at: Emitter[V] | JvpSite[V] | TransposeSite[V],
+    function: Callable[..., Any],
+    *values: V | None,
+) -> Any:
+    """Emit what `function` computes from `values`; the result is one value, or a tuple of them.
+
+    `function` is written with the functions and operators of `tenferro` and sees each value as a
+    traced tensor; a None, a symbolic zero, stays None. What it returns may hold None as well.
+
+    Args:
+        at: the site of a derivative rule, or the builder of `lower_to_standard_ops`.
+        function: takes as many arguments as there are values.
+        values: values of that site or builder.
+
+    Raises:
+        TracingError: the function uses an array that is too large for a constant and is not among
+            `values`.
+    """
+    emitter = at.emitter if isinstance(at, JvpSite | TransposeSite) else at
+    inputs = [
+        None if value is None else fresh_input(emitter.ctx.meta(value), f"value{i}")
+        for i, value in enumerate(values)
+    ]
+    with tracing():
+        result = function(*[None if key is None else TracedTensor(key) for key in inputs])
+    several = isinstance(result, tuple | list)
+    outputs = [None if one is None else as_key(one) for one in (result if several else [result])]
+    known = {
+        key: value
+        for key, value in zip(inputs, values, strict=True)
+        if key is not None and value is not None
+    }
+    emitted = _emitted(emitter, outputs, known)
+    return tuple(emitted) if several else emitted[0]
+
+
+def _emitted(
+    emitter: Emitter[V], outputs: list[GlobalValKey | None], known: dict[Any, V]
+) -> list[V | None]:
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    wanted = [key for key in outputs if key is not None]
+    ops, met = view.topo_order(wanted, leaves=tuple(known))
+    foreign = [key for key in met if key not in known]
+    if foreign:
+        raise TracingError(
+            f"inline: the function reads {foreign[0]}, which is not among its arguments; "
+            "pass it as a value"
+        )
+    made: dict[GlobalValKey, V] = dict(known)
+    for op in ops:
+        operands = [made[key] for key in op.inputs]
+        results = emitter.emit_all(cast(PrimitiveOp, op.primitive), *operands)
+        made.update(zip(op.outputs, results, strict=True))
+    return [None if key is None else made[key] for key in outputs]
