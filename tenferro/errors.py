@@ -89,6 +89,10 @@ class UnsupportedDynamicShapeError(ShapeError):
         return type(self), (self.primitive, self.field, self.observed)
 
 
+class RuntimeSizeError(ShapeError):
+    """A scalar that is to be a size when the program runs, and is NaN or infinite."""
+
+
 class GuardViolationError(ShapeError):
     """A guard that was recorded while building does not hold for the shapes of a run."""
 
@@ -126,7 +130,7 @@ class ExtensionError(TenferroError):
         self.family_id = family_id
         self.message = message
 
-    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         """Pickle by the three fields, since the text is made from them."""
         return type(self), (self.family_id, self.message, self.op)
 
@@ -163,6 +167,27 @@ class MalformedFamilyIdError(ExtensionRegistryError, ExtensionRuntimeRegistryErr
     """A family id that is not of the form `<distribution>.<op>.v<major>`."""
 
 
+class ContractViolationError(ExtensionError, AssertionError):
+    """A family that breaks clauses of the contract of extension ops.
+
+    Attributes:
+        family_id: the family.
+        violations: what is wrong; each begins with the section and the name of the clause.
+    """
+
+    def __init__(self, family_id: str, violations: tuple[str, ...]) -> None:
+        super().__init__(
+            family_id,
+            "\n  ".join([f"{family_id} violates the contract:", *violations]),
+            "check_extension",
+        )
+        self.violations = violations
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
+        """Pickle by the two fields, since the text is made from them."""
+        return type(self), (self.family_id, self.violations)
+
+
 class UnsupportedADRuleError(ADRuleError, NotImplementedError):
     """An extension op on the active path whose family has no such derivative rule.
 
@@ -182,6 +207,39 @@ class UnsupportedADRuleError(ADRuleError, NotImplementedError):
         return type(self), (self.family_id, self.rule, self.message)
 
 
+# --- networks -------------------------------------------------------------------------------------
+
+
+class SubscriptError(ShapeError):
+    """Subscripts of an einsum that are no subscripts, or do not fit the operands."""
+
+
+class PathError(TenferroError, ValueError):
+    """A contraction path or tree that does not contract the operands to one."""
+
+
+class MemoryLimitError(TenferroError, MemoryError):
+    """A contraction that needs more memory than it may take; says what would fit.
+
+    Attributes:
+        needed: predicted peak in bytes.
+        limit: what was allowed, in bytes.
+    """
+
+    def __init__(self, message: str, needed: int, limit: int) -> None:
+        super().__init__(message)
+        self.needed = needed
+        self.limit = limit
+
+    def __reduce__(self) -> tuple[type, tuple[str, int, int]]:
+        """Pickle by what the error was made of."""
+        return type(self), (str(self), self.needed, self.limit)
+
+
+class ContextMismatch(TenferroError, ValueError):  # noqa: N818  # the specification's name
+    """Tensors of different eager runtimes in one computation."""
+
+
 # --- front ends -----------------------------------------------------------------------------------
 
 
@@ -195,6 +253,28 @@ class PytreeError(TenferroError, TypeError):
 
 class ExecutorError(TenferroError, RuntimeError):
     """An executor that is not installed, or that cannot run what it is given."""
+
+
+class PadSafetyError(ExecutorError):
+    """A size that was to be rounded up, in a program that would compute something else then.
+
+    Attributes:
+        primitive: the op that stands in the way, or `input`.
+        symbol: the size.
+    """
+
+    def __init__(self, primitive: str, symbol: str, reason: str) -> None:
+        super().__init__(
+            f"bucketing: {primitive}: {symbol} cannot be rounded up: {reason}; "
+            f"leave {symbol} out of the buckets"
+        )
+        self.primitive = primitive
+        self.symbol = symbol
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        """Pickle by what the message is made from."""
+        return type(self), (self.primitive, self.symbol, self.reason)
 
 
 class DeviceError(ExecutorError):

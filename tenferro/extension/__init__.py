@@ -33,7 +33,7 @@ from tenferro.errors import (
     UnsupportedExtensionError,
 )
 from tenferro.extension.apply import apply
-from tenferro.extension.inline import inline
+from tenferro.extension.inline import inline, replay
 
 __all__ = [
     "BackendFailureError",
@@ -63,4 +63,5 @@ __all__ = [
     "family_id",
     "inline",
     "parse_family_id",
+    "replay",
 ]

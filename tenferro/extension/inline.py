@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from tenferro.chainrules import Emitter, JvpSite, PrimitiveOp, TransposeSite, V
@@ -40,18 +40,23 @@ def inline(
         result = function(*[None if key is None else TracedTensor(key) for key in inputs])
     several = isinstance(result, tuple | list)
     outputs = [None if one is None else as_key(one) for one in (result if several else [result])]
-    known = {
+    known: dict[GlobalValKey, V] = {
         key: value
         for key, value in zip(inputs, values, strict=True)
         if key is not None and value is not None
     }
-    emitted = _emitted(emitter, outputs, known)
+    emitted = replay(emitter, outputs, known)
     return tuple(emitted) if several else emitted[0]
 
 
-def _emitted(
-    emitter: Emitter[V], outputs: list[GlobalValKey | None], known: dict[Any, V]
+def replay(
+    at: Emitter[V], outputs: Sequence[GlobalValKey | None], known: Mapping[GlobalValKey, V]
 ) -> list[V | None]:
+    """Emit what a graph computes, given the values that its inputs stand for. None stays None.
+
+    Raises:
+        TracingError: the graph has an input that is not among `known`.
+    """
     view: ResolvedView[StdTensorOp] = resolve_keys()
     wanted = [key for key in outputs if key is not None]
     ops, met = view.topo_order(wanted, leaves=tuple(known))
@@ -64,6 +69,6 @@ def _emitted(
     made: dict[GlobalValKey, V] = dict(known)
     for op in ops:
         operands = [made[key] for key in op.inputs]
-        results = emitter.emit_all(cast(PrimitiveOp, op.primitive), *operands)
+        results = at.emit_all(cast(PrimitiveOp, op.primitive), *operands)
         made.update(zip(op.outputs, results, strict=True))
     return [None if key is None else made[key] for key in outputs]

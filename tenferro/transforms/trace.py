@@ -12,6 +12,7 @@ import numpy as np
 from tenferro.arrays import Number, is_number
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
 from tenferro.errors import DeviceError, PytreeError, TenferroError
+from tenferro.network import ad_rules
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Executor, Tensor, executor_named, owner_of, tensor_owner
 from tenferro.shape import TensorMeta
@@ -31,8 +32,9 @@ from tenferro.transforms.trees import TreeDef, flatten, leaf_names, unflatten
 COMPILER = GraphCompiler(capacity=0)
 """Compiles the programs of transforms that run at once. Each trace is new, so it keeps nothing."""
 
-AD = AdContext(capacity=0)
-"""Differentiates for the functional transforms, and keeps nothing for the same reason."""
+AD = AdContext(capacity=0, rules=ad_rules())
+"""Differentiates for the functional transforms, with the rules of the families that come with
+tenferro, and keeps nothing for the same reason."""
 
 
 @dataclass(slots=True)
@@ -94,7 +96,7 @@ def trace_function(
 
     `active` are the positions of leaves that must be arrays; others that are none are passed to the
     function as they are. None means that all must be. `ad_context` takes the derivatives; None is
-    one without extension families.
+    one that knows the families of tenferro alone.
 
     Raises:
         PytreeError: such a leaf, or a leaf of the result, is no array.

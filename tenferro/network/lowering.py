@@ -1,0 +1,57 @@
+"""A planned network as core ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tenferro.chainrules import Emitter, V
+from tenferro.network.contraction import (
+    Labeled,
+    Sizes,
+    broadcast_new,
+    contract_pair,
+    diagonalize_repeated,
+    embed_repeated,
+    squeeze_ones,
+    sum_over_others,
+    transpose_to_labels,
+)
+from tenferro.network.paths import Pairs
+from tenferro.network.subscripts import Subscripts
+from tenferro.network.tree import entering_labels, steps_of
+
+
+def emit_network(
+    at: Emitter[V], subscripts: Subscripts, sizes: Sizes, pairs: Pairs, operands: Sequence[V]
+) -> V:
+    """The result of a network, contracted pair by pair.
+
+    The operands are of one dtype, which has products and sums.
+    """
+    entering = entering_labels(subscripts)
+    values = [
+        _entered(at, Labeled(operand, labels), kept, sizes)
+        for operand, labels, kept in zip(operands, subscripts.inputs, entering, strict=True)
+    ]
+    for step in steps_of(subscripts, pairs):
+        left, right = values[step.left], values[step.right]
+        common = set(left.labels) & set(right.labels)
+        both = [label for label in step.contracted if label in common]
+        left = sum_over_others(at, left, (*step.labels, *both))
+        right = sum_over_others(at, right, (*step.labels, *both))
+        values.append(contract_pair(at, left, right, both, sizes))
+    return _finished(at, values[-1], subscripts, sizes).value
+
+
+def _entered(at: Emitter[V], x: Labeled[V], kept: Sequence[int], sizes: Sizes) -> Labeled[V]:
+    return sum_over_others(at, diagonalize_repeated(at, squeeze_ones(at, x, sizes)), kept)
+
+
+def _finished(at: Emitter[V], x: Labeled[V], subscripts: Subscripts, sizes: Sizes) -> Labeled[V]:
+    """The last value with the labels of the output."""
+    once = tuple(dict.fromkeys(subscripts.output))
+    if set(x.labels) == set(once):
+        ordered = transpose_to_labels(at, x, once)
+    else:
+        ordered = broadcast_new(at, x, once, sizes)
+    return embed_repeated(at, ordered, subscripts.output)

@@ -1,0 +1,153 @@
+"""EinsumPlan: a contraction order with what it costs, as a value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tenferro.errors import PathError
+from tenferro.network.cost import DEFAULT_MODEL, CostModel
+from tenferro.network.paths import Path
+from tenferro.network.subscripts import Labels, Subscripts, is_lettered, labels_text
+from tenferro.network.tree import ContractionTree, Step
+from tenferro.shape import DType, as_dtype, is_complex
+
+_FORMAT = "tenferro-einsum-plan"
+
+
+@dataclass(frozen=True)
+class EinsumPlan:
+    """How a network of given shapes and dtype is contracted, and what that takes.
+
+    It prints as a table, one line for each step, and can be passed as `optimize=`.
+
+    Attributes:
+        shapes: shapes of the operands.
+        dtype: common dtype of the operands.
+        tree: the contractions.
+        model: by which times are predicted.
+    """
+
+    shapes: tuple[tuple[int, ...], ...]
+    dtype: DType
+    tree: ContractionTree
+    model: CostModel = DEFAULT_MODEL
+
+    @property
+    def subscripts(self) -> Subscripts:
+        """The network."""
+        return self.tree.subscripts
+
+    @property
+    def path(self) -> Path:
+        """Pairs of positions in the shrinking list of operands."""
+        return self.tree.path
+
+    @property
+    def flops(self) -> int:
+        """Real multiplications and additions; of complex numbers four and four."""
+        return self.tree.flops * (4 if is_complex(self.dtype) else 1)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Predicted bytes that intermediates and the result take at once; operands come on top."""
+        return self.tree.peak * self.dtype.itemsize
+
+    @property
+    def seconds(self) -> float:
+        """Predicted run time; compare plans by it, the scale is that of the cost model."""
+        factor = 4 if is_complex(self.dtype) else 1
+        return factor * self.model.tree_seconds(self.tree, self.dtype.itemsize)
+
+    def __str__(self) -> str:
+        rows = [("step", "contraction", "flops", "B x M x N x K", "bytes")]
+        rows += [self._row(number, step) for number, step in enumerate(self.tree.steps)]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        head = [
+            f"einsum {_shortened(str(self.subscripts))}, {self.dtype}",
+            f"{self.flops:.3g} flops, peak {_bytes(self.peak_bytes)}, "
+            f"largest intermediate {self.tree.largest} elements",
+        ]
+        return "\n".join([*head, *lines])
+
+    def _row(self, number: int, step: Step) -> tuple[str, str, str, str, str]:
+        lettered = is_lettered(self.tree.sizes)
+
+        def text(labels: Labels) -> str:
+            return labels_text(labels, lettered)
+
+        count = len(self.shapes)
+        names = [f"{'%' if value >= count else '#'}{value}" for value in (step.left, step.right)]
+        what = (
+            f"{names[0]}, {names[1]}: {text(step.left_labels)},{text(step.right_labels)}"
+            f"->{text(step.labels)}"
+        )
+        factor = 4 if is_complex(self.dtype) else 1
+        shape = "x".join(str(size) for size in self.tree.gemm(step))
+        size = self.tree.size(step.labels) * self.dtype.itemsize
+        flops = f"{self.tree.step_flops(step) * factor:.3g}"
+        return str(count + number), what, flops, shape, str(size)
+
+    def to_json(self) -> str:
+        """The plan as text that `from_json` reads."""
+        record = {
+            "format": _FORMAT,
+            "version": 1,
+            "inputs": [list(term) for term in self.subscripts.inputs],
+            "output": list(self.subscripts.output),
+            "shapes": [list(shape) for shape in self.shapes],
+            "dtype": self.dtype.name,
+            "path": [list(pair) for pair in self.path],
+        }
+        return json.dumps(record)
+
+    @classmethod
+    def from_json(cls, text: str) -> EinsumPlan:
+        """The plan that `to_json` wrote.
+
+        Raises:
+            PathError: the text is no plan.
+        """
+        try:
+            record: Any = json.loads(text)
+            if record["format"] != _FORMAT or record["version"] != 1:
+                raise PathError(f"einsum plan: unknown format or version in {text[:60]!r}")
+            inputs = tuple(tuple(map(int, term)) for term in record["inputs"])
+            subscripts = Subscripts(inputs, tuple(map(int, record["output"])))
+            shapes = tuple(tuple(map(int, shape)) for shape in record["shapes"])
+            path = [tuple(map(int, pair)) for pair in record["path"]]
+            dtype = as_dtype(record["dtype"])
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, PathError):
+                raise
+            raise PathError(f"einsum plan: not a plan: {error}") from None
+        return cls(shapes, dtype, ContractionTree.of(subscripts, shapes, path))
+
+    def check_shapes(self, subscripts: Subscripts, shapes: Sequence[Sequence[Any]]) -> None:
+        """Raise PathError unless the plan is for this network and these shapes."""
+        same = self.subscripts.canonical() == subscripts.canonical()
+        if not same or [tuple(shape) for shape in shapes] != list(self.shapes):
+            raise PathError(
+                f"einsum: the plan is for {_shortened(str(self.subscripts))} of shapes "
+                f"{_shortened(str(list(self.shapes)))}, not for "
+                f"{_shortened(str(subscripts))} of shapes {_shortened(str(list(shapes)))}"
+            )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:50]}...{text[-7:]}"
+
+
+def _bytes(size: int) -> str:
+    value = float(size)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.4g} {unit}"
+        value /= 1024
+    return f"{value:.4g} TiB"

@@ -1,0 +1,67 @@
+"""Derivative rules of the einsum families."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.extension import (
+    Extension,
+    ExtensionAdRule,
+    ExtensionOp,
+    ExtensionRuleSet,
+)
+from tenferro.network.derivative import NetworkDerivative
+from tenferro.network.op import EinsumOp
+
+
+class EinsumRule(ExtensionAdRule):
+    """A network is linear in each operand; its derivative keeps its plan."""
+
+    family_id = EinsumOp.FAMILY_ID
+
+    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
+        """One op for the tangents through all operands."""
+        assert isinstance(op, EinsumOp)
+        return _pushed(NetworkDerivative(op.inputs, op.output, op.plan, ()), at)
+
+
+class DerivativeRule(ExtensionAdRule):
+    """The derivative of a derivative is one transform more."""
+
+    family_id = NetworkDerivative.FAMILY_ID
+
+    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
+        """A forward transform more."""
+        assert isinstance(op, NetworkDerivative)
+        return _pushed(op, at)
+
+    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
+        """The reverse transform in the place of the forward one, whose tangents are active."""
+        assert isinstance(op, NetworkDerivative)
+        *before, (kind, mask) = op.transforms
+        count = len(at.inputs) - sum(mask)
+        if kind != "jvp" or any(at.active[:count]):
+            return super().transpose_rule(op, at)
+        live = tuple(ct is not None for ct in at.ct)
+        selected = () if all(live) else (("select", live),)
+        pulled = replace(op, transforms=(*before, *selected, ("vjp", mask)))
+        cts = [ct for ct in at.ct if ct is not None]
+        results = at.emitter.emit_all(Extension(pulled), *at.inputs[:count], *cts)
+        found = (*([None] * count), *results)
+        return tuple(ct if on else None for ct, on in zip(found, at.active, strict=True))
+
+
+def ad_rules() -> ExtensionRuleSet:
+    """A fresh set with the rules of the einsum families."""
+    rules = ExtensionRuleSet()
+    rules.register_rule(EinsumRule())
+    rules.register_rule(DerivativeRule())
+    return rules
+
+
+def _pushed(op: NetworkDerivative, at: JvpSite[V]) -> Slots[V]:
+    active = tuple(tangent is not None for tangent in at.tangent)
+    pushed = replace(op, transforms=(*op.transforms, ("jvp", active)))
+    tangents = [tangent for tangent in at.tangent if tangent is not None]
+    return tuple(at.emitter.emit_all(Extension(pushed), *at.primal, *tangents))

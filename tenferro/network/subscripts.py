@@ -1,0 +1,206 @@
+"""Subscripts: which axes of which operands carry which label."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tenferro.errors import SubscriptError
+
+Label = int
+"""An index: the code point of a character, any integer, or negative for an ellipsis."""
+Labels = tuple[Label, ...]
+
+ELLIPSIS: Any = ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subscripts:
+    """The labels of each operand and of the result.
+
+    >>> print(Subscripts.parse("ij,jk->ik"))
+    ij,jk->ik
+    >>> Subscripts.parse("ij,jk") == Subscripts.parse("ij,jk->ik")
+    True
+    """
+
+    inputs: tuple[Labels, ...]
+    output: Labels
+
+    @classmethod
+    def parse(cls, text: str, ranks: Sequence[int] | None = None) -> Subscripts:
+        """Subscripts in NumPy's notation, flat: a contraction order is no part of it.
+
+        Args:
+            text: `"ij,jk->ik"`; without `->` the labels that occur once, in order. Blanks are
+                ignored. `...` stands for the leading axes that are left over.
+            ranks: ranks of the operands; needed for `...` only.
+
+        Raises:
+            SubscriptError: the text is no subscripts, or has parentheses; use `NestedEinsum.parse`.
+        """
+        compact = "".join(text.split())
+        if "(" in compact or ")" in compact:
+            raise SubscriptError(
+                f"einsum: {quoted(text)} has parentheses; NestedEinsum.parse reads an order"
+            )
+        left, arrow, right = compact.partition("->")
+        inputs = [_letters(part, text) for part in left.split(",")]
+        return cls._of_terms(inputs, _letters(right, text) if arrow else None, ranks, quoted(text))
+
+    @classmethod
+    def from_labels(
+        cls,
+        inputs: Sequence[Sequence[Any]],
+        output: Sequence[Any] | None = None,
+        ranks: Sequence[int] | None = None,
+    ) -> Subscripts:
+        """Subscripts from lists of integers, in which `...` may stand.
+
+        >>> print(Subscripts.from_labels([[0, 1], [1, 2]]))
+        [0,1],[1,2]->[0,2]
+        """
+        terms = [_integers(term) for term in inputs]
+        target = None if output is None else _integers(output)
+        return cls._of_terms(terms, target, ranks, "the lists of labels")
+
+    @classmethod
+    def _of_terms(
+        cls,
+        inputs: list[list[Any]],
+        output: list[Any] | None,
+        ranks: Sequence[int] | None,
+        source: str,
+    ) -> Subscripts:
+        if any(ELLIPSIS in term for term in [*inputs, output or []]):
+            inputs, output = _without_ellipsis(inputs, output, ranks, source)
+        elif output is None:
+            output = _implicit(inputs)
+        known = {label for term in inputs for label in term}
+        for label in output:
+            if label not in known:
+                raise SubscriptError(
+                    f"einsum: output label {label_name(label)!r} of {source} occurs in no operand"
+                )
+        return cls(tuple(tuple(term) for term in inputs), tuple(output))
+
+    def canonical(self) -> Subscripts:
+        """The same with labels numbered by first occurrence: equal networks become equal."""
+        numbers: dict[Label, int] = {}
+        for term in (*self.inputs, self.output):
+            for label in term:
+                numbers.setdefault(label, len(numbers))
+        return Subscripts(
+            tuple(tuple(numbers[label] for label in term) for term in self.inputs),
+            tuple(numbers[label] for label in self.output),
+        )
+
+    def __str__(self) -> str:
+        terms = ",".join(labels_text(term, self._lettered) for term in self.inputs)
+        return f"{terms}->{labels_text(self.output, self._lettered)}"
+
+    @property
+    def _lettered(self) -> bool:
+        return is_lettered(label for term in self.inputs for label in term)
+
+
+def quoted(text: str) -> str:
+    """Subscripts as an error quotes them: shortened where they are long."""
+    return repr(text if len(text) <= 80 else f"{text[:60]} ... {text[-15:]}")
+
+
+def is_lettered(labels: Any) -> bool:
+    """Whether all labels are code points of characters, so that they print as such."""
+    return all(
+        label < 0 or (32 < label < sys.maxunicode and not chr(label).isspace()) for label in labels
+    )
+
+
+def label_name(label: Label, lettered: bool = True) -> str:
+    """A label as the user wrote it: a letter, a number, or the axis of an ellipsis."""
+    if label < 0:
+        return f"...[{label}]"
+    return chr(label) if lettered and is_lettered([label]) else str(label)
+
+
+def labels_text(labels: Sequence[Label], lettered: bool) -> str:
+    """The labels of one operand.
+
+    >>> labels_text((105, 106), True), labels_text((0, 1), False)
+    ('ij', '[0,1]')
+    """
+    visible = [label_name(label, lettered) for label in labels if label >= 0]
+    if any(label < 0 for label in labels):
+        first = next(i for i, label in enumerate(labels) if label < 0)
+        visible.insert(first, "...")
+    return "".join(visible) if lettered else f"[{','.join(visible)}]"
+
+
+def _letters(part: str, text: str) -> list[Any]:
+    before, dots, after = part.partition("...")
+    for character in before + after:
+        if character in "->.":
+            raise SubscriptError(
+                f"einsum: {character!r} in {quoted(text)} is no label; a label is one letter, "
+                "'...' stands for the axes left over, ',' separates operands"
+            )
+    return [*map(ord, before), *([ELLIPSIS] if dots else []), *map(ord, after)]
+
+
+def _integers(term: Sequence[Any]) -> list[Any]:
+    labels: list[Any] = []
+    for label in term:
+        if label is not ELLIPSIS and (isinstance(label, bool) or not hasattr(label, "__index__")):
+            raise SubscriptError(
+                f"einsum: {label!r} is no label; labels are integers of at least 0"
+            )
+        number = label if label is ELLIPSIS else label.__index__()
+        if number is not ELLIPSIS and number < 0:
+            raise SubscriptError(f"einsum: label {number} is negative; labels start at 0")
+        labels.append(number)
+    if labels.count(ELLIPSIS) > 1:
+        raise SubscriptError("einsum: an operand's labels hold '...' twice")
+    return labels
+
+
+def _implicit(inputs: Sequence[Sequence[Label]]) -> list[Label]:
+    count = Counter(label for term in inputs for label in term)
+    return sorted(label for label, times in count.items() if times == 1)
+
+
+def _without_ellipsis(
+    inputs: list[list[Any]], output: list[Any] | None, ranks: Sequence[int] | None, source: str
+) -> tuple[list[list[Label]], list[Label]]:
+    """Labels of their own for the axes that `...` stands for, counted from the last: -1, -2, …"""
+    if ranks is None:
+        raise SubscriptError(f"einsum: {source} has '...', whose axes only the operands tell")
+    if len(ranks) != len(inputs):
+        raise SubscriptError(
+            f"einsum: {source} names {len(inputs)} operands, but {len(ranks)} are given"
+        )
+    filled: list[list[Label]] = []
+    widest = 0
+    for position, (term, rank) in enumerate(zip(inputs, ranks, strict=True)):
+        if ELLIPSIS not in term:
+            filled.append(term)
+            continue
+        width = rank - (len(term) - 1)
+        if width < 0:
+            raise SubscriptError(
+                f"einsum: operand {position} has {rank} axes, but {source} names "
+                f"{len(term) - 1} of them"
+            )
+        widest = max(widest, width)
+        filled.append(_expanded(term, width))
+    if output is None:
+        named = _implicit([[x for x in term if x is not ELLIPSIS] for term in inputs])
+        return filled, [*range(-widest, 0), *named]
+    return filled, _expanded(output, widest) if ELLIPSIS in output else output
+
+
+def _expanded(term: list[Any], width: int) -> list[Label]:
+    at = term.index(ELLIPSIS)
+    return [*term[:at], *range(-width, 0), *term[at + 1 :]]
