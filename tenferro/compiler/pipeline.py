@@ -12,6 +12,7 @@ from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.passes import (
     AlgebraicSimplifier,
     CommonSubexpressions,
+    ContractionLayout,
     DeadCode,
     DotDecomposer,
     DotDimensionSorter,
@@ -33,6 +34,7 @@ PASSES: tuple[Pass, ...] = (
     DotDimensionSorter(),
     TransposeFolding(),
     DotDimensionSorter(),  # axes have other numbers now
+    ContractionLayout(),
     DotDecomposer(),
     AlgebraicSimplifier(),  # what the passes above left side by side
     CommonSubexpressions(),
@@ -53,12 +55,13 @@ class OptimizerOptions:
     dead_code: bool = True
     dot_dimension_sorter: bool = True
     transpose_folding: bool = True
+    contraction_layout: bool = True
     dot_decomposer: bool = True
 
     @classmethod
     def none(cls) -> OptimizerOptions:
         """No pass at all."""
-        return cls(False, False, False, False, False, False)
+        return cls(False, False, False, False, False, False, False)
 
 
 DEFAULT_OPTIONS = OptimizerOptions()
