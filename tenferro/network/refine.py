@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tenferro.network.paths import Pairs
-from tenferro.network.subscripts import Label
-from tenferro.network.tree import ContractionTree
+from tenferro.network.subscripts import Label, Subscripts
+from tenferro.network.tree import ContractionTree, entering_labels
 
 LEAVES = 8
 """Leaves of a subtree that is planned anew; the work grows as 3 to this power."""
@@ -27,6 +27,23 @@ def refined(
             break
         tree, best = other, other_score
     return tree
+
+
+def exact_pairs(subscripts: Subscripts, sizes: Mapping[Label, int]) -> Pairs:
+    """The tree of least cost over all trees, for a few operands."""
+    entering = [frozenset(labels) for labels in entering_labels(subscripts)]
+    best = _Subsets(entering, frozenset(subscripts.output), sizes)
+    pairs: list[tuple[int, int]] = []
+
+    def number(subset: int) -> int:
+        if subset & (subset - 1) == 0:
+            return subset.bit_length() - 1
+        part = best.split[subset]
+        pairs.append((number(part), number(subset ^ part)))
+        return len(entering) + len(pairs) - 1
+
+    number((1 << len(entering)) - 1)
+    return tuple(pairs)
 
 
 def _round(tree: ContractionTree) -> Pairs:
@@ -134,7 +151,7 @@ class _Subsets:
         names = sorted(frozenset().union(result, *leaves))
         bit = {label: 1 << position for position, label in enumerate(names)}
         self._names = names
-        self._sizes = [float(sizes[label]) for label in names]
+        self._sizes = [float(max(sizes[label], 1)) for label in names]
         self._size: dict[int, float] = {0: 1.0}
         leaf_masks = [sum(bit[label] for label in labels) for labels in leaves]
         outside = sum(bit[label] for label in result)

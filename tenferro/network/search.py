@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
+import pkgutil
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +18,7 @@ from tenferro.network.greedy import greedy_pairs
 from tenferro.network.optimize import ContractionOptimizerOptions, Progress
 from tenferro.network.paths import Pairs, pairs_of_path
 from tenferro.network.progress import progress_bar
-from tenferro.network.refine import refined
+from tenferro.network.refine import exact_pairs, refined
 from tenferro.network.subscripts import Label, Subscripts
 from tenferro.network.tree import ContractionTree
 
@@ -91,6 +90,8 @@ def _greedy(search: _Search, report: Progress) -> ContractionTree:
 
 
 def _exact(search: _Search, report: Progress) -> ContractionTree:
+    if len(search.subscripts.inputs) <= EXACT_OPERANDS:
+        return search.tree(exact_pairs(search.subscripts, search.sizes))
     minimize = "size" if search.options.objective == "size" else "flops"
     planner = opt_einsum.DynamicProgramming(minimize=minimize)
     return search.tree(_by_opt_einsum(search, planner))
@@ -115,13 +116,14 @@ def _candidates(search: _Search) -> Iterator[Pairs]:
 
 
 def _by_cotengra(search: _Search, report: Progress) -> ContractionTree:
-    if importlib.util.find_spec("cotengra") is None:
+    try:
+        hyper_optimizer: Any = pkgutil.resolve_name("cotengra:HyperOptimizer")
+    except ImportError:
         raise PathError(
             "einsum: method 'cotengra' needs the package cotengra; install tenferro[paths]"
-        )
-    cotengra: Any = importlib.import_module("cotengra")
+        ) from None
     options = search.options
-    planner = cotengra.HyperOptimizer(
+    planner = hyper_optimizer(
         methods=["greedy"],
         minimize="size" if options.objective == "size" else "flops",
         max_repeats=options.trials,
@@ -147,7 +149,8 @@ def _by_opt_einsum(search: _Search, planner: Callable[..., Any]) -> Pairs:
     """The pairs of a planner that has opt_einsum's interface."""
     inputs = [frozenset(labels) for labels in search.subscripts.inputs]
     output = frozenset(search.subscripts.output)
-    path = planner(inputs, output, dict(search.sizes), None)
+    sizes = {label: max(size, 1) for label, size in search.sizes.items()}
+    path = planner(inputs, output, sizes, None)
     return pairs_of_path(path, len(inputs))
 
 

@@ -75,6 +75,8 @@ class ContractionTree:
         return cls(subscripts, sizes, pairs_of_path(path, len(subscripts.inputs)))
 
     def __post_init__(self) -> None:
+        ordered = tuple((min(pair), max(pair)) for pair in self.pairs)
+        object.__setattr__(self, "pairs", ordered)
         missing = {label for term in self.subscripts.inputs for label in term} - set(self.sizes)
         if missing:
             raise PathError(f"einsum: no size is known of the labels {sorted(missing)}")

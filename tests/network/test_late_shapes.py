@@ -1,0 +1,79 @@
+"""Networks whose sizes are known late: one op in the graph, planned when the sizes are."""
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+import tenferro_xla as txla
+from tenferro import network
+from tenferro.errors import PathError, ShapeError, UnregisteredExtensionError
+from tenferro.network import ContractionOptimizerOptions, ContractionTree, EinsumOp, Subscripts
+
+CHAIN = "ij,jk,kl->il"
+SPECS = (tn.TensorSpec(("n", 3)), tn.TensorSpec((3, "m")), tn.TensorSpec(("m", 5)))
+
+
+def program_with(optimize: object = True) -> tn.GraphProgram:
+    return tn.make_program(lambda a, b, c: tn.einsum(CHAIN, a, b, c, optimize=optimize), *SPECS)
+
+
+def op_of(program: tn.GraphProgram) -> EinsumOp:
+    (step,) = program.exec_program.instructions
+    assert isinstance(step.op, tn.extension.Extension)
+    assert isinstance(step.op.op, EinsumOp)
+    return step.op.op
+
+
+def test_it_is_one_op_with_the_plan_specification_in_its_payload() -> None:
+    default, seeded = program_with(), program_with(ContractionOptimizerOptions(seed=1))
+    assert op_of(default).family_id == "tenferro-einsum.einsum.v1"
+    assert not op_of(default).payload_eq(op_of(seeded))
+    assert default.digest != seeded.digest
+    assert op_of(program_with([(1, 2), (0, 1)])).plan == ("pairs", ((1, 2), (0, 3)))
+    assert str(default.exec_program.output_metas[0]) == "f64[n,5]"
+
+
+def test_equal_networks_are_one_node_whatever_their_letters() -> None:
+    x = tn.TracedTensor.input(("n", "n"), name="x")
+    one, other = tn.einsum("ij,jk->ik", x, x), tn.einsum("ab,bc->ac", x, x)
+    assert one.key is other.key
+
+
+@pytest.mark.parametrize("optimize", [True, False, [(1, 2), (0, 1)], "greedy"])
+def test_it_runs_for_any_sizes_and_plans_each_once(optimize: object) -> None:
+    program = program_with(optimize)
+    native = tn.GraphExecutor(tn.NumpyBackend())
+    native.register_extension(network.register_runtime)
+    xla = txla.XlaExecutor()
+    generator = np.random.default_rng(0)
+    for n, m in ((2, 4), (7, 1), (2, 4), (0, 3)):
+        shapes = {"a": (n, 3), "b": (3, m), "c": (m, 5)}
+        values = {name: generator.normal(size=shape) for name, shape in shapes.items()}
+        expected = values["a"] @ values["b"] @ values["c"]
+        for executor in (native, xla):
+            (result,) = executor.run(program, values)
+            np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
+    stats = native.extension_caches.stats()
+    assert (stats.entries, stats.misses) == (3, 3)
+
+
+def test_sizes_that_differ_are_found_when_they_are_known() -> None:
+    specs = (tn.TensorSpec(("n", "k")), tn.TensorSpec(("l", "m")))
+    program = tn.make_program(lambda a, b: tn.einsum("ij,jk->ik", a, b), *specs)
+    with pytest.raises(ShapeError, match=r"label '?1'? of .* has size 3 .* and size 4"):
+        txla.XlaExecutor().run(program, {"a": np.ones((2, 3)), "b": np.ones((4, 5))})
+
+
+def test_a_native_executor_must_be_given_the_family() -> None:
+    native = tn.GraphExecutor(tn.NumpyBackend())
+    values = {"a": np.ones((2, 3)), "b": np.ones((3, 4)), "c": np.ones((4, 5))}
+    with pytest.raises(UnregisteredExtensionError, match=r"tenferro-einsum\.einsum\.v1"):
+        native.run(program_with(), values)
+
+
+def test_a_tree_is_refused_for_symbolic_sizes() -> None:
+    tree = ContractionTree.of(Subscripts.parse(CHAIN), [(2, 3), (3, 4), (4, 5)], [(0, 1), (0, 1)])
+    with pytest.raises(PathError, match="an operand has symbolic ones"):
+        program_with(tree)
+    with pytest.raises(PathError, match="a plan needs sizes that are known"):
+        tn.einsum_plan(CHAIN, *SPECS)
