@@ -1,0 +1,350 @@
+"""Fragments as a header and blobs, and back.
+
+A file holds the fragment and all that it refers to: a flat table of inputs and nodes, operands
+before what reads them, and for each fragment which of them it owns. Keys of inputs are made anew;
+numbers that only this process knows (which of two inputs named `x` this is, which pass made a
+tangent) become other numbers, equal where they were equal.
+
+Nodes are interned, and one that exists already keeps where it was recorded. So that is not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tenferro.autodiff import LinearFragment
+from tenferro.chainrules import Cotangent, Tangent, fresh_pass_id
+from tenferro.computegraph import (
+    PRIMAL,
+    Derived,
+    Fragment,
+    FragmentBuilder,
+    GlobalOpKey,
+    GlobalValKey,
+    Input,
+    Linear,
+    OpMode,
+    input_key,
+    op_key,
+)
+from tenferro.errors import FileError
+from tenferro.files.container import Json
+from tenferro.files.inference import (
+    check_payload,
+    check_types,
+    parse_meta,
+    read_types,
+    write_meta,
+)
+from tenferro.files.missing import MissingExtension
+from tenferro.files.nodes import OpReader, read_op, write_op
+from tenferro.files.schema import items, number, numbers, reading, record, text
+from tenferro.files.values import BlobWriter
+from tenferro.ops import StdTensorOp, shape_context
+from tenferro.runtime import Tensor
+from tenferro.shape import TensorInput, TensorMeta, annotate
+from tenferro.traced import CapturedArray, fresh_input
+
+_KEYS = frozenset({"kind", "identity", "entries", "fragments", "tangents", "blobs"})
+_TANGENT_KEYS = frozenset({"inputs", "outputs"})
+_OWNED_KEYS = frozenset({"entries", "outputs", "parents"})
+_NODE_KEYS = frozenset({"op", "payload", "in", "mode", "types"})
+_INPUT_KEYS = frozenset({"input", "type"})
+_KINDS = {
+    "tensor": frozenset({"kind", "name", "shared"}),
+    "captured": frozenset({"kind", "default"}),
+    "tangent": frozenset({"kind", "of", "pass"}),
+    "cotangent": frozenset({"kind", "slot", "pass"}),
+}
+
+_context = shape_context()
+
+AnyFragment = Fragment[StdTensorOp] | LinearFragment[StdTensorOp]
+_Owner = GlobalOpKey | Input
+
+
+def write_fragment(value: AnyFragment, blobs: BlobWriter) -> dict[str, Json]:
+    """The header of a fragment, without the table of blobs and the identity.
+
+    Raises:
+        FileError: an input has a key that no file can hold.
+        ShapeError: an input carries no metadata.
+    """
+    root = value.fragment if isinstance(value, LinearFragment) else value
+    writer = _Writer(blobs)
+    fragments = _with_parents(root)
+    position = {id(fragment): i for i, fragment in enumerate(fragments)}
+    owned = [
+        {
+            "entries": [writer.entry_of(owner) for owner in _owners(fragment)],
+            "outputs": [writer.value_of(key) for key in fragment.output_keys],
+            "parents": [position[id(parent)] for parent in fragment.parents],
+        }
+        for fragment in fragments
+    ]
+    tangents = None
+    if isinstance(value, LinearFragment):
+        tangents = {
+            "inputs": [local for _, local in value.tangent_inputs],
+            "outputs": list(value.tangent_outputs),
+        }
+    return {
+        "kind": "fragment",
+        "entries": writer.entries,
+        "fragments": owned,
+        "tangents": tangents,
+    }
+
+
+def read_fragment(header: Json, reader: OpReader) -> AnyFragment:
+    """The fragment of a header.
+
+    Raises:
+        FileError: the header is not that of a fragment.
+        ExtensionError: an extension op cannot be made, or infers other types.
+    """
+    fields = record(header, _KEYS, "the header of a fragment")
+    table = _Reader(reader)
+    for position, entry in enumerate(items(fields["entries"], "entries")):
+        table.read(entry, f"entry {position}")
+    fragments: list[Fragment[StdTensorOp]] = []
+    for position, entry in enumerate(items(fields["fragments"], "fragments")):
+        fragments.append(_read_owned(entry, table, fragments, f"fragment {position}"))
+    if not fragments:
+        raise FileError("file: it holds no fragment")
+    root = fragments[-1]
+    if fields["tangents"] is None:
+        return root
+    tangents = record(fields["tangents"], _TANGENT_KEYS, "the tangents")
+    locals_ = numbers(tangents["inputs"], "a tangent input", len(root.keys))
+    with reading("the tangent inputs"):
+        inputs = [(_key(root.key(local)), local) for local in locals_]
+    outputs = [
+        None if each is None else number(each, "a tangent output", len(root.keys))
+        for each in items(tangents["outputs"], "the tangent outputs")
+    ]
+    return LinearFragment(root, tuple(inputs), tuple(outputs))
+
+
+def _read_owned(
+    entry: Json, table: _Reader, before: Sequence[Fragment[StdTensorOp]], where: str
+) -> Fragment[StdTensorOp]:
+    fields = record(entry, _OWNED_KEYS, where)
+    parents = numbers(fields["parents"], f"a parent of {where}", len(before))
+    builder: FragmentBuilder[StdTensorOp] = FragmentBuilder([before[i] for i in parents])
+    owned = numbers(fields["entries"], f"an entry of {where}", len(table.owners))
+    outputs = numbers(fields["outputs"], f"an output of {where}", len(table.values))
+    with reading(where):
+        for owner in [table.owners[i] for i in owned]:
+            if isinstance(owner, Input):
+                builder.input(owner.key)
+            else:
+                primitive: Any = owner.primitive
+                builder.add(primitive, owner.inputs, owner.mode)
+        return builder.build([table.values[i] for i in outputs])
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Numbers inputs and nodes, values, and passes, in the order in which they are met."""
+
+    blobs: BlobWriter
+    entries: list[Json] = field(default_factory=list)
+    _entry: dict[_Owner, int] = field(default_factory=dict)
+    _value: dict[GlobalValKey, int] = field(default_factory=dict)
+    _pass: dict[int, int] = field(default_factory=dict)
+
+    def value_of(self, key: GlobalValKey) -> int:
+        """The number of a value."""
+        self.entry_of(_owner(key))
+        return self._value[key]
+
+    def entry_of(self, owner: _Owner) -> int:
+        """The number of an input or node, which is written after all that it refers to."""
+        stack = [owner]
+        while stack:
+            top = stack[-1]
+            waiting = [] if top in self._entry else self._waiting(top)
+            if waiting:
+                stack.extend(reversed(waiting))
+                continue
+            stack.pop()
+            if top not in self._entry:
+                self._add(top)
+        return self._entry[owner]
+
+    def _waiting(self, owner: _Owner) -> list[_Owner]:
+        needed = (_owner(key) for key in _references(owner))
+        return [each for each in dict.fromkeys(needed) if each not in self._entry]
+
+    def _add(self, owner: _Owner) -> None:
+        self._entry[owner] = len(self.entries)
+        is_input = isinstance(owner, Input)
+        for key in (owner,) if isinstance(owner, Input) else owner.outputs:
+            self._value[key] = len(self._value)
+        self.entries.append(self._input(owner) if is_input else self._node(owner))
+
+    def _input(self, owner: Any) -> Json:
+        return {"input": self._key(owner.key), "type": _type(owner)}
+
+    def _node(self, node: Any) -> Json:
+        name, payload = write_op(node.primitive, self.blobs)
+        return {
+            "op": name,
+            "payload": payload,
+            "in": [self._value[key] for key in node.inputs],
+            "mode": list(node.mode.active_mask) if isinstance(node.mode, Linear) else None,
+            "types": [_type(key) for key in node.outputs],
+        }
+
+    def _key(self, key: Any) -> Json:
+        match key:
+            case TensorInput(name=name, uid=uid):
+                return {"kind": "tensor", "name": name, "shared": uid is None}
+            case CapturedArray():
+                return {"kind": "captured", "default": self.blobs.add(key.tensor.numpy())}
+            case Tangent(of=of, pass_id=own):
+                return {"kind": "tangent", "of": self._value[of], "pass": self._number(own)}
+            case Cotangent(slot=slot, pass_id=own):
+                return {"kind": "cotangent", "slot": slot, "pass": self._number(own)}
+            case _:
+                raise FileError(
+                    f"file: an input known as {key!r} cannot be saved; "
+                    "make it with TensorInput(name, meta)"
+                )
+
+    def _number(self, pass_id: int) -> int:
+        return self._pass.setdefault(pass_id, len(self._pass))
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Makes inputs and nodes, each from those before it."""
+
+    ops: OpReader
+    owners: list[_Owner] = field(default_factory=list)
+    values: list[GlobalValKey] = field(default_factory=list)
+    _passes: dict[int, int] = field(default_factory=dict)
+
+    def read(self, entry: Json, where: str) -> None:
+        """Make one input or node."""
+        if isinstance(entry, dict) and "input" in entry:
+            fields = record(entry, _INPUT_KEYS, where)
+            meta = parse_meta(fields["type"], where)
+            value = self._input(fields["input"], meta, where)
+            if value.analysis is None:
+                value.analysis = meta
+            self._define(value, (value,))
+            return
+        fields = record(entry, _NODE_KEYS, where)
+        operands = numbers(fields["in"], f"an operand of {where}", len(self.values))
+        types = read_types(fields["types"], where)
+        op = read_op(fields["op"], fields["payload"], len(operands), types, self.ops, where)
+        check_payload(op, where)
+        mode = _mode(fields["mode"], len(operands), where)
+        with reading(f"{where}: {op.name}"):
+            node = op_key(op, tuple([self.values[i] for i in operands]), mode)
+            outputs = node.outputs if isinstance(op, MissingExtension) else annotate(node)
+        if isinstance(op, MissingExtension):
+            for key, written in zip(outputs, types, strict=True):
+                key.analysis = parse_meta(written, where)
+        else:
+            check_types(op, types, [_context.meta(key) for key in outputs], where)
+        self._define(node, outputs)
+
+    def _define(self, owner: _Owner, keys: Sequence[GlobalValKey]) -> None:
+        self.owners.append(owner)
+        self.values.extend(keys)
+
+    def _input(self, entry: Json, meta: TensorMeta, where: str) -> Input:
+        kind = entry.get("kind") if isinstance(entry, dict) else None
+        if not isinstance(kind, str) or kind not in _KINDS:
+            raise FileError(f"file: {where} is an input of no known kind")
+        fields = record(entry, _KINDS[kind], where)
+        match kind:
+            case "tensor":
+                return self._tensor(fields, meta, where)
+            case "captured":
+                return self._captured(fields, meta, where)
+            case "tangent":
+                of = self.values[number(fields["of"], where, len(self.values))]
+                if of.analysis != meta:
+                    raise FileError(f"file: {where} is {meta}, the tangent of {of.analysis}")
+                key = input_key(Tangent(of, self._pass(fields, where)))
+                _context.declare_like(key, of)
+                return key
+            case _:
+                return input_key(
+                    Cotangent(number(fields["slot"], where), self._pass(fields, where))
+                )
+
+    def _tensor(self, fields: dict[str, Json], meta: TensorMeta, where: str) -> Input:
+        name = text(fields["name"], f"the name of {where}")
+        if not isinstance(fields["shared"], bool):
+            raise FileError(f"file: whether {where} is shared must be true or false")
+        return input_key(TensorInput(name, meta)) if fields["shared"] else fresh_input(meta, name)
+
+    def _captured(self, fields: dict[str, Json], meta: TensorMeta, where: str) -> Input:
+        tensor = Tensor(self.ops.blobs.array(fields["default"], f"the default of {where}"))
+        if tensor.meta != meta:
+            raise FileError(f"file: {where} is {meta}, but its default is {tensor.meta}")
+        return input_key(CapturedArray(tensor, tensor.data))
+
+    def _pass(self, fields: dict[str, Json], where: str) -> int:
+        written = number(fields["pass"], f"the pass of {where}")
+        if written not in self._passes:
+            self._passes[written] = fresh_pass_id()
+        return self._passes[written]
+
+
+def _mode(value: Json, count: int, where: str) -> OpMode:
+    if value is None:
+        return PRIMAL
+    mask = items(value, f"the mode of {where}")
+    if len(mask) != count or not all(isinstance(each, bool) for each in mask) or not any(mask):
+        raise FileError(f"file: the mode of {where} must say of each operand if it is active")
+    return Linear(tuple(mask))
+
+
+def _key(value: GlobalValKey) -> Any:
+    if not isinstance(value, Input):
+        raise FileError("file: a tangent input is no input of its fragment")
+    return value.key
+
+
+def _type(key: GlobalValKey) -> str:
+    return write_meta(_context.meta(key), str(key))
+
+
+def _owner(key: GlobalValKey) -> _Owner:
+    if isinstance(key, Derived):
+        return key.op
+    assert isinstance(key, Input)
+    return key
+
+
+def _references(owner: _Owner) -> tuple[GlobalValKey, ...]:
+    """The values that the definition of an input or node names."""
+    if isinstance(owner, GlobalOpKey):
+        return owner.inputs
+    return (owner.key.of,) if isinstance(owner.key, Tangent) else ()
+
+
+def _owners(fragment: Fragment[StdTensorOp]) -> Iterator[_Owner]:
+    """The inputs and nodes of a fragment, in the order of its values."""
+    return iter(dict.fromkeys(map(_owner, fragment.keys)))
+
+
+def _with_parents(root: Fragment[StdTensorOp]) -> list[Fragment[StdTensorOp]]:
+    """A fragment after all that it refers to, each once."""
+    done: dict[Fragment[StdTensorOp], None] = {}
+    stack = [root]
+    while stack:
+        waiting = [parent for parent in stack[-1].parents if parent not in done]
+        if waiting:
+            stack.extend(reversed(waiting))
+        else:
+            done.setdefault(stack.pop())
+    return list(done)

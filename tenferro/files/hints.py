@@ -1,0 +1,84 @@
+"""Whether a value is of the type that a dataclass declares for its field."""
+
+from __future__ import annotations
+
+import enum
+import types
+from collections.abc import Iterable
+from dataclasses import fields
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from tenferro.errors import FileError
+from tenferro.files.schema import short
+
+_WIDER: dict[Any, tuple[type, ...]] = {float: (float, int), complex: (complex, float, int)}
+"""What a float or complex number may be written as, as for any Python function."""
+
+
+@cache
+def field_types(cls: type) -> dict[str, Any]:
+    """The declared type of each field of a dataclass."""
+    hints = get_type_hints(cls)
+    return {field.name: hints[field.name] for field in fields(cls)}
+
+
+def as_declared(cls: type, values: Iterable[tuple[str, object]]) -> dict[str, Any]:
+    """Fields of `cls` by name, each of its declared type; numbers and texts become enum members.
+
+    Raises:
+        FileError: the class has no such field, or a value is of another type.
+
+    >>> from tenferro.ops import Transpose
+    >>> as_declared(Transpose, [("perm", (1, 0))])
+    {'perm': (1, 0)}
+    """
+    declared = field_types(cls)
+    result: dict[str, Any] = {}
+    for name, value in values:
+        if name not in declared:
+            raise FileError(f"file: {cls.__name__} has no field {short(name)}")
+        converted = _member(value, declared[name])
+        if not fits(converted, declared[name]):
+            raise FileError(f"file: {name} of {cls.__name__} cannot be {short(value)}")
+        result[name] = converted
+    return result
+
+
+def fits(value: object, hint: Any) -> bool:
+    """Whether a value is of a declared type. `True` is no integer.
+
+    >>> fits((1, 2), tuple[int, ...]), fits((1, True), tuple[int, ...]), fits(1, str | None)
+    (True, False, False)
+    """
+    if hint is Any or hint is object:
+        return True
+    if hint is None:
+        return value is None
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(fits(value, each) for each in args)
+    if origin is Literal:
+        return any(type(value) is type(each) and value == each for each in args)
+    if origin is tuple:
+        return isinstance(value, tuple) and _fit_each(value, args)
+    kind = hint if origin is None else origin
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(kind, type) and isinstance(value, _WIDER.get(kind, kind))
+
+
+def _fit_each(value: tuple[object, ...], args: tuple[Any, ...]) -> bool:
+    if len(args) == 2 and args[1] is Ellipsis:
+        return all(fits(item, args[0]) for item in value)
+    return len(value) == len(args) and all(map(fits, value, args))
+
+
+def _member(value: object, hint: Any) -> object:
+    """The member of an enum of numbers or texts that a value stands for."""
+    if isinstance(hint, type) and issubclass(hint, enum.Enum) and isinstance(value, int | str):
+        try:
+            return hint(value)
+        except ValueError:
+            raise FileError(f"file: {short(value)} is no {hint.__name__}") from None
+    return value

@@ -1,0 +1,62 @@
+"""MissingExtension: the place of an extension op whose family this process does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NoReturn
+
+from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.errors import UnsupportedExtensionError
+from tenferro.exec_ir import Array, Category, encode, payload
+from tenferro.ops import StdTensorOp
+from tenferro.shape import TensorMeta
+
+
+@payload
+class MissingExtension(StdTensorOp, name="missing_extension"):
+    """An extension op that was read without the code of its family.
+
+    It keeps family id, payload and output types as they were written, and can be written again.
+    All else needs the family: types for other inputs, derivatives, results. It is not the op that
+    it stands for, and is never taken for it.
+    """
+
+    family_id: str
+    values: tuple[Any, ...]
+    input_count: int
+    types: tuple[str, ...]
+
+    category: ClassVar[Category] = Category.BOUNDARY
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "n_inputs", self.input_count)
+        object.__setattr__(self, "n_outputs", len(self.types))
+
+    @property
+    def written_identity(self) -> bytes:
+        """The identity of the op that this one stands for."""
+        return b"extension" + encode(self.family_id) + encode(self.values)
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """Refused: only the family knows."""
+        self._refuse()
+
+    def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """Refused."""
+        self._refuse()
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Refused."""
+        self._refuse()
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """Refused."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise UnsupportedExtensionError(
+            self.family_id,
+            f"{self.family_id}: not registered; this op is the placeholder that "
+            "skip_missing_extensions left, load the file again with the codec of its family",
+        )

@@ -1,0 +1,110 @@
+"""Ops as JSON: the IR's name and the payload's fields; for an extension, family id and payload.
+
+An op is made again only by a class of the vocabulary or by a registered codec; no name in a file
+is looked up anywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, field, fields
+
+from tenferro.contract import Extension
+from tenferro.errors import FileError
+from tenferro.exec_ir import ExecOp, encode
+from tenferro.files.codecs import PayloadCodecs
+from tenferro.files.container import Json
+from tenferro.files.hints import as_declared
+from tenferro.files.missing import MissingExtension
+from tenferro.files.schema import items, reading, record, short, text
+from tenferro.files.values import BlobReader, BlobWriter, from_json, to_json
+from tenferro.ops import VOCABULARY, Constant, StdTensorOp
+
+_EXTENSION_KEYS = frozenset({"family", "values"})
+
+
+@dataclass(frozen=True, slots=True)
+class OpReader:
+    """What ops are read with.
+
+    Attributes:
+        blobs: the arrays of the file.
+        codecs: the families of extension ops that are known.
+        skip_missing: whether ops of other families are read as placeholders.
+    """
+
+    blobs: BlobReader
+    codecs: PayloadCodecs = field(default_factory=PayloadCodecs)
+    skip_missing: bool = False
+
+
+def write_op(op: ExecOp, blobs: BlobWriter) -> tuple[str, Json]:
+    """Name and payload of an op.
+
+    Raises:
+        FileError: the op is not of the vocabulary.
+    """
+    if isinstance(op, MissingExtension):
+        return _extension(op.family_id, op.values, blobs)
+    if isinstance(op, Extension):
+        return _extension(op.family_id, tuple(op.op.payload()), blobs)
+    if VOCABULARY.get(op.name) is not type(op):
+        raise FileError(f"file: {op.name} is no standard op; only those can be saved")
+    return op.name, {
+        name: to_json(value, blobs) for name, value in _fields(op) if _is_written(op, name, value)
+    }
+
+
+def read_op(
+    name: Json, payload: Json, operands: int, types: tuple[str, ...], reader: OpReader, where: str
+) -> StdTensorOp:
+    """The op that was written so, with so many operands and results of these types.
+
+    Raises:
+        FileError: there is no such op.
+        MalformedFamilyIdError: the family id is not one.
+        UnsupportedExtensionError: the family is not known, and is not to be skipped.
+        InvalidConfigError: the family has no op with that payload.
+    """
+    if name == Extension.name:
+        return _read_extension(payload, operands, types, reader, where)
+    cls = VOCABULARY.get(text(name, f"the op of {where}"))
+    if cls is None:
+        raise FileError(f"file: {where}: there is no op {short(name)}")
+    if not isinstance(payload, dict):
+        raise FileError(f"file: the payload of {where} must be an object")
+    values = [(key, from_json(value, reader.blobs)) for key, value in payload.items()]
+    with reading(f"{where}: {name}"):
+        return cls(**as_declared(cls, values))
+
+
+def _extension(family_id: str, values: tuple[object, ...], blobs: BlobWriter) -> tuple[str, Json]:
+    return Extension.name, {"family": family_id, "values": to_json(values, blobs)}
+
+
+def _read_extension(
+    payload: Json, operands: int, types: tuple[str, ...], reader: OpReader, where: str
+) -> StdTensorOp:
+    fields_ = record(payload, _EXTENSION_KEYS, f"the payload of {where}")
+    family_id = text(fields_["family"], f"the family of {where}")
+    known = reader.codecs.knows(family_id)  # refuses what is no family id before it is looked up
+    written = items(fields_["values"], f"the payload of {where}")
+    values = tuple([from_json(value, reader.blobs, 1) for value in written])
+    if reader.skip_missing and not known:
+        return MissingExtension(family_id, values, operands, types)
+    return Extension(reader.codecs.make(family_id, values))
+
+
+def _fields(op: ExecOp) -> Iterator[tuple[str, object]]:
+    return ((name, getattr(op, name)) for name in op.payload_fields())
+
+
+def _is_written(op: ExecOp, name: str, value: object) -> bool:
+    """Whether a field is not at its default.
+
+    So an op may gain a field, with a default, and files stay what they are.
+    """
+    if isinstance(op, Constant):
+        return name == "value"  # an array, which has a dtype and a shape
+    (default,) = [each.default for each in fields(op) if each.name == name]  # type: ignore[arg-type]  # every op is a dataclass
+    return default is MISSING or encode(value) != encode(default)
