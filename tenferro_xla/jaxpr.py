@@ -10,46 +10,76 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from jax import lax
 
-from tenferro.arrays import elementwise
+from tenferro.arrays import analytic, elementwise, logical
 from tenferro.chainrules import PrimitiveOp
 from tenferro.computegraph import GlobalValKey, op_key
 from tenferro.errors import ExecutorError
 from tenferro.ops import (
     ABS,
+    ACOS,
+    ACOSH,
     ADD,
+    AND,
+    ASIN,
+    ASINH,
+    ATAN,
+    ATAN2,
+    ATANH,
+    CBRT,
+    CEIL,
     CLAMP,
     COMPLEX,
     CONJ,
     COS,
+    COSH,
     DIV,
+    ERF,
+    ERF_INV,
+    ERFC,
     EXP,
     EXPM1,
+    FLOOR,
     IMAG,
     LOG,
     LOG1P,
+    LOGISTIC,
     MAXIMUM,
     MINIMUM,
     MUL,
     NEG,
+    NOT,
+    OR,
     POW,
     REAL,
     REM,
+    ROUND,
     RSQRT,
     SELECT,
+    SHIFT_LEFT,
+    SHIFT_RIGHT,
     SIGN,
     SIN,
+    SINH,
     SQRT,
     SUB,
+    TAN,
     TANH,
+    XOR,
     BroadcastInDim,
     Compare,
     Concatenate,
     Convert,
+    CumulativeProd,
+    CumulativeSum,
     DotGeneral,
+    Iota,
     Pad,
+    ReduceAnd,
     ReduceMax,
     ReduceMin,
+    ReduceOr,
     ReduceProd,
     ReduceSum,
     Reshape,
@@ -57,9 +87,8 @@ from tenferro.ops import (
     Slice,
     StdTensorOp,
     Transpose,
-    full_like,
 )
-from tenferro.shape import annotate, as_dtype, is_inexact
+from tenferro.shape import annotate, as_dtype
 from tenferro.traced import TraceEmitter, capture
 
 Keys = Sequence[GlobalValKey]
@@ -84,9 +113,31 @@ _ELEMENTWISE: dict[str, StdTensorOp] = {
     "log1p": LOG1P,
     "sin": SIN,
     "cos": COS,
+    "tan": TAN,
+    "sinh": SINH,
+    "cosh": COSH,
     "tanh": TANH,
+    "asin": ASIN,
+    "acos": ACOS,
+    "atan": ATAN,
+    "atan2": ATAN2,
+    "asinh": ASINH,
+    "acosh": ACOSH,
+    "atanh": ATANH,
     "sqrt": SQRT,
     "rsqrt": RSQRT,
+    "cbrt": CBRT,
+    "erf": ERF,
+    "erfc": ERFC,
+    "erf_inv": ERF_INV,
+    "logistic": LOGISTIC,
+    "floor": FLOOR,
+    "ceil": CEIL,
+    "and": AND,
+    "or": OR,
+    "xor": XOR,
+    "not": NOT,
+    "shift_left": SHIFT_LEFT,
     "conj": CONJ,
     "real": REAL,
     "imag": IMAG,
@@ -100,6 +151,8 @@ _REDUCTIONS: dict[str, Callable[[tuple[int, ...]], StdTensorOp]] = {
     "reduce_prod": ReduceProd,
     "reduce_max": ReduceMax,
     "reduce_min": ReduceMin,
+    "reduce_and": ReduceAnd,
+    "reduce_or": ReduceOr,
 }
 
 _IDENTITIES = ("copy", "copy_p", "stop_gradient", "optimization_barrier")
@@ -253,22 +306,10 @@ def _square(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalVal
     return at.emit(MUL, x[0], x[0])
 
 
-def _logistic(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    """1 / (1 + exp(-x))."""
-    one = full_like(at, 1, x[0])
-    return at.emit(DIV, one, at.emit(ADD, one, at.emit(EXP, at.emit(NEG, x[0]))))
-
-
-def _tan(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(DIV, at.emit(SIN, x[0]), at.emit(COS, x[0]))
-
-
 def _pow(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     """JAX takes an integer exponent beside a float base."""
     base, exponent = operands
     dtype = at.ctx.meta(base).dtype
-    if not is_inexact(dtype):
-        raise ExecutorError("from_jax: 'pow' of integers has no counterpart; convert to float")
     shape = _integers(equation.outvars[0].aval.shape)
     both = (base, elementwise.cast(at, exponent, dtype))
     return at.emit(POW, *(_spread(at, x, shape) for x in both))
@@ -277,44 +318,66 @@ def _pow(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> Globa
 def _iota(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     params = equation.params
     shape, axis = _integers(params["shape"]), int(params["dimension"])
-    counted = capture(np.arange(shape[axis]).astype(as_dtype(params["dtype"])))
+    counted = at.emit(Iota(as_dtype(params["dtype"]), shape[axis]))
     return at.emit(BroadcastInDim(shape, (axis,)), counted)
 
 
-def _logical(function: Callable[..., GlobalValKey]) -> Translation:
-    """and, or, not: of bools only, since tenferro has no bits."""
+def _is_finite(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return logical.isfinite(at, x[0])
 
+
+def _exp2(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return analytic.exp2(at, x[0])
+
+
+def _round(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    method = equation.params["rounding_method"]
+    if method != lax.RoundingMethod.TO_NEAREST_EVEN:
+        raise ExecutorError(
+            f"from_jax: 'round' by {method.name} has no counterpart; only TO_NEAREST_EVEN has"
+        )
+    return at.emit(ROUND, *x)
+
+
+def _scan(op: Callable[[int, bool], StdTensorOp]) -> Translation:
     def translation(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-        if any(at.ctx.meta(operand).dtype.kind != "b" for operand in x):
-            raise ExecutorError(
-                f"from_jax: {equation.primitive.name!r} of integers has no counterpart"
-            )
-        return function(at, *x)
+        return at.emit(op(int(equation.params["axis"]), bool(equation.params["reverse"])), *x)
 
     return translation
 
 
+def _shift_right(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    """Copies of the sign come in for signed integers, zeros for unsigned ones."""
+    name = equation.primitive.name
+    if (at.ctx.meta(x[0]).dtype.kind == "i") != (name == "shift_right_arithmetic"):
+        raise ExecutorError(f"from_jax: {name!r} of {at.ctx.meta(x[0])} has no counterpart")
+    shape = _integers(equation.outvars[0].aval.shape)
+    return at.emit(SHIFT_RIGHT, *(_spread(at, operand, shape) for operand in x))
+
+
 _OTHERS: dict[str, Translation] = {
-    "and": _logical(elementwise.logical_and),
     "broadcast_in_dim": _broadcast_in_dim,
     "concatenate": _concatenate,
     "convert_element_type": _convert,
+    "cumprod": _scan(CumulativeProd),
+    "cumsum": _scan(CumulativeSum),
     "dot_general": _dot_general,
+    "exp2": _exp2,
     "expand_dims": _reshape,
     "integer_pow": _integer_pow,
     "iota": _iota,
-    "logistic": _logistic,
-    "not": _logical(elementwise.logical_not),
-    "or": _logical(elementwise.logical_or),
+    "is_finite": _is_finite,
     "pad": _pad,
     "pow": _pow,
     "reshape": _reshape,
     "rev": _rev,
+    "round": _round,
     "select_n": _select_n,
+    "shift_right_arithmetic": _shift_right,
+    "shift_right_logical": _shift_right,
     "slice": _slice,
     "square": _square,
     "squeeze": _reshape,
     "stack": _stack,
-    "tan": _tan,
     "transpose": _transpose,
 }

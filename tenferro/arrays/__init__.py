@@ -3,19 +3,47 @@
 For values of a graph and for values at run time.
 """
 
-from tenferro.arrays import elementwise, layout, products, reductions
-from tenferro.arrays.operands import Number, Operand, convert, is_number, result_dtype
+from tenferro.arrays import (
+    activations,
+    analytic,
+    creation,
+    dynamic,
+    elementwise,
+    indexing,
+    joining,
+    layout,
+    logical,
+    products,
+    reductions,
+    rounding,
+    scans,
+    sorting,
+    updates,
+)
+from tenferro.arrays.operands import Number, Operand, convert, is_number, normal_axis, result_dtype
 from tenferro.arrays.operators import ArrayOperators
 
 __all__ = [
     "ArrayOperators",
     "Number",
     "Operand",
+    "activations",
+    "analytic",
     "convert",
+    "creation",
+    "dynamic",
     "elementwise",
+    "indexing",
     "is_number",
+    "joining",
     "layout",
+    "logical",
+    "normal_axis",
     "products",
     "reductions",
     "result_dtype",
+    "rounding",
+    "scans",
+    "sorting",
+    "updates",
 ]

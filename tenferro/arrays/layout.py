@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Sequence
 from types import EllipsisType
 
 import numpy as np
 
+from tenferro.arrays.broadcasting import agree_off, assume_size, drop_axes, repeated
 from tenferro.arrays.operands import (
     Operand,
     broadcast_to,
+    named,
     normal_axes,
     normal_axis,
     promote,
     result_dtype,
 )
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import AxisError, ShapeError, TenferroError
+from tenferro.errors import ShapeError
 from tenferro.ops import (
-    BroadcastInDim,
     Concatenate,
     ExtractDiag,
     Reshape,
@@ -28,10 +28,21 @@ from tenferro.ops import (
     Transpose,
     Tril,
     Triu,
+    broadcast_like,
     scalar,
 )
 from tenferro.ops import Pad as PadOp
-from tenferro.shape import Dim, DimExpr, DType, TensorMeta, dim, floordiv, product
+from tenferro.shape import (
+    Dim,
+    DimExpr,
+    DType,
+    Exact,
+    TensorMeta,
+    canonical,
+    dim,
+    floordiv,
+    product,
+)
 
 Index = int | slice | EllipsisType | None
 
@@ -71,6 +82,7 @@ def reshape(
     """
     sizes = _sizes(shape)
     target = _infer_size(at.ctx.meta(x), [dim(size) for size in sizes])
+    x = _of_as_many(at, x, product(target))
     if order == "F":
         flipped = at.emit(Reshape(target[::-1]), permute_dims(at, x))
         return permute_dims(at, flipped)
@@ -95,23 +107,25 @@ def expand_dims(at: Emitter[V], x: V, axis: int | Sequence[int] = 0) -> V:
     count = len(axis) if isinstance(axis, tuple | list) else 1
     new = normal_axes("expand_dims", axis, meta.rank + count)
     kept = tuple(i for i in range(meta.rank + count) if i not in new)
-    sizes = iter(meta.exact_shape("expand_dims", "operand"))
-    shape = tuple(1 if i in new else next(sizes) for i in range(meta.rank + count))
-    return at.emit(BroadcastInDim(shape, kept), x)
+    extents = iter(meta.extents)
+    wide = meta.with_extents(
+        Exact(1) if i in new else next(extents) for i in range(meta.rank + count)
+    )
+    return broadcast_like(at, x, wide, kept, "expand_dims")
 
 
 def squeeze(at: Emitter[V], x: V, axis: int | Sequence[int] | None = None) -> V:
     """Without the given axes of size 1; all of them if None."""
     meta: TensorMeta = at.ctx.meta(x)
-    sizes = meta.exact_shape("squeeze", "operand")
-    ones = [i for i, size in enumerate(sizes) if size == 1]
+    ones = [i for i, extent in enumerate(meta.extents) if extent == Exact(1)]
     axes = ones if axis is None else normal_axes("squeeze", axis, meta.rank)
     for i in axes:
-        if sizes[i] != 1:
-            raise ShapeError(f"squeeze: axis {i} of {meta} has size {sizes[i]}, not 1")
-    return at.emit(Reshape(tuple(size for i, size in enumerate(sizes) if i not in axes)), x)
+        if meta.extents[i] != Exact(1):
+            raise ShapeError(f"squeeze: axis {i} of {meta} has size {meta.extents[i]}, not 1")
+    return drop_axes(at, x, axes)
 
 
+@named("broadcast_to")
 def broadcast_array(at: Emitter[V], x: Operand[V], shape: int | Sequence[int | str | Dim]) -> V:
     """The operand repeated to `shape`."""
     (value,) = promote(at, (x,))
@@ -125,7 +139,8 @@ def concat(at: Emitter[V], *arrays: Operand[V], axis: int | None = 0) -> V:
     values = promote(at, arrays)
     if axis is None:
         values, axis = [ravel(at, value) for value in values], 0
-    return at.emit(Concatenate(normal_axis("concat", axis, at.ctx.meta(values[0]).rank)), *values)
+    index = normal_axis("concat", axis, at.ctx.meta(values[0]).rank)
+    return at.emit(Concatenate(index), *agree_off(at, values, index))
 
 
 def stack(at: Emitter[V], *arrays: Operand[V], axis: int = 0) -> V:
@@ -168,9 +183,11 @@ def _square(at: Emitter[V], x: V, rows: int, columns: int, offset: int) -> V:
         )
     top, left = min(max(-offset, 0), m), min(max(offset, 0), n)
     count = min(m - top, n - left)
-    window = [slice(None)] * len(sizes)
-    window[rows], window[columns] = slice(top, top + count), slice(left, left + count)
-    return index(at, x, tuple(window))
+    starts: list[Dim] = [0] * len(sizes)
+    limits = list(sizes)
+    starts[rows], limits[rows] = top, top + count
+    starts[columns], limits[columns] = left, left + count
+    return at.emit(Slice(tuple(starts), tuple(limits), (1,) * len(sizes)), x)
 
 
 def pad(at: Emitter[V], x: V, pad_width: object, constant_values: complex = 0) -> V:
@@ -182,6 +199,7 @@ def pad(at: Emitter[V], x: V, pad_width: object, constant_values: complex = 0) -
     return at.emit(PadOp(low, high, (0,) * meta.rank), x, value)
 
 
+@named("full")
 def filled(
     at: Emitter[V],
     value: Operand[V],
@@ -195,6 +213,7 @@ def filled(
     return broadcast_to(at, number, TensorMeta.of(dtype, sizes).exact_shape())
 
 
+@named("full_like")
 def constant_like(
     at: Emitter[V], x: Operand[V], value: Operand[V], dtype: DType | None = None
 ) -> V:
@@ -202,107 +221,7 @@ def constant_like(
     (like,) = promote(at, (x,))
     meta: TensorMeta = at.ctx.meta(like)
     (element,) = promote(at, (value,), meta.dtype if dtype is None else dtype)
-    return broadcast_to(at, element, meta.exact_shape("full_like", "operand"))
-
-
-def index(at: Emitter[V], x: V, indices: Index | tuple[Index, ...]) -> V:
-    """Basic indexing with integers, slices, `...` and None."""
-    meta: TensorMeta = at.ctx.meta(x)
-    items = _expand_ellipsis(indices if isinstance(indices, tuple) else (indices,), meta)
-    sizes = meta.exact_shape("index", "operand")
-    windows: list[tuple[Dim, Dim, int]] = []
-    reverse, shape_plan = [], []
-    axis = 0
-    for item in items:
-        if item is None:
-            shape_plan.append("new")
-            continue
-        window, flipped = _window(item, sizes[axis], axis, meta)
-        windows.append(window)
-        reverse += [axis] if flipped else []
-        shape_plan.append("keep" if isinstance(item, slice) else "drop")
-        axis += 1
-    starts, limits, strides = zip(*windows, strict=True) if windows else ((), (), ())
-    picked = at.emit(Slice(starts, limits, strides), x)
-    if reverse:
-        picked = at.emit(Reverse(tuple(reverse)), picked)
-    left = iter(at.ctx.meta(picked).exact_shape("index", "operand"))
-    shape: list[Dim] = []
-    for plan in shape_plan:
-        size = 1 if plan == "new" else next(left)
-        shape += [] if plan == "drop" else [size]
-    return (
-        picked
-        if all(plan == "keep" for plan in shape_plan)
-        else at.emit(Reshape(tuple(shape)), picked)
-    )
-
-
-def _window(
-    item: object, size: Dim, axis: int, meta: TensorMeta
-) -> tuple[tuple[Dim, Dim, int], bool]:
-    """(start, limit, stride) of one index, and whether the picked elements are to be reversed."""
-    if isinstance(item, slice):
-        if not isinstance(size, int):
-            return _symbolic_window(item, size, axis, meta), False
-        first, stop, step = _bounds(item, size, axis, meta)
-        count = len(range(first, stop, step))
-        if step > 0:
-            return (first, first + max(count - 1, 0) * step + min(count, 1), step), False
-        last = first + (count - 1) * step
-        return ((last, first + 1, -step), True) if count else ((0, 0, 1), False)
-    position = _position(item, meta)
-    if isinstance(size, int):
-        if not -size <= position < size:
-            raise AxisError(f"index: {position} is out of range for axis {axis} of {meta}")
-        position %= size
-    start: Dim = position if position >= 0 else size + position
-    return (start, start + 1, 1), False
-
-
-def _position(item: object, meta: TensorMeta) -> int:
-    """One index as a Python integer; traced values refuse in their own words."""
-    try:
-        if isinstance(item, bool | np.bool_) or getattr(item, "ndim", False):
-            raise TypeError
-        return operator.index(item)  # type: ignore[arg-type]  # whatever the user gave
-    except TenferroError:
-        raise
-    except TypeError:
-        raise AxisError(
-            f"index: {item!r} is not an integer, slice, ... or None (indexing {meta})"
-        ) from None
-
-
-def _bounds(item: slice, size: int, axis: int, meta: TensorMeta) -> tuple[int, int, int]:
-    try:
-        return item.indices(size)
-    except TenferroError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise AxisError(f"index: axis {axis} of {meta}: {error}") from None
-
-
-def _symbolic_window(item: slice, size: Dim, axis: int, meta: TensorMeta) -> tuple[Dim, Dim, int]:
-    if item.step not in (None, 1):
-        raise ShapeError(f"index: a step needs a known size, but axis {axis} of {meta} is symbolic")
-    # Not held within the axis as NumPy would: sizes such as those of x[1:] and x[:-1] stay equal.
-    bounds = [0 if item.start is None else item.start, size if item.stop is None else item.stop]
-    start, stop = [
-        size + bound if isinstance(bound, int) and bound < 0 else bound for bound in bounds
-    ]
-    return start, stop, 1
-
-
-def _expand_ellipsis(items: tuple[object, ...], meta: TensorMeta) -> list[object]:
-    used = sum(item is not None and item is not Ellipsis for item in items)
-    if used > meta.rank or sum(item is Ellipsis for item in items) > 1:
-        raise AxisError(f"index: too many indices for {meta}")
-    rest = [slice(None)] * (meta.rank - used)
-    result: list[object] = []
-    for item in items:
-        result += rest if item is Ellipsis else [item]
-    return result if any(item is Ellipsis for item in items) else [*result, *rest]
+    return repeated(at, "full_like", element, meta.extents)
 
 
 def _sizes(shape: object) -> list[int | str | DimExpr]:
@@ -323,6 +242,14 @@ def _sizes(shape: object) -> list[int | str | DimExpr]:
                 f"shape: {size!r} is not a size; give an integer, or a name for a symbolic one"
             )
     return sizes
+
+
+def _of_as_many(at: Emitter[V], x: V, count: Dim) -> V:
+    """x where it has that many elements, or certainly has not; else flat, and assumed to."""
+    dims = at.ctx.meta(x).dims
+    if dims is None or product(dims) == count or canonical(product(dims), count) is None:
+        return x
+    return assume_size(at, at.emit(Reshape((product(dims),)), x), 0, count)
 
 
 def _infer_size(meta: TensorMeta, sizes: list[Dim]) -> tuple[Dim, ...]:

@@ -7,18 +7,40 @@ or a symbolic size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar, Union, cast
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, Union, cast
 
 import numpy as np
 
+from tenferro.arrays.broadcasting import broadcast as broadcast
+from tenferro.arrays.broadcasting import broadcast_shape as broadcast_shape
+from tenferro.arrays.broadcasting import broadcast_to as broadcast_to
+from tenferro.arrays.broadcasting import matched
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import AxisError, DTypeError, ShapeError
-from tenferro.ops import ADD, MUL, BroadcastInDim, Convert, ReduceSum, full, scalar
-from tenferro.shape import Dim, DimExpr, DType, TensorMeta, as_dtype, short_name
+from tenferro.errors import AxisError, DTypeError, TenferroError
+from tenferro.ops import (
+    ADD,
+    MUL,
+    Convert,
+    DotGeneral,
+    ReduceSum,
+    StdTensorOp,
+    full,
+    scalar,
+)
+from tenferro.shape import (
+    FLOAT64,
+    DimExpr,
+    DType,
+    TensorMeta,
+    as_dtype,
+    is_inexact,
+    short_name,
+)
 
 Number = bool | int | float | complex
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 Operand = Union[T, Number, DimExpr]  # noqa: UP007  # mypy needs Union for a generic alias
 
 
@@ -74,49 +96,33 @@ def promote(at: Emitter[V], operands: Sequence[Operand[V]], dtype: DType | None 
     return [as_value(at, operand, dtype) for operand in operands]
 
 
-def broadcast(at: Emitter[V], name: str, values: Sequence[V]) -> list[V]:
-    """The values repeated to their common shape by NumPy's rule.
-
-    Axes align at the end, size 1 is repeated.
-
-    Raises:
-        ShapeError: two sizes differ and neither is 1; names the axis.
-    """
-    metas = [at.ctx.meta(value) for value in values]
-    first = metas[0]
-    if all(meta.extents == first.extents for meta in metas):
-        return list(values)
-    shape = broadcast_shape(name, metas)
-    return [broadcast_to(at, value, shape) for value in values]
+def inexact_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
+    """The operands' common dtype if it is floating-point or complex, else float64."""
+    dtype = result_dtype(at, operands)
+    return dtype if is_inexact(dtype) else FLOAT64
 
 
-def broadcast_shape(name: str, metas: Sequence[TensorMeta]) -> tuple[Dim, ...]:
-    """The common shape of operands by NumPy's rule."""
-    shapes = [meta.exact_shape(name, "operand") for meta in metas]
-    rank = max(len(shape) for shape in shapes)
-    result: list[Dim] = []
-    for axis in range(rank):
-        sizes = [shape[axis - rank + len(shape)] for shape in shapes if axis >= rank - len(shape)]
-        others = [size for size in sizes if size != 1]
-        if any(size != others[0] for size in others):
-            typed = " and ".join(str(meta) for meta in metas)
-            raise ShapeError(
-                f"{name}: operands have types {typed}; axis {axis - rank} has sizes "
-                f"{' and '.join(str(size) for size in others)}, which do not broadcast"
-            )
-        result.append(others[0] if others else 1)
-    return tuple(result)
+def called(at: Emitter[V], name: str, op: StdTensorOp, *values: V) -> V:
+    """The op on values; where it refuses them, in the name of the function that was called."""
+    if isinstance(op, DotGeneral):
+        values = matched(at, op, *values)
+    try:
+        return at.emit(op, *values)
+    except TenferroError as error:
+        text = str(error)
+        if not text.startswith(f"{op.name}: "):
+            raise
+        raise type(error)(name + text.removeprefix(op.name)) from None
 
 
-def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim]) -> V:
-    """The value repeated to `shape`, axes aligned at the end."""
-    meta: TensorMeta = at.ctx.meta(value)
-    if meta.dims == tuple(shape):
-        return value
-    offset = len(shape) - meta.rank
-    if offset < 0:
-        raise ShapeError(f"broadcast_to: {meta} has more axes than {tuple(shape)}")
-    return at.emit(BroadcastInDim(tuple(shape), tuple(range(offset, len(shape)))), value)
+def named(name: str) -> Callable[[F], F]:
+    """Give an array function the name under which users call it, for errors."""
+
+    def rename(function: F) -> F:
+        function.__name__ = name
+        return function
+
+    return rename
 
 
 def normal_axis(name: str, axis: int, rank: int) -> int:

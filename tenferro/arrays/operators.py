@@ -8,7 +8,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from tenferro.arrays import elementwise, layout, products, reductions
+from tenferro.arrays import (
+    elementwise,
+    indexing,
+    joining,
+    layout,
+    logical,
+    products,
+    reductions,
+    rounding,
+    scans,
+    sorting,
+)
+from tenferro.arrays.updates import At, apply_where
 from tenferro.shape import DType, TensorMeta, as_dtype
 
 
@@ -108,8 +120,75 @@ class ArrayOperators:
         """Smallest element over `axis`."""
         return self._apply(reductions.min, self, axis=axis, keepdims=keepdims)
 
+    def any(self, axis: Any = None, keepdims: bool = False) -> Self:
+        """Whether any element over `axis` is not zero."""
+        return self._apply(reductions.any, self, axis=axis, keepdims=keepdims)
+
+    def all(self, axis: Any = None, keepdims: bool = False) -> Self:
+        """Whether no element over `axis` is zero."""
+        return self._apply(reductions.all, self, axis=axis, keepdims=keepdims)
+
+    def var(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Self:
+        """Mean of |x - mean|² over `axis`, the count lowered by `ddof`."""
+        return self._apply(reductions.var, self, axis=axis, correction=ddof, keepdims=keepdims)
+
+    def std(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Self:
+        """Root of the variance."""
+        return self._apply(reductions.std, self, axis=axis, correction=ddof, keepdims=keepdims)
+
+    def cumsum(self, axis: int | None = None) -> Self:
+        """Sums of the elements so far along `axis`; of all in a row if it is None."""
+        return self._apply(scans.cumsum, self, axis=axis)
+
+    def cumprod(self, axis: int | None = None) -> Self:
+        """Products of the elements so far along `axis`; of all in a row if it is None."""
+        return self._apply(scans.cumprod, self, axis=axis)
+
+    def round(self, decimals: int = 0) -> Self:
+        """The nearest numbers with so many decimals."""
+        return self._apply(rounding.round, self, decimals=decimals)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Self:
+        """Two axes exchanged."""
+        return self._apply(joining.swapaxes, self, axis1=axis1, axis2=axis2)
+
+    def squeeze(self, axis: Any = None) -> Self:
+        """Without the given axes of size 1; all of them if None."""
+        return self._apply(layout.squeeze, self, axis=axis)
+
+    def dot(self, other: Any) -> Self:
+        """NumPy's dot."""
+        return self._apply(products.dot, self, other)
+
+    def trace(self, offset: int = 0) -> Self:
+        """The sum along a diagonal of the first two axes."""
+        return self._apply(products.trace, self, offset=offset)
+
+    @property
+    def at(self) -> At:
+        """`x.at[i].set(v)`, `.add(v)`, …: x with some of its elements changed."""
+        return At(self)
+
+    def argmax(self, axis: Any = None, keepdims: bool = False) -> Self:
+        """The place of the largest element along `axis`; of all, in C order, if None."""
+        return self._apply(sorting.argmax, self, axis=axis, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, keepdims: bool = False) -> Self:
+        """The place of the smallest element along `axis`; of all, in C order, if None."""
+        return self._apply(sorting.argmin, self, axis=axis, keepdims=keepdims)
+
+    def argsort(self, axis: int = -1) -> Self:
+        """The places of the elements along `axis` in their order."""
+        return self._apply(sorting.argsort, self, axis=axis)
+
     def __getitem__(self, indices: Any) -> Self:
-        return self._apply(layout.index, self, indices=indices)
+        given = indexing.parse(indices, self.meta)
+        if not given.arrays:
+            return self._apply(indexing.index, self, items=given.items)
+        result: Self = apply_where(
+            indexing.index, self, *given.arrays, items=given.items, counted=given.counted
+        )
+        return result
 
     def __add__(self, other: Any) -> Self:
         return self._apply(elementwise.add, self, other)
@@ -170,42 +249,54 @@ class ArrayOperators:
         return self._apply(elementwise.absolute, self)
 
     def __invert__(self) -> Self:
-        return self._apply(elementwise.invert, self)
+        return self._apply(logical.bitwise_invert, self)
 
     def __and__(self, other: Any) -> Self:
-        return self._apply(elementwise.both, self, other)
+        return self._apply(logical.bitwise_and, self, other)
 
     def __rand__(self, other: Any) -> Self:
-        return self._apply(elementwise.both, other, self)
+        return self._apply(logical.bitwise_and, other, self)
 
     def __or__(self, other: Any) -> Self:
-        return self._apply(elementwise.either, self, other)
+        return self._apply(logical.bitwise_or, self, other)
 
     def __ror__(self, other: Any) -> Self:
-        return self._apply(elementwise.either, other, self)
+        return self._apply(logical.bitwise_or, other, self)
 
     def __xor__(self, other: Any) -> Self:
-        return self._apply(elementwise.one_of, self, other)
+        return self._apply(logical.bitwise_xor, self, other)
 
     def __rxor__(self, other: Any) -> Self:
-        return self._apply(elementwise.one_of, other, self)
+        return self._apply(logical.bitwise_xor, other, self)
+
+    def __lshift__(self, other: Any) -> Self:
+        return self._apply(logical.bitwise_left_shift, self, other)
+
+    def __rlshift__(self, other: Any) -> Self:
+        return self._apply(logical.bitwise_left_shift, other, self)
+
+    def __rshift__(self, other: Any) -> Self:
+        return self._apply(logical.bitwise_right_shift, self, other)
+
+    def __rrshift__(self, other: Any) -> Self:
+        return self._apply(logical.bitwise_right_shift, other, self)
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]  # arrays compare elementwise
-        return self._apply(elementwise.compare, self, other, direction="EQ")
+        return self._apply(logical.equal, self, other)
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return self._apply(elementwise.compare, self, other, direction="NE")
+        return self._apply(logical.not_equal, self, other)
 
     def __lt__(self, other: Any) -> Self:
-        return self._apply(elementwise.compare, self, other, direction="LT")
+        return self._apply(logical.less, self, other)
 
     def __le__(self, other: Any) -> Self:
-        return self._apply(elementwise.compare, self, other, direction="LE")
+        return self._apply(logical.less_equal, self, other)
 
     def __gt__(self, other: Any) -> Self:
-        return self._apply(elementwise.compare, self, other, direction="GT")
+        return self._apply(logical.greater, self, other)
 
     def __ge__(self, other: Any) -> Self:
-        return self._apply(elementwise.compare, self, other, direction="GE")
+        return self._apply(logical.greater_equal, self, other)
 
     __hash__ = object.__hash__

@@ -6,12 +6,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tenferro.arrays.elementwise import multiply
-from tenferro.arrays.operands import Operand, broadcast_shape, broadcast_to, normal_axis, promote
+from tenferro.arrays.broadcasting import broadcast, broadcast_extents, matched, repeated
+from tenferro.arrays.elementwise import conj, multiply, subtract
+from tenferro.arrays.joining import roll
+from tenferro.arrays.layout import diagonal, expand_dims, moveaxis, ravel
+from tenferro.arrays.operands import (
+    Operand,
+    called,
+    normal_axis,
+    promote,
+)
+from tenferro.arrays.reductions import sum
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ops import DotGeneral, Reshape
-from tenferro.shape import Dim, TensorMeta
+from tenferro.shape import Dim, Exact, TensorMeta, canonical
 
 Axes = int | tuple[int | Sequence[int], int | Sequence[int]]
 
@@ -25,19 +34,17 @@ def matmul(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
     lhs, rhs = at.ctx.meta(left), at.ctx.meta(right)
     if lhs.rank == 0 or rhs.rank == 0:
         raise ShapeError(f"matmul: operands {lhs} and {rhs} must have at least one axis")
-    if lhs.rank <= 2 and rhs.rank <= 2:
-        return at.emit(
-            _checked(DotGeneral((lhs.rank - 1,), (max(rhs.rank - 2, 0),)), lhs, rhs), left, right
-        )
-    if rhs.rank == 1:
-        return at.emit(_checked(DotGeneral((lhs.rank - 1,), (0,)), lhs, rhs), left, right)
+    if (lhs.rank <= 2 and rhs.rank <= 2) or rhs.rank == 1:
+        op = _checked(DotGeneral((lhs.rank - 1,), (max(rhs.rank - 2, 0),)), lhs, rhs)
+        return at.emit(op, *matched(at, op, left, right))
     if lhs.rank == 1:
         return _vector_matrices(at, left, right)
-    batch = broadcast_shape("matmul", [_leading(lhs), _leading(rhs)])
-    left = broadcast_to(at, left, (*batch, *lhs.exact_shape("matmul", "lhs")[-2:]))
-    right = broadcast_to(at, right, (*batch, *rhs.exact_shape("matmul", "rhs")[-2:]))
+    batch = broadcast_extents("matmul", [_leading(lhs), _leading(rhs)])
+    left = repeated(at, "matmul", left, (*batch, *lhs.extents[-2:]))
+    right = repeated(at, "matmul", right, (*batch, *rhs.extents[-2:]))
     n = len(batch)
-    return at.emit(DotGeneral((n + 1,), (n,), tuple(range(n)), tuple(range(n))), left, right)
+    op = DotGeneral((n + 1,), (n,), tuple(range(n)), tuple(range(n)))
+    return called(at, "matmul", op, left, right)
 
 
 def tensordot(at: Emitter[V], x: Operand[V], y: Operand[V], axes: Axes = 2) -> V:
@@ -62,18 +69,84 @@ def tensordot(at: Emitter[V], x: Operand[V], y: Operand[V], axes: Axes = 2) -> V
         tuple(normal_axis("tensordot", axis, ranks[0]) for axis in lhs),
         tuple(normal_axis("tensordot", axis, ranks[1]) for axis in rhs),
     )
-    return at.emit(dot, left, right)
+    return called(at, "tensordot", dot, left, right)
 
 
 def outer(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """All products of elements of two vectors."""
+    """All products of an element of x with one of y, each flattened."""
+    left, right = (ravel(at, value) for value in promote(at, (x, y)))
+    return multiply(at, expand_dims(at, left, 1), right)
+
+
+def inner(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+    """Sums of products over the last axes; a product where either is a scalar."""
+    left, right = promote(at, (x, y))
+    ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
+    if 0 in ranks:
+        return multiply(at, left, right)
+    return called(at, "inner", DotGeneral((ranks[0] - 1,), (ranks[1] - 1,)), left, right)
+
+
+def vdot(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+    """The sum of conj(x)·y over all elements."""
+    left, right = (ravel(at, value) for value in promote(at, (x, y)))
+    return called(at, "vdot", DotGeneral((0,), (0,)), conj(at, left), right)
+
+
+def vecdot(at: Emitter[V], x: Operand[V], y: Operand[V], axis: int = -1) -> V:
+    """The sums of conj(x)·y along one axis, the others broadcast."""
     left, right = promote(at, (x, y))
     for meta in (at.ctx.meta(left), at.ctx.meta(right)):
-        if meta.rank != 1:
-            raise ShapeError(f"outer: operands must have one axis, got {meta}")
-    size = at.ctx.meta(left).exact_shape("outer", "operand")[0]
-    column = at.emit(Reshape((size, 1)), left)
-    return multiply(at, column, right)
+        if meta.rank == 0:
+            raise ShapeError(f"vecdot: operands must have at least one axis, got {meta}")
+    left, right = (moveaxis(at, value, axis, -1) for value in (conj(at, left), right))
+    left, right = broadcast(at, "vecdot", [left, right])
+    last = at.ctx.meta(left).rank - 1
+    batch = tuple(range(last))
+    return called(at, "vecdot", DotGeneral((last,), (last,), batch, batch), left, right)
+
+
+def kron(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+    """Kronecker product: each element of x times all of y, in its place."""
+    left, right = promote(at, (x, y))
+    rank = max(at.ctx.meta(left).rank, at.ctx.meta(right).rank)
+    left, right = (_of_rank(at, value, rank) for value in (left, right))
+    shape = zip(
+        *(at.ctx.meta(value).exact_shape("kron", "operand") for value in (left, right)),
+        strict=True,
+    )
+    left = expand_dims(at, left, tuple(range(1, 2 * rank, 2)))
+    right = expand_dims(at, right, tuple(range(0, 2 * rank, 2)))
+    return at.emit(Reshape(tuple(m * n for m, n in shape)), multiply(at, left, right))
+
+
+def _of_rank(at: Emitter[V], value: V, rank: int) -> V:
+    have = at.ctx.meta(value).rank
+    return expand_dims(at, value, tuple(range(rank - have))) if have < rank else value
+
+
+def trace(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V:
+    """The sum along a diagonal."""
+    return sum(at, diagonal(at, x, offset, axis1, axis2), -1)
+
+
+def cross(at: Emitter[V], x: Operand[V], y: Operand[V], axis: int = -1) -> V:
+    """The vector product along an axis of size 3, the others broadcast."""
+    left, right = (moveaxis(at, value, axis, -1) for value in promote(at, (x, y)))
+    for meta in (at.ctx.meta(left), at.ctx.meta(right)):
+        if meta.exact_shape("cross", "operand")[-1] != 3:
+            raise ShapeError(f"cross: the vectors must have 3 components, got {meta}")
+    left, right = broadcast(at, "cross", [left, right])
+
+    def turned(value: V, by: int) -> V:
+        return roll(at, value, by, -1)
+
+    product = subtract(
+        at,
+        multiply(at, turned(left, -1), turned(right, 1)),
+        multiply(at, turned(left, 1), turned(right, -1)),
+    )
+    return moveaxis(at, product, -1, axis)
 
 
 def dot(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
@@ -85,13 +158,14 @@ def dot(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
     ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
     if 0 in ranks:
         return multiply(at, left, right)
-    return at.emit(DotGeneral((ranks[0] - 1,), (max(ranks[1] - 2, 0),)), left, right)
+    op = DotGeneral((ranks[0] - 1,), (max(ranks[1] - 2, 0),))
+    return called(at, "dot", op, left, right)
 
 
 def _checked(op: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> DotGeneral:
     i, j = op.lhs_contract[0], op.rhs_contract[0]
     a, b = lhs.extents[i], rhs.extents[j]
-    if a != b:
+    if isinstance(a, Exact) and isinstance(b, Exact) and canonical(a.dim, b.dim) is None:
         raise ShapeError(
             f"matmul: axis {i} of {lhs} and axis {j} of {rhs} are contracted but have sizes "
             f"{a} and {b}"

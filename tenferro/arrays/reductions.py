@@ -4,20 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tenferro.arrays.elementwise import divide
-from tenferro.arrays.operands import Operand, convert, normal_axes, promote, result_dtype
+from tenferro.arrays.elementwise import divide, subtract
+from tenferro.arrays.operands import (
+    Operand,
+    called,
+    convert,
+    inexact_dtype,
+    normal_axes,
+    promote,
+    result_dtype,
+)
 from tenferro.chainrules import Emitter, V
-from tenferro.ops import BroadcastInDim, ReduceMax, ReduceMin, ReduceProd, ReduceSum, StdTensorOp
+from tenferro.errors import ShapeError
+from tenferro.ops import (
+    ADD,
+    DIV,
+    IMAG,
+    MAXIMUM,
+    MUL,
+    REAL,
+    SQRT,
+    SUB,
+    BroadcastInDim,
+    ReduceAnd,
+    ReduceMax,
+    ReduceMin,
+    ReduceOr,
+    ReduceProd,
+    ReduceSum,
+    ShapeOf,
+    StdTensorOp,
+    broadcast_like,
+    full_like,
+)
 from tenferro.shape import (
+    BOOL,
     FLOAT16,
     FLOAT32,
-    FLOAT64,
     INT64,
     UINT64,
     Dim,
+    DType,
+    Exact,
     TensorMeta,
-    is_inexact,
+    is_complex,
     product,
+    real_dtype,
 )
 
 Axis = int | Sequence[int] | None
@@ -31,18 +63,30 @@ def reduce(
     (value,) = promote(at, (x,))
     meta: TensorMeta = at.ctx.meta(value)
     axes = normal_axes(name, axis, meta.rank)
-    result = at.emit(op(axes), value)
-    return _restore(at, result, meta, axes) if keepdims else result
+    result = called(at, name, op(axes), value)
+    return restored(at, result, meta, axes) if keepdims else result
 
 
-def sum(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+def sum(
+    at: Emitter[V],
+    x: Operand[V],
+    axis: Axis = None,
+    keepdims: bool = False,
+    dtype: DType | None = None,
+) -> V:
     """Sum; bools and small integers are counted in 64 bits."""
-    return reduce(at, "sum", ReduceSum, _countable(at, x), axis, keepdims)
+    return reduce(at, "sum", ReduceSum, countable(at, x, dtype), axis, keepdims)
 
 
-def prod(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+def prod(
+    at: Emitter[V],
+    x: Operand[V],
+    axis: Axis = None,
+    keepdims: bool = False,
+    dtype: DType | None = None,
+) -> V:
     """Product; bools and small integers are counted in 64 bits."""
-    return reduce(at, "prod", ReduceProd, _countable(at, x), axis, keepdims)
+    return reduce(at, "prod", ReduceProd, countable(at, x, dtype), axis, keepdims)
 
 
 def max(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
@@ -55,19 +99,113 @@ def min(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False
     return reduce(at, "min", ReduceMin, x, axis, keepdims)
 
 
-def mean(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+def any(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+    """Whether any element is not zero."""
+    return reduce(at, "any", ReduceOr, promote(at, (x,), BOOL)[0], axis, keepdims)
+
+
+def all(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+    """Whether no element is zero."""
+    return reduce(at, "all", ReduceAnd, promote(at, (x,), BOOL)[0], axis, keepdims)
+
+
+def count_nonzero(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+    """How many elements are not zero."""
+    (holds,) = promote(at, (x,), BOOL)
+    return reduce(at, "count_nonzero", ReduceSum, convert(at, holds, INT64), axis, keepdims)
+
+
+def mean(
+    at: Emitter[V],
+    x: Operand[V],
+    axis: Axis = None,
+    keepdims: bool = False,
+    dtype: DType | None = None,
+) -> V:
     """Sum over the number of elements; integers become float64."""
-    given = result_dtype(at, (x,))
-    dtype = given if is_inexact(given) else FLOAT64  # small ints would wrap
-    (value,) = promote(at, (x,), FLOAT32 if dtype == FLOAT16 else dtype)  # and halves overflow
+    given = inexact_dtype(at, (x,)) if dtype is None else dtype  # small integers would wrap
+    (value,) = promote(at, (x,), FLOAT32 if given == FLOAT16 else given)  # and halves overflow
+    return convert(at, _mean(at, "mean", value, axis, keepdims, 0), given)
+
+
+def _mean(at: Emitter[V], name: str, value: V, axis: Axis, keepdims: bool, less: float) -> V:
+    """Sum over the number of elements less `less`; not a number where nothing is left."""
     meta: TensorMeta = at.ctx.meta(value)
-    axes = normal_axes("mean", axis, meta.rank)
-    count: Dim = product(meta.exact_shape("mean", "operand")[i] for i in axes)
-    return convert(at, divide(at, sum(at, value, axes, keepdims), count), dtype)
+    axes = normal_axes(name, axis, meta.rank)
+    divisor = number_of_elements(at, value, axes)
+    if less:
+        divisor = at.emit(SUB, divisor, full_like(at, less, divisor))
+        divisor = at.emit(MAXIMUM, divisor, full_like(at, 0, divisor))
+    return divide(at, sum(at, value, axes, keepdims), divisor)
 
 
-def _countable(at: Emitter[V], x: Operand[V]) -> V:
-    """The operand in the dtype that NumPy adds up in."""
+def var(
+    at: Emitter[V],
+    x: Operand[V],
+    axis: Axis = None,
+    correction: float = 0,
+    keepdims: bool = False,
+) -> V:
+    """Mean of |x - mean|², divided by the number of elements less `correction`; real."""
+    given = inexact_dtype(at, (x,))
+    (value,) = promote(at, (x,), FLOAT32 if given == FLOAT16 else given)
+    rank = at.ctx.meta(value).rank
+    axes = normal_axes("var", axis, rank)
+    away = subtract(at, value, _mean(at, "var", value, axes, True, 0))
+    if is_complex(given):
+        parts = [at.emit(part, away) for part in (REAL, IMAG)]
+        squares = at.emit(ADD, *(at.emit(MUL, part, part) for part in parts))
+    else:
+        squares = at.emit(MUL, away, away)
+    result = _mean(at, "var", squares, axes, keepdims, correction)
+    return convert(at, result, real_dtype(given))
+
+
+def std(
+    at: Emitter[V],
+    x: Operand[V],
+    axis: Axis = None,
+    correction: float = 0,
+    keepdims: bool = False,
+) -> V:
+    """Root of the variance."""
+    return at.emit(SQRT, var(at, x, axis, correction, keepdims))
+
+
+def ptp(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+    """Largest element less the smallest."""
+    largest = reduce(at, "ptp", ReduceMax, x, axis, keepdims)
+    return at.emit(SUB, largest, reduce(at, "ptp", ReduceMin, x, axis, keepdims))
+
+
+def average(
+    at: Emitter[V],
+    x: Operand[V],
+    weights: Operand[V] | None = None,
+    axis: Axis = None,
+    keepdims: bool = False,
+) -> V:
+    """Mean, in which each element counts as much as its weight."""
+    if weights is None:
+        return mean(at, x, axis, keepdims)
+    value, weight = promote(at, (x, weights), inexact_dtype(at, (x, weights)))
+    meta, given = at.ctx.meta(value), at.ctx.meta(weight)
+    axes = normal_axes("average", axis, meta.rank)
+    if given.rank == 1 and meta.rank > 1 and len(axes) == 1:
+        shape = meta.exact_shape("average", "operand")
+        weight = at.emit(BroadcastInDim(shape, axes), weight)
+    elif given.extents != meta.extents:
+        raise ShapeError(
+            f"average: weights {given} must have the shape of {meta}, or be a vector along one axis"
+        )
+    total = sum(at, at.emit(MUL, value, weight), axes, keepdims)
+    return at.emit(DIV, total, sum(at, weight, axes, keepdims))
+
+
+def countable(at: Emitter[V], x: Operand[V], dtype: DType | None = None) -> V:
+    """The operand in `dtype`, or in that in which NumPy adds up."""
+    if dtype is not None:
+        return promote(at, (x,), dtype)[0]
     dtype = result_dtype(at, (x,))
     if dtype.kind in "bi":
         dtype = INT64
@@ -76,8 +214,22 @@ def _countable(at: Emitter[V], x: Operand[V]) -> V:
     return promote(at, (x,), dtype)[0]
 
 
-def _restore(at: Emitter[V], result: V, meta: TensorMeta, axes: tuple[int, ...]) -> V:
-    sizes = meta.exact_shape("keepdims", "operand")
-    shape = tuple(1 if i in axes else size for i, size in enumerate(sizes))
+def number_of_elements(at: Emitter[V], value: V, axes: Sequence[int]) -> V:
+    """How many elements lie along some axes together, in the dtype of the value."""
+    meta: TensorMeta = at.ctx.meta(value)
+    exact: Dim = product(extent.dim for i in axes if isinstance(extent := meta.extents[i], Exact))
+    (count,) = promote(at, (exact,), meta.dtype)
+    for axis in axes:
+        if not isinstance(meta.extents[axis], Exact):
+            size = convert(at, at.emit(ShapeOf(axis), value), meta.dtype)
+            count = at.emit(MUL, count, size)
+    return count
+
+
+def restored(at: Emitter[V], result: V, meta: TensorMeta, axes: tuple[int, ...]) -> V:
+    """A reduction over `axes` of an operand of type `meta`, with those axes back as size 1."""
+    wide = at.ctx.meta(result).with_extents(
+        Exact(1) if i in axes else extent for i, extent in enumerate(meta.extents)
+    )
     kept = tuple(i for i in range(meta.rank) if i not in axes)
-    return at.emit(BroadcastInDim(shape, kept), result)
+    return broadcast_like(at, result, wide, kept, "keepdims")

@@ -1,4 +1,4 @@
-"""Elementwise functions, under the names of the Python array API standard."""
+"""Arithmetic and choice, elementwise, under the names of the Python array API standard."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from tenferro.arrays import elementwise
 from tenferro.dispatch import apply
+from tenferro.namespace.analytic import atan2
 from tenferro.shape import as_dtype
 
 
@@ -99,24 +100,6 @@ def complex(real: Any, imag: Any) -> Any:
     return apply(elementwise.make_complex, real, imag)
 
 
-def logical_and(x1: Any, x2: Any) -> Any:
-    """Whether both are not zero.
-
-    >>> logical_and([1, 0], True)
-    Tensor([ True, False])
-    """
-    return apply(elementwise.logical_and, x1, x2)
-
-
-def logical_or(x1: Any, x2: Any) -> Any:
-    """Whether either is not zero.
-
-    >>> logical_or([1, 0], False)
-    Tensor([ True, False])
-    """
-    return apply(elementwise.logical_or, x1, x2)
-
-
 def where(condition: Any, x1: Any, x2: Any) -> Any:
     """x1 where the condition holds, elsewhere x2.
 
@@ -198,159 +181,6 @@ def reciprocal(x: Any) -> Any:
     return apply(elementwise.reciprocal, x)
 
 
-def tan(x: Any) -> Any:
-    """Tangent; x in radians.
-
-    >>> tan([0.0])
-    Tensor([0.])
-    """
-    return apply(elementwise.tan, x)
-
-
-def logical_not(x: Any) -> Any:
-    """Whether x is zero.
-
-    >>> logical_not([1, 0])
-    Tensor([False,  True])
-    """
-    return apply(elementwise.logical_not, x)
-
-
-def equal(x1: Any, x2: Any) -> Any:
-    """Elementwise x1 == x2.
-
-    >>> equal([1, 2], [1, 3])
-    Tensor([ True, False])
-    """
-    return apply(elementwise.compare, x1, x2, direction="EQ")
-
-
-def not_equal(x1: Any, x2: Any) -> Any:
-    """Elementwise x1 != x2.
-
-    >>> not_equal([1, 2], [1, 3])
-    Tensor([False,  True])
-    """
-    return apply(elementwise.compare, x1, x2, direction="NE")
-
-
-def less(x1: Any, x2: Any) -> Any:
-    """Elementwise x1 < x2. Complex numbers are refused: they have no order.
-
-    >>> less([1, 2], [1, 3])
-    Tensor([False,  True])
-    """
-    return apply(elementwise.compare, x1, x2, direction="LT")
-
-
-def less_equal(x1: Any, x2: Any) -> Any:
-    """Elementwise x1 <= x2. Complex numbers are refused: they have no order.
-
-    >>> less_equal([1, 2], [1, 3])
-    Tensor([ True,  True])
-    """
-    return apply(elementwise.compare, x1, x2, direction="LE")
-
-
-def greater(x1: Any, x2: Any) -> Any:
-    """Elementwise x1 > x2. Complex numbers are refused: they have no order.
-
-    >>> greater([1, 2], [1, 3])
-    Tensor([False, False])
-    """
-    return apply(elementwise.compare, x1, x2, direction="GT")
-
-
-def greater_equal(x1: Any, x2: Any) -> Any:
-    """Elementwise x1 >= x2. Complex numbers are refused: they have no order.
-
-    >>> greater_equal([1, 2], [1, 3])
-    Tensor([ True, False])
-    """
-    return apply(elementwise.compare, x1, x2, direction="GE")
-
-
-def exp(x: Any) -> Any:
-    """e to the power x; integers become float64.
-
-    >>> exp([0.0])
-    Tensor([1.])
-    """
-    return apply(elementwise.exp, x)
-
-
-def expm1(x: Any) -> Any:
-    """exp(x) - 1, exact near 0; integers become float64.
-
-    >>> expm1([0.0])
-    Tensor([0.])
-    """
-    return apply(elementwise.expm1, x)
-
-
-def log(x: Any) -> Any:
-    """Natural logarithm; integers become float64.
-
-    >>> log([1.0])
-    Tensor([0.])
-    """
-    return apply(elementwise.log, x)
-
-
-def log1p(x: Any) -> Any:
-    """log(1 + x), exact near 0; integers become float64.
-
-    >>> log1p([0.0])
-    Tensor([0.])
-    """
-    return apply(elementwise.log1p, x)
-
-
-def sin(x: Any) -> Any:
-    """Sine; x in radians; integers become float64.
-
-    >>> sin([0.0])
-    Tensor([0.])
-    """
-    return apply(elementwise.sin, x)
-
-
-def cos(x: Any) -> Any:
-    """Cosine; x in radians; integers become float64.
-
-    >>> cos([0.0])
-    Tensor([1.])
-    """
-    return apply(elementwise.cos, x)
-
-
-def tanh(x: Any) -> Any:
-    """Hyperbolic tangent; integers become float64.
-
-    >>> tanh([0.0])
-    Tensor([0.])
-    """
-    return apply(elementwise.tanh, x)
-
-
-def sqrt(x: Any) -> Any:
-    """Square root; NaN where a real x is negative; integers become float64.
-
-    >>> sqrt([4.0, 9.0])
-    Tensor([2., 3.])
-    """
-    return apply(elementwise.sqrt, x)
-
-
-def rsqrt(x: Any) -> Any:
-    """1 / sqrt(x); integers become float64.
-
-    >>> rsqrt([4.0])
-    Tensor([0.5])
-    """
-    return apply(elementwise.rsqrt, x)
-
-
 def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     """x held between `min` and `max`, either of which may be absent.
 
@@ -387,3 +217,41 @@ def convert(x: Any, dtype: object) -> Any:
     Tensor([1., 2.])
     """
     return apply(elementwise.checked_convert, x, dtype=as_dtype(dtype))
+
+
+def fmod(x1: Any, x2: Any) -> Any:
+    """x1 - x2·trunc(x1/x2), with the sign of x1. Complex numbers are refused.
+
+    >>> fmod([7, -7], 4)
+    Tensor([ 3, -3])
+    """
+    return apply(elementwise.fmod, x1, x2)
+
+
+def positive(x: Any) -> Any:
+    """+x: x as an array.
+
+    >>> positive([1])
+    Tensor([1])
+    """
+    return apply(elementwise.unary_identity, x)
+
+
+def nan_to_num(
+    x: Any, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Any:
+    """x with numbers for NaN and the infinities; None is the dtype's largest and smallest.
+
+    >>> nan_to_num([1.0, float('nan')])
+    Tensor([1., 0.])
+    """
+    return apply(elementwise.finite, x, nan=nan, posinf=posinf, neginf=neginf)
+
+
+def angle(x: Any) -> Any:
+    """The angle of complex numbers in the plane, in radians from -π to π.
+
+    >>> angle([1.0, 1j])
+    Tensor([0.        , 1.57079633])
+    """
+    return atan2(imag(x), real(x))

@@ -16,11 +16,14 @@ from typing import Any
 from tenferro import ops
 from tenferro.arrays import is_number
 from tenferro.chainrules import Emitter, V
-from tenferro.dispatch import apply
+from tenferro.dispatch import apply, create
 from tenferro.errors import GraphError
+from tenferro.namespace.indexing import argsort, take_along_axis
+from tenferro.namespace.indexing import top_k as top_k
+from tenferro.namespace.layout import asarray
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Tensor
-from tenferro.shape import as_dtype
+from tenferro.shape import as_dtype, dim
 
 
 def _one_to_one(kind: type[StdTensorOp]) -> Callable[..., Any]:
@@ -84,6 +87,7 @@ transpose = _one_to_one(ops.Transpose)
 reshape = _one_to_one(ops.Reshape)
 reverse = _one_to_one(ops.Reverse)
 broadcast_in_dim = _one_to_one(ops.BroadcastInDim)
+dynamic_broadcast_in_dim = _one_to_one(ops.DynamicBroadcastInDim)
 reduce_sum = _one_to_one(ops.ReduceSum)
 reduce_prod = _one_to_one(ops.ReduceProd)
 reduce_max = _one_to_one(ops.ReduceMax)
@@ -95,7 +99,49 @@ extract_diag = _one_to_one(ops.ExtractDiag)
 embed_diag = _one_to_one(ops.EmbedDiag)
 tril = _one_to_one(ops.Tril)
 triu = _one_to_one(ops.Triu)
+assume_size = _one_to_one(ops.AssumeSize)
+shape_of = _one_to_one(ops.ShapeOf)
+dynamic_truncate = _one_to_one(ops.DynamicTruncate)
+pad_to_match = _one_to_one(ops.PadToMatch)
+tan = _one_to_one(ops.Tan)
+sinh = _one_to_one(ops.Sinh)
+cosh = _one_to_one(ops.Cosh)
+asin = _one_to_one(ops.Asin)
+acos = _one_to_one(ops.Acos)
+atan = _one_to_one(ops.Atan)
+asinh = _one_to_one(ops.Asinh)
+acosh = _one_to_one(ops.Acosh)
+atanh = _one_to_one(ops.Atanh)
+atan2 = _one_to_one(ops.Atan2)
+cbrt = _one_to_one(ops.Cbrt)
+erf = _one_to_one(ops.Erf)
+erfc = _one_to_one(ops.Erfc)
+erf_inv = _one_to_one(ops.ErfInv)
+logistic = _one_to_one(ops.Logistic)
+log_add_exp = _one_to_one(ops.LogAddExp)
+floor = _one_to_one(ops.Floor)
+ceil = _one_to_one(ops.Ceil)
+round_nearest_even = _one_to_one(ops.RoundNearestEven)
+sign_bit = _one_to_one(ops.SignBit)
+bitwise_and = _one_to_one(ops.And)
+bitwise_or = _one_to_one(ops.Or)
+bitwise_xor = _one_to_one(ops.Xor)
+bitwise_not = _one_to_one(ops.Not)
+shift_left = _one_to_one(ops.ShiftLeft)
+shift_right = _one_to_one(ops.ShiftRight)
+stop_gradient = _one_to_one(ops.StopGradient)
+reduce_and = _one_to_one(ops.ReduceAnd)
+reduce_or = _one_to_one(ops.ReduceOr)
+cumulative_sum = _one_to_one(ops.CumulativeSum)
+cumulative_prod = _one_to_one(ops.CumulativeProd)
+linear_recurrence = _one_to_one(ops.LinearRecurrence)
 dot_general = _one_to_one(ops.DotGeneral)
+gather = _one_to_one(ops.Gather)
+scatter = _one_to_one(ops.Scatter)
+scatter_reduce = _one_to_one(ops.ScatterReduce)
+gather_dynamic_slice_sizes = _one_to_one(ops.GatherDynamicSliceSizes)
+argmax = _one_to_one(ops.ArgMax)
+argmin = _one_to_one(ops.ArgMin)
 
 
 def convert(x: Any, *, dtype: object) -> Any:
@@ -105,3 +151,56 @@ def convert(x: Any, *, dtype: object) -> Any:
     Tensor([1])
     """
     return _one_to_one(ops.Convert)(x, dtype=as_dtype(dtype))
+
+
+def iota(dtype: object, size: Any) -> Any:
+    """0, 1, 2, … along one axis of the given size, which may be a name in a traced program.
+
+    >>> iota("int32", 3)
+    Tensor([0, 1, 2], dtype=int32)
+    """
+    op = ops.Iota(as_dtype(dtype), dim(size))
+
+    def counted(at: Emitter[V], start: V, shape: Any) -> V:
+        return at.emit(op)
+
+    return create(counted, 0, shape=size)
+
+
+def dynamic_slice(x: Any, starts: Any, slice_sizes: Any) -> Any:
+    """The window of x of those sizes that starts at `starts`, one scalar for each axis.
+
+    A window that would reach over an end is moved back into x.
+
+    >>> dynamic_slice([1.0, 2.0, 3.0], (2,), (2,))
+    Tensor([2., 3.])
+    """
+    return _one_to_one(ops.DynamicSlice)([x, *_scalars(starts)], tuple(slice_sizes))
+
+
+def dynamic_update_slice(x: Any, window: Any, starts: Any) -> Any:
+    """x with `window` put in at `starts`, one scalar for each axis.
+
+    A window that would reach over an end is moved back into x.
+
+    >>> dynamic_update_slice([1.0, 2.0, 3.0], [0.0], (1,))
+    Tensor([1., 0., 3.])
+    """
+    return _one_to_one(ops.DynamicUpdateSlice)([x, window, *_scalars(starts)])
+
+
+def sort(x: Any, axis: int = -1) -> tuple[Any, Any]:
+    """The elements of x in ascending order along `axis`, and the place that each had before.
+
+    >>> sort([3.0, 1.0, 2.0])
+    (Tensor([1., 2., 3.]), Tensor([1, 2, 0]))
+    """
+    places = argsort(x, axis)
+    return take_along_axis(x, places, axis), places
+
+
+def _scalars(starts: Any) -> list[Any]:
+    """Starts of one dtype: those of the operands, or int64 where they differ."""
+    scalars = [asarray(start) for start in starts]
+    same = len({scalar.dtype for scalar in scalars}) == 1
+    return [scalar.astype(scalar.dtype if same else "int64") for scalar in scalars]

@@ -6,6 +6,7 @@ from typing import Any
 
 from tenferro.arrays import layout
 from tenferro.dispatch import apply, apply_to_array, create
+from tenferro.eager import EagerTensor
 from tenferro.runtime import Tensor
 from tenferro.shape import as_dtype
 from tenferro.traced import TracedTensor
@@ -16,13 +17,13 @@ def asarray(value: Any, dtype: object = None) -> Any:
 
     An array, nested lists of numbers, or anything with `__array__` or `__dlpack__`.
 
-    A list that holds traced values becomes a traced array.
+    A list that holds traced values becomes a traced array, one of eager tensors an eager one.
 
     >>> asarray([[1, 2], [3, 4]], dtype="float32")
     Tensor([[1., 2.],
             [3., 4.]], dtype=float32)
     """
-    if isinstance(value, list | tuple) and _any_traced(value):
+    if isinstance(value, list | tuple) and _any_recorded(value):
         value = stack([asarray(item) for item in value])
     array = value if isinstance(value, Tensor | TracedTensor) else None
     if array is None:
@@ -30,9 +31,10 @@ def asarray(value: Any, dtype: object = None) -> Any:
     return array if dtype is None or array.dtype == as_dtype(dtype) else array.astype(dtype)
 
 
-def _any_traced(values: Any) -> bool:
+def _any_recorded(values: Any) -> bool:
     return any(
-        isinstance(item, TracedTensor) or (isinstance(item, list | tuple) and _any_traced(item))
+        isinstance(item, TracedTensor | EagerTensor)
+        or (isinstance(item, list | tuple) and _any_recorded(item))
         for item in values
     )
 

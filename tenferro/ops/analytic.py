@@ -10,6 +10,7 @@ from tenferro.ops.arithmetic import ADD, DIV, MUL, NEG, SUB, Constants
 from tenferro.ops.broadcast_reduce import full_like, uniform
 from tenferro.ops.compare import SELECT, Compare
 from tenferro.ops.elementwise import Elementwise, is_value
+from tenferro.shape import is_integer
 
 
 class Analytic(Elementwise):
@@ -148,13 +149,18 @@ class Rsqrt(Analytic, name="rsqrt"):
 
 @payload
 class Pow(Elementwise, name="power"):
-    """x to the power y, both floating-point or complex. At x = y = 0 both derivatives are 0."""
+    """x to the power y. At x = y = 0 both derivatives are 0.
+
+    Of integers modulo their range; a negative power is rounded toward zero, and that of 0 is 0.
+    """
 
     n_inputs = 2
-    kinds = "fc"
+    kinds = "iufc"
 
     def numpy(self, x: Array, y: Array) -> Array:
         """`numpy.float_power`: `numpy.power` takes a repeated exponent 0.5 for a square root."""
+        if is_integer(x.dtype):
+            return _integer_power(x, y)
         return np.float_power(x, y).astype(x.dtype)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
@@ -183,11 +189,17 @@ class Pow(Elementwise, name="power"):
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
         """The powers 0, 1 and 2."""
         x = operands[0]
-        if is_value(values[1], 0):
+        if is_value(values[1], 0) and at.ctx.meta(x).dims is not None:
             return full_like(at, 1, x)
         if is_value(values[1], 1):
             return x
         return at.emit(MUL, x, x) if is_value(values[1], 2) else None
+
+
+def _integer_power(x: Array, y: Array) -> Array:
+    """`numpy.power`, which refuses negative exponents; of those only ±1 leave more than 0."""
+    inverse = np.where(np.abs(x) == 1, np.power(x, y % 2), 0)
+    return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(x.dtype)
 
 
 EXP = Exp()

@@ -243,7 +243,7 @@ def _join_factors(at: Emitter[V], outer: Array, value: V) -> V | None:
         inner = uniform(at, factor)
         if inner is not None and (joined := _integer(outer) * _integer(inner)):
             meta = at.ctx.meta(value)
-            if abs(joined) <= _largest(meta.dtype):
+            if abs(joined) <= _largest(meta.dtype) and meta.dims is not None:
                 return at.emit(MUL, full(at, joined, meta), rest)
     return None
 

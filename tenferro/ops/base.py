@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
-from tenferro.errors import ADRuleError, AxisError, DTypeError, ShapeError
+from tenferro.errors import (
+    ADRuleError,
+    AxisError,
+    DTypeError,
+    ShapeError,
+    UnsupportedDynamicShapeError,
+)
 from tenferro.exec_ir import ExecOp
-from tenferro.shape import TensorMeta, make_meta
+from tenferro.shape import Exact, TensorMeta, describe, make_meta, same_size
 
 
 class StdTensorOp(ExecOp):
@@ -67,12 +73,34 @@ def same_type(name: str, metas: Sequence[TensorMeta], kinds: str) -> TensorMeta:
             raise DTypeError(
                 f"{name}: operands have types {types(metas)}; convert them to one dtype"
             )
-        if meta.extents != first.extents:
-            raise ShapeError(
-                f"{name}: operands have types {types(metas)}; broadcast them to one shape"
-            )
+        if meta.dims is None or meta.dims != first.dims:
+            text = f"operands have types {types(metas)}; broadcast them to one shape"
+            check_same_shape(name, first, meta, text)
     check_kind(name, first, kinds)
+    if first.as_size is not None:  # the result is a number of its own
+        return TensorMeta(first.dtype, first.extents)
     return first
+
+
+def check_same_shape(name: str, one: TensorMeta, other: TensorMeta, otherwise: str) -> None:
+    """Check that two operands certainly have one shape.
+
+    Raises:
+        ShapeError: they have not; `otherwise` is the text.
+        UnsupportedDynamicShapeError: data decide a size, and it may be another in each.
+    """
+    if one.rank != other.rank:
+        raise ShapeError(f"{name}: {otherwise}")
+    unlike = [
+        (axis, left, right)
+        for axis, (left, right) in enumerate(zip(one.extents, other.extents, strict=True))
+        if not same_size(left, right)
+    ]
+    for axis, left, right in unlike:
+        if isinstance(left, Exact) and isinstance(right, Exact):
+            raise ShapeError(f"{name}: {otherwise}")
+        inexact = left if isinstance(right, Exact) else right
+        raise UnsupportedDynamicShapeError(name, f"operand[{axis}]", describe(inexact))
 
 
 def check_kind(name: str, meta: TensorMeta, kinds: str) -> None:

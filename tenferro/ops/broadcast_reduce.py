@@ -1,4 +1,8 @@
-"""BroadcastInDim and ReduceSum, each the other's transpose; and values that are uniform."""
+"""BroadcastInDim and ReduceSum, each the other's transpose; and values that are uniform.
+
+`BroadcastInDim` needs exact sizes. Where data decide one, `DynamicBroadcastInDim` takes it from a
+value that has it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active, multilinear
-from tenferro.errors import AxisError, ShapeError
+from tenferro.chainrules import (
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    each_active,
+    multilinear,
+)
+from tenferro.errors import AxisError, GraphError, ShapeError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.base import StdTensorOp, check_axes, check_kind, keep_axes
 from tenferro.ops.constant import Constant, scalar
-from tenferro.shape import Dim, TensorMeta
+from tenferro.ops.shape_sources import extent_of, runtime_shape, size_at
+from tenferro.shape import Dim, Exact, TensorMeta, same_size
 
 
 @payload
@@ -57,16 +70,7 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Sum over the axes that were repeated, and put back those of size 1."""
-        sizes = at.ctx.meta(at.inputs[0]).exact_shape(self.name, "operand")
-        kept = {target: i for i, target in enumerate(self.dims) if sizes[i] == self.shape[target]}
-        summed = tuple(axis for axis in range(len(self.shape)) if axis not in kept)
-
-        def pull(ct: V) -> V:
-            return at.emit(
-                BroadcastInDim(sizes, tuple(kept.values())), at.emit(ReduceSum(summed), ct)
-            )
-
-        return each_active(at, pull)
+        return each_active(at, lambda ct: sum_back(at, self.dims, ct))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """Drop a broadcast to the same shape; join two in a row."""
@@ -78,6 +82,73 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
             return None
         inner, (source,) = made
         return at.emit(BroadcastInDim(self.shape, tuple(self.dims[i] for i in inner.dims)), source)
+
+
+@payload
+class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
+    """`BroadcastInDim` of the first operand to a shape that may speak of the sizes of the others.
+
+    `dim(1, 0)` in `shape` is the size of axis 0 of operand 1. The further operands are read for
+    their shapes alone.
+    """
+
+    shape: tuple[Dim, ...]
+    dims: tuple[int, ...]
+
+    n_inputs = None
+    follows_shapes = True
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        """`shape`, with the guarantees of the sizes that it speaks of."""
+        if not metas:
+            raise GraphError(f"{self.name}: takes at least one operand")
+        x = metas[0]
+        if len(self.dims) != x.rank:
+            raise AxisError(
+                f"{self.name}: dims {self.dims} must name one axis for each axis of {x}"
+            )
+        result = TensorMeta(x.dtype, [extent_of(self.name, size, metas) for size in self.shape])
+        check_axes(self.name, self.dims, result.rank, result)
+        if list(self.dims) != sorted(self.dims):
+            raise AxisError(f"{self.name}: dims {self.dims} must increase; transpose {x} first")
+        for axis, target in enumerate(self.dims):
+            have, want = x.extents[axis], result.extents[target]
+            if have != Exact(1) and not same_size(have, want):
+                raise ShapeError(
+                    f"{self.name}: axis {axis} of {x} does not have the size of axis {target} of "
+                    f"the result {result}"
+                )
+        return result
+
+    def numpy(self, x: Array, *sources: Array) -> Array:
+        """`BroadcastInDim` to the sizes that the operands have."""
+        return self.resolved([x.shape, *(source.shape for source in sources)]).numpy(x)
+
+    def resolved(self, shapes: Sequence[tuple[int, ...]]) -> BroadcastInDim:
+        """The broadcast for operands of these shapes."""
+        return BroadcastInDim(tuple(size_at(size, shapes) for size in self.shape), self.dims)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear in the first operand; the others are shapes."""
+        tangent, *_ = at.tangent
+        return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """Sum over the axes that were repeated, and put back those of size 1."""
+        ct = at.ct[0]
+        if ct is None or not at.active[0]:
+            return (None,) * len(at.inputs)
+        return (sum_back(at, self.dims, ct), *(None,) * (len(at.inputs) - 1))
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """An ordinary broadcast where all sizes are exact; nothing where there is none."""
+        metas = [at.ctx.meta(operand) for operand in operands]
+        result = self.infer(*metas)
+        if result.dims is not None:
+            return at.emit(BroadcastInDim(result.dims, self.dims), operands[0])
+        if metas[0].rank == result.rank and all(map(same_size, metas[0].extents, result.extents)):
+            return operands[0]
+        return None
 
 
 @payload
@@ -93,7 +164,7 @@ class ReduceSum(StdTensorOp, name="reduce_sum"):
 
     def numpy(self, x: Array) -> Array:
         """`numpy.sum`, in the operand's dtype."""
-        return np.asarray(np.sum(x, axis=self.axes, dtype=x.dtype))
+        return np.asarray(np.add.reduce(x, axis=self.axes, dtype=x.dtype))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Linear."""
@@ -101,9 +172,9 @@ class ReduceSum(StdTensorOp, name="reduce_sum"):
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Repeat along `axes`."""
-        shape = at.ctx.meta(at.inputs[0]).exact_shape(self.name, "operand")
-        dims = tuple(axis for axis in range(len(shape)) if axis not in self.axes)
-        return each_active(at, lambda ct: at.emit(BroadcastInDim(shape, dims), ct))
+        meta = at.ctx.meta(at.inputs[0])
+        dims = tuple(axis for axis in range(meta.rank) if axis not in self.axes)
+        return each_active(at, lambda ct: broadcast_like(at.emitter, ct, meta, dims, self.name))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """Drop a sum over no axes; join two in a row."""
@@ -125,16 +196,45 @@ def reduced(name: str, x: TensorMeta, axes: Sequence[int]) -> TensorMeta:
     return keep_axes(x, [axis for axis in range(x.rank) if axis not in axes])
 
 
+def broadcast_like(
+    at: Emitter[V], x: V, meta: TensorMeta, dims: Sequence[int], primitive: str
+) -> V:
+    """`x` repeated to the shape of `meta`: operand axis i becomes axis `dims[i]`.
+
+    Sizes that data decide are taken from values that have them.
+
+    Raises:
+        UnsupportedDynamicShapeError: there is no such value; names `primitive` and the axis.
+    """
+    if meta.dims is not None:
+        return at.emit(BroadcastInDim(meta.dims, tuple(dims)), x)
+    shape, sources = runtime_shape(meta, primitive)
+    return at.emit(DynamicBroadcastInDim(shape, tuple(dims)), x, *sources)
+
+
+def sum_back(at: TransposeSite[V], dims: Sequence[int], ct: V) -> V:
+    """The cotangent of what was repeated along `dims` of the shape of `ct`."""
+    meta, wide = at.ctx.meta(at.inputs[0]), at.ctx.meta(ct)
+    kept = {
+        target: i
+        for i, target in enumerate(dims)
+        if same_size(meta.extents[i], wide.extents[target])
+    }
+    summed = tuple(axis for axis in range(wide.rank) if axis not in kept)
+    total = at.emit(ReduceSum(summed), ct)
+    return broadcast_like(at.emitter, total, meta, tuple(kept.values()), "broadcast_in_dim")
+
+
 def may_repeat(at: Emitter[V], value: V) -> bool:
     """Whether a value is a constant or a broadcast: whether it can be a repeated scalar."""
     made = at.producer(value)
-    return made is not None and type(made[0]) in (Constant, BroadcastInDim)
+    return made is not None and type(made[0]) in (Constant, BroadcastInDim, DynamicBroadcastInDim)
 
 
 def uniform(at: Emitter[V], value: V) -> Array | None:
     """The rank-0 array that every element of `value` is known to equal, or None."""
     made = at.producer(value)
-    if made is not None and type(made[0]) is BroadcastInDim:
+    if made is not None and type(made[0]) in (BroadcastInDim, DynamicBroadcastInDim):
         made = at.producer(made[1][0])
     if made is None or type(made[0]) is not Constant or made[0].shape != ():
         return None
@@ -162,14 +262,14 @@ def on_scalars(at: Emitter[V], op: StdTensorOp, operands: Sequence[V]) -> V | No
     return at.emit(made[0], at.emit(op, *sources))
 
 
-def full(at: Emitter[V], value: object, meta: TensorMeta) -> V:
+def full(at: Emitter[V], value: object, meta: TensorMeta, primitive: str = "full") -> V:
     """A value of type `meta` whose every element is `value`.
 
     Raises:
-        UnsupportedDynamicShapeError: an extent is not exact.
+        UnsupportedDynamicShapeError: data decide an extent, and no value that has it is known;
+            names `primitive`.
     """
-    constant = at.emit(scalar(value, meta.dtype))
-    return at.emit(BroadcastInDim(meta.exact_shape("full"), ()), constant)
+    return broadcast_like(at, at.emit(scalar(value, meta.dtype)), meta, (), primitive)
 
 
 def full_like(at: Emitter[V], value: object, like: V) -> V:

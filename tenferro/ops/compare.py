@@ -16,10 +16,10 @@ from tenferro.chainrules import (
     chain,
     each_active,
 )
-from tenferro.errors import DTypeError, ShapeError
+from tenferro.errors import DTypeError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import DIV, MUL, NEG, SUB
-from tenferro.ops.base import Inactive, StdTensorOp, same_type, types
+from tenferro.ops.base import Inactive, StdTensorOp, check_same_shape, same_type, types
 from tenferro.ops.broadcast_reduce import full, full_like, on_scalars, uniform, zeros_like
 from tenferro.ops.convert import COMPLEX, IMAG, REAL
 from tenferro.ops.elementwise import Elementwise
@@ -81,8 +81,9 @@ class Select(StdTensorOp, name="select"):
         if pred.dtype != BOOL:
             raise DTypeError(f"select: the predicate must be bool, got {pred}")
         chosen = same_type(self.name, choices, "biufc")
-        if pred.extents != chosen.extents:
-            raise ShapeError(f"select: predicate {pred} and choices {chosen} must have one shape")
+        if pred.dims is None or pred.dims != chosen.dims:
+            text = f"predicate {pred} and choices {chosen} must have one shape"
+            check_same_shape(self.name, pred, chosen, text)
         return chosen
 
     def numpy(self, pred: Array, on_true: Array, on_false: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tenferro.exec_ir import Array, Category, payload
 from tenferro.ops.base import Inactive
-from tenferro.shape import DType, TensorMeta, as_dtype, make_meta
+from tenferro.shape import DType, Exact, TensorMeta, as_dtype, make_meta
 
 
 @payload
@@ -48,7 +48,9 @@ class Constant(Inactive, name="constant"):
         return str(self.value.item()) if self.shape == () else self.name
 
     def infer(self) -> TensorMeta:
-        """The literal's type."""
+        """The literal's type; an integer is known to be the size that it is."""
+        if self.shape == () and self.dtype.kind in "iu":
+            return _size_meta(self.dtype, max(self.value.item(), 0))
         return make_meta(self.dtype, self.shape)
 
     def numpy(self) -> Array:
@@ -62,6 +64,11 @@ def _unify_nan(array: Array) -> None:
         unknown = np.isnan(part)
         if unknown.any():
             part[unknown] = np.nan
+
+
+@functools.lru_cache(maxsize=4096)
+def _size_meta(dtype: DType, number: int) -> TensorMeta:
+    return TensorMeta(dtype, (), Exact(number))
 
 
 @functools.lru_cache(maxsize=4096)

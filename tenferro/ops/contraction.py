@@ -13,7 +13,7 @@ from tenferro.exec_ir import Array, Category, payload
 from tenferro.ops.arithmetic import conj
 from tenferro.ops.base import StdTensorOp, check_axes, check_kind, types
 from tenferro.ops.layout import Transpose, inverse
-from tenferro.shape import Dim, Exact, TensorMeta, describe, make_meta
+from tenferro.shape import Dim, Exact, TensorMeta, describe, make_meta, same_size
 
 
 @payload
@@ -59,7 +59,9 @@ class DotGeneral(StdTensorOp, name="dot_general"):
             strict=True,
         )
         for i, j in pairs:
-            left, right = _matched_extent(lhs, i, "lhs"), _matched_extent(rhs, j, "rhs")
+            if same_size(lhs.extents[i], rhs.extents[j]):
+                continue
+            left, right = _exact_size(lhs, i, "lhs"), _exact_size(rhs, j, "rhs")
             if left != right:
                 raise ShapeError(
                     f"dot_general: lhs axis {i} of {lhs} and rhs axis {j} of {rhs} are matched "
@@ -84,6 +86,9 @@ class DotGeneral(StdTensorOp, name="dot_general"):
 
     def numpy(self, lhs: Array, rhs: Array) -> Array:
         """Transpose and reshape to one batched matrix product."""
+        if lhs.ndim == rhs.ndim == 2 and len(self.lhs_contract) == 1 and not self.lhs_batch:
+            left = lhs if self.lhs_contract == (1,) else lhs.T
+            return np.matmul(left, rhs if self.rhs_contract == (0,) else rhs.T)  # type: ignore[no-any-return]
         lhs_free, rhs_free = self.lhs_free(lhs.ndim), self.rhs_free(rhs.ndim)
         batch = [lhs.shape[axis] for axis in self.lhs_batch]
         free = [lhs.shape[axis] for axis in lhs_free] + [rhs.shape[axis] for axis in rhs_free]
@@ -94,9 +99,9 @@ class DotGeneral(StdTensorOp, name="dot_general"):
             _size(lhs, self.lhs_contract),
         )
         b, m, n, k = groups
-        left = np.transpose(lhs, (*self.lhs_batch, *lhs_free, *self.lhs_contract)).reshape(b, m, k)
-        right = np.transpose(rhs, (*self.rhs_batch, *self.rhs_contract, *rhs_free)).reshape(b, k, n)
-        return np.matmul(left, right).reshape((*batch, *free))  # type: ignore[no-any-return]
+        one = np.transpose(lhs, (*self.lhs_batch, *lhs_free, *self.lhs_contract)).reshape(b, m, k)
+        other = np.transpose(rhs, (*self.rhs_batch, *self.rhs_contract, *rhs_free)).reshape(b, k, n)
+        return np.matmul(one, other).reshape((*batch, *free))  # type: ignore[no-any-return]
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The product rule."""
@@ -130,8 +135,8 @@ def _matched(of: Sequence[int], partner: Sequence[int]) -> tuple[int, ...]:
     return tuple(partner[position] for position in sorted(range(len(of)), key=of.__getitem__))
 
 
-def _matched_extent(meta: TensorMeta, axis: int, operand: str) -> Dim:
-    """The extent of an axis that is matched with another; free axes need not be exact."""
+def _exact_size(meta: TensorMeta, axis: int, operand: str) -> Dim:
+    """The size of an axis that is matched with one that may have another size."""
     extent = meta.extents[axis]
     if isinstance(extent, Exact):
         return extent.dim

@@ -1,18 +1,26 @@
-"""Reductions that are not linear: product, maximum, minimum."""
+"""Reductions that are not linear: product, maximum, minimum, and of bools."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, V, chain
-from tenferro.errors import ShapeError, UnsupportedDynamicShapeError
+from tenferro.errors import ShapeError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import ADD, DIV, MUL
-from tenferro.ops.base import StdTensorOp, check_kind
-from tenferro.ops.broadcast_reduce import BroadcastInDim, ReduceSum, full_like, reduced, zeros_like
+from tenferro.ops.base import Inactive, StdTensorOp, check_kind
+from tenferro.ops.broadcast_reduce import (
+    ReduceSum,
+    broadcast_like,
+    full,
+    full_like,
+    reduced,
+    zeros_like,
+)
 from tenferro.ops.compare import REAL_KINDS, SELECT, Compare
-from tenferro.ops.window import Concatenate, Slice
-from tenferro.shape import TensorMeta, describe
+from tenferro.ops.diagonal import EmbedDiag
+from tenferro.ops.window import Concatenate, Slice, meta_of
+from tenferro.shape import BOOL, Exact, TensorMeta
 
 
 @payload
@@ -40,11 +48,10 @@ class ReduceProd(StdTensorOp, name="reduce_prod"):
 
     def _along(self, at: JvpSite[V], axis: int, value: V, tangent: V) -> tuple[V, V]:
         meta = at.ctx.meta(value)
-        size = meta.exact_shape(self.name, "operand")[axis]
+        size = None if meta.dims is None else meta.dims[axis]
         if not isinstance(size, int):
-            raise UnsupportedDynamicShapeError(
-                self.name, f"operand[{axis}]", describe(meta.extents[axis])
-            )
+            others = at.emit(MUL, _products_of_others(at, axis, value), tangent)
+            return at.emit(ReduceProd((axis,)), value), at.emit(ReduceSum((axis,)), others)
         while size > 1:
             half = size // 2
             a, b = (_window(at, value, axis, start, start + half) for start in (0, half))
@@ -61,6 +68,21 @@ class ReduceProd(StdTensorOp, name="reduce_prod"):
                 ReduceSum((axis,)), tangent
             )
         return at.emit(ReduceSum((axis,)), value), at.emit(ReduceSum((axis,)), tangent)
+
+
+def _products_of_others(at: JvpSite[V], axis: int, value: V) -> V:
+    """For each element along an axis of whatever size the product of all others.
+
+    It takes the square of the size, since how often it can be halved is not known.
+    """
+    meta = at.ctx.meta(value)
+    wide = meta.with_extents([*meta.extents[: axis + 1], *meta.extents[axis:]])
+    dims = [*range(axis), *range(axis + 1, wide.rank)]
+    every = full(at.emitter, True, meta.with_dtype(BOOL), "reduce_prod")
+    own = at.emit(EmbedDiag(axis, axis + 1), every)
+    factors = broadcast_like(at.emitter, value, wide, dims, "reduce_prod")
+    one = full(at.emitter, 1, wide, "reduce_prod")
+    return at.emit(ReduceProd((axis + 1,)), at.emit(SELECT, own, one, factors))
 
 
 def _window(at: JvpSite[V], value: V, axis: int, start: int, limit: int) -> V:
@@ -80,16 +102,22 @@ class ReduceExtremum(StdTensorOp):
         check_kind(self.name, x, REAL_KINDS)
         result = reduced(self.name, x, self.axes)
         for axis in self.axes:
-            if x.dims is not None and x.dims[axis] == 0:
+            if x.extents[axis] == Exact(0):
                 raise ShapeError(f"{self.name}: axis {axis} of {x} has no elements to choose from")
         return result
+
+    def nonempty(self, x: Array) -> Array:
+        """The array, if what data have decided leaves elements to choose from."""
+        self.infer(meta_of(x))
+        return x
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The mean of the tangents where the operand is the result."""
         x, out = at.primal[0], at.out[0]
-        shape = at.ctx.meta(x).exact_shape(self.name, "operand")
-        kept = tuple(axis for axis in range(len(shape)) if axis not in self.axes)
-        is_result = at.emit(Compare("EQ"), x, at.emit(BroadcastInDim(shape, kept), out))
+        meta = at.ctx.meta(x)
+        kept = tuple(axis for axis in range(meta.rank) if axis not in self.axes)
+        repeated = broadcast_like(at.emitter, out, meta, kept, self.name)
+        is_result = at.emit(Compare("EQ"), x, repeated)
         mask = at.emit(SELECT, is_result, full_like(at.emitter, 1, x), zeros_like(at.emitter, x))
         count = at.emit(ReduceSum(self.axes), mask)
         return chain(
@@ -105,7 +133,7 @@ class ReduceMax(ReduceExtremum, name="reduce_max"):
 
     def numpy(self, x: Array) -> Array:
         """`numpy.max`."""
-        return np.asarray(np.max(x, axis=self.axes))
+        return np.asarray(np.max(self.nonempty(x), axis=self.axes))
 
 
 @payload
@@ -116,4 +144,37 @@ class ReduceMin(ReduceExtremum, name="reduce_min"):
 
     def numpy(self, x: Array) -> Array:
         """`numpy.min`."""
-        return np.asarray(np.min(x, axis=self.axes))
+        return np.asarray(np.min(self.nonempty(x), axis=self.axes))
+
+
+class ReduceBools(Inactive):
+    """A reduction of bools."""
+
+    axes: tuple[int, ...]
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type without `axes`."""
+        check_kind(self.name, x, "b")
+        return reduced(self.name, x, self.axes)
+
+
+@payload
+class ReduceAnd(ReduceBools, name="reduce_and"):
+    """Whether all elements over `axes` hold; true where there is none."""
+
+    axes: tuple[int, ...]
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.all`."""
+        return np.asarray(np.all(x, axis=self.axes))
+
+
+@payload
+class ReduceOr(ReduceBools, name="reduce_or"):
+    """Whether any element over `axes` holds; false where there is none."""
+
+    axes: tuple[int, ...]
+
+    def numpy(self, x: Array) -> Array:
+        """`numpy.any`."""
+        return np.asarray(np.any(x, axis=self.axes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,21 +17,49 @@ from tenferro.chainrules import (
     jointly_linear,
     multilinear,
 )
-from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError
+from tenferro.errors import (
+    AxisError,
+    DTypeError,
+    GraphError,
+    ShapeError,
+    UnsupportedDynamicShapeError,
+)
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import SUB
-from tenferro.ops.base import StdTensorOp, check_axes, types
+from tenferro.ops.base import StdTensorOp, check_axes, check_same_shape, keep_axes, types
 from tenferro.ops.broadcast_reduce import ReduceSum, full, uniform, zeros_like
-from tenferro.shape import Dim, Exact, TensorMeta, floordiv, maximum
+from tenferro.ops.shape_sources import extent_of, size_at
+from tenferro.shape import (
+    Dim,
+    DType,
+    Exact,
+    InputDim,
+    Leaf,
+    ShapeExtent,
+    TensorMeta,
+    at_most,
+    describe,
+    floordiv,
+    leaves,
+    maximum,
+    substitute,
+    symbol,
+)
 
 
 @payload
 class Slice(StdTensorOp, name="slice"):
-    """Elements `starts[i] : limits[i] : strides[i]` along each axis."""
+    """Elements `starts[i] : limits[i] : strides[i]` along each axis.
+
+    `dim(0, i)` is the size of axis i of the operand; of an axis whose size data decide, the limit
+    must speak of it.
+    """
 
     starts: tuple[Dim, ...]
     limits: tuple[Dim, ...]
     strides: tuple[int, ...]
+
+    follows_shapes = True
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The number of elements picked along each axis."""
@@ -39,26 +67,39 @@ class Slice(StdTensorOp, name="slice"):
             raise AxisError(
                 f"slice: starts, limits and strides must have one entry for each axis of {x}"
             )
-        sizes: list[Dim] = []
-        for axis, size in enumerate(x.exact_shape(self.name, "operand")):
+        extents: list[ShapeExtent] = []
+        for axis, extent in enumerate(x.extents):
             start, limit, stride = self.starts[axis], self.limits[axis], self.strides[axis]
-            pairs = itertools.combinations((0, start, limit, size), 2)
-            gaps = [after - before for before, after in pairs]
+            inside: tuple[Dim, ...] = (0, start, limit, symbol(InputDim(0, axis)))
+            inside = tuple([substitute(size, _size_in(x)) for size in inside])
+            if not isinstance(extent, Exact) and not _is_within(inside, extent, axis):
+                raise UnsupportedDynamicShapeError(self.name, f"operand[{axis}]", describe(extent))
+            gaps = [after - before for before, after in itertools.combinations(inside, 2)]
             if stride < 1 or any(isinstance(gap, int) and gap < 0 for gap in gaps):
                 raise ShapeError(
                     f"slice: {start}:{limit}:{stride} does not lie within axis {axis} of {x}"
                 )
-            sizes.append(_count(start, limit, stride))
-        return TensorMeta.of(x.dtype, sizes)
+            extents.append(extent_of(self.name, _count(inside[1], inside[2], stride), [x]))
+        return exact_meta(x.dtype, extents)
 
     def numpy(self, x: Array) -> Array:
         """Basic indexing."""
+        here = self.resolved([x.shape])
         return x[
             tuple(
                 slice(*window)
-                for window in zip(self.starts, self.limits, self.strides, strict=True)
+                for window in zip(here.starts, here.limits, here.strides, strict=True)
             )
         ]
+
+    def resolved(self, shapes: Sequence[tuple[int, ...]]) -> Slice:
+        """The slice of an operand of that shape."""
+        if all(type(size) is int for size in (*self.starts, *self.limits)):
+            return self
+        starts, limits = (
+            tuple([size_at(size, shapes) for size in sizes]) for sizes in (self.starts, self.limits)
+        )
+        return Slice(starts, limits, self.strides)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Linear."""
@@ -67,13 +108,17 @@ class Slice(StdTensorOp, name="slice"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Pad the cotangent with zeros where nothing was picked."""
         meta = at.ctx.meta(at.inputs[0])
-        sizes = meta.exact_shape(self.name, "operand")
         high: list[Dim] = []
-        for start, limit, stride, size in zip(
-            self.starts, self.limits, self.strides, sizes, strict=True
-        ):
+        for axis, extent in enumerate(meta.extents):
+            start, limit, stride = self.starts[axis], self.limits[axis], self.strides[axis]
+            size: Dim = symbol(InputDim(0, axis))
+            if isinstance(extent, Exact):
+                start, limit, size = (substitute(s, _size_in(meta)) for s in (start, limit, size))
             high.append(size - start - _spread(_count(start, limit, stride), stride - 1))
-        pad = Pad(self.starts, tuple(high), tuple(stride - 1 for stride in self.strides))
+            if leaves(high[-1]) & leaves(symbol(InputDim(0, axis))):
+                raise UnsupportedDynamicShapeError(self.name, f"operand[{axis}]", describe(extent))
+        low = tuple([substitute(start, _size_in(meta)) for start in self.starts])
+        pad = Pad(low, tuple(high), tuple(stride - 1 for stride in self.strides))
         return each_active(
             at, lambda ct: at.emit(pad, ct, full(at.emitter, 0, TensorMeta.of(meta.dtype, ())))
         )
@@ -82,10 +127,12 @@ class Slice(StdTensorOp, name="slice"):
         """Drop a slice of everything; a slice of a constant is a constant."""
         (x,) = operands
         meta = at.ctx.meta(x)
-        if meta.dims == self.limits and not any(self.starts) and all(s == 1 for s in self.strides):
+        limits = [substitute(limit, _size_in(meta)) for limit in self.limits]
+        whole = all(map(_is_all, limits, meta.extents, range(meta.rank)))
+        if whole and not any(self.starts) and all(s == 1 for s in self.strides):
             return x
         value = uniform(at, x)
-        return None if value is None else full(at, value, self.infer(meta))
+        return None if value is None or meta.dims is None else full(at, value, self.infer(meta))
 
 
 @payload
@@ -112,13 +159,16 @@ class Pad(StdTensorOp, name="pad"):
             raise AxisError(f"pad: low, high and interior must have one entry for each axis of {x}")
         if any(between < 0 for between in self.interior):
             raise ShapeError(f"pad: interior padding {self.interior} of {x} must not be negative")
-        sizes: list[Dim] = []
-        for axis, size in enumerate(x.exact_shape(self.name, "operand")):
+        extents: list[ShapeExtent] = []
+        for axis, extent in enumerate(x.extents):
+            size = extent.dim if isinstance(extent, Exact) else symbol(InputDim(0, axis))
             total = _spread(size, self.interior[axis]) + self.low[axis] + self.high[axis]
             if isinstance(total, int) and total < 0:
                 raise ShapeError(f"pad: padding leaves {total} elements along axis {axis} of {x}")
-            sizes.append(total)
-        return TensorMeta.of(x.dtype, sizes)
+            if not isinstance(extent, Exact) and not at_most(size, total):
+                raise UnsupportedDynamicShapeError(self.name, f"operand[{axis}]", describe(extent))
+            extents.append(extent_of(self.name, total, [x]))
+        return exact_meta(x.dtype, extents)
 
     def numpy(self, x: Array, value: Array) -> Array:
         """Fill with the padding value, then put the elements that stay in their places."""
@@ -144,16 +194,25 @@ class Pad(StdTensorOp, name="pad"):
         ct = at.ct[0]
         if ct is None:
             return (None, None)
-        sizes = at.ctx.meta(at.inputs[0]).exact_shape(self.name, "operand")
+        extents = at.ctx.meta(at.inputs[0]).extents
         zero = full(at.emitter, 0, TensorMeta.of(at.ctx.meta(ct).dtype, ()))
-        none = (0,) * len(sizes)
-        # With as much after the last element as between two, so that the slice is of whole strides.
-        high = tuple(between - high for between, high in zip(self.interior, self.high, strict=True))
+        low, high = list(self.low), list(self.high)
+        starts: list[Dim] = []
+        limits: list[Dim] = []
+        for axis, extent in enumerate(extents):
+            if isinstance(extent, Exact):
+                # As much after the last element as between two: a slice of whole strides.
+                high[axis] = high[axis] - self.interior[axis]
+                starts.append(0)
+                limits.append(extent.dim * (self.interior[axis] + 1))
+            else:
+                starts.append(low[axis])
+                limits.append(symbol(InputDim(0, axis)) - high[axis])
+                low[axis] = high[axis] = 0
+        cut = Pad(tuple(-one for one in low), tuple(-one for one in high), (0,) * len(extents))
         strides = tuple(between + 1 for between in self.interior)
-        spans = tuple(size * stride for size, stride in zip(sizes, strides, strict=True))
-        cut = Pad(tuple(-low for low in self.low), high, none)
-        picked = at.emit(Slice(none, spans, strides), at.emit(cut, ct, zero))
-        everything = tuple(range(len(sizes)))
+        picked = at.emit(Slice(tuple(starts), tuple(limits), strides), at.emit(cut, ct, zero))
+        everything = tuple(range(len(extents)))
 
         def rest(ct: V) -> V:
             return at.emit(
@@ -181,21 +240,24 @@ class Concatenate(StdTensorOp, name="concatenate"):
             raise GraphError("concatenate: takes at least one operand")
         first = metas[0]
         check_axes(self.name, (self.axis,), first.rank, first)
-        total: Dim = 0
+        text = f"operands {types(metas)} must agree off axis {self.axis}"
+        off = keep_axes(first, [axis for axis in range(first.rank) if axis != self.axis])
         for meta in metas:
             if meta.dtype != first.dtype:
                 raise DTypeError(
                     f"concatenate: operands have types {types(metas)}; convert them to one dtype"
                 )
-            sizes = meta.exact_shape(self.name, "operand")
-            if _without(sizes, self.axis) != _without(first.exact_shape(), self.axis):
-                raise ShapeError(
-                    f"concatenate: operands {types(metas)} must agree off axis {self.axis}"
-                )
-            total = total + sizes[self.axis]
+            if meta.rank != first.rank:
+                raise ShapeError(f"concatenate: {text}")
+            if meta is not first:
+                others = [axis for axis in range(meta.rank) if axis != self.axis]
+                check_same_shape(self.name, off, keep_axes(meta, others), text)
+        total: Dim = 0
+        for position in range(len(metas)):
+            total = total + symbol(InputDim(position, self.axis))
         extents = list(first.extents)
-        extents[self.axis] = Exact(total)
-        return TensorMeta(first.dtype, extents)
+        extents[self.axis] = extent_of(self.name, total, metas)
+        return exact_meta(first.dtype, extents)
 
     def numpy(self, *arrays: Array) -> Array:
         """`numpy.concatenate`."""
@@ -209,19 +271,21 @@ class Concatenate(StdTensorOp, name="concatenate"):
         """Each operand's piece of the cotangent."""
         ct = at.ct[0]
         assert ct is not None
-        whole = at.ctx.meta(ct).exact_shape(self.name, "cotangent")
+        rank = at.ctx.meta(ct).rank
         pieces: list[V | None] = []
         offset: Dim = 0
         for operand, active in zip(at.inputs, at.active, strict=True):
-            end = offset + at.ctx.meta(operand).exact_shape(self.name, "operand")[self.axis]
-            starts, limits = [0] * len(whole), list(whole)
-            window = Slice(
-                tuple(_replaced(starts, self.axis, offset)),
-                tuple(_replaced(limits, self.axis, end)),
-                (1,) * len(whole),
-            )
+            extent = at.ctx.meta(operand).extents[self.axis]
+            if not isinstance(extent, Exact):
+                field = f"operand[{self.axis}]"
+                raise UnsupportedDynamicShapeError(self.name, field, describe(extent))
+            starts: list[Dim] = [0] * rank
+            limits: list[Dim] = [symbol(InputDim(0, axis)) for axis in range(rank)]
+            starts[self.axis], limits[self.axis] = offset, offset + extent.dim
+            offset = offset + extent.dim
+            sizes = [substitute(size, _size_in(at.ctx.meta(ct))) for size in limits]
+            window = Slice(tuple(starts), tuple(sizes), (1,) * rank)
             pieces.append(at.emit(window, ct) if active else None)
-            offset = end
         return tuple(pieces)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
@@ -244,9 +308,33 @@ def _spread(size: Dim, between: int) -> Dim:
     return size + maximum(size - 1, 0) * between if between else size
 
 
-def _without(sizes: Sequence[Dim], axis: int) -> list[Dim]:
-    return [size for i, size in enumerate(sizes) if i != axis]
+def exact_meta(dtype: DType, extents: Sequence[ShapeExtent]) -> TensorMeta:
+    """Metadata with these extents, those that are exact being in range."""
+    meta = TensorMeta(dtype, extents)
+    return meta if meta.dims is None else TensorMeta.of(dtype, meta.dims)
 
 
-def _replaced(sizes: Sequence[Dim], axis: int, value: Dim) -> list[Dim]:
-    return [value if i == axis else size for i, size in enumerate(sizes)]
+def _size_in(meta: TensorMeta) -> Callable[[Leaf], Dim]:
+    """What a size in a payload speaks of, where it is an exact size of the operand."""
+
+    def size(leaf: Leaf) -> Dim:
+        extent = meta.extents[leaf.axis] if isinstance(leaf, InputDim) else None
+        return extent.dim if isinstance(extent, Exact) else symbol(leaf)
+
+    return size
+
+
+def _is_within(inside: tuple[Dim, ...], extent: ShapeExtent, axis: int) -> bool:
+    """Whether a window evidently lies within an axis whose size data decide."""
+    own: Dim = symbol(InputDim(0, axis))
+    actual = own if extent.size is None else extent.size
+    _, start, limit, size = (
+        substitute(value, lambda leaf: actual if symbol(leaf) == own else symbol(leaf))
+        for value in inside
+    )
+    return at_most(start, limit) and at_most(limit, size)
+
+
+def _is_all(limit: Dim, extent: ShapeExtent, axis: int) -> bool:
+    """Whether a limit is the size of the axis."""
+    return limit == (extent.dim if isinstance(extent, Exact) else symbol(InputDim(0, axis)))

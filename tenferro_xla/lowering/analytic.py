@@ -5,7 +5,7 @@ from __future__ import annotations
 from jax import Array, lax
 
 from tenferro.ops import Cos, Exp, Expm1, Log, Log1p, Pow, Rsqrt, Sin, Sqrt, Tanh
-from tenferro.shape import is_complex
+from tenferro.shape import is_complex, is_integer
 from tenferro_xla.lowering.registry import lower
 
 
@@ -68,6 +68,8 @@ def _(op: Rsqrt, x: Array) -> Array:
 
 @lower.register
 def _(op: Pow, x: Array, y: Array) -> Array:
+    if is_integer(x.dtype):
+        return _integer_power(x, y)
     power = lax.pow(x, y)
     if not is_complex(x.dtype):
         return power
@@ -75,3 +77,18 @@ def _(op: Pow, x: Array, y: Array) -> Array:
     zero = lax.full_like(x, 0)
     vanishes = lax.bitwise_and(lax.eq(x, zero), lax.gt(lax.real(y), lax.full_like(lax.real(y), 0)))
     return lax.select(vanishes, zero, power)
+
+
+def _integer_power(x: Array, y: Array) -> Array:
+    """Repeated squaring; of negative powers only those of ±1 are not 0."""
+    zero, one = lax.full_like(x, 0), lax.full_like(x, 1)
+    result, base, left = one, x, lax.max(y, zero)
+    for _ in range(8 * x.dtype.itemsize - (x.dtype.kind == "i")):
+        odd = lax.ne(lax.bitwise_and(left, one), zero)
+        result = lax.select(odd, lax.mul(result, base), result)
+        base, left = lax.mul(base, base), lax.shift_right_logical(left, one)
+    if x.dtype.kind == "u":
+        return result
+    sign = lax.select(lax.ne(lax.bitwise_and(y, one), zero), x, one)
+    inverse = lax.select(lax.eq(lax.abs(x), one), sign, zero)
+    return lax.select(lax.lt(y, zero), inverse, result)

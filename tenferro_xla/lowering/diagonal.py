@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from jax import Array, lax
+from jax.export import is_symbolic_dim
 
 from tenferro.ops import EmbedDiag, ExtractDiag, Tril, Triu, inverse
 from tenferro_xla.lowering.registry import lower
@@ -45,8 +48,11 @@ def _(op: Triu, x: Array) -> Array:
 def _on_or_below(x: Array, k: int) -> Array:
     """Whether an element is on or below diagonal `k` of the last two axes."""
     rows, columns = x.shape[-2:]
-    k = min(max(k, -rows), columns)
-    kind = np.dtype(np.int32 if rows + columns < 2**31 else np.int64)
+    if is_symbolic_dim(rows + columns):  # in an export
+        kind: np.dtype[Any] = np.dtype(np.int64)
+    else:
+        k = min(max(k, -rows), columns)
+        kind = np.dtype(np.int32 if rows + columns < 2**31 else np.int64)
     row = lax.broadcasted_iota(kind, (rows, columns), 0)
     column = lax.broadcasted_iota(kind, (rows, columns), 1)
     mask = lax.ge(lax.add(row, lax.full_like(row, k)), column)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jax import Array, lax
 
 from tenferro.ops import Concatenate, Pad, Slice
-from tenferro.shape import Dim
+from tenferro.shape import Dim, DimExpr
 from tenferro_xla.lowering.registry import lower
 
 
 @lower.register
 def _(op: Slice, x: Array) -> Array:
-    return lax.slice(x, _sizes(op.starts), _sizes(op.limits), op.strides)
+    late = any(isinstance(size, DimExpr) for size in (*op.starts, *op.limits))
+    here = op.resolved([x.shape]) if late else op
+    return lax.slice(x, _sizes(here.starts), _sizes(here.limits), op.strides)
 
 
 @lower.register
@@ -24,6 +28,6 @@ def _(op: Concatenate, *operands: Array) -> Array:
     return lax.concatenate(operands, op.axis)
 
 
-def _sizes(dims: tuple[Dim, ...]) -> list[int]:
-    """Sizes that are integers by now, since the program is bound."""
-    return [size for size in dims if isinstance(size, int)]
+def _sizes(dims: tuple[Dim, ...]) -> list[Any]:
+    """Sizes that are integers by now, since the program is bound, or sizes of JAX in an export."""
+    return list(dims)

@@ -121,10 +121,28 @@ def test_powers_that_are_not_integers() -> None:
 
 def test_powers_that_integers_do_not_have_are_refused() -> None:
     x = tn.Tensor([1, 2])
-    with pytest.raises(DTypeError, match=r"power: i64 to the negative power -1 is not an integer"):
+    with pytest.raises(DTypeError, match=r"pow: i64 to the negative power -1 is not an integer"):
         x**-1
-    with pytest.raises(DTypeError, match="integer exponents must be Python integers"):
-        x**x
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "uint32"])
+def test_integers_to_the_power_of_integers_are_numpys(executor: str, dtype: str) -> None:
+    signed = np.dtype(dtype).kind == "i"
+    x, y = np.meshgrid(np.arange(-5 if signed else 0, 6).astype(dtype), np.arange(9).astype(dtype))
+    powers = tn.jit(lambda x, y: x**y, executor=executor)
+    assert_same(powers(x, y), x**y)
+    assert powers(np.array([3], dtype), np.array([99], dtype)).tolist() == [
+        np.power(np.array(3, dtype), np.array(99, dtype)).item()
+    ]
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_negative_powers_of_integers_are_rounded_toward_zero(executor: str) -> None:
+    x = np.array([-2, -1, -1, 0, 1, 2])
+    y = np.array([-1, -1, -2, -1, -9, -3])
+    powers = tn.jit(lambda x, y: tn.pow(x, y), executor=executor)
+    assert powers(x, y).tolist() == [0, -1, 1, 0, 1, 0]
 
 
 @given(arrays(REAL), st.sampled_from([(None, 2), (-1, None), (-1, 2), (0.5, 2), (None, None)]))

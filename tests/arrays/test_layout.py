@@ -92,26 +92,6 @@ def test_indices_that_are_easily_taken_wrongly(indices: Any) -> None:
     assert_both(lambda t: t[indices], X, X[indices])
 
 
-@pytest.mark.parametrize(
-    ("indices", "text"),
-    [
-        (2, "index: 2 is out of range for axis 0 of f64[2,3,4]"),
-        ((0, 0, -5), "index: -5 is out of range for axis 2 of f64[2,3,4]"),
-        ((0, 0, 0, 0), "index: too many indices for f64[2,3,4]"),
-        ((..., ...), "index: too many indices for f64[2,3,4]"),
-        (1.0, "index: 1.0 is not an integer, slice, ... or None (indexing f64[2,3,4])"),
-        (True, "index: True is not an integer, slice, ... or None"),
-        ([0, 1], "index: [0, 1] is not an integer, slice, ... or None"),
-        (np.array([0, 1]), "index: array([0, 1]) is not an integer, slice, ... or None"),
-        (slice(None, None, 0), "index: axis 0 of f64[2,3,4]: slice step cannot be zero"),
-        (slice(1.5, None), "index: axis 0 of f64[2,3,4]: slice indices must be integers"),
-    ],
-)
-def test_other_indices_are_refused(indices: Any, text: str) -> None:
-    with pytest.raises(AxisError, match=re.escape(text)):
-        tn.Tensor(X)[indices]
-
-
 @given(arrays(), st.data())
 def test_transposition_is_numpys(x: Array, data: st.DataObject) -> None:
     axes = tuple(data.draw(st.permutations(range(x.ndim))))

@@ -91,14 +91,34 @@ def test_logical_operators_take_bools_on_either_side(op: Binary) -> None:
     assert op(tn.Tensor(x), True).tolist() == op(x, True).tolist()
 
 
-@pytest.mark.parametrize(
-    "op", [operator.and_, operator.or_, operator.xor], ids=lambda op: op.__name__
-)
-def test_logical_operators_refuse_integers_whose_bits_they_would_not_touch(op: Binary) -> None:
-    with pytest.raises(DTypeError, match=r"takes bools, got i64; compare first"):
-        op(tn.Tensor([1, 2]), 1)
-    with pytest.raises(DTypeError, match="~: takes bools, got i64"):
-        ~tn.Tensor([1, 2])
+BITS = [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift]
+
+
+@pytest.mark.parametrize("op", BITS, ids=lambda op: op.__name__)
+def test_operators_on_bits_take_integers_on_either_side(op: Binary) -> None:
+    x, y = np.array([6, -5, 1, 0]), np.array([3, 1, 2, 60])
+    for result in (op(tn.Tensor(x), y), op(x, tn.Tensor(y)), tn.jit(op)(x, y)):
+        assert result.tolist() == op(x, y).tolist()
+    assert op(tn.Tensor(x), 2).tolist() == op(x, 2).tolist()
+    assert op(2, tn.Tensor(y)).tolist() == op(2, y).tolist()
+    assert (~tn.Tensor(x)).tolist() == (~x).tolist()
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
+def test_shifts_by_more_places_than_there_are_move_every_bit_out(executor: str, dtype: str) -> None:
+    x = np.array([1, 100, 0, 255]).astype(dtype)
+    for op in (operator.lshift, operator.rshift):
+        result = tn.jit(op, executor=executor)(x, np.full(4, 70, dtype))
+        assert result.tolist() == op(x, np.full(4, 70, dtype)).tolist()
+
+
+@pytest.mark.parametrize("op", BITS, ids=lambda op: op.__name__)
+def test_operators_on_bits_refuse_floats(op: Binary) -> None:
+    with pytest.raises(DTypeError, match=r"bitwise_\w+: takes .*integer.* operands, got f64"):
+        op(tn.Tensor([1.0, 2.0]), 1)
+    with pytest.raises(DTypeError, match=r"bitwise_invert: takes .* got f64"):
+        ~tn.Tensor([1.0, 2.0])
 
 
 def test_methods_are_the_functions() -> None:
@@ -113,3 +133,18 @@ def test_methods_are_the_functions() -> None:
     assert (t.max().item(), t.min(axis=1).tolist()) == (4.0, [1.0, 3.0])
     assert t.astype("complex64").conj().imag.dtype == np.float32
     assert t.real.tolist() == t.tolist()
+
+
+def test_methods_that_numpy_has_are_the_functions_too() -> None:
+    x = np.array([[1.25, 2.0], [0.0, 4.5]])
+    t = tn.Tensor(x)
+    assert (t.any().item(), t.all(axis=1).tolist()) == (True, [True, False])
+    assert_close(np.asarray(t.var(axis=0, ddof=1)), x.var(axis=0, ddof=1), rounding("f64"))
+    assert_close(np.asarray(t.std()), x.std(), rounding("f64"))
+    assert t.cumsum(axis=1).tolist() == x.cumsum(axis=1).tolist()
+    assert t.cumprod().tolist() == x.cumprod().tolist()
+    assert t.round(1).tolist() == x.round(1).tolist()
+    assert t.swapaxes(0, 1).tolist() == x.T.tolist()
+    assert t[:1].squeeze().tolist() == [1.25, 2.0]
+    assert t.dot(t).tolist() == x.dot(x).tolist()
+    assert t.trace().item() == 5.75

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import tenferro as tn
 from tenferro import namespace, transforms
 from tenferro.errors import DTypeError
 from tenferro.ops import ALL_OPS, Constant
+from tests.namespace.calls import CALLS, Call
 
 FUNCTIONS = sorted(
     name
@@ -51,6 +54,12 @@ def test_every_function_is_documented_by_an_example(name: str) -> None:
     assert ">>> " in (inspect.getdoc(getattr(namespace, name)) or "")
 
 
+def test_the_docs_list_every_function() -> None:
+    page = Path(__file__).parents[2] / "docs" / "functions.md"
+    listed = set(re.findall(r"`(\w+)`", page.read_text("utf-8")))
+    assert [name for name in FUNCTIONS if name not in listed | {"apply"}] == []
+
+
 ARGUMENTS: dict[str, Any] = {
     "astype": ("float32",),
     "convert": ("complex128",),
@@ -59,17 +68,37 @@ ARGUMENTS: dict[str, Any] = {
     "moveaxis": (0, 1),
     "pad": (1,),
     "reshape": ((4,),),
+    "take": ([0, -1],),
+    "take_along_axis": ([[0], [1]],),
 }
 BINARY = {
     *("add", "complex", "divide", "dot", "equal", "floor_divide", "greater", "greater_equal"),
     *("less", "less_equal", "logical_and", "logical_or", "matmul", "maximum", "minimum"),
     *("multiply", "not_equal", "pow", "remainder", "subtract", "tensordot"),
 }
-SPECIAL = {"asarray", "concat", "full", "ones", "outer", "stack", "where", "zeros"}
-ALIASES = {"absolute", "array", "cast", "concatenate", "conjugate", "mod", "power", "transpose"}
+SPECIAL = {"asarray", "concat", "full", "ones", "outer", "stack", "top_k", "where", "zeros"}
+INSPECTING = {"can_cast", "finfo", "iinfo", "isdtype", "result_type"}
+ALIASES = {
+    "true_divide",
+    "absolute",
+    "array",
+    "cast",
+    "concatenate",
+    "conjugate",
+    "mod",
+    "power",
+    "transpose",
+}
 
 
-@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - SPECIAL - ALIASES - {"true_divide"}))
+CALLED = {call.name for call in CALLS}
+"""Functions that `test_functions` calls, so that they need no arguments here."""
+ELSEWHERE = {"argmax", "argmin", "dynamic_truncate", "pad_to_match", "shape_of"}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(FUNCTIONS) - CALLED - INSPECTING - ELSEWHERE - SPECIAL - ALIASES)
+)
 def test_a_function_takes_arrays_of_every_kind(name: str) -> None:
     jax = pytest.importorskip("jax")
     function = getattr(tn, name)
@@ -93,6 +122,7 @@ def test_lax_has_every_op_one_to_one() -> None:
     assert {short.get(name, name) for name in names} - found <= {
         *("subtract", "negate", "divide", "remainder", "cosine", "logarithm", "power"),
         *("log_plus_one", "exponential_minus_one"),
+        *("and", "or", "xor", "not"),  # words of Python: bitwise_and, …
     }
 
 
@@ -124,5 +154,62 @@ def test_a_program_for_jax_numpy_runs_with_tenferro_in_its_place() -> None:
 
 
 def test_a_new_array_of_no_number_is_refused_in_a_trace_too() -> None:
-    with pytest.raises(DTypeError, match="filled: takes arrays and numbers, got object"):
+    with pytest.raises(DTypeError, match="full: takes arrays and numbers, got object"):
         tn.jit(lambda x: x + tn.full((2,), object()))(1.0)
+
+
+MADE_OF_OTHERS = {
+    *("allclose", "angle", "array_equal", "arange", "array_split", "diagflat", "dsplit", "empty"),
+    *("empty_like", "eye", "fliplr", "flipud", "hsplit", "identity", "linspace", "logspace"),
+    *("meshgrid", "split", "tri", "unstack", "vsplit"),
+}
+
+
+@pytest.mark.parametrize(
+    "call", {call.name: call for call in CALLS if call.name not in MADE_OF_OTHERS}.values(),
+    ids=lambda call: call.name,
+)  # fmt: skip
+def test_a_refusal_names_the_function_that_was_called(call: Call) -> None:
+    function = getattr(tn, call.name)
+    with pytest.raises(DTypeError, match=rf"^{function.__name__}: takes arrays and numbers, got"):
+        call.on(function, [object() for _ in call.operands])
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: tn.max(tn.Tensor([1j])), "max: takes integer"),
+        (lambda: tn.negative(tn.Tensor([True])), "negative: takes integer"),
+        (lambda: tn.less(tn.Tensor([1j]), 0), "less: LT orders its operands"),
+        (lambda: tn.clip(tn.Tensor([1j]), 0, 1), "clip: takes integer"),
+        (lambda: tn.fmod(tn.Tensor([1j]), 2), "fmod: takes integer"),
+        (lambda: tn.cbrt(tn.Tensor([1j])), "cbrt: takes floating-point operands"),
+        (lambda: tn.hypot(tn.Tensor([1j]), 1.0), "hypot: takes floating-point operands"),
+        (lambda: tn.trunc(tn.Tensor([1j])), "trunc: takes floating-point operands"),
+        (lambda: tn.relu(tn.Tensor([1j])), "relu: LE orders its operands"),
+        (lambda: tn.signbit(tn.Tensor([1j])), "signbit: takes floating-point operands"),
+        (lambda: tn.cumulative_sum([[1.0]]), "cumulative_sum: which axis of f64[1,1] is meant?"),
+        (lambda: tn.split([1, 2, 3], 2), "split: axis 0 of i64[3] cannot be cut into 2 equal"),
+        (lambda: tn.repeat([1, 2], [1, 2, 3]), "repeat: 3 counts for axis 0 of i64[2]"),
+        (lambda: tn.repeat([1, 2], -1), "repeat: counts must not be negative"),
+        (lambda: tn.tile([1, 2], -1), "tile: repetitions must not be negative"),
+        (lambda: tn.roll([1, 2], (1, 2), (0, 0, 0)), "roll: 2 shifts for 3 axes"),
+        (lambda: tn.cross([1.0], [2.0]), "cross: the vectors must have 3 components, got f64[1]"),
+        (lambda: tn.vecdot(1.0, [2.0]), "vecdot: operands must have at least one axis"),
+        (lambda: tn.diag(1.0), "diag: takes a vector or a matrix, got f64[]"),
+        (lambda: tn.meshgrid([[1.0]]), "meshgrid: takes vectors, got f64[1,1]"),
+        (lambda: tn.meshgrid([1.0], indexing="ji"), "meshgrid: indexing must be 'xy' or 'ij'"),
+        (lambda: tn.arange(0, 1, 0), "arange: the step must not be 0"),
+        (lambda: tn.arange(0, tn.inf), "arange: from 0 to inf in steps of 1 has no end"),
+        (lambda: tn.arange(1j), "arange: takes real numbers, got complex"),
+        (lambda: tn.diff([1.0], n=-1), "diff: n must not be negative, got -1"),
+        (lambda: tn.average([[1.0]], weights=[1.0]), "average: weights f64[1] must have the shape"),
+        (lambda: tn.hstack([]), "hstack: needs at least one array"),
+        (lambda: tn.finfo("int32"), "finfo: i32 is not a floating-point dtype"),
+        (lambda: tn.iinfo("float32"), "iinfo: f32 is not an integer dtype"),
+        (lambda: tn.can_cast(1, "int32"), "can_cast: takes an array or a dtype, got 1"),
+    ],
+)
+def test_what_a_function_refuses_it_refuses_in_its_name(call: Any, text: str) -> None:
+    with pytest.raises(tn.TenferroError, match="^" + re.escape(text)):
+        call()

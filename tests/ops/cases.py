@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -10,8 +9,10 @@ import numpy as np
 from jax import lax
 
 from tenferro import ops
-from tenferro.ops import StdTensorOp
 from tenferro.shape import DType, as_dtype, dim, real_dtype
+from tests.ops.dynamic_cases import DYNAMIC
+from tests.ops.function_cases import FUNCTIONS, SCANS
+from tests.ops.indexing_cases import INDEXING
 from tests.ops.rows import (
     CPLX,
     DOUBLE,
@@ -26,47 +27,15 @@ from tests.ops.rows import (
     anything,
     choice,
     distinct,
+    elementwise,
     high,
     low,
     nonzero,
     positive,
     quotients,
+    single,
     spread,
 )
-
-
-def elementwise(
-    op: StdTensorOp,
-    *draws: Draw,
-    jax: Callable[..., Any] | None,
-    dtypes: tuple[str, ...] = FIELDS,
-    unlike_jax: str = "",
-) -> list[Case]:
-    """An elementwise op on matrices, on scalars, and on nothing."""
-
-    def case(suffix: str, shape: tuple[int, ...], dtypes: tuple[str, ...]) -> Case:
-        operands = tuple(Operand(shape, draw) for draw in draws)
-        return Case(op.name + suffix, op, operands, dtypes, jax, unlike_jax)
-
-    return [
-        case("", (2, 3), dtypes),
-        case(" of scalars", (), dtypes[-1:]),
-        case(" of nothing", (0, 2), dtypes[-1:]),
-    ]
-
-
-def single(
-    name: str,
-    op: StdTensorOp,
-    shape: tuple[int, ...],
-    jax: Callable[..., Any],
-    *,
-    draw: Draw = anything,
-    dtypes: tuple[str, ...] = FIELDS,
-    symbolic: StdTensorOp | None = None,
-) -> Case:
-    """An op on one operand."""
-    return Case(f"{op.name} {name}", op, (Operand(shape, draw),), dtypes, jax, symbolic=symbolic)
 
 
 def converts(source: str, target: str, draw: Draw = anything) -> Case:
@@ -363,6 +332,7 @@ CONTRACTIONS: list[Case] = [
 ]
 
 CASES: list[Case] = [
-    *SCALARS, *CONVERSIONS, *LAYOUT, *REDUCTIONS, *WINDOWS, *DIAGONALS, *CONTRACTIONS
+    *SCALARS, *FUNCTIONS, *CONVERSIONS, *LAYOUT, *REDUCTIONS, *SCANS, *WINDOWS, *DIAGONALS,
+    *CONTRACTIONS, *INDEXING, *DYNAMIC,
 ]  # fmt: skip
 ROWS = [(case, dtype) for case in CASES for dtype in case.dtypes]

@@ -75,12 +75,16 @@ def choice(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 @dataclass(frozen=True)
 class Operand:
-    """A random operand; `dtype` where it is not the dtype under test."""
+    """A random operand; `dtype` where it is not the dtype under test.
+
+    The extents of the axes `counted` stay numbers where others get names.
+    """
 
     shape: tuple[int, ...] = (2, 3)
     draw: Draw = anything
     dtype: str | Callable[[DType], DType] | None = None
     differentiable: bool = True
+    counted: tuple[int, ...] = ()
 
     def dtype_for(self, dtype: str) -> DType:
         """The operand's dtype when the row is tried with `dtype`."""
@@ -103,7 +107,7 @@ class Case:
     `op` may depend on the dtype under test; `in_double` is the op in double precision, if that is
     another. `jax` is the same function, or None where JAX's derivative is known to differ, for the
     reason in `unlike_jax`. `symbolic` is the op when every extent k > 1 of its operands is called
-    `nk`; by default the op itself.
+    `nk`; by default the op itself. `output` is the one of several that is looked at.
     """
 
     name: str
@@ -114,6 +118,7 @@ class Case:
     unlike_jax: str = ""
     symbolic: StdTensorOp | None = None
     in_double: StdTensorOp | None = None
+    output: int = 0
 
     def op_for(self, dtype: str) -> StdTensorOp:
         """The op when tried with `dtype`."""
@@ -136,6 +141,40 @@ class Case:
             for i, operand in enumerate(self.operands)
             if operand.differentiable and operand.dtype_for(dtype).kind in "fc"
         ]
+
+
+def elementwise(
+    op: StdTensorOp,
+    *draws: Draw,
+    jax: Callable[..., Any] | None,
+    dtypes: tuple[str, ...] = FIELDS,
+    unlike_jax: str = "",
+) -> list[Case]:
+    """An elementwise op on matrices, on scalars, and on nothing."""
+
+    def case(suffix: str, shape: tuple[int, ...], dtypes: tuple[str, ...]) -> Case:
+        operands = tuple(Operand(shape, draw) for draw in draws)
+        return Case(op.name + suffix, op, operands, dtypes, jax, unlike_jax)
+
+    return [
+        case("", (2, 3), dtypes),
+        case(" of scalars", (), dtypes[-1:]),
+        case(" of nothing", (0, 2), dtypes[-1:]),
+    ]
+
+
+def single(
+    name: str,
+    op: StdTensorOp,
+    shape: tuple[int, ...],
+    jax: Callable[..., Any],
+    *,
+    draw: Draw = anything,
+    dtypes: tuple[str, ...] = FIELDS,
+    symbolic: StdTensorOp | None = None,
+) -> Case:
+    """An op on one operand."""
+    return Case(f"{op.name} {name}", op, (Operand(shape, draw),), dtypes, jax, symbolic=symbolic)
 
 
 def row_id(value: object) -> str:

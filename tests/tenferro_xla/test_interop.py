@@ -126,6 +126,14 @@ FUNCTIONS: list[Callable[..., Any]] = [
     lambda x: jax.jit(jnp.tan)(x) + jax.checkpoint(jnp.log1p)(x * x) + jnp.expm1(x),
     lambda x: ruled(x) + jax.lax.stop_gradient(x),
     lambda x: jnp.conj(jax.lax.complex(x, x)) * 1j,
+    lambda x: jnp.sinh(x) + jnp.cosh(x) + jnp.tan(x) + jnp.cbrt(x) + jnp.arctan2(x, x * x + 1),
+    lambda x: jnp.arcsin(jnp.tanh(x)) + jnp.arccos(jnp.tanh(x) / 2) + jnp.arctan(x),
+    lambda x: jnp.arcsinh(x) + jnp.arccosh(x * x + 2) + jnp.arctanh(jnp.tanh(x)) + jnp.exp2(x),
+    lambda x: jax.lax.erf(x) + jax.lax.erfc(x) + jax.lax.erf_inv(jnp.tanh(x)),
+    lambda x: (jnp.floor(x), jnp.ceil(x), jnp.round(x), jnp.isfinite(x), x[0] // 0.3),
+    lambda x: (jnp.cumsum(x, axis=1), jnp.cumprod(x, axis=0), jnp.all(x > 0), jnp.any(x > 1)),
+    lambda x: x.astype(jnp.int32) & 6 | 1 ^ ~x.astype(jnp.int32) << 2 >> 1,
+    lambda x: jnp.arange(3) ** 2 >> 1,
     lambda x: 3.0,
 ]
 
@@ -168,12 +176,19 @@ def test_a_program_survives_the_way_through_jax_and_back() -> None:
     ("function", "text"),
     [
         (jnp.sort, "the JAX primitive 'sort' has no counterpart"),
-        (jnp.cumsum, "the JAX primitive 'cumsum' has no counterpart"),
+        (jax.lax.cummax, "the JAX primitive 'cummax' has no counterpart"),
         (
             lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y + x, x),
             "the JAX primitive '(scan|while)'",
         ),
-        (lambda x: x.astype(jnp.int32) & 1, "'and' of integers has no counterpart"),
+        (
+            lambda x: jax.lax.round(x, jax.lax.RoundingMethod.AWAY_FROM_ZERO),
+            "'round' by AWAY_FROM_ZERO has no counterpart",
+        ),
+        (
+            lambda x: jax.lax.shift_right_logical(x.astype(jnp.int32), np.int32(1)),
+            "'shift_right_logical' of i32",
+        ),
     ],
 )
 def test_the_first_primitive_without_counterpart_is_named(

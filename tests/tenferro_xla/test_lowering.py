@@ -86,7 +86,9 @@ def interesting(dtype: np.dtype[Any]) -> Array:
 
 
 ELEMENTWISE = [
-    op_type() for op_type in ALL_OPS if not op_type.payload_fields() and op_type is not Select
+    op_type()
+    for op_type in ALL_OPS
+    if not op_type.payload_fields() and op_type is not Select and op_type.n_inputs is not None
 ] + [Compare(direction) for direction in ("EQ", "NE", "LT", "LE", "GT", "GE")]
 
 

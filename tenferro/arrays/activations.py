@@ -1,0 +1,115 @@
+"""Functions of neural networks and of probabilities in logarithms, none of which overflows."""
+
+from __future__ import annotations
+
+from tenferro.arrays.analytic import analytic, inexact
+from tenferro.arrays.logical import isfinite
+from tenferro.arrays.operands import Operand, called, normal_axes
+from tenferro.arrays.reductions import Axis, restored
+from tenferro.chainrules import Emitter, V
+from tenferro.ops import (
+    ADD,
+    DIV,
+    EXP,
+    LOG,
+    LOG_ADD_EXP,
+    LOGISTIC,
+    MUL,
+    NEG,
+    REAL,
+    SELECT,
+    STOP_GRADIENT,
+    SUB,
+    BroadcastInDim,
+    Compare,
+    Convert,
+    ReduceMax,
+    ReduceSum,
+    zeros_like,
+)
+from tenferro.shape import Dim, TensorMeta, is_complex
+
+
+def sigmoid(at: Emitter[V], x: Operand[V]) -> V:
+    """1/(1 + exp(-x))."""
+    return analytic(at, "sigmoid", LOGISTIC, x)
+
+
+def log_sigmoid(at: Emitter[V], x: Operand[V]) -> V:
+    """log(sigmoid(x))."""
+    (value,) = inexact(at, "log_sigmoid", x)
+    return at.emit(NEG, _softplus(at, "log_sigmoid", at.emit(NEG, value)))
+
+
+def softplus(at: Emitter[V], x: Operand[V]) -> V:
+    """log(1 + exp(x))."""
+    (value,) = inexact(at, "softplus", x)
+    return _softplus(at, "softplus", value)
+
+
+def _softplus(at: Emitter[V], name: str, value: V) -> V:
+    return called(at, name, LOG_ADD_EXP, value, zeros_like(at, value))
+
+
+def relu(at: Emitter[V], x: Operand[V]) -> V:
+    """x where it is positive, else 0; the derivative at 0 is 0."""
+    (value,) = inexact(at, "relu", x)
+    zero = zeros_like(at, value)
+    return at.emit(SELECT, called(at, "relu", Compare("LE"), value, zero), zero, value)
+
+
+def silu(at: Emitter[V], x: Operand[V]) -> V:
+    """x·sigmoid(x)."""
+    (value,) = inexact(at, "silu", x)
+    return at.emit(MUL, value, at.emit(LOGISTIC, value))
+
+
+def softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
+    """exp(x) divided by its sum over `axis`."""
+    (value,) = inexact(at, "softmax", x)
+    axes = normal_axes("softmax", axis, at.ctx.meta(value).rank)
+    shifted, _ = _shifted(at, "softmax", value, axes)
+    powers = at.emit(EXP, shifted)
+    total = at.emit(ReduceSum(axes), powers)
+    return at.emit(DIV, powers, _spread(at, total, value, axes))
+
+
+def log_softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
+    """The logarithm of `softmax`."""
+    (value,) = inexact(at, "log_softmax", x)
+    axes = normal_axes("log_softmax", axis, at.ctx.meta(value).rank)
+    shifted, _ = _shifted(at, "log_softmax", value, axes)
+    total = at.emit(LOG, at.emit(ReduceSum(axes), at.emit(EXP, shifted)))
+    return at.emit(SUB, shifted, _spread(at, total, value, axes))
+
+
+def logsumexp(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
+    """log(sum(exp(x))) over `axis`; -inf where there is nothing."""
+    (value,) = inexact(at, "logsumexp", x)
+    meta: TensorMeta = at.ctx.meta(value)
+    axes = normal_axes("logsumexp", axis, meta.rank)
+    shifted, largest = _shifted(at, "logsumexp", value, axes)
+    result = at.emit(LOG, at.emit(ReduceSum(axes), at.emit(EXP, shifted)))
+    if largest is not None:
+        result = at.emit(ADD, result, largest)
+    return restored(at, result, meta, axes) if keepdims else result
+
+
+def _shifted(at: Emitter[V], name: str, value: V, axes: tuple[int, ...]) -> tuple[V, V | None]:
+    """The value less the largest real part over `axes` where that is finite, and what that was."""
+    meta: TensorMeta = at.ctx.meta(value)
+    if any(meta.exact_shape(name, "operand")[axis] == 0 for axis in axes):
+        return value, None
+    real = at.emit(REAL, value) if is_complex(meta.dtype) else value
+    largest = at.emit(ReduceMax(axes), at.emit(STOP_GRADIENT, real))
+    shift = at.emit(SELECT, isfinite(at, largest), largest, zeros_like(at, largest))
+    if is_complex(meta.dtype):
+        shift = at.emit(Convert(meta.dtype), shift)
+    return at.emit(SUB, value, _spread(at, shift, value, axes)), shift
+
+
+def _spread(at: Emitter[V], reduced: V, like: V, axes: tuple[int, ...]) -> V:
+    """A reduction over `axes`, repeated to the shape it came from."""
+    shape: tuple[Dim, ...] = at.ctx.meta(like).exact_shape("broadcast_to", "operand")
+    kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
+    return at.emit(BroadcastInDim(shape, kept), reduced)

@@ -1,0 +1,198 @@
+"""Broadcasting of shapes by NumPy's rule: axes align at the end, size 1 is repeated.
+
+Sizes that are symbols and meet are assumed to be equal, unless they cannot be; the assumption is an
+op of the graph, and is checked when the sizes are known. Sizes that data decide must be the same
+size for certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import ShapeError, UnsupportedDynamicShapeError
+from tenferro.ops import (
+    AssumeSize,
+    BroadcastInDim,
+    Convert,
+    DotGeneral,
+    ReduceSum,
+    Reshape,
+    broadcast_like,
+)
+from tenferro.shape import (
+    BOOL,
+    INT32,
+    Dim,
+    Exact,
+    ShapeExtent,
+    TensorMeta,
+    canonical,
+    describe,
+    same_size,
+)
+
+
+def broadcast(at: Emitter[V], name: str, values: Sequence[V]) -> list[V]:
+    """The values repeated to their common shape.
+
+    Raises:
+        ShapeError: two sizes differ and neither is 1; names the axis.
+        UnsupportedDynamicShapeError: data decide a size, and it may be another in each.
+    """
+    metas: list[TensorMeta] = [at.ctx.meta(value) for value in values]
+    dims = metas[0].dims
+    if dims is not None and all(meta.dims == dims for meta in metas):
+        return list(values)
+    extents = broadcast_extents(name, metas)
+    return [repeated(at, name, value, extents) for value in values]
+
+
+def broadcast_extents(name: str, metas: Sequence[TensorMeta]) -> tuple[ShapeExtent, ...]:
+    """The extents of the common shape of operands."""
+    rank = max(meta.rank for meta in metas)
+    result: list[ShapeExtent] = []
+    for axis in range(-rank, 0):
+        result.append(Exact(1))
+        for meta in metas:
+            if meta.rank >= -axis:
+                result[-1] = _met(name, axis, result[-1], meta.extents[axis], metas)
+    return tuple(result)
+
+
+def broadcast_shape(name: str, metas: Sequence[TensorMeta]) -> tuple[Dim, ...]:
+    """The common shape of operands, all of whose sizes are exact."""
+    return TensorMeta(metas[0].dtype, broadcast_extents(name, metas)).exact_shape(name, "operand")
+
+
+def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim]) -> V:
+    """The value repeated to `shape`, axes aligned at the end."""
+    meta: TensorMeta = at.ctx.meta(value)
+    if meta.dims == tuple(shape):
+        return value
+    offset = len(shape) - meta.rank
+    if offset < 0:
+        raise ShapeError(f"broadcast_to: {meta} has more axes than {tuple(shape)}")
+    for axis, extent in enumerate(meta.extents):
+        value = _made_to_fit(at, value, axis, extent, Exact(shape[axis + offset]))
+    if at.ctx.meta(value).dims == tuple(shape):
+        return value
+    return at.emit(BroadcastInDim(tuple(shape), tuple(range(offset, len(shape)))), value)
+
+
+def repeated(at: Emitter[V], name: str, value: V, extents: Sequence[ShapeExtent]) -> V:
+    """The value repeated to extents that `broadcast_extents` gave."""
+    meta: TensorMeta = at.ctx.meta(value)
+    offset = len(extents) - meta.rank
+    for axis, extent in enumerate(meta.extents):
+        value = _made_to_fit(at, value, axis, extent, extents[axis + offset])
+    meta = at.ctx.meta(value)
+    if offset == 0 and all(map(same_size, meta.extents, extents)):
+        return value
+    wide = meta.with_extents(extents)
+    return broadcast_like(at, value, wide, range(offset, len(extents)), name)
+
+
+def drop_axes(at: Emitter[V], x: V, axes: Sequence[int]) -> V:
+    """The value without some axes of size 1."""
+    meta: TensorMeta = at.ctx.meta(x)
+    if not axes:
+        return x
+    if meta.dims is not None:
+        left = tuple(size for axis, size in enumerate(meta.dims) if axis not in axes)
+        return at.emit(Reshape(left), x)
+    if meta.dtype == BOOL:  # a sum of one number is that number, whatever the other sizes are
+        return at.emit(Convert(BOOL), drop_axes(at, at.emit(Convert(INT32), x), axes))
+    return at.emit(ReduceSum(tuple(axes)), x)
+
+
+def insert_axes(at: Emitter[V], x: V, axes: Sequence[int]) -> V:
+    """The value with new axes of size 1 at the given places of the result."""
+    meta: TensorMeta = at.ctx.meta(x)
+    if not axes:
+        return x
+    rank = meta.rank + len(axes)
+    kept = tuple(axis for axis in range(rank) if axis not in axes)
+    if meta.dims is not None:
+        shape: list[Dim] = [1] * rank
+        for size, axis in zip(meta.dims, kept, strict=True):
+            shape[axis] = size
+        return at.emit(Reshape(tuple(shape)), x)
+    extents: list[ShapeExtent] = [Exact(1)] * rank
+    for extent, axis in zip(meta.extents, kept, strict=True):
+        extents[axis] = extent
+    return broadcast_like(at, x, meta.with_extents(extents), kept, "expand_dims")
+
+
+def assume_size(at: Emitter[V], value: V, axis: int, size: Dim) -> V:
+    """The value, with the size of an axis said to be `size`; itself where it evidently is."""
+    have = at.ctx.meta(value).extents[axis]
+    return value if have == Exact(size) else at.emit(AssumeSize(axis, size), value)
+
+
+def _made_to_fit(
+    at: Emitter[V], value: V, axis: int, extent: ShapeExtent, target: ShapeExtent
+) -> V:
+    """The value with an axis said to have the size it is to have, where that may be."""
+    if extent == Exact(1) or not isinstance(extent, Exact) or not isinstance(target, Exact):
+        return value
+    may_be = canonical(extent.dim, target.dim) is not None
+    return assume_size(at, value, axis, target.dim) if may_be else value
+
+
+def agree(at: Emitter[V], x: V, axis: int, y: V, other: int) -> tuple[V, V]:
+    """Two values of which an axis of each is to have one size, assumed where that may be.
+
+    Where it certainly is not they stay as they are, for the op that matches the axes to refuse.
+    """
+    one, two = at.ctx.meta(x).extents[axis], at.ctx.meta(y).extents[other]
+    if not isinstance(one, Exact) or not isinstance(two, Exact):
+        return x, y
+    size = canonical(one.dim, two.dim)
+    if size is None:
+        return x, y
+    return assume_size(at, x, axis, size), assume_size(at, y, other, size)
+
+
+def agree_off(at: Emitter[V], values: Sequence[V], axis: int) -> list[V]:
+    """Values of one rank of which all axes but one are to have one size."""
+    result = list(values)
+    for i in range(at.ctx.meta(result[0]).rank):
+        for _ in range(2):  # the first has the size that stands for all after one round
+            for position in range(1, len(result)):
+                same_rank = at.ctx.meta(result[position]).rank == at.ctx.meta(result[0]).rank
+                if i != axis and same_rank:
+                    result[0], result[position] = agree(at, result[0], i, result[position], i)
+    return result
+
+
+def matched(at: Emitter[V], dot: DotGeneral, lhs: V, rhs: V) -> tuple[V, V]:
+    """The operands of a contraction, axes that it matches being of one size where that may be."""
+    pairs = (
+        *zip(dot.lhs_contract, dot.rhs_contract, strict=True),
+        *zip(dot.lhs_batch, dot.rhs_batch, strict=True),
+    )
+    for i, j in pairs:
+        lhs, rhs = agree(at, lhs, i, rhs, j)
+    return lhs, rhs
+
+
+def _met(
+    name: str, axis: int, one: ShapeExtent, other: ShapeExtent, metas: Sequence[TensorMeta]
+) -> ShapeExtent:
+    """The extent where two extents meet."""
+    if other == Exact(1) or one is other or same_size(one, other):
+        return one
+    if one == Exact(1):
+        return other
+    if not isinstance(one, Exact) or not isinstance(other, Exact):
+        inexact = one if isinstance(other, Exact) else other
+        raise UnsupportedDynamicShapeError(name, f"operand[{axis}]", describe(inexact))
+    size = canonical(one.dim, other.dim)
+    if size is None:
+        typed = " and ".join(str(meta) for meta in metas)
+        raise ShapeError(
+            f"{name}: operands have types {typed}; axis {axis} has sizes "
+            f"{one} and {other}, which do not broadcast"
+        )
+    return Exact(size)

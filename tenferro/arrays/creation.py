@@ -1,0 +1,183 @@
+"""New arrays: counters, grids and matrices of ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays.layout import diagonal, moveaxis
+from tenferro.arrays.operands import (
+    Number,
+    Operand,
+    broadcast,
+    broadcast_to,
+    convert,
+    inexact_dtype,
+    promote,
+)
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.ops import (
+    ADD,
+    DIV,
+    FLOOR,
+    MUL,
+    SELECT,
+    SUB,
+    BroadcastInDim,
+    Compare,
+    EmbedDiag,
+    Iota,
+    Pad,
+    full,
+    full_like,
+    scalar,
+    zeros_like,
+)
+from tenferro.shape import (
+    FLOAT64,
+    INT64,
+    Dim,
+    DimExpr,
+    DType,
+    TensorMeta,
+    dim,
+    floordiv,
+    is_integer,
+    maximum,
+)
+
+
+def arange(at: Emitter[V], start: Number, *, shape: tuple[Dim], step: Number, dtype: DType) -> V:
+    """start, start + step, …: as many as `shape` says."""
+    count = at.emit(Iota(dtype, shape[0]))
+    first = np.asarray(start).astype(dtype)
+    # NumPy's step is what lies between the first two elements, which are rounded.
+    between = np.asarray(start + step).astype(dtype) - first
+    if between != 1:
+        count = at.emit(MUL, count, full_like(at, between, count))
+    return at.emit(ADD, count, full_like(at, first, count)) if first != 0 else count
+
+
+def steps(start: Any, stop: Any, step: Any, dtype: DType | None) -> tuple[DType, Dim]:
+    """The dtype of a range of numbers, and how many there are.
+
+    Raises:
+        DTypeError: a bound is no number.
+        ShapeError: the step is 0, or there is no end.
+    """
+    bounds: list[Any] = [
+        dim(value) if isinstance(value, str) else value for value in (start, stop, step)
+    ]
+    for value in bounds:
+        if not isinstance(value, int | float | np.integer | np.floating | DimExpr):
+            raise DTypeError(f"arange: takes real numbers, got {type(value).__name__}")
+    first, last, by = bounds
+    whole = not any(isinstance(value, float | np.floating) for value in bounds)
+    if not whole and any(isinstance(value, DimExpr) for value in bounds):
+        raise DTypeError("arange: symbolic sizes count in integers; multiply the result")
+    element = dtype or (INT64 if whole else FLOAT64)
+    if by == 0:
+        raise ShapeError("arange: the step must not be 0")
+    if whole:
+        count = -floordiv(first - last, by) if by > 0 else -floordiv(last - first, -by)
+        # A symbol stands for a size, which is not negative; what is left after subtraction may be.
+        return element, count if (first, by) == (0, 1) and count == last else maximum(count, 0)
+    if not math.isfinite(size := (last - first) / by):
+        raise ShapeError(f"arange: from {first} to {last} in steps of {by} has no end")
+    return element, max(math.ceil(size), 0)
+
+
+def grid(metas: Sequence[TensorMeta], indexing: str) -> tuple[list[int], list[Dim]]:
+    """For each vector its axis of a grid, and the shape of the grid."""
+    axes = list(range(len(metas)))
+    if indexing == "xy" and len(axes) > 1:
+        axes[:2] = 1, 0
+    shape: list[Dim] = [1] * len(axes)
+    for axis, meta in zip(axes, metas, strict=True):
+        if meta.rank > 1:
+            raise ShapeError(f"meshgrid: takes vectors, got {meta}")
+        shape[axis] = meta.exact_shape("meshgrid", "operand")[0] if meta.rank else 1
+    return axes, shape
+
+
+def linspace(
+    at: Emitter[V],
+    start: Operand[V],
+    stop: Operand[V],
+    *,
+    shape: tuple[Dim],
+    endpoint: bool = True,
+    dtype: DType | None = None,
+    axis: int = 0,
+) -> V:
+    """As many numbers as `shape` says, evenly from `start` to `stop`, along a new axis."""
+    kind = inexact_dtype(at, (start, stop))
+    first, last = broadcast(at, "linspace", promote(at, (start, stop), kind))
+    meta: TensorMeta = at.ctx.meta(first)
+    sizes = (*shape, *meta.exact_shape("linspace", "start"))
+    count = at.emit(Iota(kind, shape[0]))
+    spread = at.emit(BroadcastInDim(sizes, (0,)), count)
+    begin, end = (broadcast_to(at, value, sizes) for value in (first, last))
+    intervals = shape[0] - 1 if endpoint else shape[0]
+    if isinstance(intervals, int):
+        intervals = max(intervals, 1)
+    (divisor,) = promote(at, (intervals,), kind)
+    step = at.emit(DIV, at.emit(SUB, end, begin), broadcast_to(at, divisor, sizes))
+    result = at.emit(ADD, at.emit(MUL, spread, step), begin)
+    if endpoint and shape[0] != 1:  # which the last one may miss by rounding
+        (position,) = promote(at, (intervals,), kind)
+        is_last = at.emit(Compare("EQ"), spread, broadcast_to(at, position, sizes))
+        result = at.emit(SELECT, is_last, end, result)
+    if dtype is not None:
+        result = convert(at, at.emit(FLOOR, result) if is_integer(dtype) else result, dtype)
+    return moveaxis(at, result, 0, axis) if axis else result
+
+
+def eye(at: Emitter[V], value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> V:
+    """A matrix with `value` on diagonal `k`, zero elsewhere."""
+    return _chosen(at, "EQ", value, shape, k, dtype)
+
+
+def tri(at: Emitter[V], value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> V:
+    """A matrix with `value` on and below diagonal `k`, zero above."""
+    return _chosen(at, "LE", value, shape, k, dtype)
+
+
+def _chosen(
+    at: Emitter[V], direction: str, value: Number, shape: tuple[Dim, Dim], k: int, dtype: DType
+) -> V:
+    """`value` where column - k stands in that relation to the row."""
+    row, column = (
+        at.emit(BroadcastInDim(shape, (axis,)), at.emit(Iota(INT64, size)))
+        for axis, size in enumerate(shape)
+    )
+    if k:
+        row = at.emit(ADD, row, full_like(at, k, row))
+    chosen = at.emit(Compare(direction), column, row)
+    one = full(at, value, TensorMeta.of(dtype, shape))
+    return at.emit(SELECT, chosen, one, zeros_like(at, one))
+
+
+def diag(at: Emitter[V], x: V, k: int = 0) -> V:
+    """The matrix with x on diagonal `k`; of a matrix, that diagonal."""
+    meta: TensorMeta = at.ctx.meta(x)
+    if meta.rank == 2:
+        return diagonal(at, x, k)
+    if meta.rank != 1:
+        raise ShapeError(f"diag: takes a vector or a matrix, got {meta}")
+    square = at.emit(EmbedDiag(0, 1), x)
+    if not k:
+        return square
+    # Diagonal k starts k columns to the right, or -k rows down; as many are missing at its end.
+    before, after = (max(-k, 0), max(k, 0)), (max(k, 0), max(-k, 0))
+    return at.emit(Pad(before, after, (0, 0)), square, at.emit(scalar(0, meta.dtype)))
+
+
+def on_grid(at: Emitter[V], x: V, axis: int, shape: Sequence[Dim]) -> V:
+    """A vector along one axis of a grid, repeated along the others."""
+    dims = (axis,) if at.ctx.meta(x).rank else ()
+    return at.emit(BroadcastInDim(tuple(shape), dims), x)

@@ -1,0 +1,263 @@
+"""`x[...]`: windows of an array by integers, slices, `...` and None, and picking by arrays.
+
+An index expression is taken apart into *items*, one for each axis in the order of the axes, and the
+arrays among them. Items are integers, slices and None; `...` stands for the next array. What holds
+no arrays is a window: it is found without computing an index.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays.broadcasting import broadcast
+from tenferro.arrays.operands import as_value, convert
+from tenferro.arrays.windows import Item, Items, position_of, take_window
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import AxisError, TenferroError, TracingError
+from tenferro.ops import (
+    ADD,
+    SELECT,
+    BroadcastInDim,
+    Compare,
+    Concatenate,
+    Gather,
+    GatherDynamicSliceSizes,
+    ShapeOf,
+    broadcast_like,
+    full_like,
+)
+from tenferro.shape import (
+    INT64,
+    Dim,
+    Exact,
+    InputDim,
+    TensorMeta,
+    is_integer,
+    symbol,
+)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An index expression taken apart.
+
+    Attributes:
+        items: what it holds, with `...` in the place of each array.
+        arrays: the arrays.
+        counted: for each array, whether its indices are known to be counted from the front.
+    """
+
+    items: Items
+    arrays: tuple[Any, ...]
+    counted: tuple[bool, ...]
+
+
+def parse(indices: Any, meta: TensorMeta) -> Expression:
+    """An index expression for an array of type `meta`, taken apart.
+
+    Raises:
+        AxisError: something in it is no index, or there are more indices than axes.
+        TracingError: a mask has no values yet.
+    """
+    given = indices if isinstance(indices, tuple) else (indices,)
+    parts = [part for item in given for part in _parts(item, meta)]
+    return _expanded(parts, meta)
+
+
+def index(at: Emitter[V], x: V, *arrays: V, items: Items, counted: tuple[bool, ...] = ()) -> V:
+    """The elements of x that items and arrays name."""
+    picked = take_window(at, x, items)
+    return gather(at, picked, placed(items), arrays, counted) if arrays else picked
+
+
+# ------------------------------------------------------------------------------- the expression
+
+
+def _parts(item: Any, meta: TensorMeta) -> list[Any]:
+    """One index as items: a mask is as many arrays as it has axes."""
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return [item]
+    if isinstance(item, list):
+        item = np.asarray(item) if item else np.zeros(0, np.int64)
+    dtype, rank = getattr(item, "dtype", None), getattr(item, "ndim", 0)
+    if dtype is not None and dtype == np.bool_ and rank:
+        return _of_mask(item, meta)
+    if dtype is not None and is_integer(np.dtype(dtype)):
+        position = None if rank else _number_of(item)
+        return [item if position is None else position]
+    return [position_of(item, meta)]
+
+
+def _of_mask(mask: Any, meta: TensorMeta) -> list[Any]:
+    """The places where a mask is true, one array for each of its axes."""
+    try:
+        return [_Masked(places, size) for places, size in _places(mask)]
+    except TracingError:
+        raise TracingError(
+            f"index: a mask that is traced picks a number of elements of {meta} that is not known "
+            "while tracing; choose with tn.where(mask, x, 0), which keeps the shape"
+        ) from None
+
+
+@dataclass(frozen=True)
+class _Masked:
+    """Places along one axis of a mask, and the size of that axis."""
+
+    places: np.ndarray[Any, Any]
+    size: int
+
+
+def _places(mask: Any) -> list[tuple[np.ndarray[Any, Any], int]]:
+    concrete = mask.numpy() if hasattr(mask, "numpy") else np.asarray(mask)
+    return list(zip(np.nonzero(concrete), concrete.shape, strict=True))
+
+
+def _number_of(item: Any) -> int | None:
+    """An integer without axes as a Python integer; None if it has no value yet."""
+    try:
+        return operator.index(item)
+    except TenferroError:
+        return None
+
+
+def _expanded(parts: list[Any], meta: TensorMeta) -> Expression:
+    """Whole axes put for an ellipsis and at the end, and the arrays set apart."""
+    used = sum(part is not None and part is not Ellipsis for part in parts)
+    ellipses = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if used > meta.rank or len(ellipses) > 1:
+        raise AxisError(f"index: too many indices for {meta}")
+    place = ellipses[0] if ellipses else len(parts)
+    rest = [slice(None)] * (meta.rank - used)
+    items: list[Item] = []
+    arrays: list[tuple[Any, bool]] = []
+    axis = 0
+    for part in [*parts[:place], *rest, *parts[place + 1 :]]:
+        if part is None or isinstance(part, slice | int):
+            items.append(part)
+        else:
+            items.append(...)
+            arrays.append(_checked(part, axis, meta))
+        axis += part is not None
+    return Expression(
+        tuple(items), tuple([array for array, _ in arrays]), tuple([done for _, done in arrays])
+    )
+
+
+def _checked(array: Any, axis: int, meta: TensorMeta) -> tuple[Any, bool]:
+    """An array of indices for one axis, and whether they are counted from the front.
+
+    They are counted at once where that can be done.
+    """
+    extent = meta.extents[axis]
+    size = extent.dim if isinstance(extent, Exact) else None
+    if isinstance(array, _Masked):
+        if size is not None and array.size != size:
+            raise AxisError(
+                f"index: a mask of size {array.size} does not fit axis {axis} of {meta}"
+            )
+        return array.places, True
+    if getattr(array, "weak", None) is not None:
+        array = array.astype(array.dtype)  # an index takes the dtype of no other operand
+    if size == 0 and array.size != 0:
+        raise AxisError(f"index: axis {axis} of {meta} has no elements to pick from")
+    if not isinstance(array, np.ndarray) or not isinstance(size, int):
+        return array, False
+    negative = array < 0
+    if negative.any():
+        array = np.where(negative, array.astype(np.int64) + size, array)
+    return array, True
+
+
+# --------------------------------------------------------------------------------------- arrays
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where arrays of indices stand: the axes of the window that they pick from, in order.
+
+    `result` is the axis of the result at which their common shape begins.
+    """
+
+    axes: tuple[int, ...]
+    result: int
+
+
+def placed(items: Items) -> Places:
+    """Where the arrays among the items stand, by NumPy's rule.
+
+    Arrays side by side, integers counted with them, give their shape to the result in their place;
+    with anything between them it comes first.
+    """
+    kept = [item for item in items if item is None or not isinstance(item, int)]
+    axes = tuple(axis for axis, item in enumerate(kept) if item is Ellipsis)
+    advanced = [i for i, item in enumerate(items) if item is Ellipsis or isinstance(item, int)]
+    together = advanced[-1] - advanced[0] == len(advanced) - 1
+    return Places(axes, advanced[0] if together else 0)
+
+
+def gather(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], counted: Sequence[bool]) -> V:
+    """The elements of x at arrays of indices along some axes."""
+    vectors, rank = index_vectors(at, x, places.axes, arrays, counted)
+    meta: TensorMeta = at.ctx.meta(x)
+    sizes: list[Dim] = []
+    for axis, extent in enumerate(meta.extents):
+        fixed = isinstance(extent, Exact) and isinstance(extent.dim, int)
+        whole = extent.dim if fixed else symbol(InputDim(0, axis))  # type: ignore[union-attr]
+        sizes.append(1 if axis in places.axes else whole)
+    known = all(isinstance(size, int) for size in sizes)
+    op = (Gather if known else GatherDynamicSliceSizes)(
+        window_dims(meta.rank, places, rank), places.axes, places.axes, rank, tuple(sizes)
+    )
+    return at.emit(op, x, vectors)
+
+
+def window_dims(rank: int, places: Places, batch: int) -> tuple[int, ...]:
+    """The axes of the result that are whole axes of the array that is indexed."""
+    count = rank - len(places.axes) + batch
+    taken = range(places.result, places.result + batch)
+    return tuple(axis for axis in range(count) if axis not in taken)
+
+
+def index_vectors(
+    at: Emitter[V], x: V, axes: Sequence[int], arrays: Sequence[V], counted: Sequence[bool]
+) -> tuple[V, int]:
+    """Arrays of indices, one for each of the axes, as one array of vectors; and their rank.
+
+    The components are along the last axis, which is left out where there is but one.
+    """
+    parts = [
+        i if done else from_the_front(at, x, i, axis)
+        for axis, i, done in zip(axes, arrays, counted, strict=True)
+    ]
+    if len(parts) == 1:
+        return parts[0], at.ctx.meta(parts[0]).rank
+    if len({at.ctx.meta(i).dtype for i in parts}) > 1:
+        parts = [convert(at, i, INT64) for i in parts]
+    parts = broadcast(at, "index", parts)
+    meta: TensorMeta = at.ctx.meta(parts[0])
+    column = (*meta.exact_shape("index", "indices"), 1)
+    columns = [at.emit(BroadcastInDim(column, tuple(range(meta.rank))), i) for i in parts]
+    return at.emit(Concatenate(meta.rank), *columns), meta.rank
+
+
+def from_the_front(at: Emitter[V], x: V, indices: V, axis: int) -> V:
+    """Indices along an axis, negative ones counted from its end."""
+    if at.ctx.meta(indices).dtype.kind == "u":
+        return indices
+    indices = convert(at, indices, INT64)
+    size = broadcast_like(at, size_value(at, x, axis), at.ctx.meta(indices), (), "index")
+    is_negative = at.emit(Compare("LT"), indices, full_like(at, 0, indices))
+    return at.emit(SELECT, is_negative, at.emit(ADD, indices, size), indices)
+
+
+def size_value(at: Emitter[V], x: V, axis: int) -> V:
+    """The size of an axis as an int64 scalar."""
+    extent = at.ctx.meta(x).extents[axis]
+    if isinstance(extent, Exact):
+        return as_value(at, extent.dim, INT64)
+    return at.emit(ShapeOf(axis), x)

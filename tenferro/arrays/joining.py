@@ -1,0 +1,230 @@
+"""Array functions that take apart, repeat and put together."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays.layout import concat, expand_dims, ravel, reshape
+from tenferro.arrays.operands import Operand, broadcast, named, normal_axis, promote
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import AxisError, ShapeError
+from tenferro.ops import BroadcastInDim, Reshape, Slice, Transpose
+from tenferro.shape import Dim, TensorMeta
+
+
+def window(at: Emitter[V], x: V, axis: int, start: Dim, stop: Dim) -> V:
+    """The elements from `start` up to `stop` along one axis."""
+    sizes = list(at.ctx.meta(x).exact_shape("slice", "operand"))
+    starts: list[Dim] = [0] * len(sizes)
+    starts[axis], sizes[axis] = start, stop
+    return at.emit(Slice(tuple(starts), tuple(sizes), (1,) * len(sizes)), x)
+
+
+def piece(at: Emitter[V], x: V, axis: int, start: Dim, stop: Dim, drop: bool = False) -> V:
+    """A window, without its axis if `drop`."""
+    part = window(at, x, axis, start, stop)
+    if not drop:
+        return part
+    sizes = at.ctx.meta(part).exact_shape("unstack", "operand")
+    return at.emit(Reshape(tuple(size for i, size in enumerate(sizes) if i != axis)), part)
+
+
+def windows(
+    name: str, meta: TensorMeta, axis: int, cuts: int | Sequence[int] | None
+) -> tuple[int, list[tuple[Dim, Dim]]]:
+    """Which axis is cut, and where the parts start and stop.
+
+    `cuts` is how many parts there are, or the places between them; None is one for each element.
+    """
+    along = normal_axis(name, axis, meta.rank)
+    size = meta.exact_shape(name, "operand")[along]
+    if cuts is None or isinstance(cuts, int | np.integer):
+        return along, list(pairwise(_even_cuts(name, meta, along, size, cuts)))
+    places: list[Dim] = [0]
+    for cut in (*(operator.index(cut) for cut in cuts), size):
+        place = size + cut if isinstance(cut, int) and cut < 0 else cut
+        if isinstance(place, int) and isinstance(size, int):
+            place = min(max(place, 0), size)
+        places.append(place)
+    return along, [
+        (start, max(start, stop)) if isinstance(start, int) and isinstance(stop, int)
+        else (start, stop)
+        for start, stop in pairwise(places)
+    ]  # fmt: skip
+
+
+def _even_cuts(
+    name: str, meta: TensorMeta, axis: int, size: Dim, count: int | np.integer[Any] | None
+) -> list[Dim]:
+    if not isinstance(size, int):
+        raise ShapeError(
+            f"{name}: axis {axis} of {meta} has no size that is known; give the places"
+        )
+    parts = size if count is None else int(count)
+    if parts < 1 and count is not None:
+        raise ShapeError(f"{name}: the number of parts must be positive, got {parts}")
+    if parts and size % parts and name != "array_split":
+        raise ShapeError(f"{name}: axis {axis} of {meta} cannot be cut into {parts} equal parts")
+    return [i * (size // parts) + min(i, size % parts) for i in range(parts + 1)] if parts else [0]
+
+
+@named("broadcast_arrays")
+def like_the_others(at: Emitter[V], x: Operand[V], *others: Operand[V]) -> V:
+    """x in the shape to which it and the others broadcast."""
+    values = [promote(at, (operand,))[0] for operand in (x, *others)]
+    return broadcast(at, "broadcast_arrays", values)[0]
+
+
+def swapaxes(at: Emitter[V], x: V, axis1: int, axis2: int) -> V:
+    """Two axes exchanged."""
+    rank = at.ctx.meta(x).rank
+    order = list(range(rank))
+    i, j = (normal_axis("swapaxes", axis, rank) for axis in (axis1, axis2))
+    order[i], order[j] = j, i
+    return at.emit(Transpose(tuple(order)), x)
+
+
+def repeat(at: Emitter[V], x: V, repeats: int | Sequence[int], axis: int | None = None) -> V:
+    """Each element along `axis` (None: of all elements) so many times, one after another."""
+    if axis is None:
+        x, axis = ravel(at, x), 0
+    meta: TensorMeta = at.ctx.meta(x)
+    along = normal_axis("repeat", axis, meta.rank)
+    sizes = meta.exact_shape("repeat", "operand")
+    counts = [repeats] if isinstance(repeats, int) else list(repeats)
+    if any(count < 0 for count in counts):
+        raise ShapeError(f"repeat: counts must not be negative, got {repeats}")
+    if len(counts) == 1:
+        return _each_repeated(at, x, along, sizes, counts[0])
+    if sizes[along] != len(counts):
+        raise ShapeError(
+            f"repeat: {len(counts)} counts for axis {along} of {meta}, which has size "
+            f"{sizes[along]}"
+        )
+    parts = [window(at, x, along, i, i + 1) for i in range(len(counts))]
+    return concat(
+        at,
+        *(
+            _each_repeated(at, part, along, (*sizes[:along], 1, *sizes[along + 1 :]), count)
+            for part, count in zip(parts, counts, strict=True)
+        ),
+        axis=along,
+    )
+
+
+def _each_repeated(at: Emitter[V], x: V, axis: int, sizes: Sequence[Dim], count: int) -> V:
+    wide = (*sizes[: axis + 1], count, *sizes[axis + 1 :])
+    kept = tuple(i for i in range(len(wide)) if i != axis + 1)
+    target = (*sizes[:axis], sizes[axis] * count, *sizes[axis + 1 :])
+    return at.emit(Reshape(target), at.emit(BroadcastInDim(wide, kept), x))
+
+
+def tile(at: Emitter[V], x: V, reps: int | Sequence[int]) -> V:
+    """The whole array so many times along each axis; axes align at the end."""
+    counts = [reps] if isinstance(reps, int) else list(reps)
+    if any(count < 0 for count in counts):
+        raise ShapeError(f"tile: repetitions must not be negative, got {tuple(counts)}")
+    meta: TensorMeta = at.ctx.meta(x)
+    rank = max(meta.rank, len(counts))
+    sizes = (*([1] * (rank - meta.rank)), *meta.exact_shape("tile", "operand"))
+    counts = [1] * (rank - len(counts)) + counts
+    wide = tuple(size for pair in zip(counts, sizes, strict=True) for size in pair)
+    kept = tuple(2 * i + 1 for i in range(rank - meta.rank, rank))
+    target = tuple(count * size for count, size in zip(counts, sizes, strict=True))
+    return at.emit(Reshape(target), at.emit(BroadcastInDim(wide, kept), x))
+
+
+def roll(
+    at: Emitter[V],
+    x: V,
+    shift: int | Sequence[int],
+    axis: int | Sequence[int] | None = None,
+) -> V:
+    """The elements moved by `shift` places along `axis`, entering again at the other end.
+
+    Along an axis of symbolic size by no more than that size.
+    """
+    meta: TensorMeta = at.ctx.meta(x)
+    if axis is None:
+        flat = roll(at, ravel(at, x), shift, 0)
+        return reshape(at, flat, meta.exact_shape("roll", "operand"))
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    shifts = [shift] if isinstance(shift, int) else list(shift)
+    count = max(len(axes), len(shifts))
+    if {len(axes), len(shifts)} - {1, count}:
+        raise AxisError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+    for i in range(count):
+        along = normal_axis("roll", axes[i % len(axes)], meta.rank)
+        x = _rolled(at, x, along, shifts[i % len(shifts)])
+    return x
+
+
+def _rolled(at: Emitter[V], x: V, axis: int, shift: int) -> V:
+    size = at.ctx.meta(x).exact_shape("roll", "operand")[axis]
+    if isinstance(size, int):
+        shift %= max(size, 1)
+    if not shift:
+        return x
+    start: Dim = size - shift if shift > 0 else -shift
+    return concat(at, window(at, x, axis, start, size), window(at, x, axis, 0, start), axis=axis)
+
+
+def at_least(at: Emitter[V], x: Operand[V], rank: int) -> V:
+    """x with new axes in front until it has `rank`; the third one behind, as NumPy puts it."""
+    (value,) = promote(at, (x,))
+    have = at.ctx.meta(value).rank
+    if rank == 3 and have in (1, 2):
+        value = expand_dims(at, value, have)
+        have += 1
+    return expand_dims(at, value, tuple(range(rank - have))) if have < rank else value
+
+
+def atleast_1d(at: Emitter[V], x: Operand[V]) -> V:
+    """x with at least one axis."""
+    return at_least(at, x, 1)
+
+
+def atleast_2d(at: Emitter[V], x: Operand[V]) -> V:
+    """x with at least two axes."""
+    return at_least(at, x, 2)
+
+
+def atleast_3d(at: Emitter[V], x: Operand[V]) -> V:
+    """x with at least three axes."""
+    return at_least(at, x, 3)
+
+
+def hstack(at: Emitter[V], *arrays: Operand[V]) -> V:
+    """One after another along the second axis; along the first where there is one."""
+    values = [at_least(at, x, 1) for x in _some("hstack", arrays)]
+    return concat(at, *values, axis=0 if at.ctx.meta(values[0]).rank == 1 else 1)
+
+
+def vstack(at: Emitter[V], *arrays: Operand[V]) -> V:
+    """One below another."""
+    return concat(at, *(at_least(at, x, 2) for x in _some("vstack", arrays)), axis=0)
+
+
+def dstack(at: Emitter[V], *arrays: Operand[V]) -> V:
+    """One behind another, along the third axis."""
+    return concat(at, *(at_least(at, x, 3) for x in _some("dstack", arrays)), axis=2)
+
+
+def column_stack(at: Emitter[V], *arrays: Operand[V]) -> V:
+    """Vectors as columns, matrices as they are, side by side."""
+    columns = []
+    for x in _some("column_stack", arrays):
+        value = at_least(at, x, 1)
+        columns.append(expand_dims(at, value, 1) if at.ctx.meta(value).rank == 1 else value)
+    return concat(at, *columns, axis=1)
+
+
+def _some(name: str, arrays: tuple[Operand[V], ...]) -> tuple[Operand[V], ...]:
+    if not arrays:
+        raise ShapeError(f"{name}: needs at least one array")
+    return arrays

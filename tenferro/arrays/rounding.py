@@ -1,0 +1,70 @@
+"""Rounding to integers; of integers nothing is left to do."""
+
+from __future__ import annotations
+
+from tenferro.arrays.operands import Operand, called, convert, inexact_dtype, promote
+from tenferro.chainrules import Emitter, V
+from tenferro.ops import (
+    CEIL,
+    COMPLEX,
+    DIV,
+    FLOOR,
+    IMAG,
+    MUL,
+    REAL,
+    ROUND,
+    SELECT,
+    Compare,
+    StdTensorOp,
+    full_like,
+    zeros_like,
+)
+from tenferro.shape import is_complex, is_inexact
+
+
+def _rounded(at: Emitter[V], name: str, op: StdTensorOp, x: Operand[V]) -> V:
+    (value,) = promote(at, (x,))
+    return called(at, name, op, value) if is_inexact(at.ctx.meta(value).dtype) else value
+
+
+def floor(at: Emitter[V], x: Operand[V]) -> V:
+    """The largest integer that is not above x."""
+    return _rounded(at, "floor", FLOOR, x)
+
+
+def ceil(at: Emitter[V], x: Operand[V]) -> V:
+    """The smallest integer that is not below x."""
+    return _rounded(at, "ceil", CEIL, x)
+
+
+def trunc(at: Emitter[V], x: Operand[V]) -> V:
+    """The integer next to x toward zero."""
+    (value,) = promote(at, (x,))
+    if not is_inexact(at.ctx.meta(value).dtype):
+        return value
+    down, up = (called(at, "trunc", op, value) for op in (FLOOR, CEIL))
+    return at.emit(SELECT, at.emit(Compare("LT"), value, zeros_like(at, value)), up, down)
+
+
+def round(at: Emitter[V], x: Operand[V], decimals: int = 0) -> V:
+    """The nearest number with that many decimals; of two, the even one."""
+    (value,) = promote(at, (x,))
+    dtype = at.ctx.meta(value).dtype
+    if is_complex(dtype):
+        parts = [round(at, at.emit(part, value), decimals) for part in (REAL, IMAG)]
+        return at.emit(COMPLEX, *parts)
+    if not is_inexact(dtype) and decimals >= 0:
+        return value
+    (scaled,) = promote(at, (value,), inexact_dtype(at, (value,)))
+    unit = full_like(at, 10.0 ** abs(decimals), scaled)
+    there, back = (MUL, DIV) if decimals >= 0 else (DIV, MUL)
+    if decimals:
+        scaled = at.emit(there, scaled, unit)
+    result = at.emit(ROUND, scaled)
+    return convert(at, at.emit(back, result, unit) if decimals else result, dtype)
+
+
+def rint(at: Emitter[V], x: Operand[V]) -> V:
+    """The nearest integer as a floating-point number; of two, the even one."""
+    (value,) = promote(at, (x,), inexact_dtype(at, (x,)))
+    return round(at, value)

@@ -1,0 +1,122 @@
+"""Running sums and products, and differences of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tenferro.arrays.joining import window
+from tenferro.arrays.layout import concat, ravel
+from tenferro.arrays.logical import not_equal
+from tenferro.arrays.operands import Operand, broadcast_to, normal_axis, promote, result_dtype
+from tenferro.arrays.reductions import countable
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import AxisError
+from tenferro.ops import SUB, CumulativeProd, CumulativeSum, StdTensorOp, full
+from tenferro.shape import BOOL, DType, TensorMeta
+
+
+def cumulative_sum(
+    at: Emitter[V],
+    x: Operand[V],
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: bool = False,
+) -> V:
+    """Sums of the elements so far; from 0 on if `include_initial`."""
+    start = 0 if include_initial else None
+    return _scan(at, "cumulative_sum", CumulativeSum, x, axis, dtype, start)
+
+
+def cumulative_prod(
+    at: Emitter[V],
+    x: Operand[V],
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: bool = False,
+) -> V:
+    """Products of the elements so far; from 1 on if `include_initial`."""
+    start = 1 if include_initial else None
+    return _scan(at, "cumulative_prod", CumulativeProd, x, axis, dtype, start)
+
+
+def cumsum(at: Emitter[V], x: Operand[V], axis: int | None = None, dtype: DType | None = None) -> V:
+    """Sums of the elements so far; of all elements along one axis if `axis` is None."""
+    value, along = _along_one_axis(at, x, axis)
+    return _scan(at, "cumsum", CumulativeSum, value, along, dtype, None)
+
+
+def cumprod(
+    at: Emitter[V], x: Operand[V], axis: int | None = None, dtype: DType | None = None
+) -> V:
+    """Products of the elements so far; of all elements along one axis if `axis` is None."""
+    value, along = _along_one_axis(at, x, axis)
+    return _scan(at, "cumprod", CumulativeProd, value, along, dtype, None)
+
+
+def _along_one_axis(at: Emitter[V], x: Operand[V], axis: int | None) -> tuple[V, int]:
+    (value,) = promote(at, (x,))
+    return (ravel(at, value), 0) if axis is None else (value, axis)
+
+
+def _scan(
+    at: Emitter[V],
+    name: str,
+    op: Callable[[int], StdTensorOp],
+    x: Operand[V],
+    axis: int | None,
+    dtype: DType | None,
+    start: int | None,
+) -> V:
+    value = countable(at, x, dtype)
+    meta: TensorMeta = at.ctx.meta(value)
+    if axis is None and meta.rank != 1:
+        raise AxisError(f"{name}: which axis of {meta} is meant? Give axis=")
+    along = normal_axis(name, 0 if axis is None else axis, meta.rank)
+    result = at.emit(op(along), value)
+    if start is None:
+        return result
+    shape = list(meta.exact_shape(name, "operand"))
+    shape[along] = 1
+    return concat(at, full(at, start, TensorMeta.of(meta.dtype, shape)), result, axis=along)
+
+
+def diff(
+    at: Emitter[V],
+    x: Operand[V],
+    *ends: Operand[V],
+    before: int = 0,
+    n: int = 1,
+    axis: int = -1,
+) -> V:
+    """Each element less the one before it, `n` times; of bools, whether they differ.
+
+    The first `before` of `ends` are put before the elements, the others after them.
+    """
+    dtype = result_dtype(at, (x, *ends))
+    (value,) = promote(at, (x,), dtype)
+    along = normal_axis("diff", axis, at.ctx.meta(value).rank)
+    if n < 0:
+        raise AxisError(f"diff: n must not be negative, got {n}")
+    if n and ends:
+        pieces = [_end(at, value, end, along) for end in ends]
+        value = concat(at, *pieces[:before], value, *pieces[before:], axis=along)
+    for _ in range(n):
+        size = at.ctx.meta(value).exact_shape("diff", "operand")[along]
+        if size == 0:
+            break
+        later, earlier = (
+            window(at, value, along, start, stop) for start, stop in ((1, size), (0, size - 1))
+        )
+        value = not_equal(at, later, earlier) if dtype == BOOL else at.emit(SUB, later, earlier)
+    return value
+
+
+def _end(at: Emitter[V], value: V, end: Operand[V], axis: int) -> V:
+    """What is put before or after the elements; a number is put there once in each row."""
+    meta: TensorMeta = at.ctx.meta(value)
+    (piece,) = promote(at, (end,), meta.dtype)
+    if at.ctx.meta(piece).rank:
+        return piece
+    shape = list(meta.exact_shape("diff", "operand"))
+    shape[axis] = 1
+    return broadcast_to(at, piece, shape)

@@ -1,0 +1,112 @@
+"""Order: sorting, the places of extrema, and picking along an axis."""
+
+from __future__ import annotations
+
+from tenferro.arrays.broadcasting import broadcast_to
+from tenferro.arrays.indexing import from_the_front, size_value
+from tenferro.arrays.joining import window
+from tenferro.arrays.layout import ravel
+from tenferro.arrays.operands import Operand, normal_axis, promote
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.ops import (
+    SUB,
+    ArgMax,
+    ArgMin,
+    Reverse,
+    Sort,
+    broadcast_like,
+    gather_along,
+    scalar,
+)
+from tenferro.shape import INT64, Exact, TensorMeta, is_integer
+
+
+def sort(at: Emitter[V], x: Operand[V], axis: int = -1, descending: bool = False) -> V:
+    """The elements along an axis in order; NaN counts as the largest."""
+    (value,) = promote(at, (x,))
+    place = normal_axis("sort", axis, at.ctx.meta(value).rank)
+    if not descending:
+        return at.emit(Sort(place), value)
+    flip = Reverse((place,))
+    return at.emit(flip, at.emit(Sort(place), at.emit(flip, value)))
+
+
+def argsort(at: Emitter[V], x: Operand[V], axis: int = -1, descending: bool = False) -> V:
+    """The places of the elements along an axis in their order; equal ones keep theirs."""
+    (value,) = promote(at, (x,))
+    place = normal_axis("argsort", axis, at.ctx.meta(value).rank)
+    if not descending:
+        return at.emit_all(Sort(place), value)[1]
+    flip = Reverse((place,))
+    places = at.emit(flip, at.emit_all(Sort(place), at.emit(flip, value))[1])
+    last = at.emit(SUB, size_value(at, value, place), at.emit(scalar(1, INT64)))
+    return at.emit(SUB, broadcast_like(at, last, at.ctx.meta(places), (), "argsort"), places)
+
+
+def top_places(at: Emitter[V], x: Operand[V], k: int) -> V:
+    """The places of the k largest elements along the last axis, the largest first."""
+    (value,) = promote(at, (x,))
+    meta: TensorMeta = at.ctx.meta(value)
+    extent = meta.extents[-1] if meta.rank else Exact(0)
+    limit = extent.dim if isinstance(extent, Exact) else None
+    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+        raise ShapeError(f"top_k: k must be a number of elements, got {k!r}")
+    if meta.rank == 0 or (isinstance(limit, int) and k > limit):
+        raise ShapeError(f"top_k: {meta} does not have {k} elements along its last axis")
+    return window(at, argsort(at, value, -1, True), meta.rank - 1, 0, k)
+
+
+def argmax(at: Emitter[V], x: Operand[V], axis: int | None = None, keepdims: bool = False) -> V:
+    """The place of the largest element along an axis; of all, in C order, if None."""
+    return _place(at, "argmax", ArgMax, x, axis, keepdims)
+
+
+def argmin(at: Emitter[V], x: Operand[V], axis: int | None = None, keepdims: bool = False) -> V:
+    """The place of the smallest element along an axis; of all, in C order, if None."""
+    return _place(at, "argmin", ArgMin, x, axis, keepdims)
+
+
+def _place(
+    at: Emitter[V],
+    name: str,
+    op: type[ArgMax] | type[ArgMin],
+    x: Operand[V],
+    axis: int | None,
+    keepdims: bool,
+) -> V:
+    (value,) = promote(at, (x,))
+    meta: TensorMeta = at.ctx.meta(value)
+    if axis is None:
+        place = at.emit(op(0), ravel(at, value))
+        kept: list[int] = []
+    else:
+        along = normal_axis(name, axis, meta.rank)
+        place = at.emit(op(along), value)
+        kept = [i for i in range(meta.rank) if i != along]
+    if not keepdims:
+        return place
+    extents = [meta.extents[i] if i in kept else Exact(1) for i in range(meta.rank)]
+    return broadcast_like(at, place, TensorMeta(INT64, extents), kept, name)
+
+
+def take_along_axis(at: Emitter[V], x: V, indices: V, axis: int = -1) -> V:
+    """The elements of x at indices along an axis; the other axes are common to both."""
+    meta, other = at.ctx.meta(x), at.ctx.meta(indices)
+    along = normal_axis("take_along_axis", axis, meta.rank)
+    if not is_integer(other.dtype):
+        raise DTypeError(f"take_along_axis: indices must be integers, got {other}")
+    if meta.rank != other.rank:
+        raise ShapeError(
+            f"take_along_axis: indices {other} must have as many axes as {meta}; "
+            "insert axes of size 1"
+        )
+    shapes = [list(m.exact_shape("take_along_axis", "operand")) for m in (meta, other)]
+    for i in range(meta.rank):
+        if i != along:
+            ones = [shape[i] == 1 for shape in shapes]
+            shapes[0][i] = shapes[1][i] = shapes[1][i] if ones[0] else shapes[0][i]
+    places = from_the_front(at, x, indices, along)
+    return gather_along(
+        at, broadcast_to(at, x, shapes[0]), broadcast_to(at, places, shapes[1]), along, unique=False
+    )

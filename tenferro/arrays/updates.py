@@ -1,0 +1,234 @@
+"""`x.at[...]`: an array with some of its elements changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from tenferro.arrays.broadcasting import broadcast_to
+from tenferro.arrays.indexing import (
+    Expression,
+    Places,
+    index,
+    index_vectors,
+    parse,
+    placed,
+    window_dims,
+)
+from tenferro.arrays.operands import Operand, as_value, convert, is_number
+from tenferro.arrays.windows import Items, Window, take_window, window_of
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import DTypeError
+from tenferro.ops import (
+    ADD,
+    MAXIMUM,
+    MINIMUM,
+    MUL,
+    NEG,
+    SELECT,
+    DynamicUpdateSlice,
+    Pad,
+    Reshape,
+    Reverse,
+    Scatter,
+    ScatterReduce,
+    StdTensorOp,
+    full,
+    scalar,
+)
+from tenferro.shape import BOOL, INT64, Dim, DimExpr, DType, TensorMeta, as_dtype, short_name
+
+_ELEMENTWISE: dict[str, StdTensorOp] = {"add": ADD, "mul": MUL, "min": MINIMUM, "max": MAXIMUM}
+
+
+_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+"""Kinds of dtype, those after one another hold all that those before hold."""
+
+
+class At:
+    """What `x.at` is: `x.at[i].set(v)` is x with the elements `x[i]` replaced.
+
+    >>> import tenferro as tn
+    >>> x = tn.Tensor([1.0, 2.0, 3.0])
+    >>> x.at[0].set(9)
+    Tensor([9., 2., 3.])
+    >>> x.at[[0, 2, 0]].add(1)
+    Tensor([3., 2., 4.])
+    """
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __getitem__(self, indices: Any) -> Elements:
+        return Elements(self._array, parse(indices, self._array.meta))
+
+
+class Elements:
+    """Some elements of an array, to be read or changed; each method returns a new array.
+
+    Indices out of bounds are dropped; `get` takes the nearest in bounds instead. Where several
+    updates meet on one element, `set` keeps the last and the others combine all.
+    """
+
+    __slots__ = ("_array", "_expression")
+
+    def __init__(self, array: Any, expression: Expression) -> None:
+        self._array = array
+        self._expression = expression
+
+    def get(self) -> Any:
+        """The elements themselves, as `x[...]`."""
+        return self._applied(index)
+
+    def set(self, values: Any) -> Any:
+        """The array with the elements replaced."""
+        return self._applied(update, values, combiner="set")
+
+    def add(self, values: Any) -> Any:
+        """The array with values added to the elements."""
+        return self._applied(update, values, combiner="add")
+
+    def subtract(self, values: Any) -> Any:
+        """The array with values subtracted from the elements."""
+        return self._applied(update, values, combiner="sub")
+
+    def multiply(self, values: Any) -> Any:
+        """The array with the elements multiplied by values."""
+        return self._applied(update, values, combiner="mul")
+
+    def min(self, values: Any) -> Any:
+        """The array with the elements at most the values; NaN wins."""
+        return self._applied(update, values, combiner="min")
+
+    def max(self, values: Any) -> Any:
+        """The array with the elements at least the values; NaN wins."""
+        return self._applied(update, values, combiner="max")
+
+    mul = multiply
+
+    def _applied(self, function: Callable[..., Any], *values: Any, **options: Any) -> Any:
+        given = self._expression
+        return apply_where(
+            function,
+            self._array,
+            *values,
+            *given.arrays,
+            items=given.items,
+            counted=given.counted,
+            **options,
+        )
+
+
+def apply_where(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """Apply an array function by the first operand that can take the others.
+
+    Raises:
+        DTypeError: none can.
+    """
+    for operand in operands:
+        apply = getattr(operand, "_apply", None)
+        result = NotImplemented if apply is None else apply(function, *operands, **options)
+        if result is not NotImplemented:
+            return result
+    kinds = ", ".join(type(operand).__name__ for operand in operands)
+    raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
+
+
+def update(
+    at: Emitter[V],
+    x: V,
+    values: Operand[V],
+    *arrays: V,
+    items: Items,
+    counted: tuple[bool, ...],
+    combiner: str,
+) -> V:
+    """x with values combined into the elements that items and arrays name."""
+    meta: TensorMeta = at.ctx.meta(x)
+    new = _of_dtype(at, values, meta.dtype)
+    if combiner == "sub":
+        new, combiner = at.emit(NEG, new), "add"
+    part = take_window(at, x, items)
+    if arrays:
+        changed = _scatter(at, part, new, placed(items), arrays, counted, combiner)
+    else:
+        changed = broadcast_to(at, new, at.ctx.meta(part).exact_shape("update", "operand"))
+        if combiner != "set":
+            changed = at.emit(_ELEMENTWISE[combiner], part, changed)
+    return changed if part is x else _put_window(at, x, changed, window_of(items, meta))
+
+
+def _of_dtype(at: Emitter[V], values: Operand[V], dtype: DType) -> V:
+    """The values in the dtype of what they go into, if they are of a kind that fits it.
+
+    Raises:
+        DTypeError: they are not: a complex number into reals, a real one into integers.
+    """
+    if isinstance(values, DimExpr):
+        given = INT64
+    else:
+        given = np.result_type(values) if is_number(values) else at.ctx.meta(values).dtype  # type: ignore[arg-type]
+    if _KINDS[given.kind] > _KINDS[dtype.kind]:
+        raise DTypeError(
+            f"update: values of {short_name(as_dtype(given))} do not fit an array of "
+            f"{short_name(dtype)}; convert one of them first"
+        )
+    if is_number(values) or isinstance(values, DimExpr):
+        return as_value(at, values, dtype)
+    return convert(at, cast(V, values), dtype)
+
+
+def _scatter(
+    at: Emitter[V],
+    x: V,
+    values: V,
+    places: Places,
+    arrays: tuple[V, ...],
+    counted: tuple[bool, ...],
+    combiner: str,
+) -> V:
+    vectors, rank = index_vectors(at, x, places.axes, arrays, counted)
+    meta: TensorMeta = at.ctx.meta(x)
+    batch = at.ctx.meta(vectors).exact_shape("update", "indices")[:rank]
+    sizes = meta.exact_shape("update", "operand")
+    shape: list[Dim] = [size for axis, size in enumerate(sizes) if axis not in places.axes]
+    shape[places.result : places.result] = batch
+    numbers = (window_dims(meta.rank, places, rank), places.axes, places.axes, rank)
+    kind = Scatter if combiner in ("add", "set") else ScatterReduce
+    op = kind(*numbers, combiner=combiner)
+    return at.emit(op, x, vectors, broadcast_to(at, values, shape))
+
+
+def _put_window(at: Emitter[V], x: V, values: V, window: Window) -> V:
+    """x with the elements of a window replaced."""
+    meta: TensorMeta = at.ctx.meta(x)
+    sizes = meta.exact_shape("update", "operand")
+    result = at.ctx.meta(values).exact_shape("update", "values")
+    shape: list[Dim] = [1] * meta.rank
+    for size, axis in zip(result, window.kept, strict=True):
+        if axis is not None:
+            shape[axis] = size
+    if tuple(shape) != result:
+        values = at.emit(Reshape(tuple(shape)), values)
+    if window.reversed_axes:
+        values = at.emit(Reverse(window.reversed_axes), values)
+    if all(stride == 1 for stride in window.strides):
+        starts = [as_value(at, start, INT64) for start in window.starts]
+        return at.emit(DynamicUpdateSlice(), x, values, *starts)
+    ends = [
+        start + (size - 1) * stride + 1 if size else start
+        for start, size, stride in zip(window.starts, shape, window.strides, strict=True)
+    ]
+    pad = Pad(
+        window.starts,
+        tuple(size - end for size, end in zip(sizes, ends, strict=True)),
+        tuple(stride - 1 for stride in window.strides),
+    )
+    spread = at.emit(pad, values, at.emit(scalar(0, meta.dtype)))
+    inside = full(at, True, TensorMeta.of(BOOL, shape))
+    mask = at.emit(pad, inside, at.emit(scalar(False, BOOL)))
+    return at.emit(SELECT, mask, spread, x)

@@ -1,0 +1,170 @@
+"""Windows of an array: what `x[...]` picks with integers, slices, `...` and None."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays.broadcasting import drop_axes, insert_axes
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import AxisError, TenferroError
+from tenferro.ops import Reverse, Slice
+from tenferro.shape import (
+    Dim,
+    DimExpr,
+    Exact,
+    InputDim,
+    TensorMeta,
+    floordiv,
+    maximum,
+    minimum,
+    symbol,
+)
+
+Item = int | slice | EllipsisType | None
+Items = tuple[Item, ...]
+"""An index expression taken apart: `...` stands for an array."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A rectangular part of an array, and how it becomes the result of indexing.
+
+    Attributes:
+        starts, limits, strides: of the part, as `Slice` has them.
+        reversed_axes: axes along which the result runs backwards.
+        kept: for each axis of the result the axis of the part that it is, or None for a new one.
+    """
+
+    starts: tuple[Dim, ...]
+    limits: tuple[Dim, ...]
+    strides: tuple[int, ...]
+    reversed_axes: tuple[int, ...]
+    kept: tuple[int | None, ...]
+
+
+def window_of(items: Items, meta: TensorMeta) -> Window:
+    """The window that the items name; an axis with an array is taken whole.
+
+    Raises:
+        AxisError: an integer is out of range.
+    """
+    sizes = [
+        extent.dim if isinstance(extent, Exact) else symbol(InputDim(0, axis))
+        for axis, extent in enumerate(meta.extents)
+    ]
+    parts: list[tuple[Dim, Dim, int]] = []
+    backwards: list[int] = []
+    kept: list[int | None] = []
+    for item in items:
+        if item is None:
+            kept.append(None)
+            continue
+        axis = len(parts)
+        whole = slice(None) if item is Ellipsis else item
+        part, flipped = _part(whole, sizes[axis], axis, meta)
+        parts.append(part)
+        backwards += [axis] if flipped else []
+        kept += [axis] if isinstance(whole, slice) else []
+    starts, limits, strides = zip(*parts, strict=True) if parts else ((), (), ())
+    return Window(starts, limits, strides, tuple(backwards), tuple(kept))
+
+
+def take_window(at: Emitter[V], x: V, items: Items) -> V:
+    """The window of x that the items name."""
+    if all(isinstance(item, slice | EllipsisType) and _is_whole(item) for item in items):
+        return x
+    window = window_of(items, at.ctx.meta(x))
+    picked = at.emit(Slice(window.starts, window.limits, window.strides), x)
+    if window.reversed_axes:
+        picked = at.emit(Reverse(window.reversed_axes), picked)
+    if window.kept == tuple(range(len(window.starts))):
+        return picked
+    dropped = [axis for axis in range(len(window.starts)) if axis not in window.kept]
+    new = [place for place, axis in enumerate(window.kept) if axis is None]
+    return insert_axes(at, drop_axes(at, picked, dropped), new)
+
+
+def _is_whole(item: slice | EllipsisType) -> bool:
+    return item is Ellipsis or item in (slice(None), slice(None, None, 1), slice(0, None))
+
+
+def _part(item: Any, size: Dim, axis: int, meta: TensorMeta) -> tuple[tuple[Dim, Dim, int], bool]:
+    """(start, limit, stride) of one index, and whether the picked elements are to be reversed."""
+    if isinstance(item, slice):
+        if not isinstance(size, int):
+            return _symbolic_part(item, size, axis, meta)
+        first, stop, step = _bounds(item, size, axis, meta)
+        count = len(range(first, stop, step))
+        if step > 0:
+            return (first, first + max(count - 1, 0) * step + min(count, 1), step), False
+        last = first + (count - 1) * step
+        return ((last, first + 1, -step), True) if count else ((0, 0, 1), False)
+    position = position_of(item, meta)
+    if isinstance(size, int):
+        if not -size <= position < size:
+            raise AxisError(f"index: {position} is out of range for axis {axis} of {meta}")
+        position %= size
+    start: Dim = position if position >= 0 else size + position
+    return (start, start + 1, 1), False
+
+
+def _bounds(item: slice, size: int, axis: int, meta: TensorMeta) -> tuple[int, int, int]:
+    try:
+        return item.indices(size)
+    except TenferroError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise AxisError(f"index: axis {axis} of {meta}: {error}") from None
+
+
+def _symbolic_part(
+    item: slice, size: Dim, axis: int, meta: TensorMeta
+) -> tuple[tuple[Dim, Dim, int], bool]:
+    """The same where the size is a symbol, or one that data decide."""
+    step = 1 if item.step is None else item.step
+    if not isinstance(step, int) or step == 0:
+        raise AxisError(f"index: axis {axis} of {meta}: a step must be an integer other than zero")
+    start, stop = (_counted(bound, size, axis, meta) for bound in (item.start, item.stop))
+    if step > 0:
+        low: Dim = 0 if start is None else start
+        high = size if stop is None else stop
+    else:
+        low = 0 if stop is None else stop + 1
+        high = size if start is None else start + 1
+    # Both held within the axis, as NumPy does; so written that x[1:] and x[:-1] have one size.
+    pieces = (high - low, high, size - low, size)
+    count = maximum(functools.reduce(minimum, pieces), 0)
+    limit = maximum(minimum(high, size), 0)
+    if step > 0:
+        return (limit - count, limit, step), False
+    picked = floordiv(count - step - 1, -step)
+    return (limit - maximum((picked - 1) * -step + 1, 0), limit, -step), True
+
+
+def _counted(bound: Any, size: Dim, axis: int, meta: TensorMeta) -> Dim | None:
+    """An end of a slice counted from the front; it may lie outside the axis."""
+    if bound is None or isinstance(bound, DimExpr):
+        return bound
+    position = position_of(bound, meta)
+    return size + position if position < 0 else position
+
+
+def position_of(item: Any, meta: TensorMeta) -> int:
+    """One index as a Python integer; traced values refuse in their own words."""
+    try:
+        if isinstance(item, bool | np.bool_) or getattr(item, "ndim", False):
+            raise TypeError
+        return operator.index(item)
+    except TenferroError:
+        raise
+    except TypeError:
+        raise AxisError(
+            f"index: {item!r} is not an integer, slice, ..., None, or array of integers or bools "
+            f"(indexing {meta})"
+        ) from None

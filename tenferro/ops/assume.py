@@ -1,0 +1,63 @@
+"""AssumeSize: where two sizes that cannot be compared yet must be one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active, multilinear
+from tenferro.errors import GuardViolationError, UnsupportedDynamicShapeError
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.base import StdTensorOp, check_axes
+from tenferro.ops.window import meta_of
+from tenferro.shape import Dim, Exact, TensorMeta, canonical, describe
+
+
+@payload
+class AssumeSize(StdTensorOp, name="assume_size"):
+    """The operand, of which axis `axis` is said to have `size`.
+
+    Being an op, the assumption is part of whatever reads the value, of its derivatives and of the
+    keys of caches. Programs check it as soon as the sizes are known; see `GraphProgram.guards`.
+    """
+
+    axis: int
+    size: Dim
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type with that size."""
+        check_axes(self.name, (self.axis,), x.rank, x)
+        have = x.extents[self.axis]
+        if not isinstance(have, Exact):
+            raise UnsupportedDynamicShapeError(self.name, f"operand[{self.axis}]", describe(have))
+        if canonical(have.dim, self.size) is None:
+            raise GuardViolationError(
+                f"{self.name}: axis {self.axis} of {x} was assumed to have size {self.size}"
+            )
+        extents = list(x.extents)
+        extents[self.axis] = Exact(self.size)
+        return TensorMeta(x.dtype, extents)
+
+    def numpy(self, x: Array) -> Array:
+        """The operand."""
+        if x.shape[self.axis] != self.size:
+            raise GuardViolationError(
+                f"{self.name}: axis {self.axis} of {meta_of(x)} was assumed "
+                f"to have size {self.size}"
+            )
+        return x
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """Back to the operand's own size."""
+        size = at.ctx.meta(at.inputs[0]).extents[self.axis]
+        if not isinstance(size, Exact):
+            raise UnsupportedDynamicShapeError(self.name, f"operand[{self.axis}]", describe(size))
+        return each_active(at, lambda ct: at.emit(AssumeSize(self.axis, size.dim), ct))
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """The operand, where it evidently has the size."""
+        (x,) = operands
+        return x if at.ctx.meta(x).extents[self.axis] == Exact(self.size) else None

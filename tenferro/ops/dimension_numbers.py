@@ -1,0 +1,285 @@
+"""Where the windows of gather and scatter lie: StableHLO's dimension numbers, in one form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenferro.errors import AxisError, ShapeError, UnsupportedDynamicShapeError
+from tenferro.exec_ir import Array
+from tenferro.ops.base import check_axes, check_kind
+from tenferro.shape import Exact, ShapeExtent, TensorMeta, describe, same_size
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionNumbers:
+    """How windows of an operand, an array of indices, and an array of windows belong together.
+
+    The indices without their axis `index_vector_dim` are the *batch*; there is one window for each
+    of its elements.
+
+    Attributes:
+        window_dims: axes of the array of windows that run over a window; the others are the batch.
+        dropped: axes of the operand along which a window has one element and no axis.
+        index_map: the axis of the operand that each component of an index is a position on.
+        index_vector_dim: axis of the indices along which the components lie; their rank, if an
+            index is one number.
+        operand_batching: axes of the operand that are also axes of the batch ...
+        indices_batching: ... and the axes of the indices that they are.
+    """
+
+    window_dims: tuple[int, ...]
+    dropped: tuple[int, ...]
+    index_map: tuple[int, ...]
+    index_vector_dim: int
+    operand_batching: tuple[int, ...] = ()
+    indices_batching: tuple[int, ...] = ()
+
+    def check(self, name: str, x: TensorMeta, indices: TensorMeta) -> None:
+        """Raise a typed error unless operand and indices can have these dimension numbers."""
+        check_kind(name, indices, "iu")
+        gone = (*self.dropped, *self.operand_batching)
+        check_axes(name, gone, x.rank, x)
+        check_axes(name, self.index_map, x.rank, x)
+        check_axes(name, self.indices_batching, indices.rank, indices)
+        if set(self.index_map) & set(self.operand_batching):
+            raise AxisError(
+                f"{name}: axes {self.operand_batching} of {x} belong to the batch; "
+                f"the index map {self.index_map} must not name them"
+            )
+        if len(self.window_dims) != x.rank - len(gone) or self.window_dims != tuple(
+            sorted(set(self.window_dims))
+        ):
+            raise AxisError(
+                f"{name}: the window axes {self.window_dims} must increase, one for each axis of "
+                f"{x} but {gone}"
+            )
+        self._check_indices(name, indices)
+        if len(self.operand_batching) != len(self.indices_batching):
+            raise AxisError(
+                f"{name}: batching axes {self.operand_batching} of {x} and "
+                f"{self.indices_batching} of {indices} must come in pairs"
+            )
+        for axis, other in zip(self.operand_batching, self.indices_batching, strict=True):
+            what = f"axis {axis} of {x} and axis {other} of {indices}"
+            require_same(name, x.extents[axis], indices.extents[other], what)
+
+    def _check_indices(self, name: str, indices: TensorMeta) -> None:
+        if not 0 <= self.index_vector_dim <= indices.rank:
+            raise AxisError(
+                f"{name}: index_vector_dim {self.index_vector_dim} is out of range for {indices}"
+            )
+        if self.index_vector_dim in self.indices_batching:
+            raise AxisError(
+                f"{name}: axis {self.index_vector_dim} of {indices} holds the components of an "
+                "index; it cannot be a batching axis"
+            )
+        count = self._components(indices)
+        if count != Exact(len(self.index_map)):
+            raise ShapeError(
+                f"{name}: an index of {indices} has {count} components along axis "
+                f"{self.index_vector_dim}, but the index map {self.index_map} names "
+                f"{len(self.index_map)} axes"
+            )
+
+    def _components(self, indices: TensorMeta) -> ShapeExtent:
+        implied = self.index_vector_dim == indices.rank
+        return Exact(1) if implied else indices.extents[self.index_vector_dim]
+
+    def check_window(
+        self, name: str, x: TensorMeta, indices: TensorMeta, window: Sequence[ShapeExtent]
+    ) -> None:
+        """Raise ShapeError unless a window of those extents fits the operand, or there is none."""
+        none = any(indices.extents[axis] == Exact(0) for axis in self.batch(indices.rank))
+        for axis, size in enumerate(window):
+            if axis in (*self.dropped, *self.operand_batching) and size != Exact(1):
+                raise ShapeError(
+                    f"{name}: axis {axis} of {x} is left out of windows; "
+                    f"its slice size must be 1, not {size}"
+                )
+            if exceeds(size, x.extents[axis]) and not none:
+                raise ShapeError(f"{name}: a slice of size {size} does not fit axis {axis} of {x}")
+
+    def check_updates(
+        self, name: str, x: TensorMeta, indices: TensorMeta, updates: TensorMeta
+    ) -> None:
+        """Raise a typed error unless updates of that type go into the operand at the indices."""
+        batch = self.batch(indices.rank)
+        rank = len(batch) + len(self.window_dims)
+        if updates.rank != rank or any(axis >= rank for axis in self.window_dims):
+            raise ShapeError(
+                f"{name}: updates {updates} must have {rank} axes, of which {self.window_dims} "
+                f"run over windows and the others over indices {indices}"
+            )
+        for axis, other in zip(self.batch_dims(rank), batch, strict=True):
+            what = f"axis {axis} of updates {updates} and axis {other} of indices {indices}"
+            require_same(name, updates.extents[axis], indices.extents[other], what)
+        for axis, other in zip(self.window_dims, self.window_axes(x.rank), strict=True):
+            if exceeds(updates.extents[axis], x.extents[other]):
+                raise ShapeError(
+                    f"{name}: windows of updates {updates} do not fit axis {other} of {x}"
+                )
+
+    def batch(self, indices_rank: int) -> list[int]:
+        """The axes of the indices that are axes of the batch."""
+        return [axis for axis in range(indices_rank) if axis != self.index_vector_dim]
+
+    def window_axes(self, rank: int) -> list[int]:
+        """The axes of the operand along which a window has an axis."""
+        gone = {*self.dropped, *self.operand_batching}
+        return [axis for axis in range(rank) if axis not in gone]
+
+    def batch_dims(self, rank: int) -> list[int]:
+        """The axes of the array of windows, of that rank, that are axes of the batch."""
+        return [axis for axis in range(rank) if axis not in self.window_dims]
+
+    def result(self, indices: TensorMeta, window: Sequence[ShapeExtent]) -> list[ShapeExtent]:
+        """The extents of the array of windows; `window` are those of one of them."""
+        batch = iter([indices.extents[axis] for axis in self.batch(indices.rank)])
+        windows = iter(window)
+        count = indices.rank - (self.index_vector_dim < indices.rank) + len(window)
+        for axis in self.window_dims:
+            if axis >= count:
+                raise AxisError(
+                    f"gather: window axis {axis} is out of range for a result of rank {count}"
+                )
+        return [next(windows if axis in self.window_dims else batch) for axis in range(count)]
+
+    # ------------------------------------------------------------------------------ NumPy arrays
+
+    def starts(self, indices: Array, shape: Sequence[int]) -> dict[int, Array]:
+        """For each axis of the operand with an index, where the windows start, over the batch."""
+        last = self.index_vector_dim < indices.ndim
+        vectors = np.moveaxis(indices, self.index_vector_dim, -1) if last else indices[..., None]
+        vectors = _as_int64(vectors)
+        found = {axis: vectors[..., i] for i, axis in enumerate(self.index_map)}
+        rank = vectors.ndim - 1
+        for axis, of_indices in zip(self.operand_batching, self.indices_batching, strict=True):
+            place = of_indices - (self.index_vector_dim < of_indices)
+            found[axis] = along(np.arange(shape[axis]), place, rank)
+        return found
+
+    def to_result(self, windows: Array, batch_rank: int) -> Array:
+        """An array of batch axes, then window axes, in the order of the result."""
+        windows_at = dict(zip(self.window_dims, range(batch_rank, windows.ndim), strict=True))
+        batch = iter(range(batch_rank))
+        order = [windows_at[a] if a in windows_at else next(batch) for a in range(windows.ndim)]
+        return windows.transpose(order)
+
+    def from_result(self, windows: Array) -> Array:
+        """An array of windows with the axes of the batch first."""
+        return windows.transpose([*self.batch_dims(windows.ndim), *self.window_dims])
+
+
+def require_same(name: str, a: ShapeExtent, b: ShapeExtent, what: str) -> None:
+    """Raise a typed error unless two extents are known to be equal; `what` names both."""
+    if same_size(a, b):
+        return
+    for extent in (a, b):
+        if not isinstance(extent, Exact):
+            raise UnsupportedDynamicShapeError(name, f"the size of {what}", describe(extent))
+    raise ShapeError(f"{name}: {what} have sizes {a} and {b}, which differ")
+
+
+def is_number(extent: ShapeExtent) -> bool:
+    """Whether an extent is a number that is known."""
+    return isinstance(extent, Exact) and isinstance(extent.dim, int)
+
+
+def exceeds(size: ShapeExtent, limit: ShapeExtent) -> bool:
+    """Whether a window is known to be larger than the axis it lies on."""
+    if not (isinstance(size, Exact) and isinstance(limit, Exact)):
+        return False
+    excess = size.dim - limit.dim
+    return isinstance(excess, int) and excess > 0
+
+
+def gathered(x: Array, numbers: DimensionNumbers, indices: Array, sizes: Sequence[int]) -> Array:
+    """The windows of `x`, held within it."""
+    starts = numbers.starts(indices, x.shape)
+    batch = np.broadcast_shapes(*[start.shape for start in starts.values()])
+    if not starts:
+        batch = tuple(indices.shape[axis] for axis in numbers.batch(indices.ndim))
+    # Whole axes are sliced; only the others, put first, are picked element by element.
+    picked = [axis for axis in starts if sizes[axis] != x.shape[axis] or sizes[axis] == 1]
+    sliced = [axis for axis in range(x.ndim) if axis not in picked]
+    grids: list[Array] = []
+    for place, axis in enumerate(picked):
+        start = np.clip(starts[axis], 0, max(x.shape[axis] - sizes[axis], 0))
+        start = start.reshape(start.shape + (1,) * len(picked))
+        if sizes[axis] != 1:
+            start = start + along(np.arange(sizes[axis]), place, len(picked))
+        grids.append(start)
+    rest = tuple(slice(0, sizes[axis]) for axis in sliced)
+    at: tuple[Any, ...] = (*grids, *rest)
+    found = x.transpose([*picked, *sliced])[at]
+    if not picked:
+        found = np.broadcast_to(found, (*batch, *found.shape))
+    full = (*batch, *[sizes[axis] for axis in (*picked, *sliced)])
+    found = np.broadcast_to(found, full) if found.shape != full else found
+    order = np.argsort([*picked, *sliced], kind="stable")
+    found = found.transpose([*range(len(batch)), *(len(batch) + order)])
+    kept = [sizes[axis] for axis in numbers.window_axes(x.ndim)]
+    return numbers.to_result(found.reshape((*batch, *kept)), len(batch))
+
+
+def scattered(
+    shape: Sequence[int], numbers: DimensionNumbers, indices: Array, updates: Array
+) -> tuple[Array, Array]:
+    """Where the updates go in the operand laid out in rows, and those updates.
+
+    Rows are as long as those of the second array returned, or single elements where it has one
+    axis. Windows that are not wholly within the operand are left out.
+    """
+    starts = numbers.starts(indices, shape)
+    windows = numbers.from_result(updates)
+    axes = numbers.window_axes(len(shape))
+    count = windows.ndim - len(axes)
+    batch = windows.shape[:count]
+    sizes = [1] * len(shape)
+    for axis, size in zip(axes, windows.shape[count:], strict=True):
+        sizes[axis] = size
+    inside = np.ones(batch, bool)
+    for axis, start in starts.items():
+        inside &= (start >= 0) & (start <= shape[axis] - sizes[axis])
+    keep = slice(None) if inside.all() else np.flatnonzero(inside)
+    rank = len(shape)
+    while rank and sizes[rank - 1] == shape[rank - 1] > 0:
+        rank -= 1  # whole axes at the end stay together as a row
+    row = math.prod(shape[rank:])
+    stride = [math.prod(shape[axis + 1 : rank]) for axis in range(rank)]
+    offsets = np.zeros(batch, np.int64)
+    for axis, start in starts.items():
+        if axis < rank:
+            offsets += start * stride[axis]
+    places = np.zeros((), np.int64)
+    for axis in range(rank):
+        places = places[..., None] + np.arange(sizes[axis]) * stride[axis]
+    lines = math.prod(sizes[:rank])
+    values = windows.reshape(math.prod(batch), lines, row)[keep]
+    return (offsets.ravel()[keep, None] + places.ravel()).ravel(), (
+        values.ravel() if row == 1 else values.reshape(-1, row)
+    )
+
+
+def rows_of(array: Array, values: Array) -> Array:
+    """An array as rows as long as those of `values`, or as its elements; a view."""
+    if values.ndim == 1:
+        return array.reshape(-1)
+    return array.reshape(-1, values.shape[1])
+
+
+def along(values: Array, axis: int, rank: int) -> Array:
+    """A vector as an array of `rank` axes, all but `axis` of size 1."""
+    return values.reshape([values.size if i == axis else 1 for i in range(rank)])
+
+
+def _as_int64(indices: Array) -> Array:
+    """Indices as int64; what is too large for it is out of bounds in any case."""
+    if indices.dtype == np.uint64:
+        indices = np.minimum(indices, np.uint64(2**63 - 1))
+    return indices.astype(np.int64, copy=False)

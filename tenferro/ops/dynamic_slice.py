@@ -1,0 +1,158 @@
+"""DynamicSlice and DynamicUpdateSlice: one window whose start is a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active
+from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.base import StdTensorOp, check_kind, types
+from tenferro.ops.broadcast_reduce import zeros_like
+from tenferro.ops.dimension_numbers import exceeds
+from tenferro.shape import Dim, Exact, TensorMeta
+
+
+@payload
+class DynamicSlice(StdTensorOp, name="dynamic_slice"):
+    """The window of the first operand that starts where the scalars after it say.
+
+    There is one scalar for each axis; a window that would reach over an end is moved back into the
+    operand.
+    """
+
+    slice_sizes: tuple[Dim, ...]
+
+    n_inputs = None
+
+    def check_arity(self, count: int) -> None:
+        """An operand, and a start for each size."""
+        if count != 1 + len(self.slice_sizes):
+            raise GraphError(
+                f"dynamic_slice: takes an operand and {len(self.slice_sizes)} starts, one for each "
+                f"slice size, got {count} operands"
+            )
+
+    def infer(self, x: TensorMeta, *starts: TensorMeta) -> TensorMeta:
+        """The slice sizes."""
+        _check_starts(self.name, x, starts)
+        window = TensorMeta.of(x.dtype, self.slice_sizes)
+        _check_fits(self.name, x, window)
+        return window
+
+    def numpy(self, x: Array, *starts: Array) -> Array:
+        """Basic indexing."""
+        return x[_window(x.shape, self.slice_sizes, starts)]  # type: ignore[arg-type]  # sizes are bound
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear in the operand."""
+        tangent = at.tangent[0]
+        return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """Put the cotangent in its place among zeros."""
+        x, *starts = at.inputs
+        rest: list[Callable[[V], V | None]] = [lambda ct: None] * len(starts)
+        return each_active(
+            at,
+            lambda ct: at.emit(DynamicUpdateSlice(), zeros_like(at.emitter, x), ct, *starts),
+            *rest,
+        )
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """A window of the whole is the whole."""
+        return operands[0] if at.ctx.meta(operands[0]).dims == self.slice_sizes else None
+
+
+@payload
+class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
+    """The first operand with a window, the second, put in where the scalars after it say.
+
+    There is one scalar for each axis; a window that would reach over an end is moved back into the
+    operand.
+    """
+
+    n_inputs = None
+
+    def check_arity(self, count: int) -> None:
+        """An operand and a window, then starts."""
+        if count < 2:
+            raise GraphError("dynamic_update_slice: takes an operand, a window and its starts")
+
+    def infer(self, x: TensorMeta, window: TensorMeta, *starts: TensorMeta) -> TensorMeta:
+        """The operand's type."""
+        if x.dtype != window.dtype:
+            raise DTypeError(
+                f"dynamic_update_slice: operand and window have types {types([x, window])}; "
+                "convert them to one dtype"
+            )
+        _check_starts(self.name, x, starts)
+        _check_fits(self.name, x, window)
+        return x
+
+    def numpy(self, x: Array, window: Array, *starts: Array) -> Array:
+        """Assignment to a slice."""
+        result = np.array(x, order="C")
+        result[_window(x.shape, window.shape, starts)] = window
+        return result
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear in operand and window together."""
+        dx, dw = (
+            zeros_like(at.emitter, primal) if tangent is None else tangent
+            for primal, tangent in zip(at.primal[:2], at.tangent[:2], strict=True)
+        )
+        return (at.emit(self, dx, dw, *at.primal[2:]),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent outside of the window, and inside."""
+        _, window, *starts = at.inputs
+
+        def inside(ct: V) -> V:
+            sizes = at.ctx.meta(window).exact_shape(self.name, "window")
+            return at.emit(DynamicSlice(sizes), ct, *starts)
+
+        rest: list[Callable[[V], V | None]] = [lambda ct: None] * len(starts)
+        return each_active(
+            at,
+            lambda ct: at.emit(self, ct, zeros_like(at.emitter, window), *starts),
+            inside,
+            *rest,
+        )
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """A window as large as the operand is all that is left; an empty one changes nothing."""
+        x, window = (at.ctx.meta(operand) for operand in operands[:2])
+        if window.dims is not None and window.dims == x.dims:
+            return operands[1]
+        return operands[0] if any(extent == Exact(0) for extent in window.extents) else None
+
+
+def _check_starts(name: str, x: TensorMeta, starts: Sequence[TensorMeta]) -> None:
+    if len(starts) != x.rank:
+        raise AxisError(f"{name}: got {len(starts)} starts for {x}; give one for each axis")
+    for start in starts:
+        check_kind(name, start, "iu")
+        if start.rank != 0 or start.dtype != starts[0].dtype:
+            raise ShapeError(
+                f"{name}: starts must be scalars of one dtype, got {types(list(starts))}"
+            )
+
+
+def _check_fits(name: str, x: TensorMeta, window: TensorMeta) -> None:
+    if window.rank != x.rank:
+        raise AxisError(f"{name}: a window {window} must have as many axes as {x}")
+    for axis, (size, limit) in enumerate(zip(window.extents, x.extents, strict=True)):
+        if exceeds(size, limit):
+            raise ShapeError(f"{name}: a window {window} does not fit axis {axis} of {x}")
+
+
+def _window(shape: Sequence[int], sizes: Sequence[int], starts: Sequence[Array]) -> tuple[Any, ...]:
+    held = [
+        min(max(int(start), 0), limit - size)
+        for start, size, limit in zip(starts, sizes, shape, strict=True)
+    ]
+    return tuple(slice(start, start + size) for start, size in zip(held, sizes, strict=True))

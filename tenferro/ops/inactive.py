@@ -1,0 +1,46 @@
+"""Values through which no tangent flows: counters, and what the user holds fixed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tenferro.errors import DTypeError
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.base import Inactive
+from tenferro.shape import Dim, DType, TensorMeta, short_name
+
+
+@payload
+class Iota(Inactive, name="iota"):
+    """0, 1, 2, … along one axis of the given size."""
+
+    dtype: DType
+    size: Dim
+
+    n_inputs = 0
+
+    def infer(self) -> TensorMeta:
+        """One axis of `size`."""
+        if self.dtype.kind not in "iufc":
+            raise DTypeError(f"iota: counts in numbers, not in {short_name(self.dtype)}")
+        return TensorMeta.of(self.dtype, (self.size,))
+
+    def numpy(self) -> Array:
+        """`numpy.arange`."""
+        return np.arange(self.size).astype(self.dtype)  # type: ignore[arg-type]  # sizes are bound
+
+
+@payload
+class StopGradient(Inactive, name="stop_gradient"):
+    """The operand, of which derivatives take no notice."""
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type."""
+        return x
+
+    def numpy(self, x: Array) -> Array:
+        """The operand."""
+        return x
+
+
+STOP_GRADIENT = StopGradient()

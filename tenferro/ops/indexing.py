@@ -1,0 +1,375 @@
+"""Gather and Scatter, each the other's transpose, and Gather with sizes that are known late."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active
+from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.base import StdTensorOp, check_kind, types
+from tenferro.ops.broadcast_reduce import (
+    BroadcastInDim,
+    full,
+    scalar_source,
+    uniform,
+    zeros_like,
+)
+from tenferro.ops.compare import SELECT, Compare
+from tenferro.ops.dimension_numbers import (
+    DimensionNumbers,
+    gathered,
+    is_number,
+    rows_of,
+    scattered,
+)
+from tenferro.ops.inactive import Iota
+from tenferro.ops.layout import Reshape
+from tenferro.ops.shape_sources import extent_of, size_at
+from tenferro.shape import (
+    INT64,
+    Dim,
+    Exact,
+    InputDim,
+    Leaf,
+    ShapeExtent,
+    TensorMeta,
+    product,
+    symbol,
+)
+
+
+@payload
+class Gathering(StdTensorOp):
+    """Windows of an operand, side by side, at starts that are values."""
+
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    index_vector_dim: int
+    slice_sizes: tuple[Dim, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+    unique: bool = False
+
+    @property
+    def numbers(self) -> DimensionNumbers:
+        """The dimension numbers."""
+        return DimensionNumbers(
+            self.offset_dims,
+            self.collapsed_slice_dims,
+            self.start_index_map,
+            self.index_vector_dim,
+            self.operand_batching_dims,
+            self.start_indices_batching_dims,
+        )
+
+    def fixed(self, sizes: Sequence[Dim]) -> Gather:
+        """The gather with these slice sizes, all of them numbers."""
+        return Gather(
+            self.offset_dims,
+            self.collapsed_slice_dims,
+            self.start_index_map,
+            self.index_vector_dim,
+            tuple(sizes),
+            self.operand_batching_dims,
+            self.start_indices_batching_dims,
+            self.unique,
+        )
+
+    @abstractmethod
+    def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
+        """The extents of a window along each axis of the operand."""
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """The extents of the indices and those of a window, in the order of the result."""
+        self.check_arity(len(metas))
+        x, indices = metas[:2]
+        if len(self.slice_sizes) != x.rank:
+            raise AxisError(f"{self.name}: slice_sizes must have one entry for each axis of {x}")
+        numbers = self.numbers
+        numbers.check(self.name, x, indices)
+        window = self.window(metas)
+        numbers.check_window(self.name, x, indices, window)
+        kept = [window[axis] for axis in numbers.window_axes(x.rank)]
+        return (TensorMeta(x.dtype, numbers.result(indices, kept)),)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear in the operand: the same windows of its tangent."""
+        tangent = at.tangent[0]
+        return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """Add the windows of the cotangent onto zeros; nothing for indices and shape sources."""
+        scatter = Scatter(
+            self.offset_dims,
+            self.collapsed_slice_dims,
+            self.start_index_map,
+            self.index_vector_dim,
+            self.operand_batching_dims,
+            self.start_indices_batching_dims,
+            unique=self.unique,
+        )
+        rest: list[Callable[[V], V | None]] = [lambda ct: None] * (len(at.inputs) - 1)
+
+        def pull(ct: V) -> V:
+            return at.emit(scatter, zeros_like(at.emitter, at.inputs[0]), at.inputs[1], ct)
+
+        return each_active(at, pull, *rest)
+
+
+@payload
+class Gather(Gathering, name="gather"):
+    """Windows of the first operand, starting where the indices, the second, say.
+
+    The dimension numbers are those of StableHLO. Windows that would reach over an end are moved
+    back into the operand. `unique` promises that no element is in two windows.
+    """
+
+    n_inputs = 2
+
+    def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
+        """The slice sizes."""
+        for size in self.slice_sizes:
+            if not isinstance(size, int) or size < 0:
+                raise ShapeError(
+                    f"gather: slice size {size} is not a number of elements; "
+                    "gather_dynamic_slice_sizes takes sizes that are known late"
+                )
+        return [Exact(size) for size in self.slice_sizes]
+
+    def numpy(self, x: Array, indices: Array) -> Array:
+        """Advanced indexing."""
+        return gathered(x, self.numbers, indices, self.slice_sizes)  # type: ignore[arg-type]  # numbers
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """Windows of what is everywhere the same."""
+        return _windows_of_repeated(self, at, operands)
+
+
+@payload
+class GatherDynamicSliceSizes(Gathering, name="gather_dynamic_slice_sizes"):
+    """Gather with slice sizes that follow the sizes of its operands.
+
+    `dim(i, axis)` in `slice_sizes` is the size of an axis of operand i. Operands after the indices
+    are there for their shape alone. Before it is dispatched it becomes the `Gather` that it is for
+    the shapes at hand.
+    """
+
+    n_inputs = None
+    follows_shapes = True
+
+    def check_arity(self, count: int) -> None:
+        """An operand and indices, and a shape source for each size that names one."""
+        if count < 2:
+            raise GraphError(f"{self.name}: takes an operand, indices and shape sources")
+
+    def symbols(self) -> set[Leaf]:
+        """The symbols of the program; sizes of operands are none of them."""
+        return {leaf for leaf in super().symbols() if not isinstance(leaf, InputDim)}
+
+    def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
+        """The slice sizes, with the guarantee that the operands' extents have."""
+        return [extent_of(self.name, size, metas) for size in self.slice_sizes]
+
+    def resolved(self, shapes: Sequence[tuple[int, ...]]) -> Gather:
+        """The `Gather` that this is for operands of these shapes."""
+
+        return self.fixed([size_at(size, shapes) for size in self.slice_sizes])
+
+    def numpy(self, x: Array, indices: Array, *sources: Array) -> Array:
+        """The meaning of the `Gather` for these shapes."""
+        gather = self.resolved([array.shape for array in (x, indices, *sources)])
+        gather.window(())
+        return gather.numpy(x, indices)
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """A `Gather` where all sizes are known numbers."""
+        metas = [at.ctx.meta(operand) for operand in operands]
+        window = self.window(metas)
+        if all(isinstance(extent, Exact) and isinstance(extent.dim, int) for extent in window):
+            sizes = [extent.dim for extent in window if isinstance(extent, Exact)]
+            return at.emit(self.fixed(sizes), *operands[:2])
+        return _windows_of_repeated(self, at, operands)
+
+
+@payload
+class Scattering(StdTensorOp):
+    """The first operand with windows of updates, the third, combined into it.
+
+    The indices, the second operand, say where the windows start; windows that are not wholly within
+    the operand are dropped. `unique` promises that windows do not overlap. A fourth operand, if
+    there is one, is there for its shape alone, which is that of the updates.
+    """
+
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    index_vector_dim: int
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
+    combiner: str = "add"
+    unique: bool = False
+
+    n_inputs = None
+    combiners: ClassVar[dict[str, str]]
+    """The kinds of dtype that each combiner takes."""
+
+    @property
+    def numbers(self) -> DimensionNumbers:
+        """The dimension numbers."""
+        return DimensionNumbers(
+            self.update_window_dims,
+            self.inserted_window_dims,
+            self.scatter_dims_to_operand_dims,
+            self.index_vector_dim,
+            self.operand_batching_dims,
+            self.scatter_indices_batching_dims,
+        )
+
+    def check_arity(self, count: int) -> None:
+        """Operand, indices, updates, and maybe a shape source."""
+        if count not in (3, 4):
+            raise GraphError(f"{self.name}: takes operand, indices and updates, got {count}")
+
+    def infer(self, x: TensorMeta, indices: TensorMeta, *updates: TensorMeta) -> TensorMeta:
+        """The operand's type, if the updates fit the indices and into the operand."""
+        kinds = self.combiners.get(self.combiner)
+        if kinds is None:
+            raise DTypeError(
+                f"{self.name}: combiner {self.combiner!r} is none of {', '.join(self.combiners)}"
+            )
+        if updates[0].dtype != x.dtype:
+            raise DTypeError(
+                f"{self.name}: operand and updates have types {types([x, updates[0]])}; "
+                "convert them to one dtype"
+            )
+        check_kind(self.name, x, kinds)
+        self.numbers.check(self.name, x, indices)
+        for given in updates:
+            self.numbers.check_updates(self.name, x, indices, given)
+        return x
+
+    def again(self, at: JvpSite[V], x: V, updates: V) -> V:
+        """The same scatter of tangents; the primal updates lend them their shape if need be."""
+        meta = at.ctx.meta(at.primal[2])
+        known = all(is_number(meta.extents[axis]) for axis in self.update_window_dims)
+        source = at.primal[3:] or (() if known else at.primal[2:3])
+        return at.emit(self, x, at.primal[1], updates, *source)
+
+    def gather_back(
+        self, at: Emitter[V], x: V, indices: V, updates: TensorMeta, source: Sequence[V]
+    ) -> V:
+        """The windows of `x` where updates of that type go.
+
+        A window size that is no number is read off the shape source; without one it must be exact.
+        """
+        axes = self.numbers.window_axes(at.ctx.meta(x).rank)
+        sizes: list[Dim] = [1] * at.ctx.meta(x).rank
+        for axis, of_updates in zip(axes, self.update_window_dims, strict=True):
+            if source and not is_number(updates.extents[of_updates]):
+                sizes[axis] = symbol(InputDim(2, of_updates))
+            else:
+                sizes[axis] = updates.exact_shape(self.name, "updates")[of_updates]
+        fixed = all(isinstance(size, int) for size in sizes)
+        gather = (Gather if fixed else GatherDynamicSliceSizes)(
+            self.update_window_dims,
+            self.inserted_window_dims,
+            self.scatter_dims_to_operand_dims,
+            self.index_vector_dim,
+            tuple(sizes),
+            self.operand_batching_dims,
+            self.scatter_indices_batching_dims,
+            self.unique,
+        )
+        return at.emit(gather, x, indices, *(() if fixed else source))
+
+    def is_unique(self, updates: TensorMeta) -> bool:
+        """Whether no element is in two windows: as promised, or because there is but one window."""
+        batch = self.numbers.batch_dims(updates.rank)
+        return self.unique or all(updates.extents[axis] == Exact(1) for axis in batch)
+
+
+@payload
+class Scatter(Scattering, name="scatter"):
+    """The first operand with windows of the third added to it where the second says.
+
+    Windows that would reach over an end are dropped. With `combiner="set"` the updates replace what
+    is there; of several for one element the one that comes last in the updates stays.
+    """
+
+    combiners: ClassVar[dict[str, str]] = {"add": "iufc", "set": "biufc"}
+
+    def numpy(self, x: Array, indices: Array, updates: Array, *source: Array) -> Array:
+        """`numpy.add.at`, or assignment, on rows of the operand."""
+        places, values = scattered(x.shape, self.numbers, indices, updates)
+        result = np.array(x, order="C")
+        rows = rows_of(result, values)
+        if self.combiner == "set":
+            rows[places] = values  # of several for one place the last stays
+        elif self.unique:
+            rows[places] += values
+        else:
+            np.add.at(rows, places, values)
+        return result
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear in operand and updates together."""
+        x, _, updates, *_ = at.primal
+        dx, _, du, *_ = at.tangent
+        if du is None and self.combiner == "add":
+            return (dx,)
+        dx = zeros_like(at.emitter, x) if dx is None else dx
+        du = zeros_like(at.emitter, updates) if du is None else du
+        return (self.again(at, dx, du),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent where nothing was set, and its windows where updates went and stayed."""
+        _, indices, updates, *source = at.inputs
+        meta = at.ctx.meta(updates)
+
+        def to_operand(ct: V) -> V:
+            if self.combiner == "add":
+                return ct
+            return at.emit(self, ct, indices, zeros_like(at.emitter, updates), *source)
+
+        def to_updates(ct: V) -> V:
+            windows = self.gather_back(at.emitter, ct, indices, meta, source)
+            if self.combiner == "add" or self.is_unique(meta):
+                return windows
+            return at.emit(SELECT, self._stayed(at), windows, zeros_like(at.emitter, windows))
+
+        rest: list[Callable[[V], V | None]] = [lambda ct: None] * len(source)
+        return each_active(at, to_operand, lambda ct: None, to_updates, *rest)
+
+    def _stayed(self, at: TransposeSite[V]) -> V:
+        """Which elements of the updates stayed: those whose number is found where they went."""
+        x, indices, updates, *source = at.inputs
+        meta = at.ctx.meta(updates)
+        shape = meta.exact_shape(self.name, "updates")
+        order = at.emit(Reshape(shape), at.emit(Iota(INT64, product(shape))))
+        space = full(at.emitter, 0, at.ctx.meta(x).with_dtype(INT64))
+        left = at.emit(self, space, indices, order)
+        back = self.gather_back(at.emitter, left, indices, meta, source)
+        return at.emit(Compare("EQ"), back, order)
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """Adding zeros, or no updates at all, leaves the operand."""
+        x, _, updates, *_ = operands
+        if any(extent == Exact(0) for extent in at.ctx.meta(updates).extents):
+            return x
+        value = uniform(at, updates) if self.combiner == "add" else None
+        return x if value is not None and bool(value == 0) else None
+
+
+def _windows_of_repeated(op: Gathering, at: Emitter[V], operands: Sequence[V]) -> V | None:
+    """Windows of a repeated scalar are that scalar, repeated."""
+    source = scalar_source(at, operands[0])
+    if source is None:
+        return None
+    (meta,) = op.infer_all([at.ctx.meta(operand) for operand in operands])
+    return None if meta.dims is None else at.emit(BroadcastInDim(meta.dims, ()), source)

@@ -1,0 +1,99 @@
+"""ScatterReduce: scatter with a combiner that is not linear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, add_terms, each_active
+from tenferro.errors import ADRuleError
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.arithmetic import CONJ, DIV, MUL
+from tenferro.ops.broadcast_reduce import full_like, zeros_like
+from tenferro.ops.compare import SELECT, Compare
+from tenferro.ops.dimension_numbers import rows_of, scattered
+from tenferro.ops.indexing import Scatter, Scattering
+
+_UFUNCS: dict[str, np.ufunc] = {"mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+@payload
+class ScatterReduce(Scattering, name="scatter_reduce"):
+    """The first operand with windows of the third combined into it where the second says.
+
+    `combiner` is "mul", "min" or "max", of which NaN wins in the last two. Windows that would reach
+    over an end are dropped.
+    """
+
+    combiners: ClassVar[dict[str, str]] = {"mul": "iufc", "min": "iuf", "max": "iuf"}
+
+    def numpy(self, x: Array, indices: Array, updates: Array, *source: Array) -> Array:
+        """The ufunc's `at`, on rows of the operand."""
+        places, values = scattered(x.shape, self.numbers, indices, updates)
+        result = np.array(x, order="C")
+        _UFUNCS[self.combiner].at(rows_of(result, values), places, values)
+        return result
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Of an extremum the mean over ties; of a product the tangent in place of its factor."""
+        return (self._of_product(at) if self.combiner == "mul" else self._of_extremum(at),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """A product is linear in the operand alone."""
+        _, indices, updates, *source = at.inputs
+        assert self.combiner == "mul", "the tangent of an extremum is a sum"
+        assert not at.active[2], "the tangent by a factor is a sum"
+        rest: list[Callable[[V], V | None]] = [lambda ct: None] * (2 + len(source))
+        return each_active(
+            at, lambda ct: at.emit(self, ct, indices, at.emit(CONJ, updates), *source), *rest
+        )
+
+    def _of_extremum(self, at: JvpSite[V]) -> V | None:
+        """The mean of the tangents of those candidates for an element that are the result."""
+        x, indices, updates, *source = at.primal
+        meta = at.ctx.meta(updates)
+        back = self.gather_back(at.emitter, at.out[0], indices, meta, source or [updates])
+        shares: list[V] = []
+        parts: list[V] = []
+        for candidate, result, tangent in (
+            (x, at.out[0], at.tangent[0]),
+            (updates, back, at.tangent[2]),
+        ):
+            wins = at.emit(Compare("EQ"), candidate, result)
+            zero = zeros_like(at.emitter, candidate)
+            share = at.emit(SELECT, wins, full_like(at.emitter, 1, candidate), zero)
+            shares.append(share)
+            parts.append(zero if tangent is None else at.emit(MUL, share, tangent))
+        plain = self._sum(self.unique)
+        return at.emit(DIV, plain.again(at, *parts), plain.again(at, *shares))
+
+    def _of_product(self, at: JvpSite[V]) -> V | None:
+        """The tangent in place of the factor; of updates only if they are alone on an element."""
+        x, indices, updates, *source = at.primal
+        dx, _, du, *_ = at.tangent
+        terms = [None if dx is None else self.again(at, dx, updates)]
+        if du is not None:
+            meta = at.ctx.meta(updates)
+            if not self.is_unique(meta):
+                raise ADRuleError(
+                    "scatter_reduce: mul has no derivative by updates whose windows may overlap; "
+                    "if they do not, say so with unique=True"
+                )
+            factor = self.gather_back(at.emitter, x, indices, meta, source or [updates])
+            space = zeros_like(at.emitter, x)
+            terms.append(self._sum(True).again(at, space, at.emit(MUL, factor, du)))
+        return add_terms(at.emitter, terms)
+
+    def _sum(self, unique: bool) -> Scatter:
+        """The scatter to the same places that adds."""
+        return Scatter(
+            self.update_window_dims,
+            self.inserted_window_dims,
+            self.scatter_dims_to_operand_dims,
+            self.index_vector_dim,
+            self.operand_batching_dims,
+            self.scatter_indices_batching_dims,
+            unique=unique,
+        )

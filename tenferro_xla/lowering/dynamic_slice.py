@@ -1,0 +1,34 @@
+"""DynamicSlice and DynamicUpdateSlice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jax import Array, lax
+
+from tenferro.ops import DynamicSlice, DynamicUpdateSlice
+from tenferro_xla.lowering.registry import lower
+
+
+@lower.register
+def _(op: DynamicSlice, x: Array, *starts: Array) -> Array:
+    sizes: tuple[Any, ...] = op.slice_sizes
+    return lax.dynamic_slice(x, _held(x, sizes, starts), sizes)
+
+
+@lower.register
+def _(op: DynamicUpdateSlice, x: Array, window: Array, *starts: Array) -> Array:
+    return lax.dynamic_update_slice(x, window, _held(x, window.shape, starts))
+
+
+def _held(x: Array, sizes: Sequence[int], starts: Sequence[Array]) -> list[Array]:
+    """The starts within bounds, in int64: JAX would count negative ones from the end."""
+    held = []
+    for start, size, limit in zip(starts, sizes, x.shape, strict=True):
+        if start.dtype == np.uint64:
+            start = lax.min(start, lax.full_like(start, np.iinfo(np.int64).max))
+        wide = lax.convert_element_type(start, np.dtype(np.int64))
+        held.append(lax.clamp(np.int64(0), wide, np.int64(limit - size)))
+    return held

@@ -1,0 +1,104 @@
+"""Gather and Scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from jax import Array, lax
+
+from tenferro.ops import Gather, GatherDynamicSliceSizes, Scatter, Scattering
+from tenferro.shape import TensorMeta, make_meta
+from tenferro_xla.lowering.registry import lower
+
+
+@lower.register
+def _(op: Gather, x: Array, indices: Array) -> Array:
+    return _gather(op, x, indices)
+
+
+@lower.register
+def _(op: GatherDynamicSliceSizes, x: Array, indices: Array, *sources: Array) -> Array:
+    return _gather(op.resolved([array.shape for array in (x, indices, *sources)]), x, indices)
+
+
+def _gather(op: Gather, x: Array, indices: Array) -> Array:
+    (meta,) = op.infer_all([_meta(x), _meta(indices)])
+    assert meta.static_shape is not None
+    if 0 in meta.static_shape:  # there may be no room for a window then
+        return lax.full(meta.static_shape, 0, x.dtype)
+    vectors, batching = _vectors_last(indices, op.index_vector_dim, op.start_indices_batching_dims)
+    numbers = lax.GatherDimensionNumbers(
+        op.offset_dims,
+        op.collapsed_slice_dims,
+        op.start_index_map,
+        op.operand_batching_dims,
+        batching,
+    )
+    return lax.gather(x, vectors, numbers, op.slice_sizes, mode="clip")
+
+
+@lower.register
+def _(op: Scatter, x: Array, indices: Array, updates: Array, *source: Array) -> Array:
+    if op.combiner == "add":
+        return scattered(lax.scatter_add, op, x, indices, updates)
+    if op.is_unique(_meta(updates)):
+        return scattered(lax.scatter, op, x, indices, updates)
+    return _last_wins(op, x, indices, updates)
+
+
+def scattered(
+    function: Callable[..., Array], op: Scattering, x: Array, indices: Array, updates: Array
+) -> Array:
+    """A scatter of `jax.lax` with the dimension numbers of the op."""
+    if not updates.size:
+        return x
+    vectors, batching = _vectors_last(
+        indices, op.index_vector_dim, op.scatter_indices_batching_dims
+    )
+    numbers = lax.ScatterDimensionNumbers(
+        op.update_window_dims,
+        op.inserted_window_dims,
+        op.scatter_dims_to_operand_dims,
+        op.operand_batching_dims,
+        batching,
+    )
+    return function(x, vectors, updates, numbers, unique_indices=op.unique, mode="drop")
+
+
+def _last_wins(op: Scatter, x: Array, indices: Array, updates: Array) -> Array:
+    """Assignment in one order on every device.
+
+    The largest number of an update that goes to an element, then what that update is.
+    """
+    if not updates.size:
+        return x
+    order = lax.reshape(lax.iota(np.int64, updates.size), updates.shape)
+    nobody = lax.full(x.shape, -1, np.dtype(np.int64))
+    winner = scattered(lax.scatter_max, op, nobody, indices, order)
+    numbers = lax.GatherDimensionNumbers((), (0,), (0,))
+    row = lax.reshape(updates, (updates.size,))
+    won = lax.gather(row, lax.expand_dims(winner, [x.ndim]), numbers, (1,), mode="clip")
+    return lax.select(lax.ge(winner, lax.full_like(winner, 0)), won, x)
+
+
+def _meta(array: Array) -> TensorMeta:
+    return make_meta(array.dtype, array.shape)
+
+
+def _vectors_last(
+    indices: Array, vector_dim: int, batching: Sequence[int]
+) -> tuple[Array, tuple[int, ...]]:
+    """The indices as JAX wants them, components along the last axis; and the batching axes there.
+
+    Narrow integers are widened, since bounds may not fit them; what is too large for int64 is out
+    of bounds in any case.
+    """
+    if indices.dtype == np.uint64:
+        indices = lax.min(indices, lax.full_like(indices, np.iinfo(np.int64).max))
+    if indices.dtype != np.int32:
+        indices = lax.convert_element_type(indices, np.dtype(np.int64))
+    if vector_dim == indices.ndim:
+        return lax.expand_dims(indices, [vector_dim]), tuple(batching)
+    order = [axis for axis in range(indices.ndim) if axis != vector_dim]
+    return lax.transpose(indices, [*order, vector_dim]), tuple(order.index(a) for a in batching)

@@ -1,0 +1,319 @@
+"""`x[...]`, `x.at[...]` and picking along an axis: values are NumPy's, derivatives JAX's."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+import tenferro as tn
+from tenferro.errors import AxisError, DTypeError, ShapeError, TracingError
+from tests.arrays.strategies import filled
+from tests.arrays.test_layout import X, assert_both, assert_equal
+from tests.tolerances import assert_close, rounding
+
+Array = np.ndarray[Any, Any]
+
+shapes = npst.array_shapes(min_dims=1, max_dims=3, max_side=4)
+common = st.sampled_from([(), (3,), (1,), (2, 1), (2, 3), (0,)])
+
+
+@st.composite
+def expressions(draw: st.DrawFn, shape: tuple[int, ...], masks: bool = True) -> tuple[Any, ...]:
+    """An index expression of integers, slices, arrays, masks, None and `...` for that shape."""
+    items: list[Any] = []
+    together = draw(common)
+    axes = draw(st.integers(0, len(shape)))
+    for size in shape[:axes]:
+        kind = draw(st.sampled_from(["slice", "array", "array", "number", "mask"]))
+        if kind == "slice":
+            items.append(draw(st.slices(size)))
+        elif kind == "number":
+            items.append(draw(st.integers(-size, size - 1)))
+        elif kind == "mask" and masks and together == ():
+            items.append(np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size))))
+            together = (1,)  # no second array that might not broadcast
+        else:
+            part = draw(st.integers(0, len(together)))
+            own = tuple(1 if draw(st.booleans()) else k for k in together[part:])
+            bounds = st.integers(-size, size - 1)
+            flat = draw(st.lists(bounds, min_size=int(np.prod(own)), max_size=int(np.prod(own))))
+            items.append(np.array(flat, draw(st.sampled_from(["i4", "i8"]))).reshape(own))
+        if draw(st.integers(0, 4)) == 0:
+            items.append(None)
+    if draw(st.booleans()):
+        rest = len(shape) - axes
+        place = len(items) if rest else draw(st.integers(0, len(items)))
+        items.insert(place, ...)
+    return tuple(items)
+
+
+def allowed(x: Array, indices: tuple[Any, ...]) -> bool:
+    """Whether NumPy takes the expression: masks of several elements may not broadcast."""
+    try:
+        x[indices]
+    except IndexError:
+        return False
+    return True
+
+
+def lifted(indices: tuple[Any, ...]) -> tuple[list[Any], Any]:
+    """The arrays of an expression, and how to put them, or others, back."""
+    arrays = [i for i in indices if isinstance(i, np.ndarray) and i.dtype != bool]
+
+    def again(given: Any) -> tuple[Any, ...]:
+        new = iter(given)
+        return tuple(
+            next(new) if isinstance(i, np.ndarray) and i.dtype != bool else i for i in indices
+        )
+
+    return arrays, again
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_indexing_is_numpys(data: st.DataObject) -> None:
+    x = filled(data.draw(shapes), "int64", 0)
+    indices = data.draw(expressions(x.shape))
+    if not allowed(x, indices):
+        return
+    assert_both(lambda t: t[indices], x, x[indices])
+    arrays, again = lifted(indices)
+    f = tn.jit(lambda t, *arrays: t[again(arrays)], executor="numpy")
+    assert_equal(f(x, *arrays), x[indices])
+    assert_equal(tn.Tensor(x)[again([tn.Tensor(i) for i in arrays])], x[indices])
+
+
+@given(st.data())
+@settings(max_examples=12)
+def test_gradients_of_indexing_are_those_of_jax(data: st.DataObject) -> None:
+    x = filled(data.draw(shapes), "float64", 0)
+    indices = data.draw(expressions(x.shape))
+    if not allowed(x, indices):
+        return
+    weights = filled(x[indices].shape, "float64", 1)
+
+    def f(np_: Any, x: Any) -> Any:
+        return np_.sum(x[indices] ** 2 * weights)
+
+    with jax.enable_x64(True):
+        theirs = jax.grad(lambda x: f(jnp, x))(x)
+        again = jax.jvp(jax.grad(lambda x: f(jnp, x)), (x,), (x,))[1]
+    assert_close(tn.grad(lambda x: f(tn, x))(x), theirs, rounding("f64"))
+    assert_close(tn.hvp(lambda x: f(tn, x), (x,), (x,)), again, rounding("f64"))
+
+
+UPDATES = {
+    "set": lambda x, i, v: x.__setitem__(i, v),
+    "add": np.add.at,
+    "subtract": np.subtract.at,
+    "multiply": np.multiply.at,
+    "min": np.minimum.at,
+    "max": np.maximum.at,
+}
+
+
+@given(st.data(), st.sampled_from(sorted(UPDATES)))
+@settings(max_examples=60)
+def test_updates_are_numpys(data: st.DataObject, name: str) -> None:
+    x = filled(data.draw(shapes), "float64", 0)
+    indices = data.draw(expressions(x.shape))
+    if not allowed(x, indices):
+        return
+    values = filled(data.draw(st.sampled_from([(), x[indices].shape])), "float64", 1)
+    expected = x.copy()
+    UPDATES[name](expected, indices, values)
+    assert_both(lambda t: getattr(t.at[indices], name)(values), x, expected)
+
+
+@given(st.data(), st.sampled_from(["set", "add", "subtract"]))
+@settings(max_examples=12)
+def test_gradients_of_updates_are_those_of_jax(data: st.DataObject, name: str) -> None:
+    x = filled(data.draw(shapes), "float64", 0)
+    indices = data.draw(expressions(x.shape, masks=False))
+    values = filled(x[indices].shape, "float64", 1)
+    weights = filled(x.shape, "float64", 2)
+
+    def f(np_: Any, x: Any, v: Any) -> Any:
+        return np_.sum(getattr(x.at[indices], name)(v) ** 2 * weights)
+
+    with jax.enable_x64(True):
+        theirs = jax.grad(lambda x, v: f(jnp, x, v), (0, 1))(jnp.asarray(x), jnp.asarray(values))
+    ours = tn.grad(lambda x, v: f(tn, x, v), (0, 1))(x, values)
+    for our, their in zip(ours, theirs, strict=True):
+        assert_close(our, their, rounding("f64"))
+
+
+@pytest.mark.parametrize("name", ["set", "add", "multiply", "min", "max"])
+@pytest.mark.parametrize("indices", [(0,), (slice(1, None),), (..., slice(None, None, -2))])
+def test_windows_change_as_their_elements_do(name: str, indices: Any) -> None:
+    def f(x: Any, v: Any) -> Any:
+        return tn.sum(tn.sin(getattr(x.at[indices], name)(v)))
+
+    x, v = X + 0.3, np.float64(10.1)
+    ours = tn.grad(f, (0, 1))(x, v)
+    with jax.enable_x64(True):
+        theirs = jax.grad(lambda x, v: jnp.sum(jnp.sin(jax_update(name, x, indices, v))), (0, 1))(
+            jnp.asarray(x), v
+        )
+    for our, their in zip(ours, theirs, strict=True):
+        assert_close(our, their, rounding("f64"))
+
+
+def jax_update(name: str, x: Any, indices: Any, v: Any) -> Any:
+    """The same in JAX, which has no derivative of its own minimum and maximum."""
+    if name in ("min", "max"):
+        return x.at[indices].set(getattr(jnp, f"{name}imum")(x[indices], v))
+    return getattr(x.at[indices], name)(v)
+
+
+def test_of_several_updates_of_one_element_the_last_stays() -> None:
+    indices = np.array([2, 0, 2, 2, 1])
+    values = np.arange(5.0)
+    assert_both(lambda t: t.at[indices].set(values), np.zeros(4), [1.0, 4.0, 3.0, 0.0])
+    weights = np.array([1.0, 2.0, 3.0, 4.0])
+    dx, dv = tn.grad(lambda x, v: tn.sum(x.at[indices].set(v) * weights), (0, 1))(
+        np.zeros(4), values
+    )
+    assert dx.tolist() == [0, 0, 0, 4]
+    assert dv.tolist() == [0, 1, 0, 3, 2]
+
+
+def test_indices_out_of_bounds_are_held_when_read_and_dropped_when_written() -> None:
+    indices = np.array([7, -9, 1])
+    for f in (lambda t: t[indices], lambda t: t.at[indices].get(), lambda t: tn.take(t, indices)):
+        assert_both(f, np.arange(3.0), [2.0, 0.0, 1.0])
+    assert_both(lambda t: t.at[indices].add(10.0), np.arange(3.0), [0.0, 11.0, 2.0])
+    assert_both(lambda t: t.at[indices].set(10.0), np.arange(3.0), [0.0, 10.0, 2.0])
+
+
+def test_an_index_may_be_a_traced_scalar() -> None:
+    f = tn.jit(lambda x, i: x[i, 1:], executor="numpy")
+    assert_equal(f(X, 1), X[1, 1:])
+    assert_equal(f(X, -1), X[-1, 1:])
+    assert_equal(f(X, np.int32(0)), X[0, 1:])
+    g = tn.jit(lambda x, i: x.at[:, i].set(1.0), executor="numpy")
+    expected = X.copy()
+    expected[:, 2] = 1
+    assert_equal(g(X, 2), expected)
+    assert_equal(tn.jit(lambda i: tn.asarray(X)[i])(1), X[1])
+
+
+def test_symbolic_extents_are_indexed_too() -> None:
+    def f(x: Any, i: Any, sum_: Any = tn.sum) -> Any:
+        return sum_(x[:, i] ** 2) + sum_(x.at[i].add(2.0)[i, 0] ** 2) + x[i[0], -1]
+
+    specs = tn.TensorSpec(("n", "m")), tn.TensorSpec(("k",), "int64")
+    program = tn.make_program(tn.value_and_grad(lambda x, i: f(x, i)), *specs)
+    executor = tn.GraphExecutor(tn.NumpyBackend())
+    for n, m, i in ((3, 4, [0, 2, -1]), (2, 2, [1]), (5, 3, [0, 0, 1, 1])):
+        x = filled((n, m), "float64", n)
+        value, gradient = executor.run(program, {"x": x, "i": np.array(i)})
+        with jax.enable_x64(True):
+            expected, theirs = jax.value_and_grad(f)(jnp.asarray(x), jnp.asarray(i), jnp.sum)
+        assert_close(value, expected, rounding("f64"))
+        assert_close(gradient, theirs, rounding("f64"))
+
+
+@pytest.mark.parametrize(
+    ("indices", "text"),
+    [
+        (2, "index: 2 is out of range for axis 0 of f64[2,3,4]"),
+        ((0, 0, -5), "index: -5 is out of range for axis 2 of f64[2,3,4]"),
+        ((0, 0, 0, 0), "index: too many indices for f64[2,3,4]"),
+        ((..., ...), "index: too many indices for f64[2,3,4]"),
+        (np.ones((2, 3, 4, 1), bool), "index: too many indices for f64[2,3,4]"),
+        (1.0, "index: 1.0 is not an integer, slice, ..., None, or array of integers or bools"),
+        (True, "index: True is not an integer, slice, ..., None, or array"),
+        ([0.5, 1], "index: array([0.5, 1. ]) is not an integer, slice, ..., None, or array"),
+        (np.array([True]), "index: a mask of size 1 does not fit axis 0 of f64[2,3,4]"),
+        (slice(None, None, 0), "index: axis 0 of f64[2,3,4]: slice step cannot be zero"),
+        (slice(1.5, None), "index: axis 0 of f64[2,3,4]: slice indices must be integers"),
+    ],
+)
+def test_other_indices_are_refused(indices: Any, text: str) -> None:
+    with pytest.raises(AxisError, match=re.escape(text)):
+        tn.Tensor(X)[indices]
+    with pytest.raises(AxisError, match=re.escape(text)):
+        tn.Tensor(X).at[indices].set(0.0)
+
+
+def test_an_empty_axis_has_nothing_to_pick() -> None:
+    empty = np.zeros((0, 3))
+    assert_both(lambda t: t[np.zeros(0, int)], empty, empty)
+    assert_both(lambda t: t[[]], empty, empty)
+    assert_both(lambda t: t[:, [0, 2]], empty, empty[:, [0, 2]])
+    assert_both(lambda t: t[t.shape[0] :], empty, empty)
+    with pytest.raises(AxisError, match=r"index: axis 0 of f64\[0,3\] has no elements to pick"):
+        tn.Tensor(empty)[[0]]
+
+
+def test_shapes_of_indices_must_broadcast() -> None:
+    with pytest.raises(ShapeError, match=r"index: operands have types i64\[2\] and i64\[3\]"):
+        tn.Tensor(X)[[0, 1], [0, 1, 2]]
+
+
+def test_a_traced_mask_says_what_to_do() -> None:
+    with pytest.raises(TracingError, match="index: a mask that is traced picks a number of") as e:
+        tn.jit(lambda x: x[x > 0])(X)
+    assert "tn.where(mask, x, 0)" in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("x", "values", "text"),
+    [
+        (np.zeros(2), 1j, "update: values of c128 do not fit an array of f64"),
+        (np.zeros(2, int), 0.5, "update: values of f64 do not fit an array of i64"),
+        (np.zeros(2, bool), 1, "update: values of i64 do not fit an array of bool"),
+        (np.zeros(2, int), np.ones(1), "update: values of f64 do not fit an array of i64"),
+    ],
+)
+def test_an_update_keeps_the_dtype_of_the_array(x: Array, values: Any, text: str) -> None:
+    with pytest.raises(DTypeError, match=re.escape(text)):
+        tn.Tensor(x).at[0].set(values)
+    with pytest.raises(DTypeError, match=re.escape(text)):
+        tn.jit(lambda x: x.at[[0]].add(values))(x)
+
+
+def test_an_update_takes_what_fits() -> None:
+    assert_both(lambda t: t.at[0].set(True), np.zeros(2), [1.0, 0.0])
+    assert_both(lambda t: t.at[[0]].set(2), np.zeros(2, np.uint8), np.array([2, 0], np.uint8))
+    assert_both(lambda t: t.at[0].add(0.1), np.zeros(1, np.float32), np.float32([0.1]))
+    assert_both(
+        lambda t: t.at[0].set(np.ones(2)),
+        np.zeros((2, 2), np.float32),
+        np.float32([[1, 1], [0, 0]]),
+    )
+    with pytest.raises(DTypeError, match="update: takes arrays and numbers, got Tensor, object"):
+        tn.Tensor(X).at[0].set(object())
+
+
+@given(st.data())
+@settings(max_examples=30)
+def test_take_and_take_along_axis_are_numpys(data: st.DataObject) -> None:
+    x = filled(data.draw(shapes), "float64", 0)
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    size = x.shape[axis]
+    shape = data.draw(st.sampled_from([(), (2,), (2, 3), (0,)]))
+    i = np.random.default_rng(0).integers(-size, size, shape)
+    assert_both(lambda t: tn.take(t, i, axis=axis), x, np.take(x, i, axis))
+    assert_both(lambda t: tn.take(t, i), x, np.take(x, i))
+    others = [data.draw(st.sampled_from([1, k])) for k in x.shape]
+    others[axis] = data.draw(st.integers(0, 3))
+    places = np.random.default_rng(1).integers(-size, size, others)
+    expected = np.take_along_axis(x, places, axis)
+    assert_both(lambda t: tn.take_along_axis(t, places, axis), x, expected)
+
+
+def test_indices_along_an_axis_have_the_shape_of_the_array() -> None:
+    with pytest.raises(ShapeError, match=r"take_along_axis: indices i64\[2\] must have as many"):
+        tn.take_along_axis(X, [0, 1])
+    with pytest.raises(DTypeError, match=r"take_along_axis: indices must be integers, got f64"):
+        tn.take_along_axis(X, X)

@@ -1,0 +1,240 @@
+"""Artifacts: exported with symbolic sizes, saved, and run where tenferro has no part in it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.export
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.errors import BindingError, ExecutorError
+from tenferro.shape import Guard, dim
+from tenferro_xla import Exported, XlaExecutor, export, load_exported
+
+SIZES = (1, 2, 7)
+
+
+def loss(w: Any, x: Any) -> Any:
+    h = tn.tanh(x @ w)
+    return tn.sum(h * h) / x.shape[0]
+
+
+def gradient_program() -> tn.GraphProgram:
+    return tn.make_program(
+        tn.value_and_grad(loss, argnums=(0, 1)), tn.TensorSpec((3, 4)), tn.TensorSpec(("n", 3))
+    )
+
+
+def inputs(n: int) -> dict[str, Any]:
+    rng = np.random.default_rng(n)
+    return {"w": rng.normal(size=(3, 4)), "x": rng.normal(size=(n, 3))}
+
+
+def assert_runs_as_the_program(artifact: Exported, program: tn.GraphProgram) -> None:
+    xla = XlaExecutor("cpu")
+    for n in SIZES:
+        expected = xla.run(program, inputs(n))
+        for found, reference in zip(artifact.run(inputs(n), "cpu"), expected, strict=True):
+            assert found.dtype == reference.dtype
+            np.testing.assert_allclose(found.numpy(), reference.numpy(), rtol=1e-13)
+
+
+def test_an_artifact_runs_at_all_sizes_and_keeps_64_bits() -> None:
+    program = gradient_program()
+    artifact = export(program)
+    assert_runs_as_the_program(artifact, program)
+    assert not jax.config.jax_enable_x64
+    assert (artifact.stats().misses, artifact.stats().entries) == (len(SIZES), len(SIZES))
+    artifact.run(inputs(2))
+    assert artifact.stats().misses == len(SIZES)
+
+
+def test_an_artifact_is_for_no_device_in_particular() -> None:
+    artifact = export(gradient_program())
+    assert artifact.platforms == ("cpu", "cuda", "tpu")
+    assert "tensor<?x3xf64>" in artifact.stablehlo()
+    assert str(artifact).startswith("Exported(w: f64[3,4], x: f64[n,3]) -> (f64[], f64[3,4], ")
+    only = export(gradient_program(), platforms=("cuda",))
+    with pytest.raises(ExecutorError, match=r"run: JAX says .*platform"):
+        only.run(inputs(2), "cpu")
+
+
+@pytest.mark.parametrize("where", ["file", "bytes"])
+def test_an_artifact_comes_back_as_it_was(where: str, tmp_path: Path) -> None:
+    program = gradient_program()
+    artifact = export(program)
+    path = tmp_path / "gradient.stablehlo"
+    artifact.save(path)
+    again = load_exported(path if where == "file" else artifact.serialize())
+    assert (
+        again.inputs
+        == artifact.inputs
+        == (
+            ("w", program.inputs[0].meta),
+            ("x", program.inputs[1].meta),
+        )
+    )
+    assert again.outputs == artifact.outputs
+    assert_runs_as_the_program(again, program)
+
+
+ELSEWHERE = """
+import sys
+import numpy as np
+{imports}
+data = np.load(sys.argv[2])
+{run}
+for found, name in zip(results, ("value", "dw", "dx"), strict=True):
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(np.asarray(found), data[name], rtol=1e-13)
+"""
+
+WITH_TENFERRO = (
+    "from tenferro_xla import load_exported",
+    'results = load_exported(sys.argv[1]).run({"w": data["w"], "x": data["x"]}, "cpu")',
+)
+WITH_JAX_ALONE = (
+    "import jax, jax.export",
+    """
+jax.config.update("jax_enable_x64", True)
+with open(sys.argv[1], "rb") as file:
+    exported = jax.export.deserialize(bytearray(file.read()))
+results = jax.jit(exported.call)({"w": data["w"], "x": data["x"]})
+assert "tenferro" not in sys.modules
+""",
+)
+
+
+@pytest.mark.parametrize("how", [WITH_TENFERRO, WITH_JAX_ALONE], ids=["tenferro", "jax alone"])
+def test_another_process_runs_the_file(how: tuple[str, str], tmp_path: Path) -> None:
+    artifact = export(gradient_program())
+    artifact.save(tmp_path / "gradient.stablehlo")
+    given = inputs(5)
+    expected = dict(zip(("value", "dw", "dx"), artifact.run(given, "cpu"), strict=True))
+    np.savez(tmp_path / "data.npz", **given, **{k: v.numpy() for k, v in expected.items()})
+    script = ELSEWHERE.format(imports=how[0], run=how[1])
+    files = [str(tmp_path / name) for name in ("gradient.stablehlo", "data.npz")]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *files],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_static_program_and_dtypes_of_all_kinds() -> None:
+    def f(x: Any, i: Any, z: Any, flag: Any) -> Any:
+        return tn.where(flag, x, -x), i + 1, tn.conj(z) * z, tn.sum(x)
+
+    arrays = {
+        "x": np.arange(3, dtype=np.float32),
+        "i": np.arange(3),
+        "z": np.arange(3) * 1j,
+        "flag": np.array([True, False, True]),
+    }
+    artifact = load_exported(export(tn.make_program(f, *arrays.values())).serialize())
+    results = artifact.run(arrays)
+    assert [r.dtype for r in results] == [np.float32, np.int64, np.complex128, np.float32]
+    assert results[0].tolist() == [0.0, -1.0, 2.0]
+    assert results[2].tolist() == [0j, 1 + 0j, 4 + 0j]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: tn.reshape(x, (-1,)),
+        lambda x: tn.concat([x, x])[1:],
+        lambda x: tn.pad(x, ((0, 1), (0, 0)))[1:],
+        lambda x: tn.flip(x, axis=0),
+        lambda x: tn.triu(x @ x.T, k=1),
+        lambda x: tn.mean(x, axis=0) + x.shape[0] // 2,
+        lambda x: tn.max(x, axis=0) * x.shape[0] + tn.prod(x, axis=0),
+        lambda x: tn.jvp(lambda y: tn.sum(tn.sin(y), axis=0), (x,), (x,))[1],
+    ],
+)
+def test_sizes_of_all_kinds_survive(function: Any) -> None:
+    program = tn.make_program(function, tn.TensorSpec(("n", 3)))
+    artifact = load_exported(export(program).serialize())
+    for n in SIZES:
+        x = {program.inputs[0].name: inputs(n)["x"]}
+        (found,), (expected,) = artifact.run(x), tn.GraphExecutor(tn.NumpyBackend()).run(program, x)
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+
+
+def test_guards_go_with_the_artifact() -> None:
+    x = tn.TracedTensor.input(("n",), "float64", name="x")
+    y = tn.TracedTensor.input(("m",), "float64", name="y")
+    guard = Guard(dim("n"), dim("m"), "test")
+    program = tn.GraphCompiler().compile_keys([x.key, y.key], [x.key, y.key], (guard,))
+    artifact = load_exported(export(program).serialize())
+    assert len(artifact.run({"x": np.ones(2), "y": np.ones(2)})) == 2
+    with pytest.raises((BindingError, ExecutorError)):
+        artifact.run({"x": np.ones(2), "y": np.ones(3)})
+
+
+def test_bindings_are_checked_before_jax_sees_them() -> None:
+    artifact = load_exported(export(gradient_program()).serialize())
+    with pytest.raises(BindingError, match=r"input 'w': f64\[3,4\] is not bound"):
+        artifact.run({"x": np.ones((2, 3))})
+    with pytest.raises(BindingError, match="axis 1 of input 'x' is declared 3"):
+        artifact.run({**inputs(2), "x": np.ones((2, 4))})
+    with pytest.raises(BindingError, match="n is 0; an artifact takes sizes from 1 on"):
+        artifact.run({**inputs(2), "x": np.ones((0, 3))})
+
+
+def test_what_is_no_artifact_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.stablehlo"
+    data = export(gradient_program()).serialize()
+    for wrong in (b"", b"abcd" * 10, data[: len(data) // 2]):
+        path.write_bytes(wrong)
+        with pytest.raises(ExecutorError, match=re.escape(f"load_exported: {path} cannot be read")):
+            load_exported(path)
+        with pytest.raises(ExecutorError, match="load_exported: the bytes cannot be read"):
+            load_exported(wrong)
+    other = jax.export.export(jax.jit(lambda x: x))(np.ones(3, np.float32))
+    with pytest.raises(ExecutorError, match="not one dict of arrays by name"):
+        load_exported(bytes(other.serialize()))
+
+
+def test_a_captured_array_is_no_part_of_an_artifact() -> None:
+    big = np.arange(1000.0)
+    program = tn.make_program(lambda x: x + big, tn.TensorSpec((1000,)))
+    with pytest.raises(BindingError, match=r"export: the program has captured f64\[1000\]"):
+        export(program)
+
+
+def test_sizes_that_data_decide_are_refused_by_name() -> None:
+    program = tn.make_program(lambda x: tn.dynamic_truncate(x, tn.sum(x)), tn.TensorSpec(("n",)))
+    with pytest.raises(ExecutorError, match=r"export: dynamic_truncate makes f64\[<=n\]"):
+        export(program)
+
+
+def test_what_jax_cannot_export_says_so() -> None:
+    program = tn.make_program(
+        tn.grad(lambda x: tn.sum(tn.cumulative_prod(x))), tn.TensorSpec(("n",))
+    )
+    with pytest.raises(ExecutorError, match=r"export: JAX says associative scan over axis of"):
+        export(program)
+    with pytest.raises(ExecutorError, match="there is no platform 'abacus'; there are: cpu, "):
+        export(gradient_program(), platforms=("abacus",))
+
+
+def test_without_flatbuffers_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    artifact = export(gradient_program())
+    data = artifact.serialize()
+    for name in [name for name in sys.modules if name.startswith("jax._src.export.serialization")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "flatbuffers", None)
+    with pytest.raises(ExecutorError, match=re.escape("install tenferro[export]")):
+        artifact.serialize()
+    with pytest.raises(ExecutorError, match=re.escape("install tenferro[export]")):
+        load_exported(data)
