@@ -1,9 +1,10 @@
 """From a compiled program to what executors run: lowering, and the passes that optimize it.
 
-Read in this order: `lower`, `slot_emitter`, the files of `passes` in the order of `PASSES`,
-`pipeline`.
+Read in this order: `lower`, `assumptions`, `slot_emitter`, the files of `passes` in the order of
+`PASSES`, `pipeline`.
 """
 
+from tenferro.compiler.assumptions import guards_of
 from tenferro.compiler.expand import expand_extensions
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.passes import (
@@ -12,6 +13,7 @@ from tenferro.compiler.passes import (
     DeadCode,
     DotDecomposer,
     DotDimensionSorter,
+    Needs,
     Pass,
     TransposeFolding,
 )
@@ -27,6 +29,7 @@ __all__ = [
     "DeadCode",
     "DotDecomposer",
     "DotDimensionSorter",
+    "Needs",
     "OptimizerOptions",
     "Pass",
     "SlotEmitter",
@@ -34,6 +37,7 @@ __all__ = [
     "compile_program",
     "compile_std_to_exec",
     "expand_extensions",
+    "guards_of",
     "optimize",
     "parse",
     "renumber",

@@ -33,6 +33,9 @@ def _reader(classes: Mapping[str, Callable[..., ExtensionOp]]) -> Callable[..., 
     def read(family_id: str, **payload: object) -> Extension:
         if family_id not in classes:
             raise ParseError(f"parse: no class is given for the extension family {family_id!r}")
-        return Extension(classes[family_id](**payload))
+        try:
+            return Extension(classes[family_id](**payload))
+        except Exception as error:
+            raise ParseError(f"parse: {family_id} cannot be read: {error}") from error
 
     return read

@@ -41,6 +41,8 @@ class ExecOp:
     category: ClassVar[Category] = Category.SESSION
     n_inputs: int | None = 1
     n_outputs: int = 1
+    follows_shapes: ClassVar[bool] = False
+    """Whether sizes of the payload follow those of operands, some of which are there for that."""
     identity: bytes
 
     def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
@@ -76,6 +78,10 @@ class ExecOp:
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The outputs on NumPy arrays."""
         return (self.numpy(*inputs),)
+
+    def resolved(self, shapes: Sequence[tuple[int, ...]]) -> ExecOp:
+        """The op to dispatch, on its first operands, where all operands have these shapes."""
+        return self
 
     def check_arity(self, count: int) -> None:
         """Raise GraphError unless the op takes `count` operands."""

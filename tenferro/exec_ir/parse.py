@@ -9,7 +9,7 @@ from typing import Any
 
 from tenferro.errors import ParseError, ShapeError
 from tenferro.exec_ir.op import ExecOp
-from tenferro.exec_ir.program import ExecInstruction, ExecProgram
+from tenferro.exec_ir.program import ExecInstruction, ExecProgram, with_named_sizes
 from tenferro.shape import (
     Exact,
     ShapeExtent,
@@ -58,13 +58,14 @@ def parse_exec(text: str, vocabulary: Mapping[str, Callable[..., ExecOp]]) -> Ex
     n_slots = max(written, default=-1) + 1
     if n_slots > _SPARSEST * (len(written) + 1):
         raise ParseError(f"parse: slot %{n_slots - 1} in a program of {len(written)} values")
-    return ExecProgram(
+    program = ExecProgram(
         instructions,
         tuple(slot for slot, _ in inputs),
         tuple(meta for _, meta in inputs),
         outputs,
         n_slots,
     )
+    return with_named_sizes(program)
 
 
 def _typed(match: re.Match[str]) -> tuple[int, TensorMeta]:

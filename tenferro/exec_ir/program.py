@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from tenferro.errors import TenferroError
 from tenferro.exec_ir.op import ExecOp
 from tenferro.shape import Dim, DType, Leaf, ShapeExtent, TensorMeta, name_sizes
 
@@ -192,6 +193,41 @@ class ExecBuilder:
 def with_slots(meta: TensorMeta, slot: int, operands: Sequence[int]) -> TensorMeta:
     """What an op inferred, with sizes that data decide named by the slots of a program."""
     return name_sizes(meta, slot, operands, lambda axis: None)
+
+
+def with_named_sizes(program: ExecProgram) -> ExecProgram:
+    """The program with what its text does not tell: which sizes that data decide are one size.
+
+    Types stay as they are, also where an op infers others; that is for `verify` to find.
+    """
+    if all(meta is None or meta.dims is not None for meta in program.slot_metas()):
+        return program
+    metas = {
+        slot: with_slots(meta, slot, ())
+        for slot, meta in zip(program.input_slots, program.input_metas, strict=True)
+    }
+    steps: list[ExecInstruction] = []
+    for step in program.instructions:
+        found = _inferred(step, metas)
+        named = tuple(
+            with_slots(meta, slot, step.input_slots)
+            for slot, meta in zip(step.output_slots, found, strict=True)
+        )
+        metas.update(zip(step.output_slots, named, strict=True))
+        steps.append(replace(step, output_metas=named))
+    inputs = tuple(metas[slot] for slot in program.input_slots)
+    return replace(program, instructions=tuple(steps), input_metas=inputs)
+
+
+def _inferred(step: ExecInstruction, metas: dict[int, TensorMeta]) -> tuple[TensorMeta, ...]:
+    """What the op infers, if it agrees with what is recorded; else that."""
+    if any(slot not in metas for slot in step.input_slots):
+        return step.output_metas
+    try:
+        found = step.op.infer_all([metas[slot] for slot in step.input_slots])
+    except TenferroError:
+        return step.output_metas
+    return found if found == step.output_metas else step.output_metas
 
 
 def with_last_use(program: ExecProgram) -> ExecProgram:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tenferro.errors import TenferroError, VerifyError
-from tenferro.exec_ir.program import ExecInstruction, ExecProgram
-from tenferro.shape import TensorMeta, implies
+from tenferro.errors import TenferroError, UnsupportedExtensionError, VerifyError
+from tenferro.exec_ir.program import ExecInstruction, ExecProgram, with_slots
+from tenferro.shape import TensorMeta
 
 
 def verify(program: ExecProgram, after: str = "") -> None:
@@ -22,22 +22,21 @@ def verify(program: ExecProgram, after: str = "") -> None:
     for slot, meta in zip(program.input_slots, program.input_metas, strict=True):
         if slot in metas:
             raise VerifyError(f"{where}input slot %{slot} is declared twice")
-        metas[slot] = meta
+        metas[slot] = with_slots(meta, slot, ())
     for step in program.instructions:
-        problem = _problem(step, metas, program.n_slots)
+        problem = _misplaced(step, metas, program.n_slots) or _mistyped(step, metas)
         if problem:
             raise VerifyError(f"{where}{problem[0]}\n{_caret(step, *problem)}")
-        metas.update(zip(step.output_slots, step.output_metas, strict=True))
     for slot in program.output_slots:
         if slot not in metas:
             raise VerifyError(f"{where}output slot %{slot} is written by no instruction")
     _verify_last_use(program, where)
 
 
-def _problem(
+def _misplaced(
     step: ExecInstruction, metas: dict[int, TensorMeta], n_slots: int
 ) -> tuple[str, str] | None:
-    """What is wrong with an instruction, and the piece of its text to point at."""
+    """What is wrong with an instruction's slots, and the piece of its text to point at."""
     for slot in step.input_slots:
         if slot not in metas:
             return f"{step.op.name} reads %{slot} before it is written", f"= %{slot}"
@@ -46,8 +45,15 @@ def _problem(
             return f"{step.op.name} writes %{slot}, which is written already", f"%{slot}"
         if not 0 <= slot < n_slots:
             return f"{step.op.name} writes %{slot}, but the program has {n_slots} slots", f"%{slot}"
+    return None
+
+
+def _mistyped(step: ExecInstruction, metas: dict[int, TensorMeta]) -> tuple[str, str] | None:
+    """What is wrong with an instruction's types; if nothing, they are added to `metas`."""
     try:
-        inferred = step.op.infer_all([metas[slot] for slot in step.input_slots])
+        inferred = _inferred(step, [metas[slot] for slot in step.input_slots])
+    except UnsupportedExtensionError:
+        raise  # nothing is wrong with the program: it is this process that lacks the family
     except TenferroError as error:
         return str(error), step.op.name
     if len(inferred) != len(step.output_slots):
@@ -57,21 +63,24 @@ def _problem(
             step.op.name,
         )
     for slot, recorded, meta in zip(step.output_slots, step.output_metas, inferred, strict=True):
-        if recorded != meta and not _follows(recorded, meta):
+        if recorded != meta:
             return (
                 f"{step.op.name} records {recorded}, but the op infers {meta}",
                 f"%{slot}: {recorded}",
             )
+        metas[slot] = with_slots(meta, slot, step.input_slots)
     return None
 
 
-def _follows(recorded: TensorMeta, inferred: TensorMeta) -> bool:
-    """Whether less is recorded than is known: a pass may become conservative, never the reverse."""
-    return (
-        recorded.dtype == inferred.dtype
-        and recorded.rank == inferred.rank
-        and all(map(implies, inferred.extents, recorded.extents))
-    )
+def _inferred(step: ExecInstruction, operands: list[TensorMeta]) -> tuple[TensorMeta, ...]:
+    """What the op infers: if need be, without what is known of scalars as sizes.
+
+    A pass that computes a scalar makes its size known; types recorded before that stay as they are.
+    """
+    inferred = step.op.infer_all(operands)
+    if inferred == step.output_metas or not any(meta.as_size for meta in operands):
+        return inferred
+    return step.op.infer_all([TensorMeta(meta.dtype, meta.extents) for meta in operands])
 
 
 def _caret(step: ExecInstruction, problem: str, piece: str) -> str:

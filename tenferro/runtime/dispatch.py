@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from tenferro.exec_ir import Category, ExecInstruction, ExecProgram
-from tenferro.runtime.backend import TensorBackend
+from tenferro.runtime.backend import BackendSession, TensorBackend
 from tenferro.runtime.executors import Buffer
 from tenferro.runtime.extensions import Boundary
 from tenferro.runtime.segment import Segment
@@ -36,7 +36,7 @@ def run_segmented(
             case Category.SESSION:
                 with backend.with_backend_session() as session:
                     for step in segment.instructions:
-                        _store(step, session.execute(step.op, _operands(step, slots)), slots)
+                        _store(step, _executed(step, session, slots), slots)
                         _release(step, slots, session.reclaim_buffer)
             case Category.HOST | Category.BOUNDARY:
                 (step,) = segment.instructions
@@ -61,11 +61,20 @@ def run_unsegmented(
     for step in program.instructions:
         if step.op.category is Category.SESSION:
             with backend.with_backend_session() as session:
-                _store(step, session.execute(step.op, _operands(step, slots)), slots)
+                _store(step, _executed(step, session, slots), slots)
                 _release(step, slots, session.reclaim_buffer)
         else:
             _run_alone(step, backend, boundary, slots)
     return [slots[slot] for slot in program.output_slots]
+
+
+def _executed(step: ExecInstruction, session: BackendSession, slots: Slots) -> tuple[Buffer, ...]:
+    """The results of one session instruction, whose op is told the sizes that it follows."""
+    op, operands = step.op, _operands(step, slots)
+    if op.follows_shapes:
+        op = op.resolved([operand.shape for operand in operands])
+        operands = operands[: op.n_inputs]
+    return session.execute(op, operands)
 
 
 def _run_alone(

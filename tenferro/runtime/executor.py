@@ -54,6 +54,11 @@ class GraphExecutor:
         """The backend's name."""
         return self._backend.name
 
+    @property
+    def backend(self) -> TensorBackend:
+        """What runs the instructions."""
+        return self._backend
+
     def register_extension(self, register: Register) -> None:
         """Let a package register the runtimes of its families; registering again changes nothing.
 

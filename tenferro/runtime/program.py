@@ -144,6 +144,7 @@ def bind_specs(program: GraphProgram, specs: Mapping[Any, Any]) -> dict[Leaf, in
 
     Raises:
         BindingError: as `bind_inputs`; inputs without symbols need no spec.
+        GuardViolationError: an assumption of the program does not hold for these sizes.
     """
     sizes: dict[Leaf, int] = {}
     for key, spec in specs.items():
@@ -160,6 +161,8 @@ def bind_specs(program: GraphProgram, specs: Mapping[Any, Any]) -> dict[Leaf, in
     unbound = sorted(str(leaf) for leaf in program.exec_program.symbols() - sizes.keys())
     if unbound:
         raise BindingError(f"lower: no spec gives the size of {', '.join(unbound)}")
+    for guard in program.guards:
+        guard.check(sizes)
     return sizes
 
 

@@ -13,6 +13,7 @@ from tenferro.chainrules import PrimitiveOp
 from tenferro.config import config
 from tenferro.contract import Extension
 from tenferro.errors import (
+    ADError,
     DeviceError,
     DTypeError,
     ShapeError,
@@ -49,6 +50,7 @@ class Tensor(ArrayOperators):
     def __init__(self, data: object, dtype: object = None) -> None:
         executor = owner_of(data)
         if isinstance(data, Tensor):
+            data.refuse_if_tracked("a plain tensor")
             self._buffer, self._executor = data._buffer, data._executor
         elif executor is not None:
             self._buffer, self._executor = data, executor
@@ -115,6 +117,19 @@ class Tensor(ArrayOperators):
         return int(np.prod(self._buffer.shape, dtype=np.int64))
 
     @property
+    def tracked(self) -> bool:
+        """Whether an eager runtime records what is computed of it; never so for a plain tensor."""
+        return False
+
+    def refuse_if_tracked(self, wanted: str) -> None:
+        """Raise ADError if the tensor is tracked, since `wanted` would lose its record silently."""
+        if self.tracked:
+            raise ADError(
+                f"{wanted} of {self.meta}: it is tracked by an eager runtime, and its record would "
+                "be lost; detach() it first"
+            )
+
+    @property
     def placement(self) -> str:
         """Where the buffer is: `host`, or the device's name."""
         if self._executor is None:
@@ -158,9 +173,11 @@ class Tensor(ArrayOperators):
         return self.numpy().tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        self.refuse_if_tracked("a NumPy array")
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __dlpack__(self, **options: Any) -> Any:
+        self.refuse_if_tracked("a DLPack capsule")
         if self._executor is None:
             # NumPy exports writable arrays only.
             return self._buffer.copy().__dlpack__(**options)
@@ -196,9 +213,10 @@ class Tensor(ArrayOperators):
         return format(self.item(), spec) if spec else repr(self)
 
     def __repr__(self) -> str:
-        body = np.array2string(self.numpy(), separator=", ", prefix="Tensor(")
+        name = type(self).__name__
+        body = np.array2string(self.numpy(), separator=", ", prefix=f"{name}(")
         implied = self.dtype in _IMPLIED and self.size > 0
-        return f"Tensor({body})" if implied else f"Tensor({body}, dtype={self.dtype})"
+        return f"{name}({body})" if implied else f"{name}({body}, dtype={self.dtype})"
 
     def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
         result: Self = run_eagerly(function, operands, options)
@@ -325,8 +343,10 @@ def host_array(data: object, dtype: object = None) -> Array:
 
 
 def _lift(operand: Any) -> Any:
-    if isinstance(operand, Tensor) or is_number(operand):
+    if type(operand) is Tensor or is_number(operand):
         return operand
+    if isinstance(operand, Tensor):
+        return NotImplemented  # of a kind that comes first
     if isinstance(operand, np.ndarray | np.generic | list | tuple) or owner_of(operand) is not None:
         return _lift_sequence(operand) if isinstance(operand, list | tuple) else Tensor(operand)
     return NotImplemented

@@ -4,8 +4,11 @@ from tenferro.shape.algebra import (
     Dim,
     DimExpr,
     Leaf,
+    at_most,
     bind,
+    canonical,
     floordiv,
+    grows,
     leaves,
     maximum,
     minimum,
@@ -35,9 +38,18 @@ from tenferro.shape.dtype import (
     real_dtype,
     short_name,
 )
-from tenferro.shape.extent import Exact, ShapeExtent, Unknown, UpperBound, describe
+from tenferro.shape.extent import (
+    Exact,
+    ShapeExtent,
+    Unknown,
+    UpperBound,
+    describe,
+    implies,
+    same_size,
+)
 from tenferro.shape.guards import Guard, ShapeGuardContext, TensorInput, annotate
-from tenferro.shape.meta import MAX_EXTENT, TensorMeta, TensorSpec, make_meta
+from tenferro.shape.meta import MAX_EXTENT, TensorMeta, TensorSpec, make_meta, name_sizes
+from tenferro.shape.runtime_dims import RuntimeAxis, RuntimeScalar, Source, runtime_dims
 
 __all__ = [
     "BOOL",
@@ -57,8 +69,11 @@ __all__ = [
     "Guard",
     "InputDim",
     "Leaf",
+    "RuntimeAxis",
+    "RuntimeScalar",
     "ShapeExtent",
     "ShapeGuardContext",
+    "Source",
     "SymDim",
     "TensorInput",
     "TensorMeta",
@@ -67,13 +82,17 @@ __all__ = [
     "UpperBound",
     "annotate",
     "as_dtype",
+    "at_most",
     "bind",
+    "canonical",
     "complex_dtype",
     "describe",
     "dim",
     "dim_of_ast",
     "dtype_of_short_name",
     "floordiv",
+    "grows",
+    "implies",
     "is_complex",
     "is_floating",
     "is_inexact",
@@ -82,8 +101,11 @@ __all__ = [
     "make_meta",
     "maximum",
     "minimum",
+    "name_sizes",
     "product",
     "real_dtype",
+    "runtime_dims",
+    "same_size",
     "short_name",
     "substitute",
     "symbol",

@@ -8,6 +8,7 @@ normal form does not show is not known.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 from typing import Protocol, runtime_checkable
@@ -15,7 +16,10 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class Leaf(Protocol):
-    """A symbol of the algebra. Hashable, compared by value; its text is unique among leaves."""
+    """A symbol of the algebra. Hashable, compared by value; its text is unique among leaves.
+
+    It may have an attribute `limit`: a size that it never exceeds.
+    """
 
     def __str__(self) -> str: ...
 
@@ -160,12 +164,78 @@ def floordiv(a: Dim, b: Dim) -> Dim:
 
 def minimum(a: Dim, b: Dim) -> Dim:
     """The smaller of two sizes."""
-    return _extremum("min", min, a, b)
+    return _extremum("min", a, b)
 
 
 def maximum(a: Dim, b: Dim) -> Dim:
     """The larger of two sizes."""
-    return _extremum("max", max, a, b)
+    return _extremum("max", a, b)
+
+
+def at_most(a: Dim, b: Dim) -> bool:
+    """Whether a <= b is evident, symbols being sizes, which are not negative.
+
+    >>> from tenferro.shape import dim
+    >>> at_most(minimum(dim("n"), 3), dim("n")), at_most(dim("n"), dim("m"))
+    (True, False)
+    """
+    if _is_natural(b - a):
+        return True
+    left, right = _lone_atom(a), _lone_atom(b)
+    if isinstance(left, Call) and left.function == "max":
+        return all(at_most(arg, b) for arg in left.args)
+    if isinstance(right, Call) and right.function == "min":
+        return all(at_most(a, arg) for arg in right.args)
+    if isinstance(left, Call) and left.function == "min":
+        return any(at_most(arg, b) for arg in left.args)
+    if isinstance(right, Call) and right.function == "max":
+        return any(at_most(a, arg) for arg in right.args)
+    limit = getattr(left, "limit", None)
+    return limit is not None and at_most(limit, b)
+
+
+def _is_natural(value: Dim) -> bool:
+    """Whether a size is evidently not negative."""
+    if isinstance(value, int):
+        return value >= 0
+    return all(c > 0 and all(map(_is_natural_atom, atoms)) for atoms, c in value.terms)
+
+
+def _is_natural_atom(atom: Atom) -> bool:
+    if not isinstance(atom, Call):
+        return True
+    natural = [_is_natural(arg) for arg in atom.args]
+    return any(natural) if atom.function == "max" else all(natural)
+
+
+def canonical(a: Dim, b: Dim) -> Dim | None:
+    """The one of two sizes that stands for both; None if they are certainly different.
+
+    An integer stands for symbols; of two expressions the shorter one does.
+
+    >>> from tenferro.shape import dim
+    >>> n = dim("n")
+    >>> print(canonical(n, dim("m")), canonical(n, 3), canonical(n + 1, n))
+    m 3 None
+    """
+    if a == b:
+        return a
+    if isinstance(a - b, int):
+        return None
+    return min(a, b, key=lambda size: (not isinstance(size, int), len(str(size)), str(size)))
+
+
+def grows(value: Dim) -> bool:
+    """Whether a size evidently grows with each of its symbols, so that bounds give a bound."""
+    if isinstance(value, int):
+        return True
+    atoms = [atom for monomial, _ in value.terms for atom in monomial]
+    calls = [atom for atom in atoms if isinstance(atom, Call)]
+    return all(coefficient > 0 for monomial, coefficient in value.terms if monomial) and all(
+        grows(arg) and (call.function != "floordiv" or isinstance(call.args[1], int))
+        for call in calls
+        for arg in call.args
+    )
 
 
 def substitute(value: Dim, of: Callable[[Leaf], Dim]) -> Dim:
@@ -194,6 +264,14 @@ def product(values: Iterable[Dim]) -> Dim:
     return total
 
 
+def _lone_atom(value: Dim) -> Atom | None:
+    """The symbol or call that the size is, if it is one."""
+    terms = _terms(value)
+    if len(terms) != 1 or terms[0][1] != 1 or len(terms[0][0]) != 1:
+        return None
+    return terms[0][0][0]
+
+
 def _quotient(term: Term, divisor: Term) -> Term | None:
     """A term divided by another; None if something is left over."""
     (atoms, coefficient), (by, number) = term, divisor
@@ -207,16 +285,30 @@ def _quotient(term: Term, divisor: Term) -> Term | None:
 
 def _call(call: Call, of: Callable[[Leaf], Dim]) -> Dim:
     args = [substitute(arg, of) for arg in call.args]
-    return {"floordiv": floordiv, "min": minimum, "max": maximum}[call.function](*args)
+    combine = {"floordiv": floordiv, "min": minimum, "max": maximum}[call.function]
+    return functools.reduce(combine, args)
 
 
-def _extremum(name: str, pick: Callable[[int, int], int], a: Dim, b: Dim) -> Dim:
-    if isinstance(a, int) and isinstance(b, int):
-        return pick(a, b)
-    if a == b:
-        return a
-    first, second = sorted((a, b), key=str)
-    return symbol(Call(name, (first, second)))
+def _extremum(name: str, a: Dim, b: Dim) -> Dim:
+    """Of the operands, and theirs where they are of one kind, those that no other one covers."""
+    kept: list[Dim] = []
+    for value in (*_operands(name, a), *_operands(name, b)):
+        if any(_covers(name, other, value) for other in kept):
+            continue
+        kept = [other for other in kept if not _covers(name, value, other)] + [value]
+    if len(kept) == 1:
+        return kept[0]
+    return symbol(Call(name, tuple(sorted(kept, key=str))))
+
+
+def _operands(name: str, value: Dim) -> tuple[Dim, ...]:
+    atom = _lone_atom(value)
+    return atom.args if isinstance(atom, Call) and atom.function == name else (value,)
+
+
+def _covers(name: str, value: Dim, other: Dim) -> bool:
+    """Whether `value` is the extremum of the two."""
+    return at_most(value, other) if name == "min" else at_most(other, value)
 
 
 def _terms(value: Dim) -> tuple[tuple[Monomial, int], ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -70,27 +72,28 @@ def dim_of_ast(node: ast.expr) -> Dim:
             return symbol(SymDim(name))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -dim_of_ast(operand)
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return dim_of_ast(left) + dim_of_ast(right)
-        case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            return dim_of_ast(left) - dim_of_ast(right)
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            return dim_of_ast(left) * dim_of_ast(right)
-        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
-            return floordiv(dim_of_ast(left), dim_of_ast(right))
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _SIGNS:
+            return _SIGNS[type(sign)](dim_of_ast(left), dim_of_ast(right))
         case ast.Call(
             func=ast.Name(id="dim"),
             args=[ast.Constant(value=int(i)), ast.Constant(value=int(axis))],
         ):
             return symbol(InputDim(i, axis))
-        case ast.Call(func=ast.Name(id=name), args=[a, b]) if name in _CALLS:
-            return _CALLS[name](dim_of_ast(a), dim_of_ast(b))
+        case ast.Call(func=ast.Name(id="floordiv"), args=[a, b]):
+            return floordiv(dim_of_ast(a), dim_of_ast(b))
+        case ast.Call(func=ast.Name(id=name), args=[_, _, *_] as args) if name in _CALLS:
+            return functools.reduce(_CALLS[name], map(dim_of_ast, args))
         case _:
             raise ValueError("not a size")
 
 
+_SIGNS: dict[type[ast.operator], Callable[[Dim, Dim], Dim]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: floordiv,
+}
 _CALLS: dict[str, Callable[[Dim, Dim], Dim]] = {
-    "floordiv": floordiv,
     "min": minimum,
     "max": maximum,
 }

@@ -1,10 +1,16 @@
-"""What is guaranteed of the size of one axis."""
+"""What is guaranteed of the size of one axis.
+
+`dim` is the guarantee, and all that extents are compared by. `size` is the size itself, as far as
+it can be named before it is known: it tells whether two axes have one size, and is never a target
+size of anything.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from tenferro.shape.algebra import Dim
+from tenferro.shape.algebra import Dim, at_most
+from tenferro.shape.runtime_dims import has_local
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +18,11 @@ class Exact:
     """The size is `dim`. It need not be a constant; it is the true size."""
 
     dim: Dim
+
+    @property
+    def size(self) -> Dim:
+        """The size."""
+        return self.dim
 
     def __str__(self) -> str:
         return str(self.dim)
@@ -22,6 +33,7 @@ class UpperBound:
     """The size is at most `dim`. Never to be used as if it were the size."""
 
     dim: Dim
+    size: Dim | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"<={self.dim}"
@@ -31,11 +43,33 @@ class UpperBound:
 class Unknown:
     """Nothing is known of the size."""
 
+    size: Dim | None = field(default=None, compare=False)
+
     def __str__(self) -> str:
         return "?"
 
 
 ShapeExtent = Exact | UpperBound | Unknown
+
+
+def same_size(a: ShapeExtent, b: ShapeExtent) -> bool:
+    """Whether two axes certainly have one size. Of two equal bounds that is not known.
+
+    >>> same_size(UpperBound(8), UpperBound(8)), same_size(Exact(8), Exact(8))
+    (False, True)
+    """
+    return a.size is not None and a.size == b.size and not has_local(a.size)
+
+
+def implies(known: ShapeExtent, claimed: ShapeExtent) -> bool:
+    """Whether what is `claimed` of an axis follows from what is `known`."""
+    match claimed:
+        case Unknown():
+            return True
+        case UpperBound(bound):
+            return not isinstance(known, Unknown) and at_most(known.dim, bound)
+        case Exact():
+            return known == claimed
 
 
 def describe(extent: ShapeExtent) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from tenferro.chainrules import PrimitiveOp
-from tenferro.computegraph import Derived, GlobalOpKey, GlobalValKey, Input
+from tenferro.computegraph import PRIMAL, Derived, GlobalOpKey, GlobalValKey, Input
 from tenferro.errors import GuardViolationError, ShapeError
-from tenferro.shape.algebra import Dim, Leaf, bind
-from tenferro.shape.meta import TensorMeta
+from tenferro.shape.algebra import Dim, Leaf, bind, canonical
+from tenferro.shape.meta import TensorMeta, name_sizes
+from tenferro.shape.runtime_dims import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,15 @@ class Guard:
 
     def check(self, sizes: dict[Leaf, int]) -> None:
         """Raise GuardViolationError unless the two sides are equal for `sizes`."""
-        left, right = bind(self.left, sizes), bind(self.right, sizes)
-        if left != right:
-            raise GuardViolationError(
-                f"{self.reason}: assumed {self.left} == {self.right}, but {left} != {right}"
-            )
+        if bind(self.left, sizes) != bind(self.right, sizes):
+            raise self.violation(sizes)
+
+    def violation(self, sizes: dict[Leaf, int]) -> GuardViolationError:
+        """The error where the two sides are not equal for `sizes`."""
+        return GuardViolationError(
+            f"{self.reason}: assumed {self.left} == {self.right}, "
+            f"but {bind(self.left, sizes)} != {bind(self.right, sizes)}"
+        )
 
 
 class ShapeGuardContext:
@@ -96,9 +101,20 @@ class ShapeGuardContext:
         if left == right:
             return
         guard = Guard(left, right, reason)
-        if isinstance(left, int) and isinstance(right, int):
-            guard.check({})
+        if canonical(left, right) is None:
+            raise guard.violation({})
         self._guards[guard] = None
+
+    def resolve_and_guard(self, left: Dim, right: Dim, reason: str) -> Dim:
+        """The size that stands for both of two sizes, which are assumed equal if need be.
+
+        Raises:
+            GuardViolationError: they are certainly different.
+        """
+        self.require_equal(left, right, reason)
+        size = canonical(left, right)
+        assert size is not None, "require_equal refuses sizes that differ"
+        return size
 
     def _infer(self, value: GlobalValKey) -> TensorMeta:
         stack: list[GlobalValKey] = [value]
@@ -108,7 +124,7 @@ class ShapeGuardContext:
                 stack.pop()
                 continue
             if isinstance(top, Input):
-                top.analysis = _input_meta(top.key)
+                top.analysis = _input_meta(top)
                 stack.pop()
                 continue
             assert isinstance(top, Derived)
@@ -128,14 +144,24 @@ def annotate(op: GlobalOpKey) -> tuple[GlobalValKey, ...]:
     outputs = op.outputs
     metas = primitive.infer_all([key.analysis for key in op.inputs])
     for key, meta in zip(outputs, metas, strict=True):
-        key.analysis = meta
+        key.analysis = meta if meta.dims is not None else _named(op, key, meta)
     return outputs
 
 
-def _input_meta(key: Hashable) -> TensorMeta:
-    meta = getattr(key, "meta", None)
+def _named(op: GlobalOpKey, key: Derived, meta: TensorMeta) -> TensorMeta:
+    """The metadata of an output with sizes that data decide named by the graph's values."""
+
+    def source(axis: int) -> Source | None:
+        # A tangent is no value that another could take its shape from.
+        return Source(op, key.slot, axis) if op.mode is PRIMAL else None
+
+    return name_sizes(meta, key.serial, [operand.serial for operand in op.inputs], source)
+
+
+def _input_meta(value: Input) -> TensorMeta:
+    meta = getattr(value.key, "meta", None)
     if not isinstance(meta, TensorMeta):
         raise ShapeError(
-            f"meta: input {key} carries no metadata; make it with TensorInput(name, meta)"
+            f"meta: input {value.key} carries no metadata; make it with TensorInput(name, meta)"
         )
-    return meta
+    return name_sizes(meta, value.serial, (), lambda axis: Source(value, 0, axis))

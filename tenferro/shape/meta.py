@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tenferro.errors import ExtentError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.shape.algebra import Dim, DimExpr, Leaf, bind, leaves
+from tenferro.shape.algebra import Dim, DimExpr, Leaf, bind, leaves, substitute, symbol
 from tenferro.shape.dims import dim
 from tenferro.shape.dtype import DType, as_dtype, short_name
-from tenferro.shape.extent import Exact, ShapeExtent, UpperBound, describe
+from tenferro.shape.extent import Exact, ShapeExtent, Unknown, UpperBound, describe
+from tenferro.shape.runtime_dims import RuntimeAxis, RuntimeScalar, Source
 
 MAX_EXTENT = 2**63 - 1
 
@@ -18,17 +19,22 @@ MAX_EXTENT = 2**63 - 1
 class TensorMeta:
     """Dtype and extents of a value.
 
-    There is no `shape`: ask for `exact_shape()` or `bound_shape()` on purpose.
+    There is no `shape`: ask for `exact_shape()` or `bound_shape()` on purpose. `as_size` is the
+    extent whose size the value is, where it is a scalar of which that is known; like the `size` of
+    an extent it is no part of the type.
 
     >>> meta = TensorMeta.of("f64", ("n", 3))
     >>> print(meta, meta.rank, meta.exact_shape())
     f64[n,3] 2 (dim('n'), 3)
     """
 
-    __slots__ = ("_dims", "_static", "dtype", "extents")
+    __slots__ = ("_dims", "_static", "as_size", "dtype", "extents")
 
-    def __init__(self, dtype: DType, extents: Iterable[ShapeExtent]) -> None:
+    def __init__(
+        self, dtype: DType, extents: Iterable[ShapeExtent], as_size: ShapeExtent | None = None
+    ) -> None:
         self.dtype = dtype
+        self.as_size = as_size
         self.extents: tuple[ShapeExtent, ...] = tuple(extents)
         exact = [extent.dim for extent in self.extents if isinstance(extent, Exact)]
         self._dims: tuple[Dim, ...] | None = (
@@ -104,18 +110,15 @@ class TensorMeta:
         return TensorMeta(self.dtype, extents)
 
     def bind(self, sizes: dict[Leaf, int]) -> TensorMeta:
-        """The metadata with symbols replaced by the sizes they are bound to."""
+        """The metadata with symbols replaced by the sizes they are bound to.
+
+        An extent whose size is a number then is exact.
+        """
         if self._static is not None:
             return self
         if self._dims is not None:
             return make_meta(self.dtype, tuple(bind(size, sizes) for size in self._dims))
-        bound = (
-            type(extent)(bind(extent.dim, sizes))
-            if isinstance(extent, Exact | UpperBound)
-            else extent
-            for extent in self.extents
-        )
-        return TensorMeta(self.dtype, bound)
+        return TensorMeta(self.dtype, [_bound(extent, sizes) for extent in self.extents])
 
     def symbols(self) -> set[Leaf]:
         """The symbols that the extents mention."""
@@ -145,6 +148,48 @@ class TensorMeta:
 
     def __repr__(self) -> str:
         return f"TensorMeta({self})"
+
+
+def name_sizes(
+    meta: TensorMeta, value: int, operands: Sequence[int], source: Callable[[int], Source | None]
+) -> TensorMeta:
+    """What an op inferred, with names that tell sizes that data decide apart everywhere.
+
+    Args:
+        meta: what the op inferred of a result.
+        value: the number of the result.
+        operands: the numbers of the operands.
+        source: for an axis of the result where its size can be had from, if anywhere.
+    """
+    if meta.dims is not None:
+        return meta
+
+    def named(axis: int, extent: ShapeExtent) -> ShapeExtent:
+        if isinstance(extent, Exact):
+            return extent
+
+        def leaf_of(leaf: Leaf) -> Dim:
+            if isinstance(leaf, RuntimeScalar) and leaf.local:
+                number = operands[leaf.scalar]
+                leaf = RuntimeScalar(number, leaf.limit, leaf.semantics, False, source(axis))
+            return symbol(leaf)
+
+        if extent.size is None:
+            size: Dim = symbol(RuntimeAxis(value, axis, source(axis)))
+        else:
+            size = substitute(extent.size, leaf_of)
+        return UpperBound(extent.dim, size) if isinstance(extent, UpperBound) else Unknown(size)
+
+    return meta.with_extents(named(axis, extent) for axis, extent in enumerate(meta.extents))
+
+
+def _bound(extent: ShapeExtent, sizes: dict[Leaf, int]) -> ShapeExtent:
+    if isinstance(extent, Exact):
+        return Exact(bind(extent.dim, sizes))
+    size = None if extent.size is None else bind(extent.size, sizes)
+    if isinstance(size, int):
+        return Exact(size)
+    return UpperBound(bind(extent.dim, sizes), size) if isinstance(extent, UpperBound) else extent
 
 
 @functools.lru_cache(maxsize=4096)

@@ -43,6 +43,8 @@ _lock = threading.Lock()
 
 def capture(value: object, limit: int = config.literal_bytes) -> GlobalValKey:
     """The graph value of a concrete array: a constant up to `limit` bytes, else an input."""
+    if isinstance(value, Tensor):
+        value = Tensor(value)  # a plain one: what an eager runtime tracks is refused
     source = value.data if isinstance(value, Tensor) else value
     size = getattr(source, "nbytes", 0)
     if size <= limit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Container, Mapping, Sequence
 
-from tenferro.compiler import OptimizerOptions, compile_program
+from tenferro.compiler import OptimizerOptions, compile_std_to_exec, guards_of, optimize
 from tenferro.computegraph import (
     BoundedCache,
     CacheStats,
@@ -99,7 +99,9 @@ class GraphCompiler:
         if "materialized" in config.dump:
             sys.stderr.write(f"{graph}\n")
         metas = [_meta(key) for key in graph.inputs]
-        exec_program = compile_program(compile_graph(graph), metas, self.options, self._families)
+        lowered = compile_std_to_exec(compile_graph(graph), metas, self._families)
+        assumed = tuple(dict.fromkeys([*guards, *guards_of(lowered)]))
+        exec_program = optimize(lowered, self.options)
         _check_symbols(exec_program)
         names = _distinct([str(key.key) for key in graph.inputs])
         declared = [
@@ -108,7 +110,7 @@ class GraphCompiler:
             )
             for name, meta, key in zip(names, metas, graph.inputs, strict=True)
         ]
-        return GraphProgram(exec_program, tuple(declared), guards)
+        return GraphProgram(exec_program, tuple(declared), assumed)
 
     def stats(self) -> CacheStats:
         """How many programs are held, and how often one was reused."""

@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from tenferro.shape import (
     Dim,
     SymDim,
+    at_most,
     bind,
+    canonical,
     dim,
     floordiv,
+    grows,
     leaves,
     maximum,
     minimum,
@@ -64,6 +67,12 @@ def value(size: Dim, **bindings: int) -> Dim:
         ((2 * n) // 2, n),
         (minimum(n, m), minimum(m, n)),
         (maximum(n, n), n),
+        (maximum(n, 0), n),
+        (minimum(n + 1, n), n),
+        (minimum(n, minimum(m, n + 2)), minimum(m, n)),
+        (maximum(minimum(n, m), n), n),
+        (minimum(maximum(n, m), m), m),
+        (maximum(minimum(n, 3), 0), minimum(3, n)),
         (product([2, n, 3, m]), 6 * n * m),
         (product([]), 1),
     ],
@@ -90,7 +99,8 @@ def test_different_sizes_differ(left: Dim, right: Dim) -> None:
 
 
 def test_what_is_not_known_equal_is_not_claimed() -> None:
-    assert maximum(n, 0) != n
+    assert maximum(n, 1) != n
+    assert maximum(n - 1, 0) != n - 1
     assert floordiv(n, 2) * 2 != n
     assert floordiv(n + 1, 2) != floordiv(n, 2)
 
@@ -155,6 +165,19 @@ def test_arithmetic_on_symbols_agrees_with_arithmetic_on_integers(
     assert at(minimum(a, b)) == min(at(a), at(b))
     assert at(maximum(a, b)) == max(at(a), at(b))
     assert at(floordiv(a, 3)) == at(a) // 3
+
+
+@given(a=sizes, b=sizes, numbers=st.tuples(st.integers(0, 9), st.integers(0, 9)))
+def test_what_is_evident_is_so(a: Dim, b: Dim, numbers: tuple[int, int]) -> None:
+    left, right = (value(size, n=numbers[0], m=numbers[1]) for size in (a, b))
+    assert not at_most(a, b) or left <= right
+    assert canonical(a, b) is not None or left != right
+
+
+@given(size=sizes, numbers=st.tuples(st.integers(0, 9), st.integers(0, 9)))
+def test_a_size_that_grows_does(size: Dim, numbers: tuple[int, int]) -> None:
+    if grows(size):
+        assert value(size, n=numbers[0], m=numbers[1]) <= value(size, n=9, m=9)
 
 
 @given(a=sizes, b=sizes)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from tenferro.compiler.passes.protocol import Needs
 from tenferro.compiler.slot_emitter import SlotEmitter
 from tenferro.config import config
 from tenferro.exec_ir import Array, Category, ExecOp, ExecProgram
@@ -20,6 +21,7 @@ class AlgebraicSimplifier:
     """
 
     name = "algebraic_simplifier"
+    needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with each instruction simplified."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tenferro.compiler.passes.protocol import Needs
 from tenferro.compiler.slot_emitter import SlotEmitter
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import Elementwise
@@ -15,6 +16,7 @@ class CommonSubexpressions:
     """
 
     name = "common_subexpressions"
+    needs = Needs.RANKS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with later copies of an instruction replaced by the first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tenferro.compiler.passes.protocol import Needs
 from tenferro.compiler.slot_emitter import SlotEmitter
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral, Reshape, Transpose
@@ -24,6 +25,7 @@ class DotDecomposer:
     """
 
     name = "dot_decomposer"
+    needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with canonical contractions."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from tenferro.compiler.passes.protocol import Needs
 from tenferro.compiler.slot_emitter import SlotEmitter
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
@@ -19,6 +20,7 @@ class DotDimensionSorter:
     """
 
     name = "dot_dimension_sorter"
+    needs = Needs.RANKS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with the pairs sorted."""

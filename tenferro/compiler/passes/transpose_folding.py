@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tenferro.compiler.passes.protocol import Needs
 from tenferro.compiler.slot_emitter import SlotEmitter
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral, Transpose
@@ -20,6 +21,7 @@ class TransposeFolding:
     """
 
     name = "transpose_folding"
+    needs = Needs.RANKS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with fewer transposes; those that became useless are left to `DeadCode`."""
