@@ -1,18 +1,31 @@
 """Derivatives of graphs, generic over the op set: linearize, then transpose.
 
-Read in this order: `linear_fragment`, `differentiate`, `transpose`, `closure`.
+Read in this order: `linear_fragment`, `differentiate`, `transpose`, `closure`; then `record` and
+`backward`, for values that are computed at once.
 """
 
+from tenferro.autodiff.backward import Applier, pull_records, push_records
 from tenferro.autodiff.closure import check_closure
 from tenferro.autodiff.differentiate import differentiate, push_forward
 from tenferro.autodiff.linear_fragment import LinearFragment
+from tenferro.autodiff.record import Derivative, Leaf, LocalProgram, Mask, Origin, Output, Record
 from tenferro.autodiff.transpose import pull_back, transpose
 
 __all__ = [
+    "Applier",
+    "Derivative",
+    "Leaf",
     "LinearFragment",
+    "LocalProgram",
+    "Mask",
+    "Origin",
+    "Output",
+    "Record",
     "check_closure",
     "differentiate",
     "pull_back",
+    "pull_records",
     "push_forward",
+    "push_records",
     "transpose",
 ]

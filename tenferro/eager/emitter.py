@@ -1,0 +1,65 @@
+"""An emitter that computes each op at once: for what cannot be planned as a whole."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from tenferro.chainrules import PrimitiveOp
+from tenferro.eager.tensor import EagerTensor
+from tenferro.ops import ADD
+from tenferro.shape import TensorMeta
+
+
+class Invoker(Protocol):
+    """What computes one op."""
+
+    def invoke(self, op: Any, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
+        """The outputs of one op."""
+
+
+class EagerContext:
+    """Metadata of eager tensors, which they carry with them."""
+
+    adder: PrimitiveOp = ADD
+
+    def meta(self, value: EagerTensor) -> TensorMeta:
+        """The type of a tensor."""
+        return value.meta
+
+    def declare_like(self, value: EagerTensor, like: EagerTensor) -> None:
+        """Tensors declare themselves."""
+
+    def registered_rule(self, family_id: str) -> None:
+        """None: what computes applies no rules."""
+        return
+
+
+class EagerEmitter:
+    """Computes each op as it is emitted, recorded like any other."""
+
+    def __init__(self, invoker: Invoker) -> None:
+        self._invoker = invoker
+
+    @property
+    def ctx(self) -> EagerContext:
+        """The metadata of values."""
+        return _CONTEXT
+
+    def emit(self, op: PrimitiveOp, *operands: EagerTensor) -> EagerTensor:
+        """Output 0 of the op."""
+        return self._invoker.invoke(op, *operands)[0]
+
+    def emit_all(self, op: PrimitiveOp, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
+        """All outputs of the op."""
+        return self._invoker.invoke(op, *operands)
+
+    def producer(self, value: EagerTensor) -> None:
+        """Nothing is looked up of how a value was made."""
+        return
+
+    def order(self, value: EagerTensor) -> int:
+        """Operands stay as they are."""
+        return 0
+
+
+_CONTEXT = EagerContext()

@@ -1,0 +1,105 @@
+"""The type of an eager value as one object, so that finding a plan compares pointers."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from types import EllipsisType
+
+import numpy as np
+
+from tenferro.config import config
+from tenferro.exec_ir import encode
+from tenferro.shape import DType, TensorMeta, make_meta
+
+
+class Kind:
+    """Dtype and shape of a value, and whether it is tracked; compared by `is`.
+
+    Attributes:
+        meta: dtype and extents.
+        tracked: whether what is computed of it is recorded.
+        fixed: the kind of untracked values of this type.
+        active: the kind of tracked values of this type.
+    """
+
+    __slots__ = ("__weakref__", "active", "fixed", "meta", "tracked")
+
+    meta: TensorMeta
+    tracked: bool
+    fixed: Kind
+    active: Kind
+
+    def __repr__(self) -> str:
+        return f"Kind({self.meta}{', tracked' if self.tracked else ''})"
+
+
+_kinds: weakref.WeakValueDictionary[tuple[DType, tuple[int, ...]], Kind] = (
+    weakref.WeakValueDictionary()
+)
+_lock = threading.Lock()
+
+
+def kind_of(dtype: DType, shape: tuple[int, ...]) -> Kind:
+    """The kind of untracked values of that type.
+
+    >>> import numpy as np
+    >>> kind_of(np.dtype("f8"), (3,)) is kind_of(np.dtype("f8"), (3,))
+    True
+    """
+    key = (dtype, shape)
+    found = _kinds.get(key)
+    if found is None:
+        with _lock:
+            found = _kinds.get(key)
+            if found is None:
+                found = _kinds[key] = _pair(make_meta(dtype, shape))
+    return found
+
+
+def _pair(meta: TensorMeta) -> Kind:
+    fixed, active = Kind(), Kind()
+    fixed.meta = active.meta = meta
+    fixed.tracked, active.tracked = False, True
+    fixed.fixed = active.fixed = fixed
+    fixed.active = active.active = active
+    return fixed
+
+
+def number_key(number: bool | int | float | complex) -> object:
+    """What tells Python numbers apart, by kind and by bits.
+
+    >>> number_key(1) == number_key(1.0), number_key(0.0) == number_key(-0.0)
+    (False, False)
+    """
+    if type(number) is int or (type(number) is float and number * number > 0):
+        return type(number), number  # the quick way, where `==` is as good
+    return encode(number)
+
+
+def option_key(value: object) -> object:
+    """What tells an option of an array function from others.
+
+    Raises:
+        TypeError: nothing cheap does; the value is an array that is not small, or of unknown type.
+
+    >>> option_key(True) == option_key(1)
+    False
+    """
+    if value is None or value is True or value is False:
+        return value  # numbers are bytes here
+    match value:
+        case int() | str():
+            return encode(value)
+        case slice():
+            return slice, option_key((value.start, value.stop, value.step))
+        case EllipsisType():
+            return value
+        case tuple() | list():
+            return type(value), tuple([option_key(item) for item in value])
+        case np.generic():
+            return np.generic, encode(np.asarray(value))
+        case np.ndarray() if value.nbytes > config.literal_bytes:
+            raise TypeError("a large array")
+        case _:
+            return encode(value)

@@ -1,0 +1,298 @@
+"""Plans: how operands of given kinds are computed with, and what of it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from tenferro.autodiff import Derivative, Origin, Record
+from tenferro.compiler import compile_std_to_exec
+from tenferro.computegraph import (
+    BoundedCache,
+    CompiledProgram,
+    GlobalValKey,
+    Instruction,
+    compile_graph,
+    materialize_merge,
+    resolve_keys,
+)
+from tenferro.config import config
+from tenferro.eager.kernels import Kernel, Kernels, is_plain
+from tenferro.eager.kinds import Kind, kind_of
+from tenferro.eager.tensor import EagerTensor, Recorder
+from tenferro.exec_ir import ExecProgram, check_size
+from tenferro.ops import StdTensorOp
+from tenferro.runtime import Buffer, Executor, tensor_owner
+from tenferro.shape import ShapeGuardContext, TensorMeta, is_inexact
+from tenferro.traced import TraceEmitter, fresh_input
+
+Program = CompiledProgram[StdTensorOp]
+
+
+class OpDerivative(Derivative):
+    """The derivative of a tensor op; `kinds` are those of the values that are saved, if known."""
+
+    def __init__(
+        self,
+        op: StdTensorOp,
+        metas: Sequence[TensorMeta],
+        active: tuple[bool, ...],
+        ctx: ShapeGuardContext,
+    ) -> None:
+        operands = [fresh_input(meta, f"x{i}") for i, meta in enumerate(metas)]
+        super().__init__(op, operands, active, ctx)
+        types = (*metas, *op.infer_all(metas))
+        self.kinds = tuple([_kind(types[read]) for read in self.reads])
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is recorded of one op.
+
+    `sources` are numbers of origins, `saved` of values; see `Plan.run`.
+    """
+
+    derivative: OpDerivative
+    sources: tuple[int, ...]
+    saved: tuple[int, ...]
+    single: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Where a result is: the numbers of its value and origin, and its kind if that is known."""
+
+    value: int
+    origin: int
+    kind: Kind | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """A program for operands of given kinds, ready to run.
+
+    Attributes:
+        kernel: computes the values.
+        steps: what is recorded.
+        results: where the results are.
+        single: whether there is one result, and not a tuple of them.
+        tracked: whether a result is tracked.
+        executor: what tensors name as the owner of their buffers.
+        short: the kind of the result where there is but one value, which at most one op is recorded
+            of that reads the operands in their order: the short way.
+    """
+
+    kernel: Kernel
+    steps: tuple[Step, ...]
+    results: tuple[Result, ...]
+    single: bool
+    tracked: bool
+    executor: Executor | None
+    short: Kind | None
+
+    def run(self, operands: list[EagerTensor], runtime: Recorder) -> list[EagerTensor]:
+        """The results, recorded as far as they are tracked.
+
+        Values are numbered: the operands, then what the kernel keeps. Origins too: none, the
+        operands', then those of each step's outputs.
+        """
+        buffers = [operand._buffer for operand in operands]
+        values = buffers + self.kernel(buffers)
+        if self.short is not None:
+            origin: Origin | None = None
+            if self.tracked:
+                (step,) = self.steps
+                sources = tuple([operand._origin for operand in operands])
+                saved = tuple([values[i] for i in step.saved])
+                origin = Record(step.derivative, sources, saved)
+            return [EagerTensor.attach(values[-1], self.executor, self.short, origin, runtime)]
+        origins: list[Origin | None] = [None]
+        if self.tracked:
+            origins += [operand._origin for operand in operands]
+            for step in self.steps:
+                record = Record(
+                    step.derivative,
+                    tuple([origins[i] for i in step.sources]),
+                    tuple([values[i] for i in step.saved]),
+                )
+                if step.single:
+                    origins.append(record)
+                else:
+                    origins += record.outputs
+        attach, executor = EagerTensor.attach, self.executor
+        return [
+            attach(
+                values[result.value],
+                executor,
+                result.kind or _kind_of_buffer(values[result.value], result.origin),
+                origins[result.origin],
+                runtime,
+            )
+            for result in self.results
+        ]
+
+
+class Planner:
+    """Makes plans, and the derivatives of ops on operands of given types, which `cache` keeps."""
+
+    def __init__(
+        self,
+        kernels: Kernels,
+        executor: Executor,
+        ctx: ShapeGuardContext,
+        cache: BoundedCache[Any, Any],
+    ) -> None:
+        self.kernels = kernels
+        self.owner = tensor_owner(executor)
+        self._ctx = ctx
+        self._cache = cache
+
+    def plan(self, program: Program, kinds: Sequence[Kind], single: bool = False) -> Plan | None:
+        """The plan of `program`; None if it can only be computed op by op.
+
+        So it is where a size in the middle is not known beforehand, and with extension ops.
+
+        Raises:
+            TenferroError: an op cannot take its operands, or a value is too large.
+        """
+        typed = compile_std_to_exec(program, [kind.meta for kind in kinds])
+        for step in typed.instructions:
+            for meta in step.output_metas:
+                check_size(meta, step.op.name, config.max_bytes)
+        if len(typed.instructions) > 1 and not is_plain(typed):
+            return None
+        return _Building(self, typed, kinds).plan(single)
+
+    def derivative(
+        self,
+        op: StdTensorOp,
+        metas: tuple[TensorMeta, ...],
+        active: tuple[bool, ...],
+    ) -> OpDerivative:
+        """The derivative of an op on operands of types `metas`."""
+        found: OpDerivative = self._cache.get_or_make(
+            (op, metas, active), lambda: OpDerivative(op, metas, active, self._ctx)
+        )
+        return found
+
+
+class _Building:
+    """A plan under construction."""
+
+    def __init__(
+        self,
+        planner: Planner,
+        program: ExecProgram,
+        kinds: Sequence[Kind],
+    ) -> None:
+        self._planner = planner
+        self._program = program
+        self._metas = cast("list[TensorMeta]", program.slot_metas())
+        self._origin = {slot: slot + 1 for slot, kind in enumerate(kinds) if kind.tracked}
+        self._n_operands = len(kinds)
+        self._given = tuple([self._origin.get(slot, 0) for slot in range(len(kinds))])
+        self._n_origins = len(kinds) + 1
+        self._steps: list[tuple[OpDerivative, tuple[int, ...], list[int]]] = []
+
+    def plan(self, single: bool) -> Plan:
+        """The plan."""
+        for step in self._program.instructions:
+            self._add(cast(StdTensorOp, step.op), step.input_slots, step.output_slots)
+        n_operands = self._n_operands
+        outputs = self._program.output_slots
+        tracked = any(slot in self._origin for slot in outputs)
+        if not tracked:
+            self._steps.clear()
+        saved = [slot for _, _, slots in self._steps for slot in slots]
+        kept = [slot for slot in dict.fromkeys([*outputs, *saved]) if slot >= n_operands]
+        value = {slot: slot for slot in range(n_operands)}
+        value |= {slot: n_operands + place for place, slot in enumerate(kept)}
+        results = tuple(self._result(slot, value[slot]) for slot in outputs)
+        short = len(kept) == len(results) == 1 and (not tracked or self._is_one_step())
+        return Plan(
+            self._planner.kernels.make(self._program, kept, outputs),
+            tuple(
+                Step(
+                    derivative,
+                    sources,
+                    tuple([value[slot] for slot in slots]),
+                    derivative.op.n_outputs == 1,
+                )
+                for derivative, sources, slots in self._steps
+            ),
+            results,
+            single,
+            tracked,
+            self._planner.owner,
+            results[0].kind if short else None,
+        )
+
+    def _is_one_step(self) -> bool:
+        """Whether what is recorded is one op on the operands in their order, with one result."""
+        if len(self._steps) != 1:
+            return False
+        ((derivative, sources, _),) = self._steps
+        return derivative.op.n_outputs == 1 and sources == self._given
+
+    def _add(self, op: StdTensorOp, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> None:
+        active = tuple([slot in self._origin for slot in inputs])
+        if not any(active):
+            return
+        metas = tuple([self._metas[slot] for slot in inputs])
+        derivative = self._planner.derivative(op, metas, active)
+        reaches = [
+            reached and is_inexact(self._metas[slot].dtype)
+            for slot, reached in zip(outputs, derivative.reaches, strict=True)
+        ]
+        if not any(reaches):
+            return
+        slots = (*inputs, *outputs)
+        sources = tuple([self._origin.get(slot, 0) for slot in inputs])
+        self._steps.append((derivative, sources, [slots[read] for read in derivative.reads]))
+        for number, (slot, reached) in enumerate(zip(outputs, reaches, strict=True)):
+            if reached:
+                self._origin[slot] = self._n_origins + number
+        self._n_origins += len(outputs)
+
+    def _result(self, slot: int, value: int) -> Result:
+        origin = self._origin.get(slot, 0)
+        kind = _kind(self._metas[slot])
+        return Result(value, origin, kind and (kind.active if origin else kind))
+
+
+def program_of_function(
+    function: Callable[..., Any], operands: Sequence[Any], options: dict[str, Any]
+) -> tuple[Program, bool] | None:
+    """An array function on operands of the given kinds, and on numbers, as a program.
+
+    Also whether it has one result, and not a tuple. None if it reads more than its operands.
+    """
+    inputs = [fresh_input(o.meta, f"x{i}") for i, o in enumerate(operands) if isinstance(o, Kind)]
+    keys = iter(inputs)
+    values = [next(keys) if isinstance(operand, Kind) else operand for operand in operands]
+    result = function(TraceEmitter(), *values, **options)
+    outputs: tuple[GlobalValKey, ...] = result if isinstance(result, tuple) else (result,)
+    graph = materialize_merge(resolve_keys(), outputs, inputs)
+    if len(graph.inputs) != len(inputs):
+        return None  # a large array among the options
+    return compile_graph(graph), not isinstance(result, tuple)
+
+
+def program_of_op(op: StdTensorOp, count: int) -> Program:
+    """One op on `count` operands as a program."""
+    inputs = tuple(range(count))
+    outputs = tuple(range(count, count + op.n_outputs))
+    return CompiledProgram(
+        (Instruction(op, inputs, outputs),), inputs, outputs, count + op.n_outputs
+    )
+
+
+def _kind(meta: TensorMeta) -> Kind | None:
+    """The kind of untracked values of type `meta`; None while an extent of it is not known."""
+    return None if meta.static_shape is None else kind_of(meta.dtype, meta.static_shape)
+
+
+def _kind_of_buffer(buffer: Buffer, origin: int) -> Kind:
+    kind = kind_of(buffer.dtype, tuple(buffer.shape))
+    return kind.active if origin else kind

@@ -1,0 +1,347 @@
+"""EagerRuntime: computes at once, and records what depends on its variables."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays import is_number
+from tenferro.autodiff import Leaf, LocalProgram, Origin
+from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.config import config
+from tenferro.contract import ExtensionCaches, Register
+from tenferro.eager.derivatives import Differentiator, RecordApplier
+from tenferro.eager.emitter import EagerEmitter
+from tenferro.eager.kernels import Kernels
+from tenferro.eager.kinds import Kind, kind_of, number_key, option_key
+from tenferro.eager.plan import Planner, program_of_function, program_of_op
+from tenferro.eager.tensor import EagerTensor, is_paused, pausing
+from tenferro.errors import ContextMismatch, DeviceError, ExecutorError
+from tenferro.ops import StdTensorOp
+from tenferro.runtime import Executor, Tensor, executor_named, host_array, owner_of
+from tenferro.traced import AdContext, check_active
+
+_UNPLANNED = object()
+"""Stands in the cache for what is computed op by op."""
+
+
+class EagerRuntime(Differentiator):
+    """Computes at once on one executor, and records what depends on its variables.
+
+    Array functions, operators and methods take eager tensors, NumPy arrays, numbers, and tensors
+    that are where the runtime computes. Nothing is recorded of what depends on no variable.
+
+    Args:
+        executor: `"numpy"`, `"xla"`, or an executor.
+        ad_context: holds the derivative rules of extension families.
+        capacity: bound of the cache, in entries.
+
+    >>> rt = EagerRuntime()
+    >>> x, c = rt.variable([1.0, 2.0]), rt.constant(3.0)
+    >>> y = (c * x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    EagerTensor([ 6., 12.])
+    """
+
+    def __init__(
+        self,
+        executor: str | Executor = "numpy",
+        ad_context: AdContext | None = None,
+        capacity: int = config.cache_entries,
+    ) -> None:
+        if not isinstance(executor, str | Executor):
+            raise ExecutorError(
+                f"eager: executor must be an executor or its name, got {executor!r}"
+            )
+        self._executor = executor_named(executor) if isinstance(executor, str) else executor
+        self._cache: BoundedCache[Any, Any] = BoundedCache(Capacity(capacity))
+        self._kernels = Kernels(self._executor)
+        shapes = (AdContext() if ad_context is None else ad_context).shapes
+        self._recent: dict[Any, Any] = {}
+        self._recent_hits = 0
+        self._planner = Planner(self._kernels, self._executor, shapes, self._cache)
+        self._leaves: weakref.WeakSet[Leaf] = weakref.WeakSet()
+        self._lock = threading.RLock()
+
+    @property
+    def executor(self) -> Executor:
+        """What computes."""
+        return self._executor
+
+    # --- tensors ----------------------------------------------------------------------------------
+
+    def variable(self, value: Any, dtype: object = None) -> EagerTensor:
+        """A tensor to differentiate by, with a slot for its gradient.
+
+        Raises:
+            DTypeError: the value is neither floating-point nor complex.
+            DeviceError: the value is on a device where the runtime does not compute.
+        """
+        plain = self.constant(value, dtype)
+        check_active(plain.meta, "variable")
+        leaf = Leaf()
+        with self._lock:
+            self._leaves.add(leaf)
+        return EagerTensor.attach(plain.data, plain.executor, plain._kind.active, leaf, self)
+
+    def constant(self, value: Any, dtype: object = None) -> EagerTensor:
+        """A tensor of which nothing is recorded.
+
+        Raises:
+            ContextMismatch: the value is a tensor of another runtime.
+            DeviceError: the value is on a device where the runtime does not compute.
+        """
+        if isinstance(value, EagerTensor):
+            self._check_own(value, "constant")
+        if not isinstance(value, Tensor) and owner_of(value) is None:
+            return self.restored(self._executor.put(host_array(value, dtype)), None, None)
+        tensor = Tensor(value, dtype)
+        owner = self._planner.owner
+        if tensor.executor is not owner and (owner is None or not owner.owns(tensor.data)):
+            raise DeviceError(
+                f"eager: {tensor.meta} is on {tensor.placement}, but the runtime computes on "
+                f"{self._executor.name}; move it with to_device"
+            )
+        return self.restored(tensor.data, None, None)
+
+    def restored(self, buffer: Any, kind: Kind | None, origin: Origin | None) -> EagerTensor:
+        """A tensor around a buffer that a record holds; for the derivatives."""
+        if kind is None:
+            kind = kind_of(buffer.dtype, tuple(buffer.shape))
+        kind = kind.fixed if origin is None else kind.active
+        return EagerTensor.attach(buffer, self._planner.owner, kind, origin, self)
+
+    def no_grad(self) -> AbstractContextManager[None]:
+        """A scope in which nothing is recorded, in this thread or task; scopes nest.
+
+        >>> rt = EagerRuntime()
+        >>> x = rt.variable(2.0)
+        >>> with rt.no_grad():
+        ...     y = x * x
+        >>> y.tracked
+        False
+        """
+        return pausing(self)
+
+    # --- computing --------------------------------------------------------------------------------
+
+    def apply(
+        self, function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Apply an array function; NotImplemented if an operand is of no kind that it takes.
+
+        Raises:
+            ContextMismatch: an operand belongs to another runtime.
+        """
+        paused = is_paused(self)
+        parts: list[Any] = [function]
+        tensors: list[EagerTensor] = []
+        for operand in operands:
+            if type(operand) is not EagerTensor or operand._runtime is not self:
+                operand = self._taken(operand, function.__name__)
+                if operand is NotImplemented:
+                    return NotImplemented
+            if type(operand) is EagerTensor:
+                parts.append(operand._kind.fixed if paused else operand._kind)
+                tensors.append(operand)
+            else:
+                parts.append(number_key(operand))
+        key = _with_options(parts, options) if options else tuple(parts)
+        plan = self._recent.get(key)
+        if plan is None:
+            plan = self._planned(key, function, operands, options)
+        else:
+            self._recent_hits += 1
+        if plan is _UNPLANNED:
+            return self._directly(function, operands, tensors, options)
+        results = plan.run(tensors, self)
+        return results[0] if plan.single else tuple(results)
+
+    def invoke(self, op: StdTensorOp, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
+        """The outputs of one op.
+
+        >>> from tenferro.ops import MUL
+        >>> rt = EagerRuntime()
+        >>> x = rt.variable(3.0)
+        >>> rt.invoke(MUL, x, x)
+        (EagerTensor(9.),)
+        """
+        for operand in operands:
+            self._check_own(operand, op.name)
+        kinds = self._kinds(operands)
+        key = (op, *kinds)
+        plan = self._recent.get(key)
+        if plan is None:
+            program = program_of_op(op, len(operands))
+            plan = self._remember(key, lambda: self._planner.plan(program, kinds))
+        else:
+            self._recent_hits += 1
+        return tuple(plan.run(list(operands), self))
+
+    def run_local(self, local: LocalProgram, operands: Sequence[EagerTensor]) -> list[EagerTensor]:
+        """The outputs of a derivative on values of this runtime; for the derivatives."""
+        kinds = self._kinds(operands)
+        key = (local, *kinds)
+        plan = self._recent.get(key)
+        if plan is None:
+            plan = self._remember(
+                key, lambda: self._planner.plan(local.program, kinds) or _UNPLANNED
+            )
+        else:
+            self._recent_hits += 1
+        if plan is not _UNPLANNED:
+            return plan.run(list(operands), self)  # type: ignore[no-any-return]
+        slots: list[Any] = [*operands, *[None] * local.program.n_slots]
+        for step in local.program.instructions:
+            made = self.invoke(step.op, *[slots[slot] for slot in step.inputs])
+            for slot, value in zip(step.outputs, made, strict=True):
+                slots[slot] = value
+        return [slots[slot] for slot in local.program.output_slots]
+
+    def _remember(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The plan of `key` from the cache, and where it is found without taking a lock."""
+        plan = self._cache.get_or_make(key, make)
+        if len(self._recent) >= self._cache.capacity.entries:
+            self._recent.clear()
+        self._recent[key] = plan
+        return plan
+
+    def _planned(
+        self,
+        key: tuple[Any, ...] | None,
+        function: Callable[..., Any],
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> Any:
+        """The plan of an array function; nothing is kept of one that is made anew for each call."""
+        if key is None or "<" in getattr(function, "__qualname__", "<"):
+            return _UNPLANNED
+        kinds = [part for part in key if isinstance(part, Kind)]
+
+        def make() -> Any:
+            of_kinds = iter(kinds)
+            given = [o if is_number(o) else next(of_kinds) for o in operands]
+            found = program_of_function(function, given, options)
+            if found is None:
+                return _UNPLANNED
+            program, single = found
+            return self._planner.plan(program, kinds, single) or _UNPLANNED
+
+        return self._remember(key, make)
+
+    def _directly(
+        self,
+        function: Callable[..., Any],
+        operands: tuple[Any, ...],
+        tensors: Sequence[EagerTensor],
+        options: dict[str, Any],
+    ) -> Any:
+        """Apply an array function op by op."""
+        held = iter([t.detach() for t in tensors] if is_paused(self) else tensors)
+        values = [operand if is_number(operand) else next(held) for operand in operands]
+        return function(EagerEmitter(self), *values, **options)
+
+    def _kinds(self, operands: Sequence[EagerTensor]) -> list[Kind]:
+        if is_paused(self):
+            return [operand._kind.fixed for operand in operands]
+        return [operand._kind for operand in operands]
+
+    def _taken(self, operand: Any, name: str) -> Any:
+        """An operand that is no tensor of this runtime as one; a number stays what it is.
+
+        NotImplemented if it is of no kind that the runtime takes.
+        """
+        if is_number(operand):
+            return operand
+        if isinstance(operand, EagerTensor):
+            self._check_own(operand, name)
+        arrays = isinstance(operand, Tensor | np.ndarray | np.generic | list | tuple)
+        return self.constant(operand) if arrays or owner_of(operand) is not None else NotImplemented
+
+    def _check_own(self, operand: EagerTensor, name: str) -> None:
+        if operand._runtime is not self:
+            raise ContextMismatch(
+                f"{name}: {operand.meta} belongs to another EagerRuntime; make both with one "
+                "runtime, or pass its elements on with numpy()"
+            )
+
+    # --- derivatives ------------------------------------------------------------------------------
+
+    def backward(self, y: EagerTensor, seed: Any = None) -> None:
+        """Add the cotangents of all variables that `y` depends on to their slots.
+
+        See `EagerTensor.backward`.
+        """
+        found = self._of_leaves(y, seed)
+        with self._lock:
+            for leaf, ct in found.items():
+                held = leaf.grad
+                leaf.grad = ct if held is None else RecordApplier(self).add(held, ct)
+
+    def clear_grads(self) -> None:
+        """Forget the gradients of all variables."""
+        with self._lock:
+            for leaf in tuple(self._leaves):
+                leaf.grad = None
+
+    # --- extensions and caches --------------------------------------------------------------------
+
+    def register_extension(self, register: Register) -> None:
+        """Let a package register the runtimes of its families; registering again changes nothing.
+
+        Raises:
+            ExecutorError: the executor is no native one, and runs extension ops its own way.
+            MalformedFamilyIdError: the family id of a runtime is not one.
+        """
+        boundary = self._kernels.boundary
+        if boundary is None:
+            raise ExecutorError(
+                f"register_extension: {self._executor.name} runs extension ops its own way; "
+                "register with the executor"
+            )
+        register(boundary.registry)
+
+    @property
+    def extension_caches(self) -> ExtensionCaches | None:
+        """What the runtimes of extension families keep between calls; None if there are none."""
+        return None if self._kernels.boundary is None else self._kernels.boundary.caches
+
+    def stats(self) -> CacheStats:
+        """How many plans and derivatives are held, and how often one was reused."""
+        stats = self._cache.stats()
+        return replace(stats, hits=stats.hits + self._recent_hits)
+
+    def clear(self) -> None:
+        """Drop the plans and derivatives. What was recorded stays."""
+        self._cache.clear()
+        self._recent.clear()
+
+    @property
+    def capacity(self) -> Capacity:
+        """The bounds of the cache; assigning smaller ones evicts at once."""
+        return self._cache.capacity
+
+    @capacity.setter
+    def capacity(self, capacity: Capacity) -> None:
+        self._cache.capacity = capacity
+        self._recent.clear()
+
+    def __repr__(self) -> str:
+        return f"EagerRuntime({self._executor.name!r})"
+
+
+def _with_options(parts: list[Any], options: dict[str, Any]) -> tuple[Any, ...] | None:
+    """A key with the options of an array function; None if one of them has no key."""
+    try:
+        for name, value in options.items():
+            parts += (name, option_key(value))
+    except TypeError:
+        return None
+    return tuple(parts)

@@ -1,0 +1,163 @@
+"""EagerTensor: a value that an eager runtime computed, with what it was computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, Self
+
+from tenferro.autodiff import Leaf, Origin
+from tenferro.eager.kinds import Kind
+from tenferro.errors import ADError, DeviceError, TenferroError
+from tenferro.runtime import Buffer, Executor, Tensor
+from tenferro.shape import TensorMeta
+
+
+class Recorder(Protocol):
+    """What an eager tensor asks of the runtime that it is attached to."""
+
+    def apply(
+        self, function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Apply an array function to values of which at least one is attached to the runtime."""
+
+    def backward(self, y: EagerTensor, seed: Any = None) -> None:
+        """Add the cotangents of all variables to their slots; `seed` is that of `y`."""
+
+
+class EagerTensor(Tensor):
+    """A `Tensor` attached to an `EagerRuntime`, which computes what is asked of it at once.
+
+    What depends on a variable of the runtime is *tracked*: it holds the record of how it was
+    computed, for derivatives. A tracked tensor is made a plain one by `detach()` and nothing else:
+    where that would drop its record silently it is refused. Its elements can be read at any time.
+
+    >>> import tenferro as tn
+    >>> x = tn.EagerRuntime().variable([1.0, 2.0])
+    >>> y = tn.sum(x * x)
+    >>> y.backward()
+    >>> x.grad
+    EagerTensor([2., 4.])
+    """
+
+    __slots__ = ("_kind", "_origin", "_runtime")
+
+    _kind: Kind
+    _origin: Origin | None
+    _runtime: Recorder
+
+    def __init__(self, data: object, dtype: object = None) -> None:
+        raise TenferroError("EagerTensor: made by a runtime; call runtime.variable or .constant")
+
+    @classmethod
+    def attach(
+        cls,
+        buffer: Buffer,
+        executor: Executor | None,
+        kind: Kind,
+        origin: Origin | None,
+        runtime: Recorder,
+    ) -> Self:
+        """A tensor of `runtime` around a buffer; for runtimes."""
+        tensor = cls.__new__(cls)
+        tensor._buffer = buffer
+        tensor._executor = executor
+        tensor._kind = kind
+        tensor._origin = origin
+        tensor._runtime = runtime
+        return tensor
+
+    @property
+    def meta(self) -> TensorMeta:
+        """Dtype and extents."""
+        return self._kind.meta
+
+    @property
+    def runtime(self) -> Any:
+        """The runtime that the tensor is attached to."""
+        return self._runtime
+
+    @property
+    def tracked(self) -> bool:
+        """Whether the tensor is a variable or depends on one."""
+        return self._origin is not None
+
+    @property
+    def grad(self) -> EagerTensor | None:
+        """The gradients that `backward` has added up, if this is a variable; else None.
+
+        Those of intermediate values are not kept.
+        """
+        return self._origin.grad if isinstance(self._origin, Leaf) else None
+
+    def clear_grad(self) -> None:
+        """Forget the gradients."""
+        if isinstance(self._origin, Leaf):
+            self._origin.grad = None
+
+    def backward(self) -> None:
+        """Add the gradients of this real scalar to the slots of the variables it depends on.
+
+        What was recorded stays, so that calling it again adds the same gradients again.
+
+        Raises:
+            NonScalarGradError: the tensor is no real scalar.
+            ADError: it depends on no variable.
+            ADRuleError: an op on the way has no rule.
+        """
+        self._runtime.backward(self)
+
+    def backward_with(self, seed: Any) -> None:
+        """Add the cotangents that follow from that of this tensor, which may have any shape.
+
+        Raises:
+            ShapeError: `seed` has not the type of the tensor.
+            ADError: the tensor depends on no variable.
+            ADRuleError: an op on the way has no rule.
+        """
+        if seed is None:
+            raise ADError("backward_with: needs a seed; use backward for a scalar")
+        self._runtime.backward(self, seed)
+
+    def detach(self) -> EagerTensor:
+        """The same values, taken as constants."""
+        fixed = self._kind.fixed
+        return EagerTensor.attach(self._buffer, self._executor, fixed, None, self._runtime)
+
+    def to_device(self, device: str | Executor) -> Tensor:
+        """The elements as a plain tensor on the host, or on the device of an executor.
+
+        Raises:
+            DeviceError: the tensor is tracked, and what it was computed from would be lost.
+        """
+        if self.tracked:
+            raise DeviceError(
+                f"to_device: {self.meta} is tracked by a runtime, which computes in one place; "
+                "detach() it first"
+            )
+        return Tensor(self).to_device(device)
+
+    def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
+        result: Self = self._runtime.apply(function, operands, options)
+        return result
+
+
+_NONE: frozenset[int] = frozenset()
+_paused: ContextVar[frozenset[int]] = ContextVar("tenferro_paused", default=_NONE)
+
+
+def is_paused(runtime: object) -> bool:
+    """Whether a runtime records nothing here: in this thread or task, within `pausing`."""
+    paused = _paused.get()
+    return paused is not _NONE and id(runtime) in paused
+
+
+@contextmanager
+def pausing(runtime: object) -> Iterator[None]:
+    """A scope in which a runtime records nothing, in this thread or task."""
+    token = _paused.set(_paused.get() | {id(runtime)})
+    try:
+        yield
+    finally:
+        _paused.reset(token)
