@@ -5,7 +5,7 @@ to use; an `ExtensionAdRule` in an `ExtensionRuleSet` gives it derivatives, an `
 runs it on a native backend, and `lower_to_standard_ops`, written with `inline`, takes it to XLA.
 """
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite
+from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite
 from tenferro.contract import (
     Extension,
     ExtensionAdRule,
@@ -22,22 +22,30 @@ from tenferro.contract import (
 )
 from tenferro.errors import (
     BackendFailureError,
+    DTypeError,
     DuplicateRuleError,
     ExtensionError,
     ExtensionRegistryError,
     ExtensionRuntimeRegistryError,
     InvalidConfigError,
     MalformedFamilyIdError,
+    ShapeError,
     UnregisteredExtensionError,
     UnsupportedADRuleError,
     UnsupportedExtensionError,
 )
-from tenferro.extension.apply import apply
+from tenferro.extension.apply import apply, apply_eager
 from tenferro.extension.inline import inline, replay
+from tenferro.extension.sizes import sizes_differ
+from tenferro.shape import Dim, DType
 
 __all__ = [
     "BackendFailureError",
+    "DType",
+    "DTypeError",
+    "Dim",
     "DuplicateRuleError",
+    "Emitter",
     "Extension",
     "ExtensionAdRule",
     "ExtensionCache",
@@ -54,14 +62,17 @@ __all__ = [
     "JvpSite",
     "MalformedFamilyIdError",
     "OutputMeta",
+    "ShapeError",
     "Slots",
     "TransposeSite",
     "UnregisteredExtensionError",
     "UnsupportedADRuleError",
     "UnsupportedExtensionError",
     "apply",
+    "apply_eager",
     "family_id",
     "inline",
     "parse_family_id",
     "replay",
+    "sizes_differ",
 ]

@@ -7,8 +7,10 @@ from typing import Any
 from tenferro.chainrules import Emitter, V
 from tenferro.contract import Extension, ExtensionOp
 from tenferro.dispatch import apply as apply_function
-from tenferro.errors import InvalidConfigError
+from tenferro.eager import EagerTensor
+from tenferro.errors import InvalidConfigError, TracingError
 from tenferro.runtime import Tensor
+from tenferro.traced import TracedTensor
 
 
 def apply(op: ExtensionOp, *inputs: Any) -> Any:
@@ -37,6 +39,23 @@ def apply(op: ExtensionOp, *inputs: Any) -> Any:
 
     extension.__name__ = op.family_id
     return apply_function(extension, *[_array(value) for value in inputs])
+
+
+def apply_eager(op: ExtensionOp, *inputs: Any) -> Any:
+    """As `apply`, for eager tensors: their runtime runs the op and records it.
+
+    Raises:
+        TracingError: no input is an `EagerTensor`, or one is traced.
+        UnregisteredExtensionError: the runtime has no `ExtensionRuntime` of the family.
+    """
+    kinds = {type(value) for value in inputs}
+    if EagerTensor not in kinds or TracedTensor in kinds:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds)) or "nothing"
+        raise TracingError(
+            f"apply_eager: takes tensors of an EagerRuntime, got {names}; make them with "
+            "runtime.variable or runtime.constant, or use apply"
+        )
+    return apply(op, *inputs)
 
 
 def _array(value: Any) -> Any:

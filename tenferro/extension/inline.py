@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from tenferro.chainrules import Emitter, JvpSite, PrimitiveOp, TransposeSite, V
 from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.errors import TracingError
 from tenferro.ops import StdTensorOp
+from tenferro.shape import TensorMeta, runtime_dims
 from tenferro.traced import TracedTensor, as_key, fresh_input, tracing
 
 
@@ -45,6 +46,9 @@ def inline(
         for key, value in zip(inputs, values, strict=True)
         if key is not None and value is not None
     }
+    metas = [emitter.ctx.meta(value) for value in known.values()]
+    if any(isinstance(value, GlobalValKey) for value in known.values()):
+        known.update({key: cast(V, key) for key in _size_sources(metas)})
     emitted = replay(emitter, outputs, known)
     return tuple(emitted) if several else emitted[0]
 
@@ -72,3 +76,15 @@ def replay(
         results = at.emit_all(cast(PrimitiveOp, op.primitive), *operands)
         made.update(zip(op.outputs, results, strict=True))
     return [None if key is None else made[key] for key in outputs]
+
+
+def _size_sources(metas: Iterable[TensorMeta]) -> Iterator[GlobalValKey]:
+    """The graph values that sizes which data decide are read from.
+
+    What is emitted may need them where it makes a value of such a size.
+    """
+    for meta in metas:
+        for extent in meta.extents:
+            for leaf in () if extent.size is None else runtime_dims(extent.size):
+                if leaf.source is not None:
+                    yield leaf.source.value
