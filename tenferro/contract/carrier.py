@@ -10,6 +10,7 @@ from tenferro.contract.family_id import parse_family_id
 from tenferro.contract.op import ExtensionOp, OutputMeta
 from tenferro.contract.rules import ExtensionAdRule
 from tenferro.errors import (
+    BackendFailureError,
     DTypeError,
     InvalidConfigError,
     TenferroError,
@@ -28,6 +29,7 @@ from tenferro.shape import (
     Unknown,
     leaves,
     make_meta,
+    same_size,
     symbol,
 )
 
@@ -50,7 +52,13 @@ class Extension(StdTensorOp, name="extension"):
 
     def __post_init__(self) -> None:
         op = self.op
+        if not isinstance(op, ExtensionOp):
+            raise InvalidConfigError("", f"apply: takes an ExtensionOp, got a {type(op).__name__}")
         parse_family_id(op.family_id)
+        for name in ("input_count", "output_count"):
+            count = getattr(op, name)
+            if type(count) is not int or count < 0:
+                raise self._invalid(f"{name} must be an integer of at least 0, got {count!r}")
         identity = b"extension" + encode(op.family_id) + op.payload_identity()
         object.__setattr__(self, "identity", identity)
         object.__setattr__(self, "n_inputs", op.input_count)
@@ -84,10 +92,20 @@ class Extension(StdTensorOp, name="extension"):
         return tuple([self._meta(output, stand_ins) for output in found])
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """The op's reference meaning, checked against what it infers."""
-        results = self.op.eager_execute(inputs)
-        metas = [make_meta(array.dtype, array.shape) for array in inputs]
-        return self.checked_results(self.infer_all(metas), results)
+        """The op's reference meaning, checked against what it infers.
+
+        Raises:
+            BackendFailureError: `eager_execute` failed.
+            InvalidConfigError: the results are not what the op infers.
+        """
+        expected = self.infer_all([make_meta(array.dtype, array.shape) for array in inputs])
+        try:
+            results = self.op.eager_execute(inputs)
+        except (BackendFailureError, InvalidConfigError):
+            raise
+        except Exception as error:
+            raise failure(self.family_id, error) from error
+        return self.checked_results(expected, results)
 
     def checked_results(self, expected: Sequence[TensorMeta], results: object) -> tuple[Any, ...]:
         """`results` as a tuple.
@@ -110,18 +128,30 @@ class Extension(StdTensorOp, name="extension"):
 
         Raises:
             UnsupportedADRuleError: there is none.
-            InvalidConfigError: the op has another number of inputs than it stands on.
+            InvalidConfigError: the op has another number of inputs than it stands on, or the rule
+                gives another number of tangents than there are outputs.
         """
         self._check_count("inputs", self.n_inputs, len(at.primal))
-        return self._rule(at, "linearize").linearize(self.op, at)
+        rule = self._rule(at, "linearize")
+        try:
+            return self._slots("linearize", rule.linearize(self.op, at), self.n_outputs)
+        except Exception as error:
+            error.add_note(f"in the linearize rule of {self.family_id}")
+            raise
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The family's rule in the context's rule set.
 
         Raises:
             UnsupportedADRuleError: there is none.
+            InvalidConfigError: the rule gives another number of cotangents than there are inputs.
         """
-        return self._rule(at, "transpose").transpose_rule(self.op, at)
+        rule = self._rule(at, "transpose")
+        try:
+            return self._slots("transpose", rule.transpose_rule(self.op, at), len(at.active))
+        except Exception as error:
+            error.add_note(f"in the transpose rule of {self.family_id}")
+            raise
 
     def symbols(self) -> set[Leaf]:
         """None: sizes reach an extension op through its inputs."""
@@ -133,9 +163,11 @@ class Extension(StdTensorOp, name="extension"):
 
     def __str__(self) -> str:
         values = [f"family_id={self.family_id!r}"]
-        values += [
-            f"{name}={payload_text(getattr(self.op, name))}" for name in self.op.payload_fields()
-        ]
+        names = self.op.payload_fields()
+        if type(self.op).payload is ExtensionOp.payload:
+            values += [f"{name}={payload_text(getattr(self.op, name))}" for name in names]
+        else:
+            values.append(f"payload={payload_text(tuple(self.op.payload()))}")
         return f"{self.name}[{', '.join(values)}]"
 
     def _rule(self, at: JvpSite[V] | TransposeSite[V], kind: str) -> ExtensionAdRule:
@@ -150,12 +182,23 @@ class Extension(StdTensorOp, name="extension"):
         assert isinstance(rule, ExtensionAdRule)
         return rule
 
+    def _slots(self, kind: str, result: Any, count: int) -> Slots[Any]:
+        """What a rule returned, as a tuple of the right length."""
+        if not isinstance(result, tuple | list) or len(result) != count:
+            got = f"{len(result)} values" if isinstance(result, tuple | list) else "one value"
+            place = "output" if kind == "linearize" else "input"
+            raise self._invalid(
+                f"its {kind} rule returns {got}; return a tuple of {count}, one for each {place}"
+            )
+        return tuple(result)
+
     def _inferred(
         self, metas: Sequence[TensorMeta], shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
         try:
             return tuple(self.op.infer_output_meta([meta.dtype for meta in metas], shapes))
-        except TenferroError:
+        except TenferroError as error:
+            error.add_note(f"in infer_output_meta of {self.family_id}")
             raise
         except Exception as error:
             types = ", ".join(str(meta) for meta in metas)
@@ -183,6 +226,11 @@ class Extension(StdTensorOp, name="extension"):
         return InvalidConfigError(self.family_id, f"family_id={self.family_id}: {problem}")
 
 
+def failure(family_id: str, error: Exception) -> BackendFailureError:
+    """What an op of the family failed with, as the error for that."""
+    return BackendFailureError(family_id, f"{family_id}: {str(error) or type(error).__name__}")
+
+
 def _sizes(position: int, meta: TensorMeta, stand_ins: dict[Leaf, ShapeExtent]) -> tuple[Dim, ...]:
     """The sizes of an input; where one is not exact, a symbol in its place."""
     if meta.dims is not None:
@@ -192,10 +240,17 @@ def _sizes(position: int, meta: TensorMeta, stand_ins: dict[Leaf, ShapeExtent]) 
         if isinstance(extent, Exact):
             sizes.append(extent.dim)
         else:
-            leaf = InputDim(position, axis)
-            stand_ins[leaf] = extent
-            sizes.append(symbol(leaf))
+            sizes.append(symbol(_stand_in(extent, InputDim(position, axis), stand_ins)))
     return tuple(sizes)
+
+
+def _stand_in(extent: ShapeExtent, leaf: Leaf, stand_ins: dict[Leaf, ShapeExtent]) -> Leaf:
+    """The symbol that stands for an extent: one for all that certainly have one size."""
+    for known, other in stand_ins.items():
+        if same_size(extent, other):
+            return known
+    stand_ins[leaf] = extent
+    return leaf
 
 
 def _guaranteed(extent: ShapeExtent, stand_ins: dict[Leaf, ShapeExtent]) -> ShapeExtent:

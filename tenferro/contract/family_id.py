@@ -72,8 +72,10 @@ def family_id(*, namespace: str, name: str, version: int) -> Callable[[C], C]:
     'my-package.fft.v1'
     """
     text = f"{namespace}.{name}.v{version}"
-    if isinstance(version, bool) or parse_family_id(text) != FamilyId(namespace, name, version):
-        raise MalformedFamilyIdError(text, f"family_id {text!r}: its parts contain a dot")
+    if parse_family_id(text) != FamilyId(namespace, name, version):
+        raise MalformedFamilyIdError(
+            text, f"family_id {text!r}: version must be an integer, got {version!r}"
+        )
 
     def decorate(cls: C) -> C:
         cls.FAMILY_ID = text

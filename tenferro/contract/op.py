@@ -6,12 +6,13 @@ import copy
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self, final
 
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import InvalidConfigError
 from tenferro.exec_ir import Array, encode
-from tenferro.shape import Dim, DType
+from tenferro.shape import Dim, DimExpr, DType
 
 OutputMeta = tuple[DType, Sequence[Dim]]
 """Dtype and shape of one output."""
@@ -23,7 +24,8 @@ class ExtensionOp(ABC):
     Subclasses are frozen dataclasses, named with `@family_id(...)`. Tensor arguments are inputs of
     the op; everything else that changes a result (axes, modes, tolerances) is a field, and so part
     of the payload. Caches, handles and plans are not: they live in the `ExtensionCache` that a
-    runtime is given.
+    runtime is given. A field that holds such a thing all the same, and changes no result, is
+    declared `field(compare=False)`, with a default.
 
     `input_count` and `output_count` are fixed for an op; where they vary within a family they are,
     or follow from, fields of the payload.
@@ -48,7 +50,8 @@ class ExtensionOp(ABC):
     def payload(self) -> tuple[object, ...]:
         """All that distinguishes this op from others of its family; the dataclass fields.
 
-        Numbers, strings, bytes, dtypes, arrays, None, and tuples of these.
+        Numbers, strings, bytes, dtypes, arrays, None, and tuples of these. No symbolic sizes: those
+        reach an op through its inputs.
         """
         names = self.payload_fields()
         if not names and getattr(self, "__dict__", None):
@@ -59,19 +62,23 @@ class ExtensionOp(ABC):
             )
         return tuple([getattr(self, name) for name in names])
 
-    def payload_fields(self) -> tuple[str, ...]:
-        """Names of the dataclass fields."""
-        return tuple(getattr(type(self), "__dataclass_fields__", ()))
+    @classmethod
+    def payload_fields(cls) -> tuple[str, ...]:
+        """Names of the dataclass fields, but for those that take no part in comparison."""
+        return tuple([f.name for f in fields(cls) if f.compare]) if is_dataclass(cls) else ()
 
     @final
     def payload_identity(self) -> bytes:
         """The payload as canonical bytes; the same in every process and version.
 
         Raises:
-            InvalidConfigError: the payload holds a value that has none.
+            InvalidConfigError: the payload holds a value that has none, or a symbolic size.
         """
+        values = tuple(self.payload())
         try:
-            return encode(tuple(self.payload()))
+            if _has_symbol(values):
+                raise TypeError("payload: a symbolic size cannot be part of it; pass an input")
+            return encode(values)
         except TypeError as error:
             raise InvalidConfigError(
                 self.family_id, f"family_id={self.family_id}: {error}"
@@ -141,3 +148,9 @@ class ExtensionOp(ABC):
         None where dropping some gains nothing.
         """
         return None
+
+
+def _has_symbol(value: object) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_has_symbol, value))
+    return isinstance(value, DimExpr)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from tenferro.contract.caches import ExtensionCache, ExtensionCaches
-from tenferro.contract.carrier import Extension
+from tenferro.contract.carrier import Extension, failure
 from tenferro.contract.family_id import parse_family_id
 from tenferro.contract.op import ExtensionOp
 from tenferro.errors import BackendFailureError, InvalidConfigError, UnregisteredExtensionError
@@ -78,17 +78,18 @@ class ExtensionRegistry:
             UnregisteredExtensionError: the family has no runtime.
             BackendFailureError: the runtime failed.
             InvalidConfigError: the results are not what the op infers.
+            ShapeError, DTypeError: the op cannot take inputs of the sizes that these turned out to
+                have.
         """
         runtime = self.require(op)
+        expected = op.infer_all([make_meta(buf.dtype, tuple(buf.shape)) for buf in inputs])
         try:
             results = runtime.execute(backend, op.op, inputs, caches.of(op.family_id))
         except (BackendFailureError, InvalidConfigError):
             raise
         except Exception as error:
-            reason = str(error) or type(error).__name__
-            raise BackendFailureError(op.family_id, f"{op.family_id}: {reason}") from error
-        metas = [make_meta(buffer.dtype, tuple(buffer.shape)) for buffer in inputs]
-        return op.checked_results(op.infer_all(metas), results)
+            raise failure(op.family_id, error) from error
+        return op.checked_results(expected, results)
 
     def __contains__(self, family_id: object) -> bool:
         return family_id in self._runtimes

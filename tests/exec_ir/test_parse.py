@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tenferro import ops
 from tenferro.compiler import parse
 from tenferro.errors import ParseError
 from tenferro.exec_ir import ExecBuilder, ExecOp, parse_exec, payload, verify, with_last_use
@@ -73,6 +74,15 @@ from tenferro.shape import TensorMeta, as_dtype, dim
 
 N = dim("n")
 REALS = ("f64", ("n", 3))
+INTEGERS = ("i32", ("n", 3))
+FUNCTIONS: tuple[type[StdTensorOp], ...] = (
+    *(ops.Tan, ops.Sinh, ops.Cosh, ops.Asin, ops.Acos, ops.Atan, ops.Asinh, ops.Acosh, ops.Atanh),
+    *(ops.Cbrt, ops.Erf, ops.Erfc, ops.ErfInv, ops.Logistic),
+    *(ops.Floor, ops.Ceil, ops.RoundNearestEven, ops.SignBit, ops.StopGradient),
+)
+BITWISE: tuple[type[StdTensorOp], ...] = (
+    *(ops.And, ops.Or, ops.Xor, ops.ShiftLeft, ops.ShiftRight),
+)
 # For each op: the types of its operands.
 APPLICATIONS: list[tuple[StdTensorOp, list[tuple[str, tuple[Any, ...]]]]] = [
     *[(op, [REALS] * 2) for op in (ADD, SUB, MUL, DIV, REM, MAXIMUM, MINIMUM, POW)],
@@ -120,6 +130,14 @@ APPLICATIONS: list[tuple[StdTensorOp, list[tuple[str, tuple[Any, ...]]]]] = [
     (DynamicUpdateSlice(), [REALS, ("f64", ("n", 2)), ("i64", ()), ("i64", ())]),
     (Sort(1), [REALS]),
     *[(op(0), [REALS]) for op in (ArgMax, ArgMin)],
+    *[(op(), [REALS]) for op in FUNCTIONS],
+    *[(op(), [REALS] * 2) for op in (ops.Atan2, ops.LogAddExp)],
+    *[(op(), [INTEGERS] * 2) for op in BITWISE],
+    (ops.Not(), [INTEGERS]),
+    (ops.Iota(as_dtype("i32"), 2 * N), []),
+    *[(op((1,)), [("bool", (2, 3))]) for op in (ops.ReduceAnd, ops.ReduceOr)],
+    *[(op(1, reverse=True), [REALS]) for op in (ops.CumulativeSum, ops.CumulativeProd)],
+    (ops.LinearRecurrence(1), [REALS] * 2),
 ]
 
 

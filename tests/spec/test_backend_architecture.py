@@ -16,7 +16,16 @@ from tenferro.compiler import PASSES, compile_program, compile_std_to_exec, opti
 from tenferro.computegraph import CompiledProgram, Instruction
 from tenferro.errors import DeviceError, ExecutorError
 from tenferro.exec_ir import Category, ExecInstruction, ExecOp, ExecProgram, verify
-from tenferro.ops import ALL_OPS, EXP, MUL, Constant, DotGeneral
+from tenferro.ops import (
+    ALL_OPS,
+    EXP,
+    MUL,
+    Constant,
+    DotGeneral,
+    DynamicTruncate,
+    PadToMatch,
+    ShapeOf,
+)
 from tenferro.runtime import BackendSession, TensorBackend, run_segmented, run_unsegmented
 from tenferro.runtime import segment_exec_program as segments_of
 from tenferro.shape import TensorMeta
@@ -135,7 +144,8 @@ VOCABULARY = {
     *("Select", "Clamp", "Exp", "Log", "Sin", "Cos", "Tanh", "Sqrt", "Rsqrt", "Pow", "Expm1"),
     *("Log1p", "Transpose", "Reshape", "BroadcastInDim", "Convert", "ExtractDiag", "EmbedDiag"),
     *("Tril", "Triu", "ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "Slice", "Pad"),
-    *("Concatenate", "Reverse", "DotGeneral", "Constant"),
+    *("Concatenate", "Reverse", "DotGeneral", "Constant", "Gather", "GatherDynamicSliceSizes"),
+    *("Scatter", "DynamicSlice", "DynamicUpdateSlice"),
 }
 
 
@@ -176,7 +186,7 @@ def test_iii_an_optimized_program_gives_what_the_unoptimized_one_gives() -> None
 
 # ---------------------------------------------------------------------- IV. Dispatch categories
 
-HOST, BOUNDARY = {Constant}, {DotGeneral}
+HOST, BOUNDARY = {Constant, ShapeOf, DynamicTruncate, PadToMatch}, {DotGeneral}
 
 
 @pytest.mark.parametrize("op", ALL_OPS, ids=lambda op: op.__name__)

@@ -13,8 +13,6 @@ from tenferro.compiler import compile_program, optimize
 from tenferro.computegraph import compile_graph, materialize_merge, resolve_keys
 from tenferro.errors import (
     GuardViolationError,
-    ShapeError,
-    TenferroError,
     UnsupportedDynamicShapeError,
 )
 from tenferro.exec_ir import ExecBuilder, ExecOp, with_last_use
@@ -241,9 +239,7 @@ def test_ad_contract_rank_is_enough_where_only_axes_are_checked() -> None:
 
 def test_ad_contract_what_cannot_be_a_graph_is_an_error_and_no_panic() -> None:
     x = traced(BOUND)
-    with pytest.raises(TenferroError):
-        tn.AdContext.builder().build().grad(tn.sum(x * x), [x])
-    with pytest.raises(ShapeError):
+    with pytest.raises(UnsupportedDynamicShapeError, match=r"reshape: operand\[0\]"):
         x.reshape(3, -1)
 
 

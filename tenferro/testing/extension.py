@@ -1,0 +1,142 @@
+"""check_extension: a family of extension ops against the whole contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro.contract import ExtensionOp, ExtensionRuleSet, Register
+from tenferro.errors import ConfigError, TenferroError
+from tenferro.exec_ir import Array
+from tenferro.files import PayloadCodecs
+from tenferro.shape import Dim, TensorMeta, TensorSpec
+from tenferro.testing.derivatives import DERIVATIVES
+from tenferro.testing.execution import EXECUTION
+from tenferro.testing.identity import IDENTITY, UNCHANGED, rebuilt
+from tenferro.testing.late_sizes import LATE_SIZES
+from tenferro.testing.report import Clause, ExtensionReport, judged
+from tenferro.testing.saving import FILES
+from tenferro.testing.subject import Subject, active, named, some_arrays
+from tenferro.testing.types import TYPES
+
+CLAUSES: tuple[Clause[Subject], ...] = (
+    *IDENTITY, *TYPES, *EXECUTION, *DERIVATIVES, *LATE_SIZES, *FILES, UNCHANGED,
+)  # fmt: skip
+"""What is checked, in order."""
+
+
+def check_extension(
+    op: ExtensionOp,
+    *,
+    inputs: Sequence[Any] | None = None,
+    specs: Sequence[TensorSpec] | None = None,
+    symbolic_shapes: Sequence[Sequence[int | str | Dim]] | None = None,
+    equal: ExtensionOp | None = None,
+    different: Sequence[ExtensionOp] = (),
+    rules: ExtensionRuleSet | None = None,
+    terminal: Sequence[str] = (),
+    wrt: Sequence[int] | None = None,
+    register_runtime: Register | None = None,
+    register_xla: Callable[[Any], object] | None = None,
+    codecs: PayloadCodecs | None = None,
+    skip: Container[str] = (),
+    tolerance: float = 1e-6,
+) -> ExtensionReport:
+    """Test an op of a family against every clause of the contract of extension ops.
+
+    What is not given (rules, a runtime, a lowering, codecs) is not checked; the report says so.
+
+    Args:
+        op: an op of the family.
+        inputs: arrays for it, away from kinks and poles.
+        specs: their types instead, for random numbers between -1.5 and 1.5.
+        symbolic_shapes: the shapes of the inputs with names for sizes. By default extents of one
+            size above 1 have one name.
+        equal: an op with an equal payload, built apart; by default the dataclass is built again.
+        different: ops of the family that are not equal to `op`.
+        rules: derivative rules of this family and of those that the rules emit.
+        terminal: families that are documented to have no further derivatives.
+        wrt: the inputs to differentiate by; by default all floating-point and complex ones.
+        register_runtime: as for `GraphExecutor.register_extension`.
+        register_xla: as for `XlaExecutor.register_extension`.
+        codecs: how payloads are read from files.
+        skip: names of clauses to leave out.
+        tolerance: of derivatives against finite differences, in double precision.
+
+    Raises:
+        ContractViolationError: clauses are violated; the text lists them, by section.
+        ConfigError: the arguments do not fit together.
+
+    >>> import numpy as np, tenferro as tn
+    >>> from dataclasses import dataclass
+    >>> from tenferro.extension import ExtensionOp, family_id
+    >>> @family_id(namespace="my-package", name="twice", version=1)
+    ... @dataclass(frozen=True)
+    ... class Twice(ExtensionOp):
+    ...     input_count = output_count = 1
+    ...     def infer_output_meta(self, dtypes, shapes):
+    ...         return [(dtypes[0], shapes[0])]
+    ...     def eager_execute(self, inputs):
+    ...         return [inputs[0] * 2]
+    >>> report = check_extension(Twice(), inputs=[np.ones(3)])
+    >>> print(report["symbolic"])
+    §7 symbolic: infer_output_meta is total on symbolic sizes: holds
+    >>> print(report["jvp"])
+    §10 jvp: linearize is the derivative: not checked
+        needs: rules
+    """
+    arrays = _arrays(op, inputs, specs)
+    subject = Subject(
+        op,
+        arrays,
+        _symbolic(arrays, symbolic_shapes),
+        rebuilt(op) if equal is None else equal,
+        tuple(different),
+        rules,
+        register_runtime,
+        register_xla,
+        codecs,
+        frozenset(terminal),
+        active(arrays) if wrt is None else tuple(wrt),
+        tolerance,
+        _identity(op),
+    )
+    clauses = [clause for clause in CLAUSES if clause.name not in skip]
+    report = ExtensionReport(op.family_id, tuple(judged(clauses, subject)))
+    report.require()
+    return report
+
+
+def _arrays(
+    op: ExtensionOp, inputs: Sequence[Any] | None, specs: Sequence[TensorSpec] | None
+) -> tuple[Array, ...]:
+    if (inputs is None) == (specs is None):
+        raise ConfigError(f"check_extension: {op.family_id}: give either inputs or specs")
+    values = some_arrays(specs) if specs is not None else list(inputs or ())
+    arrays = []
+    for value in values:
+        array = np.array(value, order="C")
+        array.setflags(write=False)
+        arrays.append(array)
+    return tuple(arrays)
+
+
+def _symbolic(
+    arrays: Sequence[Array], shapes: Sequence[Sequence[int | str | Dim]] | None
+) -> tuple[TensorMeta, ...]:
+    if shapes is None:
+        return tuple(named(arrays))
+    if [len(shape) for shape in shapes] != [array.ndim for array in arrays]:
+        raise ConfigError("check_extension: symbolic_shapes must have the ranks of the inputs")
+    return tuple(
+        TensorMeta.of(array.dtype, shape) for array, shape in zip(arrays, shapes, strict=True)
+    )
+
+
+def _identity(op: ExtensionOp) -> bytes | None:
+    try:
+        return op.payload_identity()
+    except TenferroError:
+        return None

@@ -1,0 +1,218 @@
+"""Sections 4 and 5: names and payloads."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import os
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+
+from tenferro.computegraph import input_key, op_key
+from tenferro.contract import Extension, ExtensionOp, parse_family_id
+from tenferro.exec_ir import encode
+from tenferro.shape import TensorInput
+from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
+from tenferro.testing.subject import Subject
+
+_IDENTITY_ELSEWHERE = """
+import dataclasses, pickle, sys
+op = pickle.load(sys.stdin.buffer)
+if dataclasses.is_dataclass(op):
+    op = dataclasses.replace(op)
+sys.stdout.write(op.family_id + " " + op.payload_identity().hex())
+"""
+
+
+def rebuilt(op: ExtensionOp) -> ExtensionOp:
+    """An op of the same fields, made apart."""
+    try:
+        double = op.clone()
+        return _replaced(double) if dataclasses.is_dataclass(double) else double
+    except Exception:  # what hinders it is reported where clones are judged
+        return op
+
+
+def _replaced(op: Any) -> Any:
+    return dataclasses.replace(op)
+
+
+def _family(subject: Subject) -> Findings:
+    op = subject.op
+    parse_family_id(op.family_id)
+    constant = getattr(type(op), "FAMILY_ID", None)
+    if constant is None:
+        yield "the class has no FAMILY_ID; name it with @family_id(...)"
+    elif constant != op.family_id:
+        yield f"family_id is {op.family_id!r}, but the class has FAMILY_ID {constant!r}"
+    for other in (subject.equal, *subject.different):
+        if other.family_id != op.family_id:
+            yield f"family_id changes with the payload: {op.family_id!r}, {other.family_id!r}"
+
+
+def _payload(subject: Subject) -> Findings:
+    first, second = subject.op.payload_identity(), subject.op.payload_identity()
+    if first != second:
+        yield "two calls of payload() give two payloads"
+    Extension(subject.op)
+    hash(subject.op.payload_hash())
+
+
+def _frozen(subject: Subject) -> Findings:
+    op = subject.op
+    for name in _attributes(op):
+        value = getattr(op, name)
+        try:
+            setattr(op, name, value)
+        except (AttributeError, TypeError):
+            pass
+        else:
+            yield f"{name} can be assigned to; make the class a frozen dataclass"
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            yield f"{name} is an array that can be written to; call setflags(write=False) on it"
+        if isinstance(value, list | dict | set):
+            yield f"{name} is a {type(value).__name__}, which can be changed; use a tuple"
+
+
+def _complete(subject: Subject) -> Findings:
+    """Exchange each field for another value, and see whether the payload notices."""
+    op = subject.op
+    for name in _attributes(op):
+        value = getattr(op, name)
+        other = _another(value)
+        if other is None:
+            continue
+        changed = copy.copy(op)
+        object.__setattr__(changed, name, other)
+        try:
+            same = encode(tuple(changed.payload())) == encode(tuple(op.payload()))
+        except Exception:
+            continue  # payload() reads the field: it takes part
+        if same:
+            yield (
+                f"{name} is no part of the payload; return it from payload(), or declare it "
+                "field(compare=False) if it changes no result"
+            )
+    for different in subject.different:
+        if op.payload_eq(different) or Extension(op) == Extension(different):
+            yield f"{op!r} and {different!r} have one identity"
+
+
+def _equal(subject: Subject) -> Findings:
+    op, other = subject.op, subject.equal
+    if not (op.payload_eq(other) and other.payload_eq(op)):
+        yield f"{op!r} and {other!r}, built apart from equal fields, have different payloads"
+        return
+    if op.payload_hash() != other.payload_hash():
+        yield "equal payloads have different hashes"
+    inputs = tuple([input_key(TensorInput(f"x{i}", meta)) for i, meta in enumerate(subject.metas)])
+    if op_key(Extension(op), inputs) is not op_key(Extension(other), inputs):
+        yield "equal payloads built apart are two nodes of a graph"
+
+
+def _clone(subject: Subject) -> Findings:
+    double = subject.op.clone()
+    if type(double) is not type(subject.op):
+        yield f"clone() of a {type(subject.op).__name__} is a {type(double).__name__}"
+    elif not double.payload_eq(subject.op):
+        yield "clone() has another payload"
+
+
+def _families_apart(subject: Subject) -> Findings:
+    op = subject.op
+    other = f"{op.family_id}0"
+    kind = type(type(op).__name__, (type(op),), {"FAMILY_ID": other, "__slots__": ()})
+    twin = copy.copy(op)
+    try:
+        object.__setattr__(twin, "__class__", kind)
+    except TypeError as error:
+        raise NotCheckedError(f"the class cannot be derived from: {error}") from None
+    if op.payload_eq(twin) or Extension(op) == Extension(twin):
+        yield f"an op of {other} with the same payload is equal"
+
+
+def _everywhere(subject: Subject) -> Findings:
+    op = subject.op
+    expected = f"{op.family_id} {op.payload_identity().hex()}"
+    if type(op).__module__ == "__main__":
+        raise NotCheckedError("the class is defined in __main__; put it into a module")
+    try:
+        data = pickle.dumps(op)
+    except Exception as error:
+        raise NotCheckedError(f"the op cannot be pickled to be sent there: {error}") from None
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    done = _elsewhere(data, seed)
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise NotCheckedError(f"the op cannot be made there: {''.join(reason)}")
+    if done.stdout.decode() != expected:
+        yield f"with PYTHONHASHSEED={seed} an equal op has another payload"
+
+
+def _elsewhere(data: bytes, seed: str) -> subprocess.CompletedProcess[bytes]:
+    """Make the op in another process, with another seed of string hashes."""
+    return subprocess.run(
+        [sys.executable, "-c", _IDENTITY_ELSEWHERE],
+        input=data,
+        capture_output=True,
+        check=False,
+        timeout=120,
+        env={
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": os.pathsep.join(path for path in [os.getcwd(), *sys.path] if path),
+        },
+    )
+
+
+def _unchanged(subject: Subject) -> Findings:
+    """The last clause: whatever ran since the first one, the identity is still the same."""
+    if subject.identity is None:
+        raise NotCheckedError("the op has no identity")
+    if subject.op.payload_identity() != subject.identity:
+        yield "the payload is not what it was before the op ran; keep what changes in the cache"
+    else:
+        yield Note(f"payload_hash is {subject.op.payload_hash():#018x}")
+
+
+def _attributes(op: Any) -> list[str]:
+    """The fields that must be payload: those that take part in comparison, or all attributes."""
+    if dataclasses.is_dataclass(op):
+        return [field.name for field in dataclasses.fields(op) if field.compare]
+    return list(getattr(op, "__dict__", {}))
+
+
+def _another(value: Any) -> Any:
+    """A different value of the same kind, or None where none comes to mind."""
+    match value:
+        case bool():
+            return not value
+        case int() | float() | complex():
+            return value + 1 if value == value + 0 else 0.0
+        case str():
+            return f"{value}'"
+        case bytes():
+            return value + b"'"
+        case tuple():
+            return (*value, "another")
+        case np.ndarray():
+            return np.concatenate([value.ravel(), value.ravel()[:1], np.ones(1, value.dtype)])
+        case _:
+            return None
+
+
+IDENTITY = (
+    Clause(5, "family_id", "family_id has the format, and is one for the class", _family),
+    Clause(5, "payload", "the payload has canonical bytes", _payload),
+    Clause(5, "frozen", "an op cannot be changed", _frozen),
+    Clause(5, "complete", "every field takes part in the identity", _complete, ("payload",)),
+    Clause(5, "equal", "equal payloads built apart are one node", _equal, ("family_id", "payload")),
+    Clause(4, "clone", "clone() is an equal op", _clone, ("payload",)),
+    Clause(5, "families", "families are never equal", _families_apart, ("family_id", "payload")),
+    Clause(5, "processes", "identity is one in every process", _everywhere, ("payload",)),
+)
+UNCHANGED = Clause(4, "unchanged", "identity does not depend on what ran", _unchanged, ("payload",))

@@ -1,0 +1,235 @@
+"""Sections 6 and 7: arity, and inference of types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tenferro.errors import InvalidConfigError, TenferroError
+from tenferro.exec_ir import Array
+from tenferro.shape import (
+    DimExpr,
+    Exact,
+    Leaf,
+    ShapeExtent,
+    TensorMeta,
+    Unknown,
+    UpperBound,
+    implies,
+    make_meta,
+)
+from tenferro.testing.report import Clause, Findings, Note
+from tenferro.testing.subject import Subject, metas_of
+
+
+def _arity(subject: Subject) -> Findings:
+    op = subject.op
+    for name in ("input_count", "output_count"):
+        count = getattr(op, name)
+        if type(count) is not int or count < 0:
+            yield f"{name} is {count!r}, not a number"
+        elif count != getattr(op, name) or count != getattr(subject.equal, name):
+            yield f"{name} is not the same for equal ops"
+    if op.input_count != len(subject.arrays):
+        yield f"input_count is {op.input_count}, but {len(subject.arrays)} inputs are given"
+
+
+def _accepts(subject: Subject) -> Findings:
+    first, second = (subject.carrier.infer_all(subject.metas) for _ in range(2))
+    if first != second:
+        yield f"gives {_list(first)}, and {_list(second)} when asked again"
+
+
+def _symbolic(subject: Subject) -> Findings:
+    try:
+        found = subject.carrier.infer_all(subject.symbolic)
+    except InvalidConfigError:
+        raise
+    except TenferroError as error:
+        yield (
+            f"refuses {_list(subject.symbolic)}: {error}; if some of these sizes must be numbers, "
+            "or equal, say so with symbolic_shapes="
+        )
+        return
+    expected = subject.carrier.infer_all(subject.metas)
+    bound = [meta.bind(subject.sizes) for meta in found]
+    if bound != list(expected):
+        yield (
+            f"gives {_list(found)} for {_list(subject.symbolic)}, which is {_list(bound)} for the "
+            f"sizes given, but {_list(expected)} for {_list(subject.metas)}"
+        )
+
+
+def _sizes(subject: Subject) -> Findings:
+    """The types inferred for symbols hold when these stand for other numbers, and results agree."""
+    found = subject.carrier.infer_all(subject.symbolic)
+    for sizes in _other_bindings(subject.sizes):
+        metas = [meta.bind(sizes) for meta in subject.symbolic]
+        try:
+            expected = subject.carrier.infer_all(metas)
+        except InvalidConfigError as error:
+            yield f"{error}"
+            continue
+        except TenferroError as error:
+            yield Note(f"{_list(metas)} is refused: {error}")
+            continue
+        bound = [meta.bind(sizes) for meta in found]
+        if bound != list(expected):
+            yield f"gives {_list(expected)} for {_list(metas)}, but {_list(bound)} symbolically"
+            return
+        for finding in _runs(subject, metas, expected):
+            yield finding
+            if isinstance(finding, str):
+                return
+
+
+def _runs(
+    subject: Subject, metas: Sequence[TensorMeta], expected: Sequence[TensorMeta]
+) -> Iterator[str | Note]:
+    """Whether results of other sizes are as inferred."""
+    arrays = [_resized(array, meta) for array, meta in zip(subject.arrays, metas, strict=True)]
+    try:
+        with np.errstate(all="ignore"):
+            results = subject.op.eager_execute(arrays)
+        subject.carrier.checked_results(expected, results)
+    except InvalidConfigError as error:
+        yield f"on {_list(metas)}: {error}"
+    except Exception as error:
+        text = f"eager_execute on {_list(metas)}: {type(error).__name__}: {error}"
+        empty = any(array.size == 0 for array in arrays)
+        yield text if empty else Note(text)
+
+
+def _guarantees(subject: Subject) -> Findings:
+    """Weaken one extent at a time; what is said of the outputs must hold for any true size."""
+    for position, meta in enumerate(subject.metas):
+        for axis, extent in enumerate(meta.extents):
+            assert isinstance(extent, Exact)
+            assert isinstance(extent.dim, int)
+            for weak in (UpperBound(extent.dim + 2), Unknown()):
+                yield from _weakened(subject, position, axis, weak)
+
+
+def _weakened(
+    subject: Subject, position: int, axis: int, weak: ShapeExtent
+) -> Iterator[str | Note]:
+    metas = _with_extent(subject.metas, position, axis, weak)
+    try:
+        claimed = subject.carrier.infer_all(metas)
+    except InvalidConfigError:
+        raise
+    except TenferroError as error:
+        yield Note(f"{_list(metas)} is refused: {error}")
+        return
+    for meta in claimed:
+        mentioned = [extent for extent in meta.extents if isinstance(extent, Exact)]
+        if any(isinstance(extent.dim, DimExpr) for extent in mentioned):
+            yield f"claims {_list(claimed)} for {_list(metas)}"
+            return
+    size = subject.arrays[position].shape[axis]
+    for true in (size, size + 1, size + 2, max(size - 1, 0)):
+        try:
+            actual = subject.carrier.infer_all(
+                _with_extent(subject.metas, position, axis, Exact(true))
+            )
+        except TenferroError:
+            continue
+        for known, said in zip(actual, claimed, strict=True):
+            if known.rank != said.rank or not all(map(implies, known.extents, said.extents)):
+                yield f"claims {said} for {_list(metas)}, where it may be {known}"
+                return
+
+
+def _with_extent(
+    metas: Sequence[TensorMeta], position: int, axis: int, extent: ShapeExtent
+) -> list[TensorMeta]:
+    changed = list(metas)
+    extents = list(metas[position].extents)
+    extents[axis] = extent
+    dims = [each.dim for each in extents if isinstance(each, Exact)]
+    changed[position] = (
+        make_meta(metas[position].dtype, tuple(dims))
+        if len(dims) == len(extents)
+        else metas[position].with_extents(extents)
+    )
+    return changed
+
+
+def _other_bindings(given: dict[Leaf, int]) -> Iterator[dict[Leaf, int]]:
+    """All sizes one larger, and each of them 0 and 1."""
+    if given:
+        yield {leaf: size + 1 for leaf, size in given.items()}
+    for leaf in given:
+        yield {**given, leaf: 0}
+        yield {**given, leaf: 1}
+
+
+def _resized(array: Array, meta: TensorMeta) -> Array:
+    assert meta.static_shape is not None
+    return np.resize(array, meta.static_shape)
+
+
+def _reference(subject: Subject) -> Findings:
+    """`eager_execute` gives what is inferred, the same each time, and leaves its inputs alone."""
+    given = [array.copy() for array in subject.arrays]
+    inferred = subject.carrier.infer_all(metas_of(given))
+    with np.errstate(all="ignore"):
+        first = subject.carrier.checked_results(inferred, subject.op.eager_execute(given))
+        for i, (array, before) in enumerate(zip(given, subject.arrays, strict=True)):
+            if array.tobytes() != before.tobytes():
+                yield f"input {i} is written to"
+        again = subject.op.eager_execute([array.copy() for array in subject.arrays])
+    for i, (one, other) in enumerate(zip(first, again, strict=True)):
+        if not isinstance(one, np.ndarray | np.generic):
+            yield f"output {i} is a {type(one).__name__}, not a NumPy array"
+        elif np.asarray(one).tobytes() != np.asarray(other).tobytes():
+            yield f"output {i} is another one when the op is called again"
+
+
+def _pruning(subject: Subject) -> Findings:
+    op, count = subject.op, subject.op.output_count
+    if count < 2:
+        return
+    masks = [tuple(i == kept for i in range(count)) for kept in range(count)]
+    masks += [tuple(i != gone for i in range(count)) for gone in range(count)] if count > 2 else []
+    for live in masks:
+        smaller = op.prune_outputs(live)
+        if smaller is None:
+            continue
+        pruned = replace(subject, op=smaller)
+        wanted = [meta for meta, kept in zip(_inferred(subject), live, strict=True) if kept]
+        if smaller.input_count != op.input_count or smaller.output_count != sum(live):
+            yield (
+                f"of {live} gives an op of {smaller.input_count} inputs and "
+                f"{smaller.output_count} outputs, not {op.input_count} and {sum(live)}"
+            )
+        elif list(_inferred(pruned)) != wanted:
+            yield f"of {live} gives {_list(_inferred(pruned))}, not {_list(wanted)}"
+        else:
+            values = [array for array, kept in zip(subject.expected, live, strict=True) if kept]
+            for one, other in zip(pruned.expected, values, strict=True):
+                if not np.allclose(one, other, equal_nan=True):
+                    yield f"of {live} gives an op with other results"
+
+
+def _inferred(subject: Subject) -> tuple[TensorMeta, ...]:
+    return subject.carrier.infer_all(subject.metas)
+
+
+def _list(metas: Sequence[TensorMeta]) -> str:
+    return ", ".join(str(meta) for meta in metas) or "nothing"
+
+
+TYPES = (
+    Clause(6, "arity", "the numbers of inputs and outputs are fixed", _arity, ("payload",)),
+    Clause(7, "inference", "infer_output_meta takes the inputs", _accepts, ("arity",)),
+    Clause(
+        7, "symbolic", "infer_output_meta is total on symbolic sizes", _symbolic, ("inference",)
+    ),
+    Clause(7, "guarantees", "no guarantee is made stronger", _guarantees, ("symbolic",)),
+    Clause(8, "reference", "eager_execute gives what is inferred", _reference, ("inference",)),
+    Clause(7, "sizes", "what is inferred holds for all sizes", _sizes, ("symbolic", "reference")),
+    Clause(4, "pruning", "prune_outputs gives the live outputs", _pruning, ("reference",)),
+)

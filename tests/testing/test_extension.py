@@ -1,0 +1,322 @@
+"""check_extension: what keeps the contract passes, and each clause catches what breaks it."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.errors import ConfigError, ContractViolationError, TenferroError
+from tenferro.extension import ExtensionRegistry
+from tenferro.files import PayloadCodecs
+from tenferro.testing import CLAUSES, check_extension
+from tests.testing import broken
+from tests.testing.families import (
+    PAIR,
+    SQUARE,
+    First,
+    Pair,
+    Square,
+    SquareRule,
+    Times,
+    X,
+    Y,
+    Z,
+    rule_set,
+    runtimes,
+)
+
+SLOW = frozenset({"processes", "xla"})
+CODECS = PayloadCodecs().register(Pair).register(Square).register(Times)
+
+
+def violated(op: Any, inputs: Any = (X, Y), skip: Any = SLOW, **options: Any) -> dict[str, str]:
+    """The clauses that a family breaks, each with what is wrong."""
+    with pytest.raises(ContractViolationError) as raised:
+        check_extension(op, inputs=inputs, skip=skip, **options)
+    found: dict[str, str] = {}
+    for text in raised.value.violations:
+        section_and_name, what = text.split(": ", 1)
+        name = section_and_name.partition(" ")[2]
+        assert section_and_name == f"§{SECTIONS[name]} {name}"
+        found[name] = f"{found.get(name, '')}{what}\n"
+    assert raised.value.family_id == op.family_id
+    assert op.family_id in str(raised.value)
+    return found
+
+
+SECTIONS = {clause.name: clause.section for clause in CLAUSES}
+
+
+# ------------------------------------------------------------------------------ what is right
+
+
+@pytest.mark.parametrize("inputs", [(X, Y), (Z, Z * 1j), (X.astype("f4"), Y.astype("f4"))])
+def test_a_family_that_keeps_the_contract_passes(inputs: Any) -> None:
+    report = check_extension(
+        Pair(), inputs=inputs, different=[Pair(3.0)], codecs=CODECS, skip={"processes"}, **PAIR
+    )
+    assert {verdict.word for verdict in report.verdicts} == {"holds"}
+    assert str(report).startswith("tests.pair.v1: 32 clauses hold\n  §5 family_id: ")
+
+
+def test_identity_is_checked_in_another_process() -> None:
+    assert check_extension(Pair(), inputs=[X, Y], skip={"xla"})["processes"].word == "holds"
+
+
+def test_what_is_not_given_is_not_checked_and_the_report_says_so() -> None:
+    report = check_extension(Square(), inputs=[X], skip=SLOW)
+    assert report["runtime"].notes == ("no register_runtime is given",)
+    assert str(report["adjoint"]).endswith("not checked\n    needs: jvp")
+    with pytest.raises(KeyError):
+        report["no such clause"]
+
+
+def test_a_family_may_lean_on_families_of_its_own() -> None:
+    report = check_extension(Square(), inputs=[Z], codecs=CODECS, skip={"processes"}, **SQUARE)
+    assert report["closure"].notes == ("the rules emit tests.times.v1",)
+    assert report["xla"].word == "not checked"
+    assert "no lowering is registered" in report["xla"].notes[0]
+
+
+def test_a_registered_lowering_is_compared() -> None:
+    def register(lowerings: Any) -> None:
+        lowerings.register(Pair.FAMILY_ID, lambda op, x, y: (op.scale * x * y, jnp.sin(x)))
+
+    report = check_extension(
+        Pair(), inputs=[X, Y], register_xla=register, skip={"processes"}, **PAIR
+    )
+    assert report["xla"].word == report["derivative programs"].word == "holds"
+
+
+def test_a_terminal_family_ends_differentiation() -> None:
+    options = {"inputs": [X], "register_runtime": SQUARE["register_runtime"], "skip": SLOW}
+    rules = rule_set(SquareRule(), broken.TerminalTimes())
+    report = check_extension(Square(), rules=rules, terminal=[Times.FAMILY_ID], **options)
+    assert report["second order"].notes == (
+        "the JVP ends at tests.times.v1",
+        "the VJP ends at tests.times.v1",
+    )
+    found = violated(Square(), rules=rules, **options)
+    assert set(found) == {"second order"}
+    assert_matches("tests.times.v1: has no linearize rule", found["second order"])
+
+
+def test_random_inputs_are_made_of_specs() -> None:
+    specs = [tn.TensorSpec(("n", 3)), tn.TensorSpec(("n", 3))]
+    assert check_extension(Pair(), specs=specs, skip=SLOW)["symbolic"].word == "holds"
+
+
+def test_extents_that_are_numbers_are_said_to_be() -> None:
+    shapes = [("n", 3), ("n", 3)]
+    report = check_extension(Pair(), inputs=[X, Y], symbolic_shapes=shapes, skip=SLOW)
+    assert report["sizes"].word == "holds"
+
+
+def test_the_arguments_must_fit_together() -> None:
+    with pytest.raises(ConfigError, match=r"tests\.pair\.v1: give either inputs or specs"):
+        check_extension(Pair())
+    with pytest.raises(ConfigError, match="symbolic_shapes must have the ranks of the inputs"):
+        check_extension(Pair(), inputs=[X, Y], symbolic_shapes=[("n",), ("n",)])
+
+
+def test_the_error_lists_all_that_is_wrong_and_can_be_pickled() -> None:
+    with pytest.raises(ContractViolationError) as raised:
+        check_extension(broken.OtherDtype(), inputs=[X, Y], skip=SLOW)
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (str(again), again.violations) == (str(raised.value), raised.value.violations)
+    assert isinstance(again, AssertionError)
+    assert isinstance(again, TenferroError)
+
+
+# --------------------------------------------------------------- one broken family for each clause
+
+OPS: list[tuple[str, Callable[[], Any], str]] = [
+    ("family_id", broken.MalformedName, "does not match the namespaced format"),
+    ("payload", broken.ListPayload, "a list cannot be part of an op's identity"),
+    ("frozen", broken.Thawed, "scale can be assigned to"),
+    ("frozen", broken.WritableArray, "table is an array that can be written to"),
+    ("complete", broken.Forgetful, "scale is no part of the payload"),
+    ("equal", broken.Address, "have different payloads"),
+    ("clone", broken.OtherClone, "clone\\(\\) has another payload"),
+    ("families", broken.NameOfItsOwn, "with the same payload is equal"),
+    ("unchanged", broken.CountsItsRuns, "the payload is not what it was"),
+    ("pruning", broken.WrongPrune, r"of \(False, True\) gives an op with other results"),
+    ("pruning", broken.PruneToOtherResults, r"of \(True, False\) gives an op with other results"),
+    ("arity", broken.CountedArity, "input_count is not the same"),
+    ("arity", broken.OneInput, "input_count is 1, but 2 inputs are given"),
+    ("inference", broken.TooFewOutputs, "expected 2 outputs, got 1"),
+    ("symbolic", broken.NotTotal, "infer_output_meta failed on f64"),
+    ("symbolic", broken.Collapsed, r"gives f64\[0,0\], f64\[0,0\] for f64\[n2,n3\]"),
+    ("sizes", broken.OneSizeOnly, r"output 0 is float64\[3, 4\], but infer_output_meta says"),
+    ("guarantees", broken.Upgraded, r"claims f64\[3,3\] for .*, where it may be f64"),
+    ("reference", broken.OtherDtype, r"output 0 is float32\[2, 3\]"),
+    ("reference", broken.WritesToInputs, "input 0 is written to"),
+    ("reference", broken.Moody, "output 0 is another one when the op is called again"),
+    ("standard ops", broken.OtherStandardOps, "output 0 is .* expected"),
+    ("standard ops", broken.EmitsItself, "it may emit standard ops only"),
+    ("standard ops", broken.ExecutesWhileLowering, "eager_execute is called on the way to XLA"),
+]
+
+
+@pytest.mark.parametrize(("clause", "op", "text"), OPS, ids=str)
+def test_a_broken_op_is_caught(clause: str, op: Callable[[], Any], text: str) -> None:
+    assert_matches(text, violated(op())[clause])
+
+
+def test_a_family_id_that_depends_on_the_payload_is_caught() -> None:
+    found = violated(broken.NameOfPayload(), different=[broken.NameOfPayload(3.0)])
+    assert_matches("family_id is 'tests.pair2.v1', but the class has", found["family_id"])
+    assert_matches("family_id changes with the payload", found["family_id"])
+
+
+def test_payloads_that_are_not_told_apart_are_caught() -> None:
+    found = violated(broken.Forgetful(), different=[broken.Forgetful(5.0)])
+    assert_matches(r"Forgetful\(scale=5.0\) have one identity", found["complete"])
+
+
+def test_an_identity_of_one_process_alone_is_caught() -> None:
+    found = violated(broken.SeededHash(), skip={"xla"})
+    assert set(found) == {"processes"}
+    assert_matches("with PYTHONHASHSEED=1 an equal op has another payload", found["processes"])
+
+
+def wrong(op: Any, inputs: Any) -> Any:
+    return [2 * result for result in op.eager_execute(inputs)]
+
+
+def destructive(op: Any, inputs: Any) -> Any:
+    results = op.eager_execute([np.array(x) for x in inputs])
+    if inputs[0].flags.writeable:
+        inputs[0][...] = 0
+    return results
+
+
+def elsewhere(op: Any, inputs: Any) -> Any:
+    return [jnp.asarray(result) for result in op.eager_execute(inputs)]
+
+
+def failing(op: Any, inputs: Any) -> Any:
+    raise KeyError("no plan")
+
+
+RUNTIMES = [
+    (runtimes([Pair.FAMILY_ID], wrong), "output 0 is 1.3.* at .*, expected 0.6"),
+    (runtimes([Pair.FAMILY_ID], destructive), "input 0 is written to"),
+    (runtimes([Pair.FAMILY_ID], elsewhere), "returned a ArrayImpl, which is not on numpy"),
+    (runtimes([Pair.FAMILY_ID], failing), r"extension: tests.pair.v1: 'no plan'"),
+    (runtimes([First.FAMILY_ID]), "registers too little: .*tests.pair.v1: no runtime"),
+]
+
+
+@pytest.mark.parametrize(("register", "text"), RUNTIMES)
+def test_a_broken_runtime_is_caught(register: Any, text: str) -> None:
+    found = violated(Pair(), [X.astype("f4"), Y.astype("f4")], register_runtime=register)
+    assert set(found) == {"runtime"}
+    assert_matches(text, found["runtime"])
+
+
+def test_an_executor_that_falls_back_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def execute(self: Any, backend: Any, op: Any, inputs: Any, caches: Any) -> Any:
+        return tuple(op.op.eager_execute(inputs))
+
+    monkeypatch.setattr(ExtensionRegistry, "require", lambda self, op: None)
+    monkeypatch.setattr(ExtensionRegistry, "execute", execute)
+    found = violated(Pair())
+    assert found == {"unregistered": "a native executor without its runtime runs the op\n"}
+
+
+LOWERINGS: list[tuple[Any, str]] = [
+    (lambda op, x, y: (x * y, jnp.sin(x)), "output 0 by its lowering is 0.33 at .*, expected 0.66"),
+    (lambda op, x, y: (op.scale * x * y,), "family_id=tests.pair.v1: expected 2 outputs, got 1"),
+    (lambda op, x, y: 1 / 0, "tests.pair.v1: its XLA lowering failed: ZeroDivisionError"),
+]
+
+
+@pytest.mark.parametrize(("lowering", "text"), LOWERINGS)
+def test_a_broken_lowering_is_caught(lowering: Any, text: str) -> None:
+    found = violated(
+        Pair(),
+        register_xla=lambda lowerings: lowerings.register(Pair.FAMILY_ID, lowering),
+        skip={"processes"},
+    )
+    assert set(found) == {"xla"}
+    assert_matches(text, found["xla"])
+
+
+def test_a_lowering_of_another_family_is_caught() -> None:
+    found = violated(
+        Square(),
+        [X],
+        register_xla=lambda lowerings: lowerings.register(Pair.FAMILY_ID, lambda op, x: x),
+        skip={"processes"},
+    )
+    assert found == {"xla": "register_xla registers no lowering for tests.square.v1\n"}
+
+
+RULES: list[tuple[str, Any, Any, Any, str]] = [
+    ("rules", Pair, (X, Y), [SquareRule()], "the rule set has no rules for tests.pair.v1"),
+    ("jvp", Pair, (X, Y), [broken.WrongDerivative()], "the tangent of output 0 is .* differences"),
+    ("jvp", Pair, (X, Y), [broken.TooFewTangents()], "its linearize rule returns 1 values"),
+    ("deterministic", Pair, (X, Y), [broken.Whimsical()], "two passes over one op emit two graphs"),
+    ("tangents None", Pair, (X, Y), [broken.MakesZeros()], "return None, not zeros"),
+    ("adjoint", Square, (X,), [SquareRule(), broken.NoAdjoint()], "<ct, J t> is .*, but <J"),
+    ("adjoint", Square, (X,), [SquareRule(), broken.NoTranspose()], "raises ZeroDivisionError"),
+    ("cotangents None", broken.Halves, (X, Y), [broken.ZeroCotangents()], "depends on no seed"),
+    (
+        "derivative types",
+        Square,
+        (X.astype("f4"),),
+        [SquareRule(), broken.Wide()],
+        "the cotangent of input 0 is f64\\[2,3\\], not f32\\[2,3\\]",
+    ),
+    ("closure", Square, (X,), [broken.EmitsForeign()], "emits tests.first.v1, which has no rules"),
+    (
+        "second order",
+        Square,
+        (X,),
+        [SquareRule(), broken.WrongSecond()],
+        "the derivative of the JVP: the tangent of output 0",
+    ),
+    ("symbolic rules", Square, (X,), [broken.NeedsNumbers()], "raises TypeError"),
+    ("late sizes", Square, (X,), [broken.DividesByTheBound()], "the gradient by input 0 is"),
+]
+
+
+@pytest.mark.parametrize(("clause", "op", "inputs", "rules", "text"), RULES, ids=str)
+def test_broken_rules_are_caught(clause: str, op: Any, inputs: Any, rules: Any, text: str) -> None:
+    found = violated(op(), inputs, rules=rule_set(*rules))
+    assert set(found) == {clause}
+    assert_matches(text, found[clause])
+
+
+def test_a_rule_whose_families_do_not_run_is_caught() -> None:
+    found = violated(
+        Square(), [X], rules=SQUARE["rules"], register_runtime=runtimes([Square.FAMILY_ID])
+    )
+    assert set(found) == {"derivative programs"}
+    for what in ("the JVP on the registered runtimes", "the VJP in an eager runtime"):
+        assert_matches(f"{what}: .*tests.times.v1: no runtime", found["derivative programs"])
+
+
+def test_broken_codecs_are_caught() -> None:
+    found = violated(Pair(), codecs=PayloadCodecs().register(Square))
+    assert found == {"files": "the codecs do not know tests.pair.v1\n"}
+    found = violated(Pair(), codecs=PayloadCodecs().register(Pair, lambda values: Pair(9.0)))
+    assert_matches("malformed payload: the Pair made of it has another one", found["files"])
+
+
+def test_every_clause_has_a_family_that_breaks_it() -> None:
+    names = {row[0] for row in (*OPS, *RULES)}
+    tested_alone = {"processes", "unregistered", "runtime", "xla", "derivative programs", "files"}
+    assert {clause.name for clause in CLAUSES} == names | tested_alone
+
+
+def assert_matches(pattern: str, text: str) -> None:
+    assert re.search(pattern, text), text
