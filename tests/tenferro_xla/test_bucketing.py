@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro.compiler import parse
 from tenferro.errors import (
     BindingError,
     ConfigError,
@@ -115,6 +116,17 @@ def test_an_op_that_would_see_padding_is_refused_by_name(name: str) -> None:
     assert (at.value.primitive, at.value.symbol) == (name, "n")
     assert isinstance(at.value, ExecutorError)
     assert str(pickle.loads(pickle.dumps(at.value))) == str(at.value)
+
+
+def test_a_cut_that_follows_the_operand_s_size_is_refused() -> None:
+    last = """exec_program(%0: f64[n]) {
+      %1: f64[1] = slice[starts=(dim(0, 0) - 1,), limits=(dim(0, 0),), strides=(1,)] %0!
+      return %1
+    }"""
+    program = parse(last)
+    (size,) = program.symbols()
+    with pytest.raises(PadSafetyError, match="bucketing: slice: n cannot be rounded up"):
+        bucketed().compile_exec(program, sizes={size: 3})
 
 
 def test_rows_are_looked_up_and_summed_at_true_indices_only() -> None:
