@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.computegraph import CacheStats, Capacity
 from tenferro.config import config
-from tenferro.errors import BindingError, DeviceError, ExecutorError
-from tenferro.exec_ir import Array, ExecBuilder, ExecOp, ExecProgram
-from tenferro.runtime import GraphProgram, Tensor, bind_inputs, bind_specs
+from tenferro.errors import DeviceError
+from tenferro.exec_ir import Array, ExecOp, ExecProgram
+from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs, bind_specs
 from tenferro.shape import Leaf, make_meta
+from tenferro_xla.bucketing import Buckets, Rounding
 from tenferro_xla.devices import device_name, devices, find_device
+from tenferro_xla.executables import Executables, Loaded
 from tenferro_xla.extension import ExtensionLowerings
 from tenferro_xla.lowering import LoweringOptions, Precision
-from tenferro_xla.stablehlo import (
-    Cost,
-    LoadedExecutable,
-    Memory,
-    Target,
-    check_placed,
-    compile_stablehlo,
-    cost_of,
-    lower_to_stablehlo,
-    memory_of,
-    private,
-    usable_donations,
-)
+from tenferro_xla.network import with_networks
+from tenferro_xla.recompiles import CompileReport
+from tenferro_xla.segments import SegmentPlan, plan_segments, settled
+from tenferro_xla.stablehlo import Target, check_placed, private
+from tenferro_xla.stages import Lowered
 
 
 class XlaExecutor:
@@ -47,6 +41,9 @@ class XlaExecutor:
         precision: of contractions: "default", "high" or "highest".
         max_bytes: the largest value in bytes that a program may hold; checked before XLA sees it.
         capacity: the bounds of the cache of executables.
+        bucketing: symbols, by name, whose sizes are rounded up before XLA compiles: to
+            "powers_of_two", or to the next of some sizes, `{"n": (64, 256)}`. A program that would
+            not give the same results then is refused.
 
     >>> import numpy as np
     >>> from tenferro.compiler import parse
@@ -64,20 +61,22 @@ class XlaExecutor:
         precision: Precision = "highest",
         max_bytes: int = config.max_bytes,
         capacity: Capacity | None = None,
+        bucketing: Mapping[str, Rounding] | None = None,
     ) -> None:
-        self._target = Target(
+        target = Target(
             find_device(device),
-            LoweringOptions(precision),
+            with_networks(LoweringOptions(precision)),
             dict(compiler_options or {}),
             max_bytes,
             checked=len(devices()) > 1,
         )
-        self._cache: BoundedCache[Hashable, LoadedExecutable] = BoundedCache(
-            Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity,
-            measure=lambda executable: executable.code_size,
+        bounds = (
+            Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity
         )
-        self._sharding = SingleDeviceSharding(self._target.device)
-        self._array_type = type(jax.device_put(np.zeros((), np.float32), self._target.device))
+        self._executables = Executables(target, bounds, Buckets(bucketing or {}))
+        self._device = target.device
+        self._sharding = SingleDeviceSharding(self._device)
+        self._array_type = type(jax.device_put(np.zeros((), np.float32), self._device))
 
     @property
     def name(self) -> str:
@@ -93,13 +92,13 @@ class XlaExecutor:
         Raises:
             MalformedFamilyIdError: a family id is not one.
         """
-        register(self._target.lowering.extensions)
-        self._cache.clear()
+        register(self._executables.target.lowering.extensions)
+        self._executables.cache.clear()
 
     @property
     def device(self) -> jax.Device:
         """The device on which everything runs."""
-        return self._target.device
+        return self._device
 
     def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
         """The program's outputs for the given inputs.
@@ -113,48 +112,47 @@ class XlaExecutor:
             ExtentError: a value would be larger than the byte budget.
         """
         bound = bind_inputs(program, bindings)
-        buffers = self._placed(bound.values)
-        executable = self._cache.get_or_make(
-            (program.digest, _sizes_key(bound.sizes)),
-            lambda: self._load(program.exec_program.bind(bound.sizes)),
+        return self._run_bound(
+            self._executables.of(program.exec_program, program.digest, bound.sizes), bound
         )
-        return [Tensor.wrap(buffer, self) for buffer in executable(*buffers)]
 
     def lower(self, program: GraphProgram, specs: Mapping[Any, Any] | None = None) -> Lowered:
-        """The program as StableHLO; `specs`, arrays or `TensorSpec`s, give the sizes of symbols."""
+        """The program as StableHLO; `specs`, arrays or `TensorSpec`s, give the sizes of symbols.
+
+        Raises:
+            ExecutorError: data decide sizes in the program, so that there is no one module of it;
+                see `segments`.
+        """
         sizes = bind_specs(program, specs or {})
-        return Lowered(self, program, sizes)
+        return Lowered(program, sizes, self._executables, self._run_bound)
+
+    def segments(
+        self, program: GraphProgram, specs: Mapping[Any, Any] | None = None
+    ) -> SegmentPlan:
+        """How a program is cut where data decide sizes; print it. `specs` are as for `lower`."""
+        return plan_segments(settled(program.exec_program.bind(bind_specs(program, specs or {}))))
 
     def compile_exec(
         self,
         program: ExecProgram,
         donate: tuple[int, ...] = (),
         sizes: Mapping[Leaf, int] | None = None,
-    ) -> LoadedExecutable:
+    ) -> Loaded:
         """The program, for these sizes of its symbols, ready to run.
 
         `donate` are inputs whose buffers an output of the same type may take; where there is none
         the buffer is left alone.
 
         Raises:
-            UnsupportedDynamicShapeError: an extent is not an integer.
+            UnsupportedDynamicShapeError: a symbol has no size.
+            PadSafetyError: a size that is to be rounded up must not be.
             ExtentError: a value is larger than the byte budget.
         """
-        program = program.bind(dict(sizes or {}))
-        donated = usable_donations(program, donate)
-        key = (program.digest, donated) if donated else (program.digest, ())
-        return self._cache.get_or_make(key, lambda: self._load(program, donated))
+        return self._executables.of(program, program.digest, sizes, donate)
 
     def run_op(self, op: ExecOp, *buffers: jax.Array) -> tuple[jax.Array, ...]:
         """One op, at once."""
-        key = (op.identity, tuple([(buffer.shape, buffer.dtype) for buffer in buffers]))
-        executable = self._cache.get(key)
-        if executable is None:
-            builder = ExecBuilder()
-            slots = [builder.input(make_meta(b.dtype, b.shape)) for b in buffers]
-            program = builder.build(builder.add(op, slots))
-            executable = self._cache.put(key, self._load(program))
-        return executable(*buffers)
+        return self._executables.run_op(op, *buffers)
 
     def put(self, array: Array) -> jax.Array:
         """A NumPy array as an array on the device. Writing to the NumPy array changes nothing."""
@@ -179,28 +177,38 @@ class XlaExecutor:
 
     def stats(self) -> CacheStats:
         """Executables held, found, made and dropped; and bytes of their code, on CPU a guess."""
-        return self._cache.stats()
+        return self._executables.stats()
+
+    def explain(self) -> CompileReport:
+        """What XLA has compiled for this executor, and why it had to; print it.
+
+        >>> import tenferro as tn
+        >>> executor = XlaExecutor("cpu")
+        >>> f = tn.jit(tn.exp, executor=executor, symbolic={"x": ("n",)})
+        >>> shapes = [f(tn.ones(n)).shape for n in (2, 3, 3)]
+        >>> [str(event.changes[0]) for event in executor.explain().events[1:]]
+        ['n from 2 to 3']
+        """
+        return self._executables.explain(repr(self))
 
     def clear(self) -> None:
         """Drop all executables."""
-        self._cache.clear()
+        self._executables.cache.clear()
 
     @property
     def capacity(self) -> Capacity:
         """The bounds of the cache; assigning smaller ones evicts at once."""
-        return self._cache.capacity
+        return self._executables.cache.capacity
 
     @capacity.setter
     def capacity(self, capacity: Capacity) -> None:
-        self._cache.capacity = capacity
+        self._executables.cache.capacity = capacity
 
     def __repr__(self) -> str:
         return f"XlaExecutor({device_name(self.device)!r})"
 
-    def _load(self, program: ExecProgram, donate: tuple[int, ...] = ()) -> LoadedExecutable:
-        lowered = lower_to_stablehlo(program, self._target, donate)
-        compiled = compile_stablehlo(lowered, self._target)
-        return LoadedExecutable(program, compiled, self._target, donate)
+    def _run_bound(self, executable: Loaded, bound: Bound) -> list[Tensor]:
+        return [Tensor.wrap(each, self) for each in executable(*self._placed(bound.values))]
 
     def _placed(self, tensors: Sequence[Tensor]) -> list[jax.Array]:
         """The tensors' buffers; NumPy arrays are inputs and are uploaded, other devices refused."""
@@ -213,97 +221,8 @@ class XlaExecutor:
         buffer: jax.Array = tensor.data
         if not self.owns(buffer):
             raise DeviceError(f"run: {tensor.meta} is not an array of XLA")
-        check_placed(buffer, self._target.device)
+        check_placed(buffer, self._device)
         return buffer
-
-
-class Lowered:
-    """A program as StableHLO, for given sizes."""
-
-    def __init__(
-        self, executor: XlaExecutor, program: GraphProgram, sizes: dict[Leaf, int]
-    ) -> None:
-        self._executor = executor
-        self._program = program
-        self._sizes = sizes
-        self._bound = program.exec_program.bind(sizes)
-        self._lowered = lower_to_stablehlo(self._bound, executor._target)
-
-    def stablehlo(self) -> str:
-        """The text of the StableHLO module."""
-        return self._lowered.as_text()
-
-    def cost(self) -> Cost:
-        """What XLA expects of the program before it optimizes it."""
-        return cost_of(self._lowered.cost_analysis() or {})
-
-    def memory(self) -> Memory:
-        """What the executable needs; compiles the program."""
-        return self.compile().memory()
-
-    def compile(self) -> Compiled:
-        """The executable."""
-        return Compiled(
-            self._executor,
-            self._program,
-            self._sizes,
-            self._executor._cache.get_or_make(
-                (self._program.digest, _sizes_key(self._sizes)), self._load
-            ),
-        )
-
-    def _load(self) -> LoadedExecutable:
-        target = self._executor._target
-        return LoadedExecutable(self._bound, compile_stablehlo(self._lowered, target), target)
-
-
-class Compiled:
-    """A program compiled by XLA, for given sizes."""
-
-    def __init__(
-        self,
-        executor: XlaExecutor,
-        program: GraphProgram,
-        sizes: dict[Leaf, int],
-        executable: LoadedExecutable,
-    ) -> None:
-        self._executor = executor
-        self._program = program
-        self._sizes = sizes
-        self._executable = executable
-
-    def run(self, bindings: Mapping[Any, Any]) -> list[Tensor]:
-        """The program's outputs; see `XlaExecutor.run`.
-
-        Raises:
-            BindingError: as `XlaExecutor.run`, or sizes are other than those compiled for.
-        """
-        bound = bind_inputs(self._program, bindings)
-        if bound.sizes != self._sizes:
-            raise BindingError(
-                f"run: compiled for {_text(self._sizes)}, but the inputs have {_text(bound.sizes)}"
-            )
-        buffers = self._executor._placed(bound.values)
-        return [Tensor.wrap(buffer, self._executor) for buffer in self._executable(*buffers)]
-
-    def cost(self) -> Cost:
-        """What XLA expects of the optimized program."""
-        return cost_of(self._executable.compiled.cost_analysis() or {})
-
-    def memory(self) -> Memory:
-        """What the executable needs."""
-        return memory_of(self._executable.compiled)
-
-    def as_text(self) -> str:
-        """The optimized HLO.
-
-        Raises:
-            ExecutorError: XLA keeps none on this platform.
-        """
-        text = self._executable.compiled.as_text()
-        if text is None:
-            raise ExecutorError("as_text: XLA keeps no text of the executable on this platform")
-        return text
 
 
 def default_executor() -> XlaExecutor:
@@ -318,11 +237,3 @@ _making = threading.Lock()
 @functools.cache
 def _default() -> XlaExecutor:
     return XlaExecutor()
-
-
-def _sizes_key(sizes: Mapping[Leaf, int]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted((str(leaf), size) for leaf, size in sizes.items()))
-
-
-def _text(sizes: Mapping[Leaf, int]) -> str:
-    return ", ".join(f"{leaf} = {size}" for leaf, size in _sizes_key(sizes)) or "no symbols"

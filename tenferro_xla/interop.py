@@ -18,6 +18,8 @@ from tenferro.traced import GraphCompiler, fresh_input
 from tenferro_xla.extension import expanded
 from tenferro_xla.jaxpr import JaxprEmitter, translate
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function
+from tenferro_xla.network import with_networks
+from tenferro_xla.segments import refuse_dynamic, settled
 from tenferro_xla.stablehlo import require_static
 
 
@@ -31,6 +33,7 @@ def to_jax(program: GraphProgram, precision: Precision = "highest") -> Callable[
 
     Raises:
         BindingError: on a call, the arguments do not fit the program's inputs.
+        ExecutorError: on a call, data decide a size in the program; names the instruction.
 
     >>> import jax, tenferro as tn
     >>> x = tn.TracedTensor.input((), "float32", name="x")
@@ -38,7 +41,7 @@ def to_jax(program: GraphProgram, precision: Precision = "highest") -> Callable[
     >>> float(jax.grad(square)(3.0))
     6.0
     """
-    options = LoweringOptions(precision)
+    options = with_networks(LoweringOptions(precision))
 
     def tenferro_function(*args: Any) -> Any:
         with jax.enable_x64(True):
@@ -53,7 +56,8 @@ def to_jax(program: GraphProgram, precision: Precision = "highest") -> Callable[
                     for declared, array in zip(program.inputs, arrays, strict=True)
                 },
             )
-            bound = program.exec_program.bind(sizes)
+            bound = settled(program.exec_program.bind(sizes))
+            refuse_dynamic(bound, "to_jax")
             require_static(bound)
             bound = expanded(bound, options.extensions)
             results = jax_function(bound, options)(*arrays)

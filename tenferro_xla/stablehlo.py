@@ -19,7 +19,7 @@ from tenferro.errors import (
     UnsupportedDynamicShapeError,
 )
 from tenferro.exec_ir import Array, ExecProgram, check_budget, verify
-from tenferro.shape import Leaf, TensorMeta, describe
+from tenferro.shape import Exact, Leaf, TensorMeta, describe
 from tenferro_xla.devices import device_name
 from tenferro_xla.extension import expanded
 from tenferro_xla.lowering import LoweringOptions, jax_function
@@ -260,6 +260,14 @@ def require_static(program: ExecProgram) -> None:
     for step in program.instructions:
         for meta in step.output_metas:
             _require_static(step.op.name, meta)
+
+
+def require_bound(program: ExecProgram) -> None:
+    """Raise UnsupportedDynamicShapeError if a symbol of the inputs has no size."""
+    for meta in program.input_metas:
+        for axis, extent in enumerate(meta.extents):
+            if isinstance(extent, Exact) and not isinstance(extent.dim, int):
+                raise UnsupportedDynamicShapeError("input", f"shape[{axis}]", describe(extent))
 
 
 def _require_static(name: str, meta: TensorMeta) -> None:

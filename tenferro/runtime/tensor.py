@@ -256,6 +256,11 @@ class RunEmitter:
         self._executor = executor_named("numpy") if executor is None else executor
 
     @property
+    def executor(self) -> Executor | None:
+        """The executor whose buffers the values are; None for NumPy arrays."""
+        return None if self._host else self._executor
+
+    @property
     def ctx(self) -> BufferContext:
         """Types are read off the buffers."""
         return _CONTEXT

@@ -1,0 +1,89 @@
+"""One call of a compiled function, split into static arguments and arrays."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tenferro.errors import PytreeError, TracingError
+from tenferro.exec_ir import encode
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call without its static arguments: the function of the others, and those others.
+
+    Attributes:
+        function: takes `args` and `kwargs`; the static arguments are part of it.
+        static: what tells static arguments apart.
+        args: the other positional arguments.
+        kwargs: the other named ones.
+        positions: where each of `args` stands in the call that the user wrote.
+    """
+
+    function: Callable[..., Any]
+    static: Hashable
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    positions: Sequence[int]
+
+
+class StaticArguments:
+    """The arguments of a function that are Python values, by name.
+
+    Raises:
+        TracingError: a name is no parameter of the function.
+    """
+
+    def __init__(self, function: Callable[..., Any], names: str | Sequence[str]) -> None:
+        self._function = function
+        self.names = (names,) if isinstance(names, str) else tuple(names)
+        self._signature = inspect.signature(function) if self.names else None
+        if self._signature is not None:
+            for name in self.names:
+                if name not in self._signature.parameters:
+                    raise TracingError(f"jit: static_argnames has {name!r}, which is no parameter")
+
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], text: object) -> Call:
+        """The call without them. `text` is what the function is called in errors.
+
+        Raises:
+            PytreeError: a static argument is not hashable.
+        """
+        if self._signature is None:
+            return Call(self._function, None, args, kwargs, range(len(args)))
+        names = list(self._signature.parameters)
+        static = {i: arg for i, arg in enumerate(args) if i < len(names) and names[i] in self.names}
+        named = {name: arg for name, arg in kwargs.items() if name in self.names}
+        key = tuple((where, static_key(arg)) for where, arg in (*static.items(), *named.items()))
+        try:
+            hash(key)
+        except TypeError:
+            raise PytreeError(f"{text}: static arguments must be hashable, got {key}") from None
+
+        def of_others(*others: Any, **options: Any) -> Any:
+            rest = iter(others)
+            merged = [static[i] if i in static else next(rest) for i in range(len(args))]
+            return self._function(*merged, **options, **named)
+
+        functools.update_wrapper(of_others, self._function)
+        shown = [p for p in self._signature.parameters.values() if p.name not in self.names]
+        of_others.__signature__ = self._signature.replace(parameters=shown)  # type: ignore[attr-defined]
+        positions = [i for i in range(len(args)) if i not in static]
+        others = tuple([args[i] for i in positions])
+        options = {name: arg for name, arg in kwargs.items() if name not in named}
+        return Call(of_others, key, others, options, positions)
+
+
+def static_key(arg: Any) -> Hashable:
+    """What tells static arguments apart: payload identity where there is one, else type and value.
+
+    By `==` alone, 1, 1.0 and True would be one argument, and 0.0 and -0.0.
+    """
+    try:
+        return encode(arg)
+    except TypeError:
+        return type(arg), arg

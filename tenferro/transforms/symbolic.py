@@ -1,0 +1,201 @@
+"""Which axes of which arguments a compiled function leaves open: the `symbolic` of `jit`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import optree
+
+from tenferro.arrays import is_number
+from tenferro.errors import BindingError, PytreeError, ShapeError, TracingError
+from tenferro.shape import (
+    Dim,
+    DimExpr,
+    DType,
+    Exact,
+    Leaf,
+    TensorMeta,
+    TensorSpec,
+    leaves,
+    substitute,
+    symbol,
+)
+from tenferro.transforms.call import Call
+from tenferro.transforms.trace import leaf_meta
+from tenferro.transforms.trees import NAMESPACE, flatten
+
+
+class Axes:
+    """The declared extents of an array: numbers, names, or None for a size as the array has it.
+
+    >>> import numpy as np
+    >>> Axes("x", ("n", None, ...)).spec(np.ones((2, 3, 4)))
+    TensorSpec(f64[n,3,4])
+    """
+
+    def __init__(self, where: str, shape: tuple[Any, ...], dtype: DType | None = None) -> None:
+        self._where = where
+        self._rest = bool(shape) and shape[-1] is ...
+        self._sizes = shape[:-1] if self._rest else shape
+        self._dtype = dtype
+        if ... in self._sizes:
+            raise ShapeError(
+                f"jit: symbolic: `...` stands last in a shape, got {shape} for {where}"
+            )
+        TensorMeta.of("f64", [size for size in self._sizes if size is not None])
+
+    def spec(self, leaf: Any) -> TensorSpec | None:
+        """The declared type of an array; None if it leaves nothing open.
+
+        Raises:
+            BindingError: the array has another rank or dtype than declared.
+        """
+        if self._rest and not self._sizes:
+            return None
+        meta = leaf_meta(leaf, f"argument {self._where}")
+        rank = len(self._sizes)
+        fits = meta.rank >= rank if self._rest else meta.rank == rank
+        if not fits or (self._dtype is not None and self._dtype != meta.dtype):
+            raise BindingError(
+                f"jit: argument {self._where} is declared {self}, but is given {meta}"
+            )
+        actual = meta.dims
+        if is_number(leaf) or actual is None:  # a value of a trace, of which data decide a size
+            return None
+        sizes = [a if s is None else s for s, a in zip(self._sizes, actual, strict=False)]
+        return TensorSpec((*sizes, *actual[rank:]), meta.dtype)
+
+    def __str__(self) -> str:
+        sizes = ["?" if size is None else str(size) for size in self._sizes]
+        return f"({', '.join([*sizes, *['...'] * self._rest])})"
+
+
+class SymbolicArguments:
+    """The arguments of a function of which some extents are names.
+
+    `declared` gives for the name of a parameter a shape, which stands for every array of the
+    argument; or a tree of shapes that the argument's tree begins with. A shape is a tuple of
+    integers, names and expressions of names such as `"2*n"`; None is a size as it comes, and `...`
+    at the end stands for all further axes as they come. A `TensorSpec` declares the dtype as well;
+    None in place of a shape declares nothing.
+
+    Raises:
+        TracingError: a name is no parameter of the function, or is one of a static argument.
+        ShapeError: what is declared is no shape.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], declared: Mapping[str, Any], static: Sequence[str]
+    ) -> None:
+        if not isinstance(declared, Mapping):
+            raise TracingError(
+                "jit: symbolic maps names of arguments to shapes, such as "
+                f'{{"x": ("n", 3)}}; got {declared!r}'
+            )
+        parameters = inspect.signature(function).parameters
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        for name in declared:
+            if name in static:
+                raise TracingError(f"jit: argument {name!r} is both static and symbolic")
+            if name not in parameters and not takes_any:
+                raise TracingError(f"jit: symbolic has {name!r}, which is no parameter")
+        self._trees = {name: _axes_tree(name, tree) for name, tree in declared.items()}
+
+    def specs(self, call: Call) -> list[TensorSpec | None]:
+        """For each leaf of the call's arguments its declared type; None for one without.
+
+        Raises:
+            PytreeError: the tree of an argument is not the declared one.
+            BindingError: an array has another rank or dtype than declared.
+        """
+        return [spec for name, arg in _named(call) for spec in self._of(name, arg)]
+
+    def _of(self, name: str | None, arg: Any) -> list[TensorSpec | None]:
+        found, _ = flatten(arg)
+        if name is None or name not in self._trees:
+            return [None] * len(found)
+        try:
+            axes = optree.broadcast_prefix(self._trees[name], arg, namespace=NAMESPACE)
+        except ValueError as error:
+            raise PytreeError(
+                f"jit: symbolic[{name!r}] does not fit the argument: {error}"
+            ) from None
+        return [each.spec(leaf) for each, leaf in zip(axes, found, strict=True)]
+
+
+def check_traced(specs: Sequence[TensorSpec | None], given: Sequence[Any]) -> None:
+    """Check values of a trace around the call against what is declared of them.
+
+    Raises:
+        BindingError: one symbol would have two sizes, or a size is not as declared.
+    """
+    known: dict[Leaf, Dim] = {}
+    for spec, leaf in zip(specs, given, strict=True):
+        if spec is None:
+            continue
+        meta = leaf_meta(leaf, "argument")
+        for axis, (declared, extent) in enumerate(zip(spec.shape, meta.extents, strict=True)):
+            if not isinstance(extent, Exact):
+                continue
+            if isinstance(declared, DimExpr):
+                for lone in leaves(declared) - known.keys():
+                    if symbol(lone) == declared:
+                        known[lone] = extent.dim
+            expected = substitute(declared, lambda leaf: known.get(leaf, symbol(leaf)))
+            if isinstance(expected, int) and isinstance(extent.dim, int) and expected != extent.dim:
+                raise BindingError(
+                    f"jit: axis {axis} of {meta} is declared {declared} in {spec.meta}, "
+                    f"which is {expected} here"
+                )
+
+
+def _axes_tree(name: str, declared: Any) -> Any:
+    """The tree with `Axes` for its shapes."""
+    flatten(declared)  # registers dataclasses
+    return optree.tree_map(
+        lambda leaf: _axes(name, leaf),
+        declared,
+        is_leaf=_is_shape,
+        none_is_leaf=True,
+        namespace=NAMESPACE,
+    )
+
+
+def _axes(name: str, declared: Any) -> Axes:
+    if declared is None:
+        return Axes(name, (...,))
+    if isinstance(declared, TensorSpec):
+        return Axes(name, declared.shape, declared.dtype)
+    if _is_shape(declared):
+        return Axes(name, declared)
+    raise ShapeError(
+        f"jit: symbolic[{name!r}] has {declared!r} in place of a shape; "
+        'write a tuple of sizes and names, such as ("n", 3)'
+    )
+
+
+def _is_shape(value: Any) -> bool:
+    if type(value) is not tuple:
+        return isinstance(value, TensorSpec)
+    return all(size is None or size is ... or _is_size(size) for size in value)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, str | DimExpr) or (
+        hasattr(value, "__index__") and not isinstance(value, bool)
+    )
+
+
+def _named(call: Call) -> Iterator[tuple[str | None, Any]]:
+    """The arguments with the names of their parameters, in the order of their leaves."""
+    names = [
+        p.name
+        for p in inspect.signature(call.function).parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    for position, arg in enumerate(call.args):
+        yield (names[position] if position < len(names) else None), arg
+    for name in sorted(call.kwargs):
+        yield name, call.kwargs[name]

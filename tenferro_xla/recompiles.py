@@ -1,0 +1,231 @@
+"""What an executor has compiled, and why it had to."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.exec_ir import ExecProgram
+
+Cause = Literal["first", "sizes", "types", "donation", "dropped"]
+Part = Literal["program", "segment", "op"]
+
+KEPT_EVENTS = 256
+KEPT_PROGRAMS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is compiled.
+
+    Attributes:
+        digest: of the program, its symbols as they are.
+        skeleton: of the program without sizes, which programs traced at several sizes share.
+        part: whether it is a whole program, a segment of one, or one op.
+        label: what it is called in reports.
+        sizes: the symbols and what they are bound to.
+        inputs: the types of the inputs.
+        donated: the inputs whose buffers it may overwrite.
+    """
+
+    digest: str
+    skeleton: str
+    part: Part
+    label: str
+    sizes: tuple[tuple[str, int], ...]
+    inputs: tuple[str, ...]
+    donated: tuple[int, ...]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells executables apart."""
+        return self.digest, self.sizes, self.inputs, self.donated
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is not as it was when the program was compiled before."""
+
+    what: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.what} from {self.before} to {self.after}"
+
+
+@dataclass(frozen=True, slots=True)
+class CompileEvent:
+    """One compilation by XLA.
+
+    Attributes:
+        number: counted from 1, over the life of the executor.
+        subject: what was compiled.
+        cause: why: it is new (`first`); a symbol was bound to another size (`sizes`); the same ops
+            were traced for other types, or a segment met them (`types`); other inputs may be
+            overwritten (`donation`); the cache no longer held it (`dropped`).
+        changes: what changed since the program was compiled before.
+        seconds: how long lowering and compiling took.
+    """
+
+    number: int
+    subject: Subject
+    cause: Cause
+    changes: tuple[Change, ...]
+    seconds: float
+
+    def __str__(self) -> str:
+        types = ", ".join(self.subject.inputs)
+        sizes = "".join(f", {name} = {size}" for name, size in self.subject.sizes)
+        text = f"#{self.number} {self.seconds:.3f} s  {self.subject.label}({types}){sizes}: "
+        changed = "; ".join(map(str, self.changes))
+        match self.cause:
+            case "first":
+                return text + "first time"
+            case "sizes":
+                return text + changed
+            case "types":
+                return f"{text}{changed}, in the same ops"
+            case "donation":
+                return f"{text}{changed}, to be overwritten"
+            case "dropped":
+                return f"{text}compiled before, but no longer in the cache"
+
+
+@dataclass(frozen=True, slots=True)
+class CompileReport:
+    """What `XlaExecutor.explain` returns; its text is a table of it.
+
+    Attributes:
+        executor: what reports.
+        compiled: how often XLA compiled.
+        recompiled: how often of these for something that had been compiled before, with other
+            sizes, types or donations, or had been dropped.
+        seconds: what all of them took together.
+        events: the latest compilations, in order.
+        stats: of the cache of executables, with its evictions.
+        capacity: its bounds.
+    """
+
+    executor: str
+    compiled: int
+    recompiled: int
+    seconds: float
+    events: tuple[CompileEvent, ...]
+    stats: CacheStats
+    capacity: Capacity
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.executor}: compiled {self.compiled} times in {self.seconds:.3f} s, "
+            f"{self.recompiled} of them again",
+            f"  executables: {self.stats.entries} held of at most {self.capacity.entries}, "
+            f"found {self.stats.hits} times, {self.stats.evictions} evicted",
+        ]
+        earlier = self.compiled - len(self.events)
+        if earlier:
+            lines.append(f"  the first {earlier} are no longer listed")
+        lines += [f"  {event}" for event in self.events]
+        if any(event.cause == "types" and event.subject.part == "program" for event in self.events):
+            lines.append(
+                "  hint: programs with the same ops were traced for several sizes; with names for "
+                "sizes, jit(symbolic=...) or TensorSpec, one is traced for all"
+            )
+        return "\n".join(lines)
+
+
+class CompileLog:
+    """Records compilations, and finds what has changed since the one before. Bounded."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._events: deque[CompileEvent] = deque(maxlen=KEPT_EVENTS)
+        self._count = 0
+        self._again = 0
+        self._seconds = 0.0
+        bound = Capacity(KEPT_PROGRAMS)
+        self._keys: BoundedCache[tuple[object, ...], bool] = BoundedCache(bound)
+        self._programs: BoundedCache[str, list[Subject]] = BoundedCache(bound)
+        self._skeletons: BoundedCache[str, list[Subject]] = BoundedCache(bound)
+
+    def record(self, subject: Subject, seconds: float) -> CompileEvent:
+        """Add a compilation that has just happened."""
+        with self._lock:
+            cause, changes = self._cause(subject)
+            self._count += 1
+            self._again += cause != "first"
+            self._seconds += seconds
+            event = CompileEvent(self._count, subject, cause, changes, seconds)
+            self._events.append(event)
+            self._keys.put(subject.key, True)
+            self._programs.put(subject.digest, [subject])[0] = subject
+            self._skeletons.put(subject.skeleton, [subject])[0] = subject
+            return event
+
+    def report(self, executor: str, stats: CacheStats, capacity: Capacity) -> CompileReport:
+        """All that is known."""
+        with self._lock:
+            return CompileReport(
+                executor,
+                self._count,
+                self._again,
+                self._seconds,
+                tuple(self._events),
+                stats,
+                capacity,
+            )
+
+    def _cause(self, subject: Subject) -> tuple[Cause, tuple[Change, ...]]:
+        if self._keys.get(subject.key):
+            return "dropped", ()
+        held = self._programs.get(subject.digest)
+        before = held or self._skeletons.get(subject.skeleton)
+        if before is None:
+            return "first", ()
+        sizes = _changes(before[0].sizes, subject.sizes) if held else ()
+        if sizes:
+            return "sizes", sizes
+        types = _changes(_numbered(before[0].inputs), _numbered(subject.inputs))
+        if types:
+            return "types", types
+        if held:
+            donated = (str(before[0].donated), str(subject.donated))
+            return "donation", (Change("inputs", *donated),)
+        return "first", ()
+
+
+def subject_of(
+    program: ExecProgram,
+    digest: str,
+    sizes: tuple[tuple[str, int], ...] = (),
+    donated: tuple[int, ...] = (),
+    part: Part = "program",
+) -> Subject:
+    """What is compiled when `program`, with constant sizes, is; `digest` is that before binding."""
+    sha = hashlib.sha256()
+    for step in program.instructions:
+        sha.update(f"{step.op.name}{step.input_slots}{step.output_slots};".encode())
+    sha.update(f"{program.input_slots}{program.output_slots}".encode())
+    label = program.instructions[0].op.name if part == "op" else f"{part} {digest[:8]}"
+    inputs = tuple(str(meta) for meta in program.input_metas)
+    return Subject(digest, sha.hexdigest(), part, label, sizes, inputs, donated)
+
+
+def _numbered(types: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((f"input {position}", each) for position, each in enumerate(types))
+
+
+def _changes(
+    before: Sequence[tuple[str, object]], after: Sequence[tuple[str, object]]
+) -> tuple[Change, ...]:
+    old = dict(before)
+    return tuple(
+        Change(name, str(old[name]), str(value))
+        for name, value in after
+        if name in old and old[name] != value
+    )
