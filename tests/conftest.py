@@ -18,10 +18,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--programs", type=int, default=300, metavar="N", help="random programs per test"
     )
+    parser.addoption(
+        "--mutations", type=int, default=500, metavar="N", help="mutated files to load"
+    )
 
 
 @pytest.fixture(scope="session")
 def programs(request: pytest.FixtureRequest) -> int:
     """How many random programs a test checks."""
     count: int = request.config.getoption("--programs")
+    return count
+
+
+@pytest.fixture(scope="session")
+def mutations(request: pytest.FixtureRequest) -> int:
+    """How many mutated files are loaded."""
+    count: int = request.config.getoption("--mutations")
     return count

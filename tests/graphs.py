@@ -19,7 +19,7 @@ from tenferro.computegraph import (
     resolve,
 )
 from tenferro.ops import StdTensorOp, meta_of, shape_context
-from tenferro.shape import Leaf, TensorInput, TensorMeta, symbol
+from tenferro.shape import Exact, Leaf, TensorInput, TensorMeta, implies, symbol
 
 Array = np.ndarray[Any, Any]
 CTX = shape_context()
@@ -73,14 +73,15 @@ class Function:
         return [key for key in self.outputs if key is not None]
 
 
-def function(op: StdTensorOp, metas: Iterable[TensorMeta]) -> Function:
-    """One application of an op, exactly as given."""
+def function(op: StdTensorOp, metas: Iterable[TensorMeta], output: int = 0) -> Function:
+    """One output of one application of an op, exactly as given."""
     builder: FragmentBuilder[Any] = FragmentBuilder()
     inputs = [builder.input(TensorInput(f"x{i}", meta)) for i, meta in enumerate(metas)]
     outputs = builder.add(op, inputs)
-    for output in outputs:
-        CTX.meta(output)
-    return Function(resolve([builder.build(outputs)]), tuple(inputs), outputs)
+    for value in outputs:
+        CTX.meta(value)
+    chosen = outputs[output : output + 1]
+    return Function(resolve([builder.build(chosen)]), tuple(inputs), chosen)
 
 
 def traced(f: Callable[..., Any], *metas: TensorMeta) -> Function:
@@ -113,10 +114,22 @@ def run(
 
 
 def bound(meta: TensorMeta, array: Array) -> dict[Leaf, int]:
-    """The sizes of the symbols that stand alone as an extent of `meta`."""
-    assert meta.dims is not None
-    extents = dict(zip(meta.dims, array.shape, strict=True))
+    """The sizes of the symbols that stand alone as an exact extent of `meta`."""
+    extents = {
+        extent.dim: size
+        for extent, size in zip(meta.extents, array.shape, strict=True)
+        if isinstance(extent, Exact)
+    }
     return {leaf: extents[symbol(leaf)] for leaf in meta.symbols() if symbol(leaf) in extents}
+
+
+def fits(meta: TensorMeta | None, array: Array) -> bool:
+    """Whether an array is of a type, of which sizes that data decide are bounded only."""
+    return (
+        meta is not None
+        and (meta.dtype, meta.rank) == (array.dtype, array.ndim)
+        and all(map(implies, meta_of(array).extents, meta.extents))
+    )
 
 
 def metas_of(arrays: Iterable[Array]) -> list[TensorMeta]:

@@ -15,6 +15,7 @@ from tenferro.cli.function import parse_dtype, parse_shape, parse_size
 from tenferro.cli.inspection import inspect
 from tenferro.cli.lowering import lower
 from tenferro.cli.running import run
+from tenferro.cli.verification import verify
 from tenferro.errors import TenferroError
 
 Command = Callable[[argparse.Namespace], int]
@@ -107,6 +108,9 @@ def parser() -> argparse.ArgumentParser:
     of_run.add_argument(
         "-o", "--output", metavar="FILE", help="save the results as .npz, do not print them"
     )
+
+    of_verify = add("verify", verify, "Check a file of a saved program, and list what is in it.")
+    of_verify.add_argument("file", metavar="FILE", help="what tn.save wrote")
     return top
 
 
