@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tenferro.arrays import analytic, elementwise, logical
+from tenferro.arrays import analytic, elementwise, logical, rounding
 from tenferro.chainrules import PrimitiveOp
 from tenferro.computegraph import GlobalValKey, op_key
 from tenferro.errors import ExecutorError
@@ -331,12 +331,13 @@ def _exp2(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKe
 
 
 def _round(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    method = equation.params["rounding_method"]
-    if method != lax.RoundingMethod.TO_NEAREST_EVEN:
-        raise ExecutorError(
-            f"from_jax: 'round' by {method.name} has no counterpart; only TO_NEAREST_EVEN has"
-        )
-    return at.emit(ROUND, *x)
+    if equation.params["rounding_method"] == lax.RoundingMethod.TO_NEAREST_EVEN:
+        return at.emit(ROUND, *x)
+    whole = rounding.trunc(at, x[0])
+    rest = elementwise.absolute(at, elementwise.subtract(at, x[0], whole))
+    further = elementwise.add(at, whole, elementwise.sign(at, x[0]))
+    is_half = at.emit(Compare("GE"), rest, full_like(at, 0.5, rest))
+    return elementwise.where(at, is_half, further, whole)
 
 
 def _scan(op: Callable[[int, bool], StdTensorOp]) -> Translation:
