@@ -87,6 +87,7 @@ from tenferro.ops import (
     Slice,
     StdTensorOp,
     Transpose,
+    full_like,
 )
 from tenferro.shape import annotate, as_dtype
 from tenferro.traced import TraceEmitter, capture
