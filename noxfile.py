@@ -1,9 +1,11 @@
 """The checks of this repository: `nox -l` lists them, `nox -s NAME` runs one.
 
 Sessions use the environment nox itself is installed in (`pip install -e ".[test,docs]"`). Only
-`matrix` and `no_jax` make environments of their own.
+`matrix` and `no_jax` make environments of their own. The distribution under examples is installed
+by the sessions that need it, if it is not there.
 """
 
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -17,6 +19,7 @@ nox.options.error_on_missing_interpreters = False
 nox.options.download_python = "never"
 
 GENERIC_CORE = ["computegraph", "chainrules", "autodiff"]
+EXTENSION = "examples/tenferro-ext-tropical"
 WITHOUT_JAX = [*GENERIC_CORE, "shape", "exec_ir", "compiler", "runtime"]
 
 
@@ -29,7 +32,8 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def types(session: nox.Session) -> None:
-    """Strict types of both packages."""
+    """Strict types of all packages."""
+    install_extension(session)
     here(session, "mypy")
 
 
@@ -42,13 +46,14 @@ def imports(session: nox.Session) -> None:
 @nox.session(python=False)
 def tests(session: nox.Session) -> None:
     """Tests, doctests, pages of the docs and examples, on this Python."""
+    install_extension(session)
     here(session, "pytest", "-n", "2", *session.posargs)
 
 
 @nox.session(python=["3.11", "3.12", "3.13"])
 def matrix(session: nox.Session) -> None:
     """The same on every Python that is installed; `matrix-3.13` is one of them."""
-    session.install("-e", ".[test]")
+    session.install("-e", ".[test]", "-e", EXTENSION)
     session.run("python", "-m", "pytest", "-n", "2", *session.posargs)
 
 
@@ -79,6 +84,13 @@ def bench(session: nox.Session) -> None:
     """Every benchmark script, or those named after `--`."""
     for script in session.posargs or sorted(map(str, Path("tests/benchmarks").glob("*.py"))):
         session.run(sys.executable, script)
+
+
+def install_extension(session: nox.Session) -> None:
+    """Install the example of an extension into the environment nox is installed in."""
+    if importlib.util.find_spec("tenferro_ext_tropical") is None:
+        pip = (sys.executable, "-m", "pip", "install", "--quiet")
+        session.run(*pip, "--no-deps", "-e", EXTENSION)
 
 
 def here(session: nox.Session, tool: str, *args: str) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tenferro.runtime import GraphProgram as GraphProgram
     from tenferro.runtime import NumpyBackend as NumpyBackend
     from tenferro.runtime import Tensor as Tensor
+    from tenferro.runtime import executor_named as executor_named
     from tenferro.shape import SymDim as SymDim
     from tenferro.shape import TensorSpec as TensorSpec
     from tenferro.traced import AdContext as AdContext
@@ -287,7 +288,13 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "zeros_like",
     ),
     "tenferro.network": ("einsum", "einsum_plan"),
-    "tenferro.runtime": ("GraphExecutor", "GraphProgram", "NumpyBackend", "Tensor"),
+    "tenferro.runtime": (
+        "GraphExecutor",
+        "GraphProgram",
+        "NumpyBackend",
+        "Tensor",
+        "executor_named",
+    ),
     "tenferro.shape": ("SymDim", "TensorSpec"),
     "tenferro.traced": ("AdContext", "GraphCompiler", "TracedTensor"),
     "tenferro.transforms": (
