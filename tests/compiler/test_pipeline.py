@@ -22,6 +22,13 @@ from tests.programs import SIZES, assert_same_results, read, short
 
 NAMES = [field.name for field in fields(OptimizerOptions)]
 # One piece for each pass to work on.
+# Two contractions of constant sizes: the first is wanted the other way round by the second.
+CONTRACTIONS = """
+exec_program(%0: f64[2,3], %1: f64[3,64], %2: f64[5,2]) {
+  %3: f64[2,64] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0!, %1!
+  %4: f64[64,5] = dot_general[lhs_contract=(0,), rhs_contract=(1,)] %3!, %2!
+  return %4
+}"""
 TEXT = """
 exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
   %2: f64[3,n,2] = transpose[perm=(1, 2, 0)] %0
@@ -64,13 +71,14 @@ def test_without_passes_only_last_uses_are_marked() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_pass_is_switched_on_and_off_alone(name: str) -> None:
-    off = optimize(read(TEXT), replace(OptimizerOptions(), **{name: False}))
-    on = optimize(read(TEXT), replace(OptimizerOptions.none(), **{name: True}))
+    text = CONTRACTIONS if name == "contraction_layout" else TEXT
+    off = optimize(read(text), replace(OptimizerOptions(), **{name: False}))
+    on = optimize(read(text), replace(OptimizerOptions.none(), **{name: True}))
     for program in (off, on):
         verify(program)
-        assert_same_results(read(TEXT), program, SIZES)
-    assert str(off) != str(optimize(read(TEXT)))
-    assert str(on) != str(optimize(read(TEXT), OptimizerOptions.none()))
+        assert_same_results(read(text), program, SIZES)
+    assert str(off) != str(optimize(read(text)))
+    assert str(on) != str(optimize(read(text), OptimizerOptions.none()))
 
 
 def test_options_are_a_key() -> None:

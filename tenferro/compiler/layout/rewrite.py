@@ -42,7 +42,7 @@ class Rewrite:
         self.builder = ExecBuilder()
         self.values: dict[int, Placed] = {}
         self.site: str | None = None
-        self.moved: dict[tuple[int, Order], Placed] = {}
+        self.moved: dict[tuple[int, Order], int] = {}
 
     def run(self) -> ExecProgram:
         """The rewritten program, its inputs and outputs as they were."""
@@ -182,13 +182,12 @@ class Rewrite:
         """The slot of a value with its axes in that order."""
         if x.order == order:
             return x.slot
-        key = (x.slot, order)
-        found = self.moved.get(key)
+        perm = places(x.order, order)
+        found = self.moved.get((x.slot, perm))
         if found is None:
-            op = Transpose(places(x.order, order))
-            found = Placed(self.builder.add(op, [x.slot], self.site)[0], order)
-            self.moved[key] = found
-        return found.slot
+            (found,) = self.builder.add(Transpose(perm), [x.slot], self.site)
+            self.moved[x.slot, perm] = found
+        return found
 
     def _elements(self, x: Placed) -> int:
         return math.prod(self.builder.metas[x.slot].static_shape or ())
