@@ -122,6 +122,9 @@ def test_extents_that_are_numbers_are_said_to_be() -> None:
 def test_the_arguments_must_fit_together() -> None:
     with pytest.raises(ConfigError, match=r"tests\.pair\.v1: give either inputs or specs"):
         check_extension(Pair())
+    wrong: Any = 3
+    with pytest.raises(ConfigError, match=r"check_extension: takes an op of the family.* got 3"):
+        check_extension(wrong, inputs=[])
     with pytest.raises(ConfigError, match="symbolic_shapes must have the ranks of the inputs"):
         check_extension(Pair(), inputs=[X, Y], symbolic_shapes=[("n",), ("n",)])
 
@@ -289,7 +292,20 @@ RULES: list[tuple[str, Any, Any, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("clause", "op", "inputs", "rules", "text"), RULES, ids=str)
+def id_of(value: object) -> str:
+    """Clauses and names of classes; objects would print with their addresses."""
+    match value:
+        case str():
+            return value
+        case type():
+            return value.__name__
+        case list():
+            return "-".join(type(item).__name__ for item in value)
+        case _:
+            return ""
+
+
+@pytest.mark.parametrize(("clause", "op", "inputs", "rules", "text"), RULES, ids=id_of)
 def test_broken_rules_are_caught(clause: str, op: Any, inputs: Any, rules: Any, text: str) -> None:
     found = violated(op(), inputs, rules=rule_set(*rules))
     assert set(found) == {clause}
