@@ -121,10 +121,12 @@ class ExtensionError(TenferroError):
     Attributes:
         op: what was being done, `"extension"` unless it can be said more closely.
         family_id: the family.
-        message: what is wrong.
+        message: what is wrong; it names the family, which comes first where it did not.
     """
 
     def __init__(self, family_id: str, message: str, op: str = "extension") -> None:
+        if family_id not in message and repr(family_id) not in message:
+            message = f"{family_id}: {message}"
         super().__init__(f"{op}: {message}")
         self.op = op
         self.family_id = family_id
@@ -234,6 +236,10 @@ class MemoryLimitError(TenferroError, MemoryError):
     def __reduce__(self) -> tuple[type, tuple[str, int, int]]:
         """Pickle by what the error was made of."""
         return type(self), (str(self), self.needed, self.limit)
+
+
+class MissingExtraError(TenferroError, ImportError):
+    """Something that needs a package which is not installed; names the extra that brings it."""
 
 
 class ContextMismatch(TenferroError, ValueError):  # noqa: N818  # the specification's name

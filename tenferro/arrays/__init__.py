@@ -20,7 +20,15 @@ from tenferro.arrays import (
     sorting,
     updates,
 )
-from tenferro.arrays.operands import Number, Operand, convert, is_number, normal_axis, result_dtype
+from tenferro.arrays.operands import (
+    Number,
+    Operand,
+    convert,
+    integers,
+    is_number,
+    normal_axis,
+    result_dtype,
+)
 from tenferro.arrays.operators import ArrayOperators
 
 __all__ = [
@@ -34,6 +42,7 @@ __all__ = [
     "dynamic",
     "elementwise",
     "indexing",
+    "integers",
     "is_number",
     "joining",
     "layout",

@@ -65,16 +65,28 @@ def broadcast_shape(name: str, metas: Sequence[TensorMeta]) -> tuple[Dim, ...]:
     return TensorMeta(metas[0].dtype, broadcast_extents(name, metas)).exact_shape(name, "operand")
 
 
-def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim]) -> V:
-    """The value repeated to `shape`, axes aligned at the end."""
+def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim], name: str = "broadcast_to") -> V:
+    """The value repeated to `shape`, axes aligned at the end.
+
+    Raises:
+        ShapeError: a size is neither 1 nor that of the result; says so in the name of `name`.
+    """
     meta: TensorMeta = at.ctx.meta(value)
     if meta.dims == tuple(shape):
         return value
     offset = len(shape) - meta.rank
     if offset < 0:
-        raise ShapeError(f"broadcast_to: {meta} has more axes than {tuple(shape)}")
+        wanted = TensorMeta.of(meta.dtype, shape)
+        raise ShapeError(f"{name}: {meta} has more axes than the result {wanted}")
     for axis, extent in enumerate(meta.extents):
-        value = _made_to_fit(at, value, axis, extent, Exact(shape[axis + offset]))
+        size = shape[axis + offset]
+        value = _made_to_fit(at, value, axis, extent, Exact(size))
+        have = at.ctx.meta(value).extents[axis]
+        if isinstance(have, Exact) and have.dim not in (1, size):
+            raise ShapeError(
+                f"{name}: axis {axis} of {meta} has size {have}, but axis {axis + offset} of the "
+                f"result {TensorMeta.of(meta.dtype, shape)} has size {size}"
+            )
     if at.ctx.meta(value).dims == tuple(shape):
         return value
     return at.emit(BroadcastInDim(tuple(shape), tuple(range(offset, len(shape)))), value)

@@ -21,6 +21,7 @@ from tenferro.errors import DTypeError
 from tenferro.ops import (
     ABS,
     ADD,
+    AND,
     CLAMP,
     COMPLEX,
     CONJ,
@@ -33,6 +34,7 @@ from tenferro.ops import (
     POW,
     REAL,
     REM,
+    ROUND,
     SELECT,
     SIGN,
     SUB,
@@ -84,24 +86,33 @@ def remainder(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
     """x - y·floor(x/y), with the sign of y."""
     x, y = broadcast(at, "remainder", promote(at, (x, y)))
     rem = called(at, "remainder", REM, x, y)
-    zero = zeros_like(at, rem)
-    wrong_sign = at.emit(
-        Compare("NE"), at.emit(Compare("LT"), rem, zero), at.emit(Compare("LT"), y, zero)
-    )
-    moved = at.emit(SELECT, wrong_sign, at.emit(ADD, rem, y), rem)
-    return at.emit(SELECT, at.emit(Compare("EQ"), rem, zero), rem, moved)
+    return at.emit(SELECT, _wrong_sign(at, rem, y), at.emit(ADD, rem, y), rem)
 
 
 def floor_divide(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
     """floor(x / y)."""
     x, y = broadcast(at, "floor_divide", promote(at, (x, y)))
-    quotient = at.emit(DIV, at.emit(SUB, x, remainder(at, x, y)), y)
-    if not is_inexact(at.ctx.meta(quotient).dtype):
+    rem = called(at, "floor_divide", REM, x, y)
+    toward_zero = at.emit(DIV, at.emit(SUB, x, rem), y)  # x - rem is in range, and a multiple of y
+    exact = is_inexact(at.ctx.meta(rem).dtype)
+    if exact:
+        toward_zero = at.emit(ROUND, toward_zero)  # the division rounds
+    one = full_like(at, 1, toward_zero)
+    below = at.emit(SUB, toward_zero, one)
+    quotient = at.emit(SELECT, _wrong_sign(at, rem, y), below, toward_zero)
+    if not exact:
         return quotient
-    above = at.emit(ADD, quotient, full_like(at, 0.5, quotient))
-    one, zero = full_like(at, 1, quotient), zeros_like(at, quotient)
-    nearest = at.emit(SUB, above, remainder(at, above, one))  # the division above rounds
-    return at.emit(SELECT, at.emit(Compare("EQ"), y, zero), at.emit(DIV, x, y), nearest)
+    at_zero = at.emit(Compare("EQ"), y, zeros_like(at, y))
+    return at.emit(SELECT, at_zero, at.emit(DIV, x, y), quotient)
+
+
+def _wrong_sign(at: Emitter[V], rem: V, y: V) -> V:
+    """Whether a remainder with the sign of the dividend is not one with that of the divisor y."""
+    zero = zeros_like(at, rem)
+    differs = at.emit(
+        Compare("NE"), at.emit(Compare("LT"), rem, zero), at.emit(Compare("LT"), y, zero)
+    )
+    return at.emit(AND, differs, at.emit(Compare("NE"), rem, zero))
 
 
 @named("pow")

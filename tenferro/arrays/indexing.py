@@ -129,7 +129,9 @@ def _expanded(parts: list[Any], meta: TensorMeta) -> Expression:
     """Whole axes put for an ellipsis and at the end, and the arrays set apart."""
     used = sum(part is not None and part is not Ellipsis for part in parts)
     ellipses = [i for i, part in enumerate(parts) if part is Ellipsis]
-    if used > meta.rank or len(ellipses) > 1:
+    if len(ellipses) > 1:
+        raise AxisError(f"index: only one ... may stand for the other axes of {meta}")
+    if used > meta.rank:
         raise AxisError(f"index: too many indices for {meta}")
     place = ellipses[0] if ellipses else len(parts)
     rest = [slice(None)] * (meta.rank - used)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from tenferro.arrays.layout import concat, expand_dims, ravel, reshape
-from tenferro.arrays.operands import Operand, broadcast, named, normal_axis, promote
+from tenferro.arrays.operands import Operand, broadcast, integers, named, normal_axis, promote
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ops import BroadcastInDim, Reshape, Slice, Transpose
@@ -43,10 +41,12 @@ def windows(
     """
     along = normal_axis(name, axis, meta.rank)
     size = meta.exact_shape(name, "operand")[along]
-    if cuts is None or isinstance(cuts, int | np.integer):
-        return along, list(pairwise(_even_cuts(name, meta, along, size, cuts)))
+    given = [] if cuts is None else integers(name, "the number of parts, or the places,", cuts)
+    if np.ndim(cuts) == 0:  # type: ignore[arg-type]  # of None it is 0
+        count = None if cuts is None else given[0]
+        return along, list(pairwise(_even_cuts(name, meta, along, size, count)))
     places: list[Dim] = [0]
-    for cut in (*(operator.index(cut) for cut in cuts), size):
+    for cut in (*given, size):
         place = size + cut if isinstance(cut, int) and cut < 0 else cut
         if isinstance(place, int) and isinstance(size, int):
             place = min(max(place, 0), size)
@@ -58,14 +58,12 @@ def windows(
     ]  # fmt: skip
 
 
-def _even_cuts(
-    name: str, meta: TensorMeta, axis: int, size: Dim, count: int | np.integer[Any] | None
-) -> list[Dim]:
+def _even_cuts(name: str, meta: TensorMeta, axis: int, size: Dim, count: int | None) -> list[Dim]:
     if not isinstance(size, int):
         raise ShapeError(
             f"{name}: axis {axis} of {meta} has no size that is known; give the places"
         )
-    parts = size if count is None else int(count)
+    parts = size if count is None else count
     if parts < 1 and count is not None:
         raise ShapeError(f"{name}: the number of parts must be positive, got {parts}")
     if parts and size % parts and name != "array_split":
@@ -153,8 +151,8 @@ def roll(
     if axis is None:
         flat = roll(at, ravel(at, x), shift, 0)
         return reshape(at, flat, meta.exact_shape("roll", "operand"))
-    axes = [axis] if isinstance(axis, int) else list(axis)
-    shifts = [shift] if isinstance(shift, int) else list(shift)
+    axes = list(axis) if isinstance(axis, tuple | list) else [axis]
+    shifts = integers("roll", "the shifts", shift)
     count = max(len(axes), len(shifts))
     if {len(axes), len(shifts)} - {1, count}:
         raise AxisError(f"roll: {len(shifts)} shifts for {len(axes)} axes")

@@ -11,6 +11,7 @@ from tenferro.arrays.broadcasting import agree_off, assume_size, drop_axes, repe
 from tenferro.arrays.operands import (
     Operand,
     broadcast_to,
+    called,
     named,
     normal_axes,
     normal_axis,
@@ -18,7 +19,7 @@ from tenferro.arrays.operands import (
     result_dtype,
 )
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import ShapeError
+from tenferro.errors import AxisError, ShapeError
 from tenferro.ops import (
     Concatenate,
     ExtractDiag,
@@ -50,10 +51,15 @@ Index = int | slice | EllipsisType | None
 def permute_dims(at: Emitter[V], x: V, axes: Sequence[int] | None = None) -> V:
     """Axes in the given order; reversed if None."""
     rank = at.ctx.meta(x).rank
-    perm = (
-        range(rank)[::-1] if axes is None else [normal_axis("permute_dims", a, rank) for a in axes]
-    )
-    return at.emit(Transpose(tuple(perm)), x)
+    if axes is None:
+        return at.emit(Transpose(tuple(range(rank)[::-1])), x)
+    given = axes if isinstance(axes, tuple | list) else tuple(np.ravel(axes))
+    perm = tuple([normal_axis("permute_dims", axis, rank) for axis in given])
+    if len(perm) != rank:
+        raise AxisError(
+            f"permute_dims: axes {tuple(axes)} must name each axis of {at.ctx.meta(x)} once"
+        )
+    return called(at, "permute_dims", Transpose(perm), x)
 
 
 def matrix_transpose(at: Emitter[V], x: V) -> V:
@@ -140,15 +146,21 @@ def concat(at: Emitter[V], *arrays: Operand[V], axis: int | None = 0) -> V:
     if axis is None:
         values, axis = [ravel(at, value) for value in values], 0
     index = normal_axis("concat", axis, at.ctx.meta(values[0]).rank)
-    return at.emit(Concatenate(index), *agree_off(at, values, index))
+    return called(at, "concat", Concatenate(index), *agree_off(at, values, index))
 
 
 def stack(at: Emitter[V], *arrays: Operand[V], axis: int = 0) -> V:
     """The arrays along a new axis."""
     if not arrays:
         raise ShapeError("stack: needs at least one array")
-    values = [expand_dims(at, value, axis) for value in promote(at, arrays)]
-    return concat(at, *values, axis=axis)
+    values = promote(at, arrays)
+    metas: list[TensorMeta] = [at.ctx.meta(value) for value in values]
+    for meta in metas:
+        sizes = (metas[0].static_shape, meta.static_shape)
+        if meta.rank != metas[0].rank or (None not in sizes and sizes[0] != sizes[1]):
+            raise ShapeError(f"stack: {metas[0]} and {meta} must have one shape")
+    place = normal_axis("stack", axis, metas[0].rank + 1)
+    return concat(at, *(expand_dims(at, value, place) for value in values), axis=place)
 
 
 def tril(at: Emitter[V], x: V, k: int = 0) -> V:
@@ -164,6 +176,8 @@ def triu(at: Emitter[V], x: V, k: int = 0) -> V:
 def diagonal(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V:
     """The elements x[.., i, .., i + offset, ..] of two axes, as the last axis."""
     meta: TensorMeta = at.ctx.meta(x)
+    if meta.rank < 2:
+        raise ShapeError(f"diagonal: needs at least two axes, got {meta}")
     rows, columns = normal_axes("diagonal", (axis1, axis2), meta.rank)
     if normal_axis("diagonal", axis1, meta.rank) != rows:
         offset = -offset
@@ -262,6 +276,11 @@ def _infer_size(meta: TensorMeta, sizes: list[Dim]) -> tuple[Dim, ...]:
     if known == 0:
         raise ShapeError(
             f"reshape: -1 in {tuple(sizes)} is ambiguous, since the other sizes have product 0"
+        )
+    if isinstance(total, int) and isinstance(known, int) and total % known:
+        raise ShapeError(
+            f"reshape: {meta} has {total} elements, which the other sizes of {tuple(sizes)} do "
+            "not divide"
         )
     return tuple(floordiv(total, known) if size == -1 else size for size in sizes)
 

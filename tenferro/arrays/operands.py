@@ -125,15 +125,27 @@ def named(name: str) -> Callable[[F], F]:
     return rename
 
 
-def normal_axis(name: str, axis: int, rank: int) -> int:
+def integers(name: str, field: str, given: Any) -> list[int]:
+    """One integer, or several, as a list.
+
+    Raises:
+        DTypeError: something in it is no integer.
+    """
+    found = np.ravel(given)
+    if found.size and found.dtype.kind not in "biu":
+        raise DTypeError(f"{name}: {field} must be integers, got {given!r}")
+    return [int(number) for number in found]
+
+
+def normal_axis(name: str, axis: Any, rank: int) -> int:
     """An axis counted from the front.
 
     Raises:
         AxisError: it is out of range.
     """
-    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+    if isinstance(axis, bool) or not hasattr(axis, "__index__") or getattr(axis, "ndim", 0) > 0:
         raise AxisError(f"{name}: axis {axis!r} is not an integer")
-    index = axis.__index__()
+    index: int = axis.__index__()
     if not -rank <= index < rank:
         raise AxisError(f"{name}: axis {index} is out of range for rank {rank}")
     return index % rank

@@ -21,6 +21,7 @@ from tenferro.arrays import (
     sorting,
 )
 from tenferro.arrays.updates import At, apply_where
+from tenferro.errors import DTypeError
 from tenferro.shape import DType, TensorMeta, as_dtype
 
 
@@ -156,9 +157,25 @@ class ArrayOperators:
         """Without the given axes of size 1; all of them if None."""
         return self._apply(layout.squeeze, self, axis=axis)
 
-    def dot(self, other: Any) -> Self:
+    def dot(self, other: Any) -> Any:
         """NumPy's dot."""
-        return self._apply(products.dot, self, other)
+        return apply_where(products.dot, self, other)
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        """The elements held between `min` and `max`, either of which may be absent."""
+        if min is not None and max is not None:
+            return apply_where(elementwise.clamp, self, min, max)
+        if max is not None:
+            return apply_where(elementwise.minimum, self, max)
+        return self if min is None else apply_where(elementwise.maximum, self, min)
+
+    def flatten(self, order: str = "C") -> Self:
+        """All elements along one axis; as `ravel`."""
+        return self.ravel(order)
+
+    def sort(self, axis: int = -1) -> Self:
+        """The elements along `axis` in ascending order, as a new array."""
+        return self._apply(sorting.sort, self, axis=axis)
 
     def trace(self, offset: int = 0) -> Self:
         """The sum along a diagonal of the first two axes."""
@@ -189,6 +206,12 @@ class ArrayOperators:
             indexing.index, self, *given.arrays, items=given.items, counted=given.counted
         )
         return result
+
+    def __setitem__(self, indices: Any, values: Any) -> None:
+        raise DTypeError(
+            f"x[...] = values: {self.meta} cannot be changed; make a changed copy with "
+            "x = x.at[...].set(values)"
+        )
 
     def __add__(self, other: Any) -> Self:
         return self._apply(elementwise.add, self, other)

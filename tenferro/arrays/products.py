@@ -127,6 +127,8 @@ def _of_rank(at: Emitter[V], value: V, rank: int) -> V:
 
 def trace(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V:
     """The sum along a diagonal."""
+    if at.ctx.meta(x).rank < 2:
+        raise ShapeError(f"trace: needs at least two axes, got {at.ctx.meta(x)}")
     return sum(at, diagonal(at, x, offset, axis1, axis2), -1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tenferro.arrays.operands import Operand, called, convert, inexact_dtype, promote
+from tenferro.arrays.operands import Operand, called, convert, inexact_dtype, integers, promote
 from tenferro.chainrules import Emitter, V
 from tenferro.ops import (
     CEIL,
@@ -48,6 +48,7 @@ def trunc(at: Emitter[V], x: Operand[V]) -> V:
 
 def round(at: Emitter[V], x: Operand[V], decimals: int = 0) -> V:
     """The nearest number with that many decimals; of two, the even one."""
+    (decimals,) = integers("round", "decimals", decimals)
     (value,) = promote(at, (x,))
     dtype = at.ctx.meta(value).dtype
     if is_complex(dtype):

@@ -38,7 +38,17 @@ from tenferro.ops import (
     full,
     scalar,
 )
-from tenferro.shape import BOOL, INT64, Dim, DimExpr, DType, TensorMeta, as_dtype, short_name
+from tenferro.shape import (
+    BOOL,
+    INT64,
+    Dim,
+    DimExpr,
+    DType,
+    TensorMeta,
+    as_dtype,
+    maximum,
+    short_name,
+)
 
 _ELEMENTWISE: dict[str, StdTensorOp] = {"add": ADD, "mul": MUL, "min": MINIMUM, "max": MAXIMUM}
 
@@ -156,7 +166,9 @@ def update(
     if arrays:
         changed = _scatter(at, part, new, placed(items), arrays, counted, combiner)
     else:
-        changed = broadcast_to(at, new, at.ctx.meta(part).exact_shape("update", "operand"))
+        changed = broadcast_to(
+            at, new, at.ctx.meta(part).exact_shape("update", "operand"), "update"
+        )
         if combiner != "set":
             changed = at.emit(_ELEMENTWISE[combiner], part, changed)
     return changed if part is x else _put_window(at, x, changed, window_of(items, meta))
@@ -200,7 +212,7 @@ def _scatter(
     numbers = (window_dims(meta.rank, places, rank), places.axes, places.axes, rank)
     kind = Scatter if combiner in ("add", "set") else ScatterReduce
     op = kind(*numbers, combiner=combiner)
-    return at.emit(op, x, vectors, broadcast_to(at, values, shape))
+    return at.emit(op, x, vectors, broadcast_to(at, values, shape, "update"))
 
 
 def _put_window(at: Emitter[V], x: V, values: V, window: Window) -> V:
@@ -220,7 +232,7 @@ def _put_window(at: Emitter[V], x: V, values: V, window: Window) -> V:
         starts = [as_value(at, start, INT64) for start in window.starts]
         return at.emit(DynamicUpdateSlice(), x, values, *starts)
     ends = [
-        start + (size - 1) * stride + 1 if size else start
+        start + size + (stride - 1) * maximum(size - 1, 0)
         for start, size, stride in zip(window.starts, shape, window.strides, strict=True)
     ]
     pad = Pad(

@@ -91,7 +91,11 @@ def take_window(at: Emitter[V], x: V, items: Items) -> V:
 
 
 def _is_whole(item: slice | EllipsisType) -> bool:
-    return item is Ellipsis or item in (slice(None), slice(None, None, 1), slice(0, None))
+    if item is Ellipsis:
+        return True
+    begins = item.start is None or (isinstance(item.start, int) and item.start == 0)
+    steps = item.step is None or (isinstance(item.step, int) and item.step == 1)
+    return begins and steps and item.stop is None
 
 
 def _part(item: Any, size: Dim, axis: int, meta: TensorMeta) -> tuple[tuple[Dim, Dim, int], bool]:

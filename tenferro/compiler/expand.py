@@ -90,7 +90,8 @@ def _standard_ops(
         found = op.op.lower_to_standard_ops(
             StandardOps(emitter, family), operands, [meta.dtype for meta in metas], shapes
         )
-    except TenferroError:
+    except TenferroError as error:
+        error.add_note(f"in lower_to_standard_ops of {family}")
         raise
     except Exception as error:
         raise InvalidConfigError(
@@ -103,6 +104,12 @@ def _standard_ops(
             family,
             f"{family}: no lowering is registered on the executor, and the op has no standard-op "
             f"form for {types}; register one with executor.register_extension(...)",
+        )
+    if not isinstance(found, list | tuple) or not all(type(slot) is int for slot in found):
+        raise InvalidConfigError(
+            family,
+            f"family_id={family}: lower_to_standard_ops returned {found!r}; return a list of "
+            "values of the builder, one for each output",
         )
     made = [emitter.ctx.meta(slot) for slot in found]
     if made != list(step.output_metas):

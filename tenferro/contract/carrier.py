@@ -134,7 +134,9 @@ class Extension(StdTensorOp, name="extension"):
         self._check_count("inputs", self.n_inputs, len(at.primal))
         rule = self._rule(at, "linearize")
         try:
-            return self._slots("linearize", rule.linearize(self.op, at), self.n_outputs)
+            return self._check_tangents(
+                self._slots("linearize", rule.linearize(self.op, at), self.n_outputs), at
+            )
         except Exception as error:
             error.add_note(f"in the linearize rule of {self.family_id}")
             raise
@@ -192,6 +194,14 @@ class Extension(StdTensorOp, name="extension"):
             )
         return tuple(result)
 
+    def _check_tangents(self, tangents: Slots[V], at: JvpSite[V]) -> Slots[V]:
+        """The tangents, each of the type of its output."""
+        for slot, (tangent, out) in enumerate(zip(tangents, at.out, strict=True)):
+            problem = None if tangent is None else _mistyped(tangent, at.ctx.meta(out), at.ctx)
+            if problem is not None:
+                raise self._invalid(f"its linearize rule returns for number {slot} {problem}")
+        return tangents
+
     def _inferred(
         self, metas: Sequence[TensorMeta], shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
@@ -229,6 +239,26 @@ class Extension(StdTensorOp, name="extension"):
 def failure(family_id: str, error: Exception) -> BackendFailureError:
     """What an op of the family failed with, as the error for that."""
     return BackendFailureError(family_id, f"{family_id}: {str(error) or type(error).__name__}")
+
+
+def _mistyped(value: Any, expected: TensorMeta, ctx: Any) -> str | None:
+    """How a tangent is not of the type of what it belongs to; None if it is."""
+    try:
+        meta: TensorMeta = ctx.meta(value)
+    except (AttributeError, TypeError):
+        return f"a {type(value).__name__}, which is no value of the site"
+    fits = meta.dtype == expected.dtype and meta.rank == expected.rank
+    if fits and not any(map(_differ, meta.extents, expected.extents)):
+        return None
+    return f"{meta}, which must be {expected}"
+
+
+def _differ(one: ShapeExtent, other: ShapeExtent) -> bool:
+    """Whether two sizes are known and certainly not the same."""
+    if not isinstance(one, Exact) or not isinstance(other, Exact):
+        return False
+    gap = one.dim - other.dim
+    return isinstance(gap, int) and gap != 0
 
 
 def _sizes(position: int, meta: TensorMeta, stand_ins: dict[Leaf, ShapeExtent]) -> tuple[Dim, ...]:

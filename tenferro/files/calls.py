@@ -9,7 +9,7 @@ from tenferro.arrays import convert, is_number
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import apply
 from tenferro.errors import BindingError, GuardViolationError
-from tenferro.runtime import GraphProgram, ProgramInput, as_declared
+from tenferro.runtime import GraphProgram, ProgramInput, as_declared, check_program
 from tenferro.shape import Dim, DimExpr, Exact, Leaf, TensorMeta, bind, leaves, symbol
 from tenferro.traced import TracedTensor
 
@@ -37,6 +37,7 @@ def call(program: GraphProgram, /, *args: Any, **named: Any) -> Any:
     >>> tn.grad(lambda x: tn.call(program, x))(tn.array([1.0, 2.0]))
     Tensor([2., 4.])
     """
+    check_program("call", program)
     given = _arranged(program, args, named)
     operands = [
         _operand(declared, value) for declared, value in zip(program.inputs, given, strict=True)

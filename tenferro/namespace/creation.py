@@ -12,7 +12,7 @@ from tenferro.namespace.layout import asarray, ravel, zeros, zeros_like
 from tenferro.shape import as_dtype, dim
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: object = None) -> Any:
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) -> Any:
     """start, start + step, … up to `stop`, which is left out; from 0 if only one is given.
 
     Sizes may be names in a traced program, with start and step integers.
@@ -68,7 +68,7 @@ def logspace(
     return powers if dtype is None else astype(powers, dtype)
 
 
-def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: object = "float64") -> Any:
+def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: object = "float64") -> Any:
     """The matrix with ones on diagonal `k`, zeros elsewhere.
 
     >>> eye(2)
@@ -144,7 +144,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
     ]
 
 
-def empty(shape: Any, *, dtype: object = "float64") -> Any:
+def empty(shape: Any, dtype: object = "float64") -> Any:
     """A new array of zeros: nothing is left open.
 
     >>> empty(2)
@@ -153,7 +153,7 @@ def empty(shape: Any, *, dtype: object = "float64") -> Any:
     return zeros(shape, dtype=dtype)
 
 
-def empty_like(x: Any, *, dtype: object = None) -> Any:
+def empty_like(x: Any, dtype: object = None) -> Any:
     """Zeros of the shape of x: nothing is left open.
 
     >>> empty_like([1, 2])

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from tenferro.arrays import joining
+from tenferro.arrays import integers, joining
 from tenferro.dispatch import apply, apply_to_array
-from tenferro.namespace.layout import asarray, flip
+from tenferro.namespace.layout import asarray, flip, several
 
 
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
@@ -20,7 +18,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
     >>> repeat([1, 2], [1, 3])
     Tensor([1, 2, 2, 2])
     """
-    counts = [int(count) for count in np.ravel(repeats)]
+    counts = integers("repeat", "the counts", repeats)
     return apply_to_array(joining.repeat, x, repeats=counts, axis=axis)
 
 
@@ -31,7 +29,7 @@ def tile(x: Any, reps: Any) -> Any:
     Tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
-    counts = [int(count) for count in np.ravel(reps)]
+    counts = integers("tile", "the repetitions", reps)
     return apply_to_array(joining.tile, x, reps=counts)
 
 
@@ -82,7 +80,7 @@ def hstack(arrays: Any) -> Any:
     >>> hstack([[1, 2], [3]])
     Tensor([1, 2, 3])
     """
-    return apply(joining.hstack, *arrays)
+    return apply(joining.hstack, *several("hstack", arrays))
 
 
 def vstack(arrays: Any) -> Any:
@@ -92,7 +90,7 @@ def vstack(arrays: Any) -> Any:
     Tensor([[1, 2],
             [3, 4]])
     """
-    return apply(joining.vstack, *arrays)
+    return apply(joining.vstack, *several("vstack", arrays))
 
 
 def dstack(arrays: Any) -> Any:
@@ -102,7 +100,7 @@ def dstack(arrays: Any) -> Any:
     Tensor([[[1, 3],
              [2, 4]]])
     """
-    return apply(joining.dstack, *arrays)
+    return apply(joining.dstack, *several("dstack", arrays))
 
 
 def column_stack(arrays: Any) -> Any:
@@ -112,7 +110,7 @@ def column_stack(arrays: Any) -> Any:
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply(joining.column_stack, *arrays)
+    return apply(joining.column_stack, *several("column_stack", arrays))
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> Any:

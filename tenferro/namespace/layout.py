@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from tenferro.arrays import layout
 from tenferro.dispatch import apply, apply_to_array, create
 from tenferro.eager import EagerTensor
+from tenferro.errors import DTypeError
 from tenferro.runtime import Tensor
 from tenferro.shape import as_dtype
 from tenferro.traced import TracedTensor
@@ -37,6 +39,19 @@ def _any_recorded(values: Any) -> bool:
         or (isinstance(item, list | tuple) and _any_recorded(item))
         for item in values
     )
+
+
+def several(name: str, arrays: Any) -> Iterable[Any]:
+    """What is joined: a list of arrays, or one array, which is taken apart along its first axis.
+
+    >>> several("stack", 1.0)
+    Traceback (most recent call last):
+        ...
+    tenferro.errors.DTypeError: stack: takes a list of arrays, got float
+    """
+    if isinstance(arrays, Iterable) and not isinstance(arrays, str | bytes | dict):
+        return arrays
+    raise DTypeError(f"{name}: takes a list of arrays, got {type(arrays).__name__}")
 
 
 def permute_dims(x: Any, axes: Any = None) -> Any:
@@ -132,7 +147,7 @@ def concat(arrays: Any, axis: int | None = 0) -> Any:
     >>> concat([[1, 2], [3]])
     Tensor([1, 2, 3])
     """
-    return apply(layout.concat, *arrays, axis=axis)
+    return apply(layout.concat, *several("concat", arrays), axis=axis)
 
 
 def stack(arrays: Any, axis: int = 0) -> Any:
@@ -142,7 +157,7 @@ def stack(arrays: Any, axis: int = 0) -> Any:
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply(layout.stack, *arrays, axis=axis)
+    return apply(layout.stack, *several("stack", arrays), axis=axis)
 
 
 def pad(x: Any, pad_width: Any, constant_values: Any = 0) -> Any:
@@ -185,7 +200,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return apply_to_array(layout.diagonal, x, offset=offset, axis1=axis1, axis2=axis2)
 
 
-def full(shape: Any, fill_value: Any, *, dtype: object = None) -> Any:
+def full(shape: Any, fill_value: Any, dtype: object = None) -> Any:
     """A new array whose every element is `fill_value`; sizes may be names in a traced program.
 
     >>> full((2,), 7)
@@ -195,7 +210,7 @@ def full(shape: Any, fill_value: Any, *, dtype: object = None) -> Any:
     return create(layout.filled, fill_value, shape=shape, dtype=element)
 
 
-def zeros(shape: Any, *, dtype: object = "float64") -> Any:
+def zeros(shape: Any, dtype: object = "float64") -> Any:
     """A new array of zeros.
 
     >>> zeros(2)
@@ -204,7 +219,7 @@ def zeros(shape: Any, *, dtype: object = "float64") -> Any:
     return full(shape, 0, dtype=dtype)
 
 
-def ones(shape: Any, *, dtype: object = "float64") -> Any:
+def ones(shape: Any, dtype: object = "float64") -> Any:
     """A new array of ones.
 
     >>> ones(2)
@@ -213,7 +228,7 @@ def ones(shape: Any, *, dtype: object = "float64") -> Any:
     return full(shape, 1, dtype=dtype)
 
 
-def full_like(x: Any, fill_value: Any, *, dtype: object = None) -> Any:
+def full_like(x: Any, fill_value: Any, dtype: object = None) -> Any:
     """An array of the shape of x whose every element is `fill_value`.
 
     >>> full_like([1, 2], 9)
@@ -223,7 +238,7 @@ def full_like(x: Any, fill_value: Any, *, dtype: object = None) -> Any:
     return apply(layout.constant_like, x, fill_value, dtype=element)
 
 
-def zeros_like(x: Any, *, dtype: object = None) -> Any:
+def zeros_like(x: Any, dtype: object = None) -> Any:
     """Zeros of the shape of x.
 
     >>> zeros_like([1, 2])
@@ -232,7 +247,7 @@ def zeros_like(x: Any, *, dtype: object = None) -> Any:
     return full_like(x, 0, dtype=dtype)
 
 
-def ones_like(x: Any, *, dtype: object = None) -> Any:
+def ones_like(x: Any, dtype: object = None) -> Any:
     """Ones of the shape of x.
 
     >>> ones_like([1, 2])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.errors import DTypeError, TenferroError
 from tenferro.exec_ir import Array, Category, payload
 from tenferro.ops.base import Inactive
 from tenferro.shape import DType, Exact, TensorMeta, as_dtype, make_meta
@@ -77,5 +78,14 @@ def _scalar(data: bytes, dtype: DType) -> Constant:
 
 
 def scalar(value: object, dtype: DType) -> Constant:
-    """The rank-0 constant of a Python or NumPy number, made once for each value and dtype."""
-    return _scalar(np.asarray(value).astype(dtype).tobytes(), dtype)
+    """The rank-0 constant of a Python or NumPy number, made once for each value and dtype.
+
+    Raises:
+        DTypeError: the value is no number.
+    """
+    try:
+        return _scalar(np.asarray(value).astype(dtype).tobytes(), dtype)
+    except TenferroError:
+        raise
+    except (TypeError, ValueError):
+        raise DTypeError(f"constant: {value!r} is not a number") from None

@@ -227,7 +227,9 @@ def _combined(pick: Callable[[Dim, Dim], Dim], one: ShapeExtent, other: ShapeExt
 
 
 def _decided(extent: ShapeExtent) -> ShapeExtent:
-    """The extent of an axis of which data decide how much is left."""
+    """The extent of an axis of which data decide how much is left; of nothing, nothing is."""
+    if extent == Exact(0):
+        return extent
     size = None
     if extent.size is not None:
         size = symbol(RuntimeScalar(1, extent.size, SEMANTICS))

@@ -24,6 +24,7 @@ from tenferro.runtime.program import (
     bind_inputs,
     bind_shapes,
     bind_specs,
+    check_program,
 )
 from tenferro.runtime.segment import Segment, segment_exec_program
 from tenferro.runtime.tensor import RunEmitter, Tensor, buffer_meta, host_array, run_eagerly
@@ -49,6 +50,7 @@ __all__ = [
     "bind_shapes",
     "bind_specs",
     "buffer_meta",
+    "check_program",
     "executor_module",
     "executor_named",
     "host_array",

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from tenferro.exec_ir import Category, ExecInstruction, ExecProgram
+from tenferro.exec_ir import Category, ExecInstruction, ExecOp, ExecProgram, check_size
 from tenferro.runtime.backend import BackendSession, TensorBackend
 from tenferro.runtime.executors import Buffer
 from tenferro.runtime.extensions import Boundary
 from tenferro.runtime.segment import Segment
+from tenferro.shape import make_meta
 
 Slots = list[Buffer | None]
 Reclaim = Callable[[Buffer], None]
@@ -24,10 +25,15 @@ def run_segmented(
     backend: TensorBackend,
     inputs: Sequence[Buffer],
     boundary: Boundary | None = None,
+    max_bytes: int | None = None,
 ) -> list[Buffer]:
     """Run segment by segment; a session is opened once for all instructions of its segment.
 
     `boundary` runs what stands alone; None leaves it to the backend, which has no extensions.
+    `max_bytes` bounds values of which data decide the size; None if there are none.
+
+    Raises:
+        ExtentError: a value would be larger than `max_bytes`.
     """
     boundary = boundary or backend.execute_boundary
     slots = _filled(program, inputs)
@@ -36,11 +42,11 @@ def run_segmented(
             case Category.SESSION:
                 with backend.with_backend_session() as session:
                     for step in segment.instructions:
-                        _store(step, _executed(step, session, slots), slots)
+                        _store(step, _executed(step, session, slots, max_bytes), slots)
                         _release(step, slots, session.reclaim_buffer)
             case Category.HOST | Category.BOUNDARY:
                 (step,) = segment.instructions
-                _run_alone(step, backend, boundary, slots)
+                _run_alone(step, backend, boundary, slots, max_bytes)
             case _:
                 assert_never(segment.category)
     return [slots[slot] for slot in program.output_slots]
@@ -51,6 +57,7 @@ def run_unsegmented(
     backend: TensorBackend,
     inputs: Sequence[Buffer],
     boundary: Boundary | None = None,
+    max_bytes: int | None = None,
 ) -> list[Buffer]:
     """Run one instruction at a time, each session instruction in a session of its own.
 
@@ -61,25 +68,46 @@ def run_unsegmented(
     for step in program.instructions:
         if step.op.category is Category.SESSION:
             with backend.with_backend_session() as session:
-                _store(step, _executed(step, session, slots), slots)
+                _store(step, _executed(step, session, slots, max_bytes), slots)
                 _release(step, slots, session.reclaim_buffer)
         else:
-            _run_alone(step, backend, boundary, slots)
+            _run_alone(step, backend, boundary, slots, max_bytes)
     return [slots[slot] for slot in program.output_slots]
 
 
-def _executed(step: ExecInstruction, session: BackendSession, slots: Slots) -> tuple[Buffer, ...]:
+def _executed(
+    step: ExecInstruction, session: BackendSession, slots: Slots, max_bytes: int | None
+) -> tuple[Buffer, ...]:
     """The results of one session instruction, whose op is told the sizes that it follows."""
     op, operands = step.op, _operands(step, slots)
     if op.follows_shapes:
         op = op.resolved([operand.shape for operand in operands])
         operands = operands[: op.n_inputs]
+    if max_bytes is not None:
+        _check_late(step, op, operands, max_bytes)
     return session.execute(op, operands)
 
 
-def _run_alone(
-    step: ExecInstruction, backend: TensorBackend, boundary: Boundary, slots: Slots
+def _check_late(
+    step: ExecInstruction, op: ExecOp, operands: Sequence[Buffer], max_bytes: int
 ) -> None:
+    """Raise ExtentError if a result would be too large whose size data have decided by now."""
+    if all(meta.dims is not None for meta in step.output_metas):
+        return
+    metas = [make_meta(operand.dtype, tuple(operand.shape)) for operand in operands]
+    for meta in op.infer_all(metas):
+        check_size(meta, op.name, max_bytes)
+
+
+def _run_alone(
+    step: ExecInstruction,
+    backend: TensorBackend,
+    boundary: Boundary,
+    slots: Slots,
+    max_bytes: int | None,
+) -> None:
+    if max_bytes is not None:
+        _check_late(step, step.op, _operands(step, slots), max_bytes)
     if step.op.category is Category.HOST:
         host = [backend.download_to_host(value) for value in _operands(step, slots)]
         results = tuple([backend.upload_host_tensor(value) for value in step.op.evaluate(host)])

@@ -10,7 +10,7 @@ import numpy as np
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.contract import ExtensionCaches, Register
-from tenferro.errors import DeviceError
+from tenferro.errors import DeviceError, ExecutorError
 from tenferro.exec_ir import Array, Category, ExecOp, ExecProgram, check_budget, verify
 from tenferro.runtime.backend import TensorBackend
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
@@ -43,6 +43,10 @@ class GraphExecutor:
     def __init__(
         self, backend: TensorBackend, *, segmented: bool = True, max_bytes: int = config.max_bytes
     ) -> None:
+        if not hasattr(backend, "with_backend_session"):
+            raise ExecutorError(
+                f"GraphExecutor: takes a backend, such as NumpyBackend(), got {backend!r}"
+            )
         self._backend = backend
         self._segmented = segmented
         self._max_bytes = max_bytes
@@ -116,7 +120,9 @@ class GraphExecutor:
         verify(program)
         check_budget(program, self._max_bytes)
         self._boundary.require_all(program)
-        return NativeExecutable(program, self._backend, self._boundary, self._segmented)
+        return NativeExecutable(
+            program, self._backend, self._boundary, self._segmented, self._max_bytes
+        )
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
         """One op, at once."""
@@ -155,8 +161,15 @@ class NativeExecutable:
     """A program ready to run on a native backend."""
 
     def __init__(
-        self, program: ExecProgram, backend: TensorBackend, boundary: Boundary, segmented: bool
+        self,
+        program: ExecProgram,
+        backend: TensorBackend,
+        boundary: Boundary,
+        segmented: bool,
+        max_bytes: int,
     ) -> None:
+        late = any(meta.dims is None for step in program.instructions for meta in step.output_metas)
+        self._max_bytes = max_bytes if late else None
         self._program = program
         self._backend = backend
         self._boundary = boundary
@@ -164,11 +177,12 @@ class NativeExecutable:
 
     def __call__(self, *buffers: Buffer) -> list[Buffer]:
         """Run on buffers of the backend."""
+        program, backend, limit = self._program, self._backend, self._max_bytes
         if self._segments is None:
-            results = run_unsegmented(self._program, self._backend, buffers, self._boundary)
+            results = run_unsegmented(program, backend, buffers, self._boundary, limit)
         else:
             results = run_segmented(
-                self._program, self._segments, self._backend, buffers, self._boundary
+                program, self._segments, backend, buffers, self._boundary, limit
             )
         return [_own(value, buffers) for value in results]
 

@@ -88,6 +88,19 @@ class Bound:
     sizes: dict[Leaf, int]
 
 
+def check_program(name: str, program: object) -> None:
+    """Refuse what is no program, in the name of the function that was called.
+
+    Raises:
+        BindingError: it is none.
+    """
+    if not isinstance(program, GraphProgram):
+        raise BindingError(
+            f"{name}: takes a program, got an object of type {type(program).__name__}; make one "
+            "with tn.make_program(function, *specs)"
+        )
+
+
 def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
     """Check `bindings` (keys are names or traced tensors) against the program's inputs.
 
@@ -96,6 +109,7 @@ def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
             another dtype, rank or size than declared, or one symbol would have two sizes.
         GuardViolationError: an assumption of the program does not hold for these sizes.
     """
+    check_program("run", program)
     given: dict[int, Any] = {}
     for key, value in _items(bindings):
         position = program.position(key)
@@ -135,7 +149,10 @@ def bind_shapes(program: GraphProgram, shapes: Sequence[tuple[int, ...]]) -> dic
 def _items(bindings: Any) -> Iterable[tuple[Any, Any]]:
     if not isinstance(bindings, Mapping):
         kind = type(bindings).__name__
-        raise BindingError(f"run: bindings must map inputs to values, got a {kind}")
+        raise BindingError(
+            f"run: bindings must map inputs to values, got a {kind}; write a dict, such as "
+            '{"x": x}'
+        )
     return bindings.items()
 
 

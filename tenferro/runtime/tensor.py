@@ -27,9 +27,7 @@ from tenferro.shape import Dim, TensorMeta, as_dtype, make_meta
 
 
 class Tensor(ArrayOperators):
-    """An array that a program made or takes.
-
-    A dtype, a shape, and a buffer on the host or on a device.
+    """An array that a program made or takes: dtype, shape, and a buffer on host or device.
 
     Immutable. Operators compute at once, where the operands are; nothing moves between devices
     unasked. NumPy takes it through `__array__`, other libraries through `__dlpack__`.
@@ -63,10 +61,7 @@ class Tensor(ArrayOperators):
 
     @classmethod
     def wrap(cls, buffer: Buffer, executor: Executor | None) -> Self:
-        """A tensor around a buffer that is already in its executor's form.
-
-        None means a NumPy array.
-        """
+        """A tensor around a buffer in the form of its executor; None means a NumPy array."""
         tensor = cls.__new__(cls)
         tensor._buffer = buffer
         tensor._executor = executor

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 from typing import Protocol, runtime_checkable
 
+from tenferro.errors import TracingError
+
 
 @runtime_checkable
 class Leaf(Protocol):
@@ -119,6 +121,27 @@ class DimExpr:
 
     def __rfloordiv__(self, other: Dim) -> Dim:
         return floordiv(other, self)
+
+    def __lt__(self, other: object) -> bool:
+        return self._unordered("<", other)
+
+    def __le__(self, other: object) -> bool:
+        return self._unordered("<=", other)
+
+    def __gt__(self, other: object) -> bool:
+        return self._unordered(">", other)
+
+    def __ge__(self, other: object) -> bool:
+        return self._unordered(">=", other)
+
+    def _unordered(self, relation: str, other: object) -> bool:
+        """Refuse to order sizes; a tensor takes them as numbers, and compares for itself."""
+        if not isinstance(other, DimExpr | Integral):
+            return NotImplemented  # type: ignore[no-any-return]  # as operators may
+        raise TracingError(
+            f"size {self} {relation} {other}: {self} has no value while tracing; give the argument "
+            "a size that is a number, or compare outside the traced function"
+        )
 
     def leaves(self) -> set[Leaf]:
         """The symbols of the expression, those inside calls included."""

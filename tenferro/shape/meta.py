@@ -218,6 +218,9 @@ def _checked(value: int | str | Dim) -> Dim:
 class TensorSpec:
     """The type of an input: a shape of integers and names, and a dtype.
 
+    Raises:
+        ShapeError: the shape is no sequence of sizes.
+
     >>> print(TensorSpec(("n", 3), "float64").meta)
     f64[n,3]
     """
@@ -225,6 +228,11 @@ class TensorSpec:
     __slots__ = ("meta",)
 
     def __init__(self, shape: Sequence[int | str | Dim], dtype: object = "float64") -> None:
+        if isinstance(shape, str) or not isinstance(shape, Iterable):
+            raise ShapeError(
+                f"TensorSpec: {shape!r} is not a shape; write a tuple of sizes and names, such as "
+                '("n", 3)'
+            )
         self.meta = TensorMeta.of(dtype, shape)
 
     @property

@@ -112,6 +112,8 @@ def check_extension(
 def _arrays(
     op: ExtensionOp, inputs: Sequence[Any] | None, specs: Sequence[TensorSpec] | None
 ) -> tuple[Array, ...]:
+    if not isinstance(op, ExtensionOp):
+        raise ConfigError(f"check_extension: takes an op of the family, as ext.apply, got {op!r}")
     if (inputs is None) == (specs is None):
         raise ConfigError(f"check_extension: {op.family_id}: give either inputs or specs")
     values = some_arrays(specs) if specs is not None else list(inputs or ())

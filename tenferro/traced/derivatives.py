@@ -189,7 +189,13 @@ class AdContextBuilder:
 
         Raises:
             DuplicateRuleError: a family has rules already.
+            ADError: `rules` is no rule set.
         """
+        if not isinstance(rules, ExtensionRuleSet):
+            raise ADError(
+                f"with_extension_rules: takes an ExtensionRuleSet, got a {type(rules).__name__}; "
+                "make one, and register each rule in it with register_rule(rule)"
+            )
         self._rules = self._rules | rules
         return self
 

@@ -199,7 +199,8 @@ class TraceEmitter:
     def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
         """All outputs of the op."""
         outputs = op_key(op, operands, site=user_site()).outputs
-        self._ctx.meta(outputs[0])  # refuses wrong operands here, where the user wrote the op
+        if outputs:
+            self._ctx.meta(outputs[0])  # refuses wrong operands here, where the user wrote the op
         return outputs
 
     def producer(self, value: GlobalValKey) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
@@ -267,8 +268,10 @@ def as_key(value: object) -> GlobalValKey:
 def fresh_input(meta: TensorMeta, name: str) -> Input:
     """A new input of a graph, different from every other."""
     key = input_key(TensorInput(name, meta, next(_uids)))
-    if meta.dims is not None:  # else the sizes that data decide are named first
+    if meta.dims is not None:
         key.analysis = meta
+    else:
+        _EMITTER.ctx.meta(key)  # names the sizes that data decide
     return key
 
 

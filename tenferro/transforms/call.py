@@ -40,7 +40,7 @@ class StaticArguments:
 
     def __init__(self, function: Callable[..., Any], names: str | Sequence[str]) -> None:
         self._function = function
-        self.names = (names,) if isinstance(names, str) else tuple(names)
+        self.names = (names,) if isinstance(names, str | int) else tuple(names)
         self._signature = inspect.signature(function) if self.names else None
         if self._signature is not None:
             for name in self.names:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tenferro.arrays import Number, is_number
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
-from tenferro.errors import DeviceError, PytreeError, TenferroError
+from tenferro.errors import DeviceError, PytreeError, TenferroError, TracingError
 from tenferro.network import ad_rules
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Executor, Tensor, executor_named, owner_of, tensor_owner
@@ -269,7 +269,13 @@ def _split_aux(result: Any) -> tuple[Any, Any]:
 def _argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> list[str]:
-    """Names for the leaves of the arguments, in the order of `flatten((args, kwargs))`."""
+    """Names for the leaves of the arguments, in the order of `flatten((args, kwargs))`.
+
+    Raises:
+        TracingError: `function` is none.
+    """
+    if not callable(function):
+        raise TracingError(f"trace: takes a function of arrays, got a {type(function).__name__}")
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

@@ -78,6 +78,24 @@ def test_floor_divide_of_floats_is_exact_and_infinite_at_zero(executor: str) -> 
     np.testing.assert_array_equal(np.asarray(actual), expected)
 
 
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (np.array([-(2**63), 2**63 - 1, -7, 7]), np.array([3, -3, 2, -2])),
+        (np.array([1.0, -1.0, 2.5, 1e308, -1e308]), np.array([-np.inf, np.inf, np.inf, 0.1, 0.1])),
+    ],
+    ids=["integers", "floats"],
+)
+def test_floor_divide_neither_overflows_on_the_way_nor_meets_infinities(
+    executor: str, x: Array, y: Array
+) -> None:
+    with np.errstate(all="ignore"):
+        expected = np.floor_divide(x, y)
+    actual = tn.jit(tn.floor_divide, executor=executor)(x, y)
+    np.testing.assert_array_equal(np.asarray(actual), expected)
+
+
 def test_floor_divide_has_derivative_zero() -> None:
     f = tn.grad(lambda x, y: tn.floor_divide(x, y), argnums=(0, 1))
     assert [g.item() for g in f(7.5, 2.0)] == [0.0, 0.0]

@@ -228,7 +228,7 @@ def test_symbolic_extents_are_indexed_too() -> None:
         (2, "index: 2 is out of range for axis 0 of f64[2,3,4]"),
         ((0, 0, -5), "index: -5 is out of range for axis 2 of f64[2,3,4]"),
         ((0, 0, 0, 0), "index: too many indices for f64[2,3,4]"),
-        ((..., ...), "index: too many indices for f64[2,3,4]"),
+        ((..., ...), "index: only one ... may stand for the other axes of f64[2,3,4]"),
         (np.ones((2, 3, 4, 1), bool), "index: too many indices for f64[2,3,4]"),
         (1.0, "index: 1.0 is not an integer, slice, ..., None, or array of integers or bools"),
         (True, "index: True is not an integer, slice, ..., None, or array"),
@@ -317,3 +317,13 @@ def test_indices_along_an_axis_have_the_shape_of_the_array() -> None:
         tn.take_along_axis(X, [0, 1])
     with pytest.raises(DTypeError, match=r"take_along_axis: indices must be integers, got f64"):
         tn.take_along_axis(X, X)
+
+
+@pytest.mark.parametrize("index", [np.s_[::2], np.s_[1::3], np.s_[::-2]])
+@pytest.mark.parametrize("size", [0, 1, 5])
+def test_every_second_element_is_updated_whatever_the_size(index: slice, size: int) -> None:
+    x = np.arange(float(size))
+    expected = x.copy()
+    expected[index] = 7.0
+    update = tn.jit(lambda x: x.at[index].set(7.0), executor="numpy", symbolic={"x": ("n",)})
+    assert_equal(update(x), expected)

@@ -131,9 +131,11 @@ def test_axes_of_size_one_come_and_go() -> None:
 def test_broadcast_to() -> None:
     assert_both(lambda t: tn.broadcast_to(t, (5, 2, 3, 4)), X, np.broadcast_to(X, (5, 2, 3, 4)))
     assert_equal(tn.broadcast_to(1, 3), np.ones(3, int))
-    with pytest.raises(ShapeError, match=r"broadcast_to: f64\[2,3,4\] has more axes than \(4,\)"):
+    with pytest.raises(
+        ShapeError, match=r"broadcast_to: f64\[2,3,4\] has more axes than .* f64\[4\]"
+    ):
         tn.broadcast_to(X, (4,))
-    with pytest.raises(ShapeError, match="broadcast_in_dim"):
+    with pytest.raises(ShapeError, match="broadcast_to: axis 2 of"):
         tn.broadcast_to(X, (2, 3, 5))
 
 
@@ -158,7 +160,7 @@ def test_arrays_that_cannot_be_joined_are_refused() -> None:
         tn.concat([])
     with pytest.raises(ShapeError, match="stack: needs at least one array"):
         tn.stack([])
-    with pytest.raises(ShapeError, match=r"concatenate.*f64\[2,3\].*f64\[2,4\]"):
+    with pytest.raises(ShapeError, match=r"concat: operands.*f64\[2,3\].*f64\[2,4\]"):
         tn.concat([tn.zeros((2, 3)), tn.zeros((2, 4))])
     with pytest.raises(AxisError, match="concat: axis 0 is out of range for rank 0"):
         tn.concat([1.0, 2.0])

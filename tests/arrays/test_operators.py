@@ -148,3 +148,24 @@ def test_methods_that_numpy_has_are_the_functions_too() -> None:
     assert t[:1].squeeze().tolist() == [1.25, 2.0]
     assert t.dot(t).tolist() == x.dot(x).tolist()
     assert t.trace().item() == 5.75
+    assert t.clip(1, 2).tolist() == x.clip(1, 2).tolist()
+    assert t.clip(max=2).tolist() == x.clip(max=2).tolist()
+    assert t.clip(1).tolist() == x.clip(1).tolist()
+    assert t.clip() is t
+    assert t.flatten("F").tolist() == x.flatten("F").tolist()
+    assert t.sort(axis=0).tolist() == np.sort(x, axis=0).tolist()
+
+
+def test_methods_take_traced_operands() -> None:
+    t = tn.Tensor([1.0, 5.0])
+    f = tn.jit(lambda x: (t.dot(x), t.clip(x, x + 1), t.clip(max=x)), executor="numpy")
+    product, held, below = f(np.array([2.0, 3.0]))
+    assert (product.item(), held.tolist(), below.tolist()) == (17.0, [2.0, 4.0], [1.0, 3.0])
+
+
+def test_an_array_is_not_changed_in_place() -> None:
+    t = tn.Tensor([1.0, 5.0])
+    with pytest.raises(DTypeError, match=r"f64\[2\] cannot be changed; .* x = x.at\[...\].set"):
+        t[0] = 3.0
+    with pytest.raises(DTypeError, match=r"f64\[2\] cannot be changed"):
+        tn.make_program(lambda x: x.__setitem__(0, 1.0), tn.TensorSpec((2,)))

@@ -169,3 +169,9 @@ def test_a_malformed_program_is_refused() -> None:
     text = "exec_program(%0: f64[2]) {\n%1: f64[2] = add %0, %5\nreturn %1\n}"
     with pytest.raises(VerifyError, match="add reads %5 before it is written"):
         tn.GraphExecutor(tn.NumpyBackend()).compile_exec(parse(text))
+
+
+@pytest.mark.parametrize("wrong", ["numpy", None])
+def test_an_executor_is_made_of_a_backend(wrong: Any) -> None:
+    with pytest.raises(ExecutorError, match="GraphExecutor: takes a backend, such as NumpyBackend"):
+        tn.GraphExecutor(wrong)

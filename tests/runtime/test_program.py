@@ -134,3 +134,12 @@ def test_a_program_too_large_for_any_machine_is_refused_before_it_runs() -> None
     small = tn.GraphExecutor(tn.NumpyBackend(), max_bytes=40)
     with pytest.raises(ExtentError, match=r"takes 48 bytes, more than the budget of 40"):
         small.run(PROGRAM, {x: X, y: Y})
+
+
+@pytest.mark.parametrize("wrong", [lambda x: x, "program", None])
+def test_what_is_no_program_is_not_run(wrong: Any) -> None:
+    text = "takes a program, got an object of type .*; make one with tn.make_program"
+    with pytest.raises(BindingError, match=f"run: {text}"):
+        NUMPY.run(wrong, {"x": X})
+    with pytest.raises(BindingError, match=f"call: {text}"):
+        tn.call(wrong, X)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -116,3 +118,9 @@ def test_a_spec_is_the_type_of_an_input() -> None:
     assert spec.meta == TensorMeta.of("f32", ("n", 3))
     assert spec == TensorSpec(("n", 3), np.float32)
     assert TensorSpec(()).meta == TensorMeta.of("f64", ())
+
+
+@pytest.mark.parametrize("wrong", ["nm", 3, None])
+def test_a_spec_takes_a_sequence_of_sizes(wrong: Any) -> None:
+    with pytest.raises(ShapeError, match=r"TensorSpec: .* is not a shape; write a tuple of sizes"):
+        TensorSpec(wrong)

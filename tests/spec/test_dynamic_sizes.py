@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+import tenferro_xla as txla
 from tenferro.compiler import optimize, parse
 from tenferro.errors import (
     DTypeError,
+    ExtentError,
     GuardViolationError,
     RuntimeSizeError,
     ShapeError,
@@ -116,6 +118,29 @@ def test_a_scalar_that_is_no_size_is_refused_when_it_is_known(size: float) -> No
 def test_a_size_of_another_dtype_is_refused_while_tracing(dtype: str) -> None:
     with pytest.raises(DTypeError, match="dynamic_truncate: the size must be an integer or real"):
         tn.make_program(tn.dynamic_truncate, VECTOR, tn.TensorSpec((), dtype))
+
+
+def repeated(x: Any, size: Any) -> Any:
+    """As many rows as `size` says, each as x."""
+    return tn.lax.dynamic_truncate(x, size, axis=0)[:, None] * x
+
+
+def padded(x: Any, size: Any) -> Any:
+    """x as the first of as many rows as `size` says."""
+    rows = tn.lax.dynamic_truncate(x, size, axis=0)[:, None]
+    return tn.lax.pad_to_match(x[None], rows, axis=0)
+
+
+@pytest.mark.parametrize("segmented", [True, False])
+@pytest.mark.parametrize("f", [repeated, padded])
+def test_a_value_whose_late_size_is_over_the_budget_is_refused(f: Any, segmented: bool) -> None:
+    x = np.ones(100)
+    program = tn.make_program(f, VECTOR, COUNT)
+    native = tn.GraphExecutor(tn.NumpyBackend(), segmented=segmented, max_bytes=8 * 500)
+    for executor in (native, txla.XlaExecutor(max_bytes=8 * 500)):
+        assert executor.run(program, {"x": x, "size": 5})[0].shape == (5, 100)
+        with pytest.raises(ExtentError, match="takes 4800 bytes, more than the budget of 4000"):
+            executor.run(program, {"x": x, "size": 6})
 
 
 def test_a_size_that_is_no_scalar_is_refused_while_tracing() -> None:

@@ -278,6 +278,44 @@ def test_6_an_op_of_several_outputs_gives_a_tuple() -> None:
     np.testing.assert_allclose(sine, np.sin(X))
 
 
+def test_6_an_op_without_outputs_gives_nothing() -> None:
+    class Silent(Total):
+        output_count = 0
+
+        def infer_output_meta(self, input_dtypes: Any, input_shapes: Any) -> Any:
+            return []
+
+        def eager_execute(self, inputs: Any) -> Any:
+            return []
+
+    assert apply(Silent(1), X) == ()
+    assert tn.jit(lambda x: (*apply(Silent(1), x), x))(X)[0].shape == X.shape
+
+
+@pytest.mark.parametrize(
+    ("linearize", "text"),
+    [
+        (lambda x, dx: tn.sum(dx), r"for number 0 f64\[\], which must be f64\[2,3\]"),
+        (lambda x, dx: dx[:1], r"for number 0 f64\[1,3\], which must be f64\[2,3\]"),
+        (
+            lambda x, dx: tn.astype(dx, "float32"),
+            r"for number 0 f32\[2,3\], which must be f64\[2,3\]",
+        ),
+        (None, "for number 0 a ndarray, which is no value of the site"),
+    ],
+)
+def test_6_rules_return_tangents_of_the_types_of_the_outputs(linearize: Any, text: str) -> None:
+    class Rule(ExtensionAdRule):
+        family_id = Pair.FAMILY_ID
+
+        def linearize(self, op: Any, at: Any) -> Any:
+            values = (at.primal[0], at.tangent[0])
+            return (X if linearize is None else inline(at, linearize, *values)), None
+
+    with refused(InvalidConfigError, Pair.FAMILY_ID, f"its linearize rule returns {text}"):
+        tn.jvp(lambda x: pair(x, Y)[0], (X,), (X,), ad_context=context(rule_set(Rule())))
+
+
 @pytest.mark.parametrize("kind", ["linearize", "transpose"])
 def test_6_rules_return_one_entry_for_each_output_or_input(kind: str) -> None:
     class Short(ExtensionAdRule):

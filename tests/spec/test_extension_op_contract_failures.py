@@ -21,6 +21,7 @@ from tenferro.errors import (
     ExtensionRuntimeRegistryError,
     InvalidConfigError,
     MalformedFamilyIdError,
+    ShapeError,
     UnregisteredExtensionError,
     UnsupportedADRuleError,
     UnsupportedExtensionError,
@@ -58,6 +59,32 @@ def test_12_an_eager_execute_that_fails_is_a_backend_failure() -> None:
 
     with refused(BackendFailureError, Pair.FAMILY_ID, "extension: tests.pair.v1: no memory"):
         apply(Fails(), X, Y)
+
+
+def test_12_what_a_family_raises_without_its_id_carries_it_all_the_same() -> None:
+    def lacks(op: Any, *given: Any) -> Any:
+        raise BackendFailureError(op.family_id, "needs cuTENSOR")
+
+    def contradicts(op: Any, *given: Any) -> Any:
+        raise ShapeError("the sizes are odd")
+
+    for function in (lacks, contradicts):
+        xla = txla.XlaExecutor()
+        xla.register_extension(lambda to, f=function: to.register(Pair.FAMILY_ID, f))
+        for executor in (running(function), xla):
+            with refused(BackendFailureError, Pair.FAMILY_ID, "needs cuTENSOR|the sizes are odd"):
+                executor.run(PROGRAM, GIVEN)
+
+
+def test_12_a_refusal_while_lowering_to_standard_ops_names_the_family() -> None:
+    class Refuses(Pair):
+        def lower_to_standard_ops(self, *args: Any) -> Any:
+            raise ShapeError("the sizes are odd")
+
+    program = tn.make_program(lambda x, y: apply(Refuses(), x, y), *SPECS)
+    with pytest.raises(ShapeError, match="the sizes are odd") as raised:
+        txla.XlaExecutor().run(program, GIVEN)
+    assert f"in lower_to_standard_ops of {Pair.FAMILY_ID}" in raised.value.__notes__
 
 
 def test_12_a_missing_capability_is_named_and_nothing_falls_back() -> None:
@@ -239,6 +266,8 @@ LOWERED: list[tuple[Any, type[Any], str]] = [
         InvalidConfigError,
         "lower_to_standard_ops emitted an op of tests.pair.v1; it may emit standard ops only",
     ),
+    (lambda b, xs: xs[0], InvalidConfigError, "returned 0; return a list of values of the builder"),
+    (lambda b, xs: [None, xs[0]], InvalidConfigError, r"returned \[None, 0\]; return a list"),
     (lambda b, xs: None, UnsupportedExtensionError, "has no standard-op form for f64"),
 ]
 

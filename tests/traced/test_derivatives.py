@@ -109,6 +109,12 @@ def test_what_has_no_gradient_is_refused() -> None:
         ctx.jvp([x], [x], [tn.TracedTensor.constant(1.0)])
 
 
+@pytest.mark.parametrize("rules", [None, [], 3])
+def test_a_context_takes_rule_sets(rules: Any) -> None:
+    with pytest.raises(ADError, match="with_extension_rules: takes an ExtensionRuleSet"):
+        tn.AdContext.builder().with_extension_rules(rules)
+
+
 def test_metadata_is_read_through_the_shape_context() -> None:
     ctx = context()
     assert ctx.shapes.meta(x.key) == x.meta

@@ -201,3 +201,29 @@ USES: dict[str, tuple[Callable[[Any], Any], str]] = {
 def test_a_traced_value_has_no_number(transform: Any, use: Callable[[Any], Any], text: str) -> None:
     with pytest.raises(TracingError, match=text):
         transform(lambda x: use(x))(1.0)
+
+
+@pytest.mark.parametrize("transform", [tn.grad, tn.value_and_grad, tn.hessian])
+def test_what_is_no_function_is_not_transformed(transform: Any) -> None:
+    with pytest.raises(TracingError, match="trace: takes a function of arrays, got a int"):
+        transform(3)(1.0)
+    with pytest.raises(TracingError, match="trace: takes a function of arrays, got a Tensor"):
+        tn.make_program(tn.zeros(2), tn.TensorSpec((2,)))
+
+
+@pytest.mark.parametrize(
+    "order", [lambda n: n > 3, lambda n: n < 3, lambda n: n >= 3, lambda n: n <= n]
+)
+def test_sizes_with_a_name_have_no_order(order: Callable[[Any], bool]) -> None:
+    def f(x: Any) -> Any:
+        return x if order(x.shape[0]) else -x
+
+    with pytest.raises(TracingError, match=r"size n .*: n has no value while tracing; give"):
+        tn.make_program(f, tn.TensorSpec(("n",)))
+    assert tn.jit(f, executor="numpy")(tn.ones(3)).shape == (3,)
+
+
+def test_static_arguments_are_named() -> None:
+    place: Any = 1
+    with pytest.raises(TracingError, match="static_argnames has 1, which is no parameter"):
+        tn.jit(lambda x, n: x * n, static_argnames=place)

@@ -1,0 +1,101 @@
+"""Wrong arguments are refused in the name of the function that was called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.errors import AxisError, DTypeError, ShapeError
+
+X = tn.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+V = tn.array([1.0, 2.0, 3.0])
+WRONG: Any = 2.5
+NAME: Any = "a"
+
+CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: tn.repeat(X, 2.5), DTypeError, "repeat: the counts must be integers, got 2.5"),
+    (lambda: tn.tile(X, "a"), DTypeError, "tile: the repetitions must be integers, got 'a'"),
+    (lambda: tn.roll(X, 1.5), DTypeError, "roll: the shifts must be integers, got 1.5"),
+    (lambda: tn.roll(X, 1, 0.5), AxisError, "roll: axis 0.5 is not an integer"),
+    (lambda: tn.round(X, WRONG), DTypeError, "round: decimals must be integers, got 2.5"),
+    (lambda: tn.std(X, ddof=NAME), DTypeError, "constant: 'a' is not a number"),
+    (lambda: tn.allclose(X, X, rtol=NAME), DTypeError, "constant: 'a' is not a number"),
+    (lambda: tn.split(V, "a"), DTypeError, "split: the number of parts, or the places, must be"),
+    (lambda: tn.split(V, 2.5), DTypeError, "the places, must be integers, got 2.5"),
+    (lambda: tn.array_split(V, [0.5]), DTypeError, "array_split: the number of parts, or"),
+    (lambda: tn.concat(X, V), AxisError, "concat: axis Tensor([1., 2., 3.]) is not an integer"),
+    (lambda: tn.concat(5), DTypeError, "concat: takes a list of arrays, got int"),
+    (lambda: tn.stack("ab"), DTypeError, "stack: takes a list of arrays, got str"),
+    (lambda: tn.hstack(1.0), DTypeError, "hstack: takes a list of arrays, got float"),
+    (lambda: tn.concat([X, V]), ShapeError, "concat: operands f64[2,3] and f64[3] must agree"),
+    (lambda: tn.stack([X, V]), ShapeError, "stack: f64[2,3] and f64[3] must have one shape"),
+    (lambda: tn.stack([V, V[:2]]), ShapeError, "stack: f64[3] and f64[2] must have one shape"),
+    (lambda: tn.stack([V], axis=5), AxisError, "stack: axis 5 is out of range for rank 2"),
+    (
+        lambda: tn.broadcast_to(X, (3, 3)),
+        ShapeError,
+        "broadcast_to: axis 0 of f64[2,3] has size 2, but axis 0 of the result f64[3,3] has size 3",
+    ),
+    (
+        lambda: tn.broadcast_to(X, "a"),
+        ShapeError,
+        "broadcast_to: f64[2,3] has more axes than the result f64[a]",
+    ),
+    (
+        lambda: X.at[0].set([1, 2]),
+        ShapeError,
+        "update: axis 0 of f64[2] has size 2, but axis 0 of the result f64[3] has size 3",
+    ),
+    (lambda: tn.transpose(X, (0,)), AxisError, "permute_dims: axes (0,) must name each axis of"),
+    (lambda: tn.transpose(X, (0, 0)), AxisError, "permute_dims: axes (0, 0) of f64[2,3] name an"),
+    (lambda: tn.trace(V), ShapeError, "trace: needs at least two axes, got f64[3]"),
+    (lambda: tn.diagonal(V), ShapeError, "diagonal: needs at least two axes, got f64[3]"),
+    (
+        lambda: tn.reshape(X, (-1, 4)),
+        ShapeError,
+        "reshape: f64[2,3] has 6 elements, which the other sizes of (-1, 4) do not divide",
+    ),
+]
+
+
+@pytest.mark.parametrize(("wrong", "error", "text"), CASES)
+def test_the_error_names_the_function_and_its_operands(
+    wrong: Callable[[], Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=re.escape(text)):
+        wrong()
+
+
+def test_numpys_integers_are_integers() -> None:
+    x = np.arange(6.0)
+    two = np.int64(2)
+    np.testing.assert_array_equal(tn.roll(x, two, np.int32(0)), np.roll(x, 2))
+    np.testing.assert_array_equal(tn.repeat(x, two), np.repeat(x, 2))
+    np.testing.assert_array_equal(tn.repeat(x[:2], [True, False]), x[:1])
+    np.testing.assert_array_equal(tn.tile(x, ()), x)
+    np.testing.assert_array_equal(tn.split(x, np.array(2))[1], x[3:])
+    np.testing.assert_array_equal(tn.split(x, np.array([1, 2]))[1], x[1:2])
+    np.testing.assert_array_equal(tn.round(x / 7, int(two)), np.round(x / 7, 2))
+    np.testing.assert_array_equal(
+        tn.transpose(x.reshape(2, 3), np.array([1, 0])), x.reshape(2, 3).T
+    )
+
+
+@pytest.mark.parametrize("make", [tn.zeros, tn.ones, tn.empty])
+def test_a_new_array_takes_its_dtype_by_place(make: Callable[..., tn.Tensor]) -> None:
+    assert make((2, 3), "float32").dtype == np.float32
+    assert make((2, 3), np.int64).shape == (2, 3)
+
+
+def test_further_new_arrays_take_their_dtype_by_place() -> None:
+    assert tn.full(2, 1, "complex64").dtype == np.complex64
+    assert tn.full_like(X, 1, "int32").dtype == np.int32
+    for like in (tn.zeros_like, tn.ones_like, tn.empty_like):
+        assert like(X, "int32").dtype == np.int32
+    assert tn.arange(0, 3, 1, "float32").dtype == np.float32
+    np.testing.assert_array_equal(tn.eye(2, 3, 1, "float32"), np.eye(2, 3, 1, "float32"))
