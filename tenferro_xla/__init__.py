@@ -1,6 +1,6 @@
 """The XLA executor: execution programs through `jax.lax` and StableHLO to PJRT.
 
-Read in this order: `lowering`, `devices`, `stablehlo`; `recompiles`, `segments`, `segmented`,
+Read in this order: `lowering`, `contractions`, `devices`, `stablehlo`; `recompiles`, `segments`, `segmented`,
 `masking`, `pad_safety`, `bucketing`, `executables`; `stages`, `executor`; then `jaxpr`, `interop`
 and `artifact`.
 Importing it changes no setting of JAX.
@@ -8,6 +8,7 @@ Importing it changes no setting of JAX.
 
 from tenferro_xla.artifact import Exported, export, load_exported
 from tenferro_xla.bucketing import BucketedExecutable
+from tenferro_xla.contractions import Costs
 from tenferro_xla.devices import device_name, devices, find_device
 from tenferro_xla.executor import XlaExecutor, default_executor
 from tenferro_xla.interop import from_jax, jax_gradient, to_jax
@@ -25,6 +26,7 @@ __all__ = [
     "CompileReport",
     "Compiled",
     "Cost",
+    "Costs",
     "Exported",
     "LoadedExecutable",
     "Lowered",

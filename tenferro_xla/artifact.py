@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -17,8 +18,8 @@ from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import BindingError, ExecutorError, TenferroError
 from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, verify
-from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_inputs
-from tenferro.shape import Dim, DimExpr, SymDim, TensorMeta, dim
+from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_inputs, check_program
+from tenferro.shape import Dim, DimExpr, Guard, SymDim, TensorMeta, dim
 from tenferro.traced import fresh_input
 from tenferro_xla.devices import find_device
 from tenferro_xla.extension import ExtensionLowerings, expanded
@@ -28,6 +29,8 @@ from tenferro_xla.stablehlo import private
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 _KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+
+_MULTIPLE = re.compile(r"([1-9][0-9]*)\*floordiv\(")
 
 ToJaxDim = Callable[[Dim], Any]
 
@@ -60,6 +63,7 @@ def export(
     >>> artifact.run({"x": np.arange(3.0)})
     [Tensor([0., 2., 4.])]
     """
+    check_program("export", program)
     for platform in platforms:
         if platform not in _KNOWN_PLATFORMS:
             known = ", ".join(_KNOWN_PLATFORMS)
@@ -76,9 +80,7 @@ def export(
     check_budget(body, config.max_bytes)
     try:
         with jax.enable_x64(True):
-            scope = jax.export.SymbolicScope(
-                [f"{guard.left} == {guard.right}" for guard in program.guards]
-            )
+            scope = jax.export.SymbolicScope([_constraint(guard) for guard in program.guards])
             to_jax_dim = _to_jax_dim(scope)
             function = _function(program, body, LoweringOptions(precision), to_jax_dim)
             arguments = {
@@ -102,9 +104,12 @@ def load_exported(source: str | PathLike[str] | bytes) -> Exported:
     It holds no pickle, and nothing in it runs while it is loaded.
 
     Raises:
-        ExecutorError: it is no artifact, or none that `export` makes.
+        ExecutorError: there is no such file, it is no artifact, or none that `export` makes.
     """
-    data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    try:
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    except OSError as error:
+        raise ExecutorError(f"load_exported: {source!s} cannot be read: {error.strerror}") from None
     try:
         exported = jax.export.deserialize(bytearray(data))
     except ImportError as error:
@@ -229,6 +234,15 @@ def _replaced(value: Any, to_jax_dim: ToJaxDim) -> Any:
             return tuple(_replaced(item, to_jax_dim) for item in value)
         case _:
             return value
+
+
+def _constraint(guard: Guard) -> str:
+    """An assumption as JAX writes it, which follows `n == 2*floordiv(n, 2)` without end."""
+    for size, parts in ((guard.left, guard.right), (guard.right, guard.left)):
+        multiple = _MULTIPLE.match(str(parts))
+        if multiple and parts == int(multiple[1]) * (size // int(multiple[1])):
+            return f"mod({size}, {multiple[1]}) == 0"
+    return f"{guard.left} == {guard.right}"
 
 
 def _to_jax_dim(scope: jax.export.SymbolicScope) -> ToJaxDim:

@@ -18,6 +18,7 @@ from tenferro.exec_ir import Array, ExecOp, ExecProgram
 from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs, bind_specs
 from tenferro.shape import Leaf, make_meta
 from tenferro_xla.bucketing import Buckets, Rounding
+from tenferro_xla.contractions import CPU, Costs
 from tenferro_xla.devices import device_name, devices, find_device
 from tenferro_xla.executables import Executables, Loaded
 from tenferro_xla.extension import ExtensionLowerings
@@ -44,6 +45,8 @@ class XlaExecutor:
         bucketing: symbols, by name, whose sizes are rounded up before XLA compiles: to
             "powers_of_two", or to the next of some sizes, `{"n": (64, 256)}`. A program that would
             not give the same results then is refused.
+        contraction_costs: by which contractions are rewritten where the device is the CPU, complex
+            ones as real ones above all; None leaves them as they are.
 
     >>> import numpy as np
     >>> from tenferro.compiler import parse
@@ -62,13 +65,16 @@ class XlaExecutor:
         max_bytes: int = config.max_bytes,
         capacity: Capacity | None = None,
         bucketing: Mapping[str, Rounding] | None = None,
+        contraction_costs: Costs | None = CPU,
     ) -> None:
+        found = find_device(device)
         target = Target(
-            find_device(device),
+            found,
             with_networks(LoweringOptions(precision)),
             dict(compiler_options or {}),
             max_bytes,
             checked=len(devices()) > 1,
+            costs=contraction_costs if found.platform == "cpu" else None,
         )
         bounds = (
             Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity

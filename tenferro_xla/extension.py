@@ -12,7 +12,7 @@ import jax
 
 from tenferro.compiler import expand_extensions, optimize
 from tenferro.contract import Extension, parse_family_id
-from tenferro.errors import BackendFailureError, TenferroError
+from tenferro.errors import BackendFailureError, ExtensionError
 from tenferro.exec_ir import ExecProgram
 from tenferro.shape import make_meta
 
@@ -50,7 +50,7 @@ class ExtensionLowerings:
         """
         try:
             results = self._rules[op.family_id](op.op, *operands)
-        except TenferroError:
+        except ExtensionError:
             raise
         except Exception as error:
             reason = f"{op.family_id}: its XLA lowering failed: {type(error).__name__}: {error}"

@@ -12,7 +12,7 @@ import numpy as np
 
 from tenferro.errors import BindingError
 from tenferro.exec_ir import Array
-from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_specs
+from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_specs, check_program
 from tenferro.shape import TensorMeta, TensorSpec
 from tenferro.traced import GraphCompiler, fresh_input
 from tenferro_xla.extension import expanded
@@ -41,6 +41,7 @@ def to_jax(program: GraphProgram, precision: Precision = "highest") -> Callable[
     >>> float(jax.grad(square)(3.0))
     6.0
     """
+    check_program("to_jax", program)
     options = with_networks(LoweringOptions(precision))
 
     def tenferro_function(*args: Any) -> Any:

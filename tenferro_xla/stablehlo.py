@@ -20,6 +20,7 @@ from tenferro.errors import (
 )
 from tenferro.exec_ir import Array, ExecProgram, check_budget, verify
 from tenferro.shape import Exact, Leaf, TensorMeta, describe
+from tenferro_xla.contractions import Costs, for_cpu
 from tenferro_xla.devices import device_name
 from tenferro_xla.extension import expanded
 from tenferro_xla.lowering import LoweringOptions, jax_function
@@ -37,6 +38,7 @@ class Target:
         compiler_options: options of the XLA compiler.
         max_bytes: the largest value in bytes that a program may hold.
         checked: whether buffers may be elsewhere, so that each call must look.
+        costs: by which contractions are rewritten for the CPU; None leaves them as they are.
     """
 
     device: jax.Device
@@ -44,6 +46,7 @@ class Target:
     compiler_options: Mapping[str, Any]
     max_bytes: int
     checked: bool
+    costs: Costs | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,8 @@ def lower_to_stablehlo(
     program = expanded(program, target.lowering.extensions)
     verify(program)
     check_budget(program, target.max_bytes)
+    if target.costs is not None:
+        program = for_cpu(program, target.costs)
     sharding = SingleDeviceSharding(target.device)
     with jax.enable_x64(True), jax.default_device(target.device):
         function = jax.jit(jax_function(program, target.lowering), donate_argnums=donate)

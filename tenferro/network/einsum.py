@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
-from tenferro.arrays import convert, result_dtype
 from tenferro.chainrules import Emitter, V
+from tenferro.computegraph import BoundedCache, Capacity
+from tenferro.config import config
 from tenferro.dispatch import apply
 from tenferro.errors import DTypeError, PathError, SubscriptError
 from tenferro.extension import apply as apply_extension
-from tenferro.network.lowering import emit_network
+from tenferro.network.budget import Slices, read_slices, within
 from tenferro.network.nested import NestedEinsum
 from tenferro.network.op import EinsumOp
 from tenferro.network.optimize import Auto, EinsumOptimize, Nested, as_optimize
 from tenferro.network.plan import EinsumPlan
-from tenferro.network.planner import PLANNER, check_memory, specification
+from tenferro.network.planner import PLANNER, specification
+from tenferro.network.program import emit_contraction, run_on
 from tenferro.network.subscripts import Subscripts
-from tenferro.runtime import Tensor
-from tenferro.shape import BOOL, INT64, Dim, DType, TensorMeta, TensorSpec, as_dtype
+from tenferro.runtime import RunEmitter, Tensor
+from tenferro.shape import Dim, DType, TensorMeta, TensorSpec, as_dtype
+
+PLANS: BoundedCache[Any, EinsumPlan] = BoundedCache(Capacity(config.cache_entries))
+"""The plans of calls of `einsum`, each with the program that runs it at once on a device."""
 
 
-def einsum(expression: Any, *operands: Any, optimize: Any = True) -> Any:
+def einsum(
+    expression: Any,
+    *operands: Any,
+    optimize: Any = True,
+    slices: Any = None,
+    memory_limit: int | None = None,
+) -> Any:
     """Sum of products of the operands over the labels that the output does not have.
 
     Args:
@@ -34,12 +46,16 @@ def einsum(expression: Any, *operands: Any, optimize: Any = True) -> Any:
         optimize: True searches for the order, False contracts from left to right; a path, a
             `NestedEinsum`, a `ContractionTree`, an `EinsumPlan` or `ContractionOptimizerOptions`
             say it.
+        slices: labels to loop over, so that less is held at once; or a least number of slices. True
+            slices as much as the memory limit asks for, and is what an automatic order does; False
+            never.
+        memory_limit: bytes that intermediates and the result may take at once, as predicted.
 
     Raises:
         SubscriptError: the subscripts are none, or do not fit the number or ranks of operands.
         ShapeError: a label has two sizes.
         PathError: the order does not contract the operands to one.
-        MemoryLimitError: intermediates need more memory than the options allow.
+        MemoryLimitError: intermediates need more memory than is allowed; says what would fit.
 
     >>> einsum("ij,jk->ik", np.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]]))
     Tensor([[1., 2.],
@@ -47,53 +63,60 @@ def einsum(expression: Any, *operands: Any, optimize: Any = True) -> Any:
     >>> einsum("ii->i", np.arange(4.0).reshape(2, 2))
     Tensor([0., 3.])
     """
-    call = read_call(expression, operands, optimize)
+    call = read_call(expression, operands, optimize, slices, memory_limit)
     if any(not isinstance(size, int) for shape in call.shapes for size in shape):
         return _late(call)
     plan = _planned(call)
-    network = call.subscripts
-    sizes, pairs = plan.tree.sizes, plan.tree.pairs
 
     def contract(at: Emitter[V], *values: V) -> V:
-        dtype = result_dtype(at, list(values))
-        numbers = [convert(at, value, INT64 if dtype == BOOL else dtype) for value in values]
-        result = emit_network(at, network, sizes, pairs, numbers)
-        return convert(at, result, dtype)
+        if isinstance(at, RunEmitter):
+            return cast(V, run_on(at.executor, plan.program, values))
+        return emit_contraction(
+            at, values, plan.subscripts, plan.tree.sizes, plan.tree.pairs, plan.slices
+        )
 
     contract.__name__ = "einsum"
     return apply(contract, *call.operands)
 
 
-def einsum_plan(expression: Any, *operands: Any, optimize: Any = True) -> EinsumPlan:
+def einsum_plan(
+    expression: Any,
+    *operands: Any,
+    optimize: Any = True,
+    slices: Any = None,
+    memory_limit: int | None = None,
+) -> EinsumPlan:
     """How `einsum` would contract these operands, arrays or `TensorSpec`s of known sizes.
 
     >>> plan = einsum_plan("ij,jk,kl->il", *[TensorSpec((8, 8))] * 3)
     >>> print(plan)
     einsum ij,jk,kl->il, float64
     2.05e+03 flops, peak 1 KiB, largest intermediate 64 elements
-    step  contraction           flops     B x M x N x K  bytes
-    3     #0, #1: ij,jk->ik     1.02e+03  1x8x8x8        512
-    4     %3, #2: ik,kl->il     1.02e+03  1x8x8x8        512
+    step  contraction        flops     B x M x N x K  bytes
+    3     #1, #2: jk,kl->jl  1.02e+03  1x8x8x8        512
+    4     #0, %3: ij,jl->il  1.02e+03  1x8x8x8        512
     """
-    return _planned(read_call(expression, operands, optimize))
+    return _planned(read_call(expression, operands, optimize, slices, memory_limit))
 
 
 class Call:
     """The arguments of `einsum`, read."""
 
-    __slots__ = ("operands", "plan", "shapes", "strategy", "subscripts")
+    __slots__ = ("limit", "operands", "plan", "shapes", "slices", "strategy", "subscripts")
 
     def __init__(
         self,
         subscripts: Subscripts,
         operands: Sequence[Any],
         strategy: EinsumOptimize,
-        plan: EinsumPlan | None,
+        plan: EinsumPlan | None = None,
     ) -> None:
         self.subscripts = subscripts
         self.operands = operands
         self.strategy = strategy
         self.plan = plan
+        self.slices = Slices("limit")
+        self.limit: int | None = None
         self.shapes = [_meta(operand).exact_shape("einsum", "operand") for operand in operands]
 
     @property
@@ -102,24 +125,38 @@ class Call:
         return as_dtype(np.result_type(*[_meta(operand).dtype for operand in self.operands]))
 
 
-def read_call(expression: Any, operands: Sequence[Any], optimize: Any) -> Call:
+def read_call(
+    expression: Any,
+    operands: Sequence[Any],
+    optimize: Any,
+    slices: Any = None,
+    memory_limit: int | None = None,
+) -> Call:
     """Subscripts, operands and strategy, whatever the form of the call."""
     if _is_interleaved(expression, operands):
         expression, operands = _interleaved([expression, *operands])
     values = [_operand(operand, position) for position, operand in enumerate(operands)]
     if not values:
         raise SubscriptError("einsum: there are no operands")
-    ranks = [_meta(value).rank for value in values]
+    call = _ordered_call(expression, values, optimize)
+    automatic = isinstance(call.strategy, Auto)
+    call.slices = read_slices(slices, call.subscripts, automatic and call.plan is None)
+    options = call.strategy.options if isinstance(call.strategy, Auto) else None
+    call.limit = options.memory_limit if memory_limit is None and options else memory_limit
+    return call
+
+
+def _ordered_call(expression: Any, values: Sequence[Any], optimize: Any) -> Call:
     if isinstance(expression, str) and "(" in expression:
         expression = NestedEinsum.parse(expression)
     if isinstance(expression, NestedEinsum):
         if optimize is not True and optimize is not None:
             raise PathError("einsum: parentheses give the order already; leave optimize out")
-        return Call(expression.subscripts, values, Nested(expression), None)
-    subscripts = _subscripts(expression, ranks)
+        return Call(expression.subscripts, values, Nested(expression))
+    subscripts = _subscripts(expression, [_meta(value).rank for value in values])
     if isinstance(optimize, EinsumPlan):
         return Call(subscripts, values, as_optimize(optimize.path), optimize)
-    return Call(subscripts, values, as_optimize(optimize), None)
+    return Call(subscripts, values, as_optimize(optimize))
 
 
 def _subscripts(expression: Any, ranks: Sequence[int]) -> Subscripts:
@@ -166,18 +203,21 @@ def _meta(operand: Any) -> TensorMeta:
 
 
 def _planned(call: Call) -> EinsumPlan:
-    """The plan for operands of known sizes."""
+    """The plan for operands of known sizes; found once for each network, types and request."""
     if call.plan is not None:
         call.plan.check_shapes(call.subscripts, call.shapes)
-        return call.plan
+        return within(call.plan, call.slices, call.limit)
     spec = specification(call.strategy, call.subscripts, call.shapes)
     options = call.strategy.options if isinstance(call.strategy, Auto) else None
-    shapes = [tuple(int(size) for size in shape) for shape in _known(call.shapes)]
-    tree = PLANNER.tree(call.subscripts, shapes, spec, options)
-    plan = EinsumPlan(tuple(shapes), call.dtype, tree)
-    if options is not None:
-        check_memory(tree, plan.dtype.itemsize, options.memory_limit)
-    return plan
+    shapes = tuple(_known(call.shapes))
+    dtype = call.dtype
+
+    def make() -> EinsumPlan:
+        tree = PLANNER.tree(call.subscripts, shapes, spec, options)
+        return within(EinsumPlan(shapes, dtype, tree), call.slices, call.limit)
+
+    key = (call.subscripts, shapes, dtype, spec, call.slices, call.limit)
+    return PLANS.get_or_make(key, make)
 
 
 def _known(shapes: Sequence[tuple[Dim, ...]]) -> list[tuple[int, ...]]:
@@ -194,7 +234,19 @@ def _known(shapes: Sequence[tuple[Dim, ...]]) -> list[tuple[int, ...]]:
 
 def _late(call: Call) -> Any:
     """One op in the graph, planned when the sizes are known."""
-    plan = specification(call.strategy, call.subscripts, call.shapes)
+    if call.slices.kind in ("labels", "count"):
+        raise PathError(
+            "einsum: slices= needs sizes that are known, but an operand has symbolic ones"
+        )
+    strategy = call.strategy
+    if call.limit is not None:
+        if not isinstance(strategy, Auto):
+            raise PathError(
+                "einsum: memory_limit= needs sizes that are known or an automatic order, but an "
+                "operand has symbolic ones"
+            )
+        strategy = Auto(replace(strategy.options, memory_limit=call.limit))
+    plan = specification(strategy, call.subscripts, call.shapes)
     network = call.subscripts.canonical()
     operands = [_of_dtype(operand, call.dtype) for operand in call.operands]
     return apply_extension(EinsumOp(network.inputs, network.output, plan), *operands)

@@ -18,7 +18,7 @@ from tenferro.network.contraction import (
 )
 from tenferro.network.paths import Pairs
 from tenferro.network.subscripts import Subscripts
-from tenferro.network.tree import entering_labels, steps_of
+from tenferro.network.tree import Step, entering_labels, steps_of
 
 
 def emit_network(
@@ -28,26 +28,39 @@ def emit_network(
 
     The operands are of one dtype, which has products and sums.
     """
+    values = entered(at, subscripts, sizes, operands)
+    for step in steps_of(subscripts, pairs):
+        values.append(contract_step(at, values[step.left], values[step.right], step, sizes))
+    return finished(at, values[-1], subscripts, sizes).value
+
+
+def entered(
+    at: Emitter[V], subscripts: Subscripts, sizes: Sizes, operands: Sequence[V]
+) -> list[Labeled[V]]:
+    """The operands after diagonals and sums of their own, each label once."""
     entering = entering_labels(subscripts)
-    values = [
+    return [
         _entered(at, Labeled(operand, labels), kept, sizes)
         for operand, labels, kept in zip(operands, subscripts.inputs, entering, strict=True)
     ]
-    for step in steps_of(subscripts, pairs):
-        left, right = values[step.left], values[step.right]
-        common = set(left.labels) & set(right.labels)
-        both = [label for label in step.contracted if label in common]
-        left = sum_over_others(at, left, (*step.labels, *both))
-        right = sum_over_others(at, right, (*step.labels, *both))
-        values.append(contract_pair(at, left, right, both, sizes))
-    return _finished(at, values[-1], subscripts, sizes).value
+
+
+def contract_step(
+    at: Emitter[V], left: Labeled[V], right: Labeled[V], step: Step, sizes: Sizes
+) -> Labeled[V]:
+    """The result of one step. A label that an operand was broadcast along may be missing in it."""
+    common = set(left.labels) & set(right.labels)
+    both = [label for label in step.contracted if label in common]
+    left = sum_over_others(at, left, (*step.labels, *both))
+    right = sum_over_others(at, right, (*step.labels, *both))
+    return contract_pair(at, left, right, both, sizes)
 
 
 def _entered(at: Emitter[V], x: Labeled[V], kept: Sequence[int], sizes: Sizes) -> Labeled[V]:
     return sum_over_others(at, diagonalize_repeated(at, squeeze_ones(at, x, sizes)), kept)
 
 
-def _finished(at: Emitter[V], x: Labeled[V], subscripts: Subscripts, sizes: Sizes) -> Labeled[V]:
+def finished(at: Emitter[V], x: Labeled[V], subscripts: Subscripts, sizes: Sizes) -> Labeled[V]:
     """The last value with the labels of the output."""
     once = tuple(dict.fromkeys(subscripts.output))
     if set(x.labels) == set(once):

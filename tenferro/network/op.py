@@ -10,7 +10,13 @@ from tenferro.errors import DTypeError
 from tenferro.exec_ir import Array
 from tenferro.extension import ExtensionOp, OutputMeta, family_id
 from tenferro.network.lowering import emit_network
-from tenferro.network.planner import PLANNER, Planner, Specification
+from tenferro.network.planner import (
+    PLANNER,
+    Planner,
+    Specification,
+    check_memory,
+    options_of,
+)
 from tenferro.network.sizes import build_size_dict
 from tenferro.network.subscripts import Labels, Subscripts
 from tenferro.runtime import RunEmitter
@@ -91,7 +97,10 @@ def emitted(
     if op.plan[0] == "pairs":
         pairs = op.plan[1]
     elif all(len(one) == len(shape) for one, shape in zip(known, shapes, strict=True)):
-        pairs = planner.tree(subscripts, known, op.plan).pairs
+        tree = planner.tree(subscripts, known, op.plan)
+        limit = options_of(op.plan).memory_limit
+        check_memory(tree, at.ctx.meta(inputs[0]).dtype.itemsize, limit)
+        pairs = tree.pairs
     else:
         return None
     return [emit_network(at, subscripts, sizes, pairs, inputs)]

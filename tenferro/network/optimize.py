@@ -34,7 +34,7 @@ class ContractionOptimizerOptions:
 
     objective: Objective = "time"
     method: Method = "auto"
-    trials: int = 32
+    trials: int = 16
     seconds: float | None = None
     seed: int = 0
     memory_limit: int | None = None

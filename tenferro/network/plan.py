@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path as FilePath
 from typing import Any
 
 from tenferro.errors import PathError
 from tenferro.network.cost import DEFAULT_MODEL, CostModel
+from tenferro.network.drawing import draw
+from tenferro.network.memory import MemoryNeed, predict_memory
 from tenferro.network.paths import Path
+from tenferro.network.program import network_program
+from tenferro.network.slicing import SlicedTree
 from tenferro.network.subscripts import Labels, Subscripts, is_lettered, labels_text
 from tenferro.network.tree import ContractionTree, Step
-from tenferro.shape import DType, as_dtype, is_complex
+from tenferro.runtime import GraphProgram
+from tenferro.shape import DType, as_dtype, is_complex, make_meta
 
 _FORMAT = "tenferro-einsum-plan"
 
@@ -28,12 +36,14 @@ class EinsumPlan:
         dtype: common dtype of the operands.
         tree: the contractions.
         model: by which times are predicted.
+        slices: labels that a loop runs over, so that less is held at once.
     """
 
     shapes: tuple[tuple[int, ...], ...]
     dtype: DType
     tree: ContractionTree
     model: CostModel = DEFAULT_MODEL
+    slices: Labels = ()
 
     @property
     def subscripts(self) -> Subscripts:
@@ -45,15 +55,38 @@ class EinsumPlan:
         """Pairs of positions in the shrinking list of operands."""
         return self.tree.path
 
+    @cached_property
+    def sliced(self) -> SlicedTree:
+        """The tree with the loop over the slices."""
+        return SlicedTree(self.tree, self.slices)
+
+    @property
+    def slice_count(self) -> int:
+        """Rounds of the loop; 1 where nothing is sliced."""
+        return self.sliced.count
+
     @property
     def flops(self) -> int:
-        """Real multiplications and additions; of complex numbers four and four."""
-        return self.tree.flops * (4 if is_complex(self.dtype) else 1)
+        """Real multiplications and additions of all slices; of complex numbers four and four."""
+        return self.sliced.flops * (4 if is_complex(self.dtype) else 1)
+
+    @cached_property
+    def program(self) -> GraphProgram:
+        """The contraction as a program; its inputs are the operands."""
+        metas = [make_meta(self.dtype, shape) for shape in self.shapes]
+        return network_program(
+            self.subscripts, self.tree.sizes, self.tree.pairs, self.slices, metas
+        )
+
+    @cached_property
+    def memory(self) -> MemoryNeed:
+        """Predicted bytes of a run; compiles nothing."""
+        return predict_memory(self.program.exec_program)
 
     @property
     def peak_bytes(self) -> int:
         """Predicted bytes that intermediates and the result take at once; operands come on top."""
-        return self.tree.peak * self.dtype.itemsize
+        return self.memory.peak
 
     @property
     def seconds(self) -> float:
@@ -74,7 +107,17 @@ class EinsumPlan:
             f"{self.flops:.3g} flops, peak {_bytes(self.peak_bytes)}, "
             f"largest intermediate {self.tree.largest} elements",
         ]
+        if self.slices:
+            head.append(
+                f"{self.slice_count} slices over "
+                f"{labels_text(self.slices, is_lettered(self.tree.sizes))}; "
+                f"{self.flops / self._unsliced_flops:.3g} times the flops without"
+            )
         return "\n".join([*head, *lines])
+
+    @property
+    def _unsliced_flops(self) -> int:
+        return max(self.tree.flops * (4 if is_complex(self.dtype) else 1), 1)
 
     def _row(self, number: int, step: Step) -> tuple[str, str, str, str, str]:
         lettered = is_lettered(self.tree.sizes)
@@ -104,6 +147,7 @@ class EinsumPlan:
             "shapes": [list(shape) for shape in self.shapes],
             "dtype": self.dtype.name,
             "path": [list(pair) for pair in self.path],
+            "slices": list(self.slices),
         }
         return json.dumps(record)
 
@@ -123,11 +167,42 @@ class EinsumPlan:
             shapes = tuple(tuple(map(int, shape)) for shape in record["shapes"])
             path = [tuple(map(int, pair)) for pair in record["path"]]
             dtype = as_dtype(record["dtype"])
+            slices = tuple(map(int, record.get("slices", ())))
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, PathError):
                 raise
             raise PathError(f"einsum plan: not a plan: {error}") from None
-        return cls(shapes, dtype, ContractionTree.of(subscripts, shapes, path))
+        tree = ContractionTree.of(subscripts, shapes, path)
+        if not set(slices) <= set(tree.sizes):
+            raise PathError("einsum plan: not a plan: it slices labels that it does not have")
+        return cls(shapes, dtype, tree, slices=slices)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan to a file, as `to_json`."""
+        FilePath(path).write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> EinsumPlan:
+        """The plan that `save` wrote to a file.
+
+        Raises:
+            PathError: the file is no plan.
+        """
+        try:
+            text = FilePath(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise PathError(f"einsum plan: not a plan: {error}") from None
+        return cls.from_json(text)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """Draw the tree: operands below, contractions by size above; needs the extra `viz`.
+
+        Returns the matplotlib figure, which is also written to `path` if there is one.
+
+        Raises:
+            MissingExtraError: matplotlib or networkx is not installed.
+        """
+        return draw(self.tree, self.slices, path)
 
     def check_shapes(self, subscripts: Subscripts, shapes: Sequence[Sequence[Any]]) -> None:
         """Raise PathError unless the plan is for this network and these shapes."""

@@ -13,6 +13,7 @@ from tenferro.extension import (
 )
 from tenferro.network.derivative import NetworkDerivative
 from tenferro.network.op import EinsumOp
+from tenferro.network.sliced import SlicedNetwork
 
 
 class EinsumRule(ExtensionAdRule):
@@ -26,19 +27,27 @@ class EinsumRule(ExtensionAdRule):
         return _pushed(NetworkDerivative(op.inputs, op.output, op.plan, ()), at)
 
 
-class DerivativeRule(ExtensionAdRule):
-    """The derivative of a derivative is one transform more."""
+class TransformRule(ExtensionAdRule):
+    """The derivative of an op that holds its transforms is one transform more."""
 
-    family_id = NetworkDerivative.FAMILY_ID
+    def __init__(self, family: type[NetworkDerivative | SlicedNetwork]) -> None:
+        self._family = family
+
+    @property
+    def family_id(self) -> str:
+        """The family."""
+        return self._family.FAMILY_ID
 
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
         """A forward transform more."""
-        assert isinstance(op, NetworkDerivative)
+        assert isinstance(op, NetworkDerivative | SlicedNetwork)
         return _pushed(op, at)
 
     def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
         """The reverse transform in the place of the forward one, whose tangents are active."""
-        assert isinstance(op, NetworkDerivative)
+        assert isinstance(op, NetworkDerivative | SlicedNetwork)
+        if not op.transforms:
+            return super().transpose_rule(op, at)
         *before, (kind, mask) = op.transforms
         count = len(at.inputs) - sum(mask)
         if kind != "jvp" or any(at.active[:count]):
@@ -56,11 +65,12 @@ def ad_rules() -> ExtensionRuleSet:
     """A fresh set with the rules of the einsum families."""
     rules = ExtensionRuleSet()
     rules.register_rule(EinsumRule())
-    rules.register_rule(DerivativeRule())
+    rules.register_rule(TransformRule(NetworkDerivative))
+    rules.register_rule(TransformRule(SlicedNetwork))
     return rules
 
 
-def _pushed(op: NetworkDerivative, at: JvpSite[V]) -> Slots[V]:
+def _pushed(op: NetworkDerivative | SlicedNetwork, at: JvpSite[V]) -> Slots[V]:
     active = tuple(tangent is not None for tangent in at.tangent)
     pushed = replace(op, transforms=(*op.transforms, ("jvp", active)))
     tangents = [tangent for tangent in at.tangent if tangent is not None]

@@ -13,20 +13,24 @@ from typing import Any
 import opt_einsum
 
 from tenferro.errors import PathError
+from tenferro.network.anneal import annealed
 from tenferro.network.cost import DEFAULT_MODEL, CostModel
 from tenferro.network.greedy import greedy_pairs
 from tenferro.network.optimize import ContractionOptimizerOptions, Progress
 from tenferro.network.paths import Pairs, pairs_of_path
 from tenferro.network.progress import progress_bar
-from tenferro.network.refine import exact_pairs, refined
+from tenferro.network.refine import TRAFFIC, exact_pairs, refined
 from tenferro.network.subscripts import Label, Subscripts
 from tenferro.network.tree import ContractionTree
 
 EXACT_OPERANDS = 8
 """Up to so many operands the exact planner takes milliseconds."""
 
-REFINED = 3
-"""So many of a search's candidates are refined."""
+FINALISTS = 4
+"""So many of a search's candidates are annealed, and the best half of what comes of it refined."""
+
+MOVES = 300_000
+"""Moves of one annealing, about; a few seconds at most, and less for small networks."""
 
 
 def find_tree(
@@ -71,7 +75,7 @@ class _Search:
                 return self.model.tree_seconds(tree)
 
     def best(self, candidates: Iterator[Pairs], report: Progress, total: int) -> ContractionTree:
-        """The candidate with the lowest score, after the best few were refined."""
+        """The tree with the lowest score, after the best few candidates were improved."""
         start = time.monotonic()
         seconds = self.options.seconds
         scored: list[tuple[float, int, ContractionTree]] = []
@@ -81,8 +85,18 @@ class _Search:
             report(number, total, min(scored)[0])
             if seconds is not None and time.monotonic() - start > seconds:
                 break
-        finalists = [tree for _, _, tree in sorted(scored)[:REFINED]]
-        return min((refined(tree, self.score) for tree in finalists), key=self.score)
+        finalists = [tree for _, _, tree in sorted(scored)[:FINALISTS]]
+        improved: list[ContractionTree] = []
+        for number, tree in enumerate(finalists):
+            if seconds is None or time.monotonic() - start < seconds:
+                improved.append(self.annealed(tree, number))
+        ranked = sorted([*improved, *finalists], key=self.score)
+        return min((refined(tree, self.score) for tree in ranked[: FINALISTS // 2]), key=self.score)
+
+    def annealed(self, tree: ContractionTree, number: int) -> ContractionTree:
+        """A better tree near by, whatever the objective: small values make for few flops."""
+        sweeps = max(100, min(3000, MOVES // len(tree.pairs)))
+        return self.tree(annealed(tree, self.options.seed + number, TRAFFIC, sweeps))
 
 
 def _greedy(search: _Search, report: Progress) -> ContractionTree:

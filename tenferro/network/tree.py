@@ -51,7 +51,7 @@ class ContractionTree:
     >>> tree = ContractionTree.of(Subscripts.parse("ij,jk,kl->il"), [(2, 3), (3, 4), (4, 5)],
     ...                           [(0, 1), (0, 1)])
     >>> tree.flops, tree.largest
-    (128, 20)
+    (128, 10)
     """
 
     subscripts: Subscripts

@@ -1,5 +1,8 @@
 """Planning: quality, determinism, progress, and plans as values."""
 
+import math
+from typing import Any
+
 import numpy as np
 import opt_einsum
 import pytest
@@ -13,10 +16,12 @@ from tenferro.network import (
     Planner,
     Subscripts,
 )
+from tenferro.network.anneal import annealed
 from tenferro.network.greedy import greedy_pairs
-from tenferro.network.paths import pairs_of_path
+from tenferro.network.paths import left_to_right, pairs_of_path
 from tenferro.network.search import find_tree
 from tenferro.network.tree import ContractionTree, concrete_sizes
+from tests.network.networks import instances
 
 
 def ring(count: int, seed: int = 0) -> tuple[Subscripts, dict[int, int]]:
@@ -132,6 +137,38 @@ def test_a_plan_prints_saves_and_loads() -> None:
 def test_what_is_no_plan_is_refused(text: str) -> None:
     with pytest.raises(PathError, match="einsum plan"):
         EinsumPlan.from_json(text)
+
+
+def test_annealing_finds_the_best_order_of_a_chain() -> None:
+    generator = np.random.default_rng(0)
+    sizes = {label: int(size) for label, size in enumerate(generator.integers(2, 60, 13))}
+    chain = Subscripts(tuple((k, k + 1) for k in range(12)), (0, 12))
+    start = ContractionTree(chain, sizes, left_to_right(12))
+    found = ContractionTree(chain, sizes, annealed(start, 0, 0.0, 300))
+    best = opt_einsum.DynamicProgramming(minimize="flops")
+    inputs = [frozenset(term) for term in chain.inputs]
+    optimal = pairs_of_path(best(inputs, frozenset(chain.output), sizes, None), 12)
+    assert found.flops == ContractionTree(chain, sizes, optimal).flops < start.flops
+    assert annealed(start, 5, 16.0, 50) == annealed(start, 5, 16.0, 50)
+
+
+INSTANCES = [one for one in instances() if len(one["shapes"]) > 3]
+# How far above the given path's flops, as a power of ten, a default search may end.
+FAR = {"gm_queen5_5_3.wcsp": 0.75}
+
+
+@pytest.mark.skipif(not INSTANCES, reason="the instances are not beside the checkout")
+@pytest.mark.parametrize("instance", INSTANCES, ids=[one["name"] for one in INSTANCES])
+def test_a_search_is_about_as_good_as_the_paths_that_come_with_instances(
+    instance: dict[str, Any],
+) -> None:
+    network = Subscripts.parse(instance["format_string"])
+    shapes = [tuple(shape) for shape in instance["shapes"]]
+    given = ContractionTree.of(network, shapes, instance["paths"]["opt_flops"]["path"])
+    options = ContractionOptimizerOptions("flops", trials=6)
+    found = find_tree(network, given.sizes, options)
+    far = FAR.get(instance["name"], 0.05)
+    assert math.log10(found.flops) <= math.log10(given.flops) + far
 
 
 def test_sizes_of_a_tree_come_from_shapes() -> None:

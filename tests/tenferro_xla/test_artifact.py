@@ -14,7 +14,7 @@ import pytest
 import tenferro as tn
 from tenferro.errors import BindingError, ExecutorError
 from tenferro.shape import Guard, dim
-from tenferro_xla import Exported, XlaExecutor, export, load_exported
+from tenferro_xla import Exported, XlaExecutor, export, load_exported, to_jax
 
 SIZES = (1, 2, 7)
 
@@ -179,6 +179,13 @@ def test_guards_go_with_the_artifact() -> None:
         artifact.run({"x": np.ones(2), "y": np.ones(3)})
 
 
+def test_a_size_that_must_be_even_is_a_guard_of_the_artifact() -> None:
+    artifact = export(tn.make_program(lambda x: tn.reshape(x, (2, -1)), tn.TensorSpec(("n",))))
+    assert artifact.run({"x": np.arange(6.0)})[0].shape == (2, 3)
+    with pytest.raises(ExecutorError, match="'n' = 5"):
+        artifact.run({"x": np.arange(5.0)})
+
+
 def test_bindings_are_checked_before_jax_sees_them() -> None:
     artifact = load_exported(export(gradient_program()).serialize())
     with pytest.raises(BindingError, match=r"input 'w': f64\[3,4\] is not bound"):
@@ -238,3 +245,13 @@ def test_without_flatbuffers_the_error_says_what_to_install(
         artifact.serialize()
     with pytest.raises(ExecutorError, match=re.escape("install tenferro[export]")):
         load_exported(data)
+
+
+def test_what_is_no_program_and_what_is_no_file_are_refused(tmp_path: Path) -> None:
+    wrong: Any = abs
+    with pytest.raises(BindingError, match="export: takes a program, got an object of type"):
+        export(wrong)
+    with pytest.raises(BindingError, match="to_jax: takes a program, got an object of type"):
+        to_jax(wrong)
+    with pytest.raises(ExecutorError, match=r"load_exported: .* cannot be read: No such"):
+        load_exported(tmp_path / "nothing.stablehlo")

@@ -1,0 +1,149 @@
+"""Plans that keep a memory limit: sliced where they may be, else refused with what would fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from tenferro.errors import MemoryLimitError, PathError
+from tenferro.network.plan import EinsumPlan
+from tenferro.network.slicing import SlicedTree, find_slices
+from tenferro.network.subscripts import Label, Labels, Subscripts, is_lettered, labels_text
+
+EXACT_LABELS = 12
+"""So many further labels are sliced at most when the predicted peak is still over the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """What `slices=` asks for.
+
+    Attributes:
+        kind: the labels given, a least number of slices, as many as the limit asks for, or none.
+        labels: the labels given.
+        count: the least number of slices.
+    """
+
+    kind: Literal["labels", "count", "limit", "none"]
+    labels: Labels = ()
+    count: int = 1
+
+
+def read_slices(value: Any, subscripts: Subscripts, automatic: bool) -> Slices:
+    """The meaning of `slices=`; None is as needed for an automatic order, and none for another.
+
+    Raises:
+        PathError: the value is no request, or names a label that there is no sense in slicing.
+    """
+    if value is None:
+        return Slices("limit" if automatic else "none")
+    if isinstance(value, bool):
+        return Slices("limit" if value else "none")
+    if isinstance(value, int):
+        if value < 1:
+            raise PathError(f"einsum: slices={value} is no number of slices; give at least 1")
+        return Slices("count", count=value)
+    if not isinstance(value, str | Sequence):
+        raise PathError(
+            f"einsum: slices={value!r} is no request; give labels, a number of slices, or True"
+        )
+    labels = tuple(dict.fromkeys(_label(each) for each in value))
+    for label in labels:
+        _check_label(label, subscripts)
+    return Slices("labels", labels)
+
+
+def _label(value: Any) -> Label:
+    if isinstance(value, str) and len(value) == 1:
+        return ord(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise PathError(f"einsum: slices= holds {value!r}, which is no label")
+
+
+def _check_label(label: Label, subscripts: Subscripts) -> None:
+    owners = [term for term in subscripts.inputs if label in term]
+    name = labels_text((label,), is_lettered([label]))
+    if not owners:
+        raise PathError(f"einsum: slices= names label {name!r}, which {subscripts} does not have")
+    if len(owners) == 1 and label not in subscripts.output:
+        raise PathError(
+            f"einsum: slices= names label {name!r}, which one operand alone has; it is summed "
+            "over first, so that slicing it saves nothing"
+        )
+
+
+def within(plan: EinsumPlan, slices: Slices, limit: int | None) -> EinsumPlan:
+    """The plan, sliced as asked for.
+
+    Raises:
+        MemoryLimitError: it needs more than `limit` bytes; says what would fit.
+    """
+    match slices.kind:
+        case "labels":
+            plan = replace(plan, slices=slices.labels)
+        case "count":
+            found = find_slices(plan.tree, lambda tree: tree.count >= slices.count)
+            if found is None:
+                raise PathError(
+                    f"einsum: {plan.subscripts} cannot be cut into {slices.count} slices"
+                )
+            plan = replace(plan, slices=found.labels)
+        case "limit" | "none":
+            pass
+    if limit is None or _fits(plan, limit):
+        return plan
+    fitting = fitting_slices(plan, limit)
+    if fitting is not None and slices.kind == "limit":
+        return fitting
+    raise _refusal(plan, fitting, limit)
+
+
+def fitting_slices(plan: EinsumPlan, limit: int) -> EinsumPlan | None:
+    """The plan with the slices, found one by one, that keep it within `limit` bytes, or None."""
+    itemsize = plan.dtype.itemsize
+    met = 0
+
+    def enough(tree: SlicedTree) -> bool:
+        nonlocal met
+        if tree.peak * itemsize > limit or met > EXACT_LABELS:
+            return False
+        met += 1
+        return _fits(replace(plan, slices=tree.labels), limit)
+
+    found = find_slices(plan.tree, enough)
+    if found is None:
+        return None
+    fitting = replace(plan, slices=found.labels)
+    for label in found.labels:  # one found early may be of no use beside a later one
+        fewer = replace(plan, slices=tuple(each for each in fitting.slices if each != label))
+        if _fits(fewer, limit):
+            fitting = fewer
+    return fitting
+
+
+def _fits(plan: EinsumPlan, limit: int) -> bool:
+    if not plan.slices and plan.tree.largest * plan.dtype.itemsize > limit:
+        return False
+    return plan.peak_bytes <= limit
+
+
+def _refusal(plan: EinsumPlan, fitting: EinsumPlan | None, limit: int) -> MemoryLimitError:
+    needed = plan.peak_bytes
+    if fitting is None:
+        advice = "no slicing fits"
+    else:
+        lettered = is_lettered(plan.tree.sizes)
+        labels = labels_text(fitting.slices, lettered)
+        factor = fitting.flops / max(plan.flops, 1)
+        advice = (
+            f"slices={repr(labels) if lettered else labels} would fit: {fitting.slice_count} "
+            f"slices, {factor:.3g} times the flops, {fitting.peak_bytes} bytes"
+        )
+    return MemoryLimitError(
+        f"einsum: intermediates need {needed} bytes at once, but {limit} are allowed; the "
+        f"largest has {plan.tree.largest} elements; {advice}",
+        needed,
+        limit,
+    )

@@ -1,0 +1,100 @@
+"""Drawing a contraction tree, with matplotlib and networkx where they are installed."""
+
+from __future__ import annotations
+
+import math
+import os
+import pkgutil
+from typing import Any
+
+from tenferro.errors import MissingExtraError
+from tenferro.network.subscripts import Labels, is_lettered, labels_text
+from tenferro.network.tree import ContractionTree
+
+SHOWN_LABELS = 30
+"""Up to so many operands a value's labels are written beside it."""
+
+
+def draw(tree: ContractionTree, slices: Labels, path: str | os.PathLike[str] | None) -> Any:
+    """The figure of a tree; a node's area grows with the logarithm of its elements.
+
+    Raises:
+        MissingExtraError: matplotlib or networkx is not installed.
+    """
+    figure_class, canvas_class, networkx = (
+        _optional(name)
+        for name in (
+            "matplotlib.figure:Figure",
+            "matplotlib.backends.backend_agg:FigureCanvasAgg",
+            "networkx",
+        )
+    )
+    figure = figure_class(figsize=(8, 6))
+    canvas_class(figure)
+    axes = figure.add_subplot()
+    graph = networkx.DiGraph()
+    count = len(tree.subscripts.inputs)
+    graph.add_nodes_from(range(count + len(tree.pairs)))
+    for number, pair in enumerate(tree.pairs, count):
+        graph.add_edges_from((number, child) for child in pair)
+    elements = [tree.size(labels) for labels in tree.value_labels]
+    networkx.draw_networkx(
+        graph,
+        positions(tree),
+        ax=axes,
+        arrows=False,
+        with_labels=False,
+        node_size=[20 + 25 * math.log2(1 + each) for each in elements],
+        node_color=[math.log10(max(each, 1)) for each in elements],
+        cmap="viridis",
+        edge_color="0.7",
+    )
+    if count <= SHOWN_LABELS:
+        _write_labels(axes, tree)
+    axes.set_title(_title(tree, slices))
+    axes.set_axis_off()
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def positions(tree: ContractionTree) -> dict[int, tuple[float, float]]:
+    """Where each value stands: operands in the order of the tree, results above their operands."""
+    count = len(tree.subscripts.inputs)
+    children = dict(enumerate(tree.pairs, count))
+    order: list[int] = []
+    stack = [count + len(tree.pairs) - 1]
+    while stack:
+        value = stack.pop()
+        if value < count:
+            order.append(value)
+        else:
+            stack.extend(reversed(children[value]))
+    placed = {value: (float(place), 0.0) for place, value in enumerate(order)}
+    for value, (left, right) in children.items():
+        (x, low), (y, high) = placed[left], placed[right]
+        placed[value] = ((x + y) / 2, max(low, high) + 1.0)
+    return placed
+
+
+def _write_labels(axes: Any, tree: ContractionTree) -> None:
+    lettered = is_lettered(tree.sizes)
+    for value, (x, y) in positions(tree).items():
+        axes.text(x, y + 0.15, labels_text(tree.value_labels[value], lettered), ha="center")
+
+
+def _title(tree: ContractionTree, slices: Labels) -> str:
+    title = f"{len(tree.subscripts.inputs)} operands, {tree.flops:.3g} flops"
+    if not slices:
+        return title
+    return f"{title}, sliced over {labels_text(slices, is_lettered(tree.sizes))}"
+
+
+def _optional(name: str) -> Any:
+    try:
+        return pkgutil.resolve_name(name)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"plot: needs {name.split(':')[0].split('.')[0]}, which is not installed; "
+            "install tenferro[viz]"
+        ) from error
