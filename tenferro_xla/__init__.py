@@ -1,8 +1,8 @@
 """The XLA executor: execution programs through `jax.lax` and StableHLO to PJRT.
 
-Read in this order: `lowering`, `contractions`, `devices`, `stablehlo`; `recompiles`, `segments`, `segmented`,
-`masking`, `pad_safety`, `bucketing`, `executables`; `stages`, `executor`; then `jaxpr`, `interop`
-and `artifact`.
+Read in this order: `lowering`, `contractions`, `devices`, `stablehlo`; `recompiles`, `segments`,
+`segmented`, `masking`, `pad_safety`, `bucketing`, `executables`; `stages`, `executor`; then
+`jaxpr`, `interop` and `artifact`.
 Importing it changes no setting of JAX.
 """
 

@@ -23,7 +23,7 @@ from tenferro.network.planner import PLANNER, specification
 from tenferro.network.program import emit_contraction, run_on
 from tenferro.network.subscripts import Subscripts
 from tenferro.runtime import RunEmitter, Tensor
-from tenferro.shape import Dim, DType, TensorMeta, TensorSpec, as_dtype
+from tenferro.shape import Dim, DType, Exact, InputDim, TensorMeta, TensorSpec, as_dtype, symbol
 
 PLANS: BoundedCache[Any, EinsumPlan] = BoundedCache(Capacity(config.cache_entries))
 """The plans of calls of `einsum`, each with the program that runs it at once on a device."""
@@ -117,7 +117,7 @@ class Call:
         self.plan = plan
         self.slices = Slices("limit")
         self.limit: int | None = None
-        self.shapes = [_meta(operand).exact_shape("einsum", "operand") for operand in operands]
+        self.shapes = [_sizes(i, _meta(operand)) for i, operand in enumerate(operands)]
 
     @property
     def dtype(self) -> DType:
@@ -218,6 +218,16 @@ def _planned(call: Call) -> EinsumPlan:
 
     key = (call.subscripts, shapes, dtype, spec, call.slices, call.limit)
     return PLANS.get_or_make(key, make)
+
+
+def _sizes(position: int, meta: TensorMeta) -> tuple[Dim, ...]:
+    """The sizes of an operand; a symbol of its own where data decide one."""
+    if meta.dims is not None:
+        return meta.dims
+    return tuple(
+        extent.dim if isinstance(extent, Exact) else symbol(InputDim(position, axis))
+        for axis, extent in enumerate(meta.extents)
+    )
 
 
 def _known(shapes: Sequence[tuple[Dim, ...]]) -> list[tuple[int, ...]]:

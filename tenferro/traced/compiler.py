@@ -52,6 +52,10 @@ class GraphCompiler:
         capacity: int = config.cache_entries,
         families: Container[str] | None = None,
     ) -> None:
+        if not isinstance(options, OptimizerOptions | None):
+            raise TracingError(
+                f"compile: options must be OptimizerOptions, got {type(options).__name__}"
+            )
         self.options = OptimizerOptions() if options is None else options
         self.extension_caches = ExtensionCaches()
         self._families = families

@@ -77,3 +77,29 @@ def test_a_tree_is_refused_for_symbolic_sizes() -> None:
         program_with(tree)
     with pytest.raises(PathError, match="a plan needs sizes that are known"):
         tn.einsum_plan(CHAIN, *SPECS)
+
+
+def truncated(u: object, s: object, v: object) -> tn.TracedTensor:
+    """‖u diag(s) v‖² with the ranks that are kept decided by s."""
+    rank = tn.sum(tn.where(s > 0.5, 1, 0))  # type: ignore[operator]
+    kept = [tn.dynamic_truncate(x, rank, axis=axis) for x, axis in ((u, 1), (s, 0), (v, 0))]
+    return tn.sum(tn.einsum("ik,k,kj->ij", *kept) ** 2)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3, 6])
+def test_a_rank_that_data_decide_is_contracted_and_differentiated(rank: int) -> None:
+    generator = np.random.default_rng(rank)
+    u, v = generator.normal(size=(4, 6)), generator.normal(size=(6, 5))
+    s = np.concatenate([np.full(rank, 1.5), np.full(6 - rank, 0.25)])
+    program = tn.make_program(tn.value_and_grad(truncated, argnums=(0, 1, 2)), u, s, v)
+
+    def concrete(u: np.ndarray, s: np.ndarray, v: np.ndarray) -> tn.Tensor:
+        return tn.sum(((u[:, :rank] * s[:rank]) @ v[:rank]) ** 2)  # type: ignore[no-any-return]
+
+    value, gradients = tn.value_and_grad(concrete, argnums=(0, 1, 2))(u, s, v)
+    native = tn.GraphExecutor(tn.NumpyBackend())
+    native.register_extension(network.register_runtime)
+    for executor in (native, txla.XlaExecutor()):
+        results = executor.run(program, {"u": u, "s": s, "v": v})
+        for result, expected in zip(results, (value, *gradients), strict=True):
+            np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
