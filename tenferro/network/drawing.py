@@ -32,8 +32,7 @@ def draw(tree: ContractionTree, slices: Labels, path: str | os.PathLike[str] | N
     figure = figure_class(figsize=(8, 6))
     canvas_class(figure)
     axes = figure.add_subplot()
-    graph = networkx.DiGraph()
-    count = len(tree.subscripts.inputs)
+    graph, count = networkx.DiGraph(), len(tree.subscripts.inputs)
     graph.add_nodes_from(range(count + len(tree.pairs)))
     for number, pair in enumerate(tree.pairs, count):
         graph.add_edges_from((number, child) for child in pair)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -66,17 +66,7 @@ def einsum(
     call = read_call(expression, operands, optimize, slices, memory_limit)
     if any(not isinstance(size, int) for shape in call.shapes for size in shape):
         return _late(call)
-    plan = _planned(call)
-
-    def contract(at: Emitter[V], *values: V) -> V:
-        if isinstance(at, RunEmitter):
-            return cast(V, run_on(at.executor, plan.program, values))
-        return emit_contraction(
-            at, values, plan.subscripts, plan.tree.sizes, plan.tree.pairs, plan.slices
-        )
-
-    contract.__name__ = "einsum"
-    return apply(contract, *call.operands)
+    return apply(_contraction(_planned(call)), *call.operands)
 
 
 def einsum_plan(
@@ -97,6 +87,20 @@ def einsum_plan(
     4     #0, %3: ij,jl->il  1.02e+03  1x8x8x8        512
     """
     return _planned(read_call(expression, operands, optimize, slices, memory_limit))
+
+
+def _contraction(plan: EinsumPlan) -> Callable[..., Any]:
+    """The array function of a plan: one program at once, its contractions where it is recorded."""
+
+    def contract(at: Emitter[V], *values: V) -> V:
+        if isinstance(at, RunEmitter):
+            return cast(V, run_on(at.executor, plan.program, values))
+        return emit_contraction(
+            at, values, plan.subscripts, plan.tree.sizes, plan.tree.pairs, plan.slices
+        )
+
+    contract.__name__ = "einsum"
+    return contract
 
 
 class Call:

@@ -1,16 +1,19 @@
 """Sliced contractions: one loop, right in value and derivative, and within a memory limit."""
 
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tenferro as tn
 import tenferro_xla as txla
 from tenferro import network
 from tenferro.errors import MemoryLimitError, PathError, UnregisteredExtensionError
 from tenferro.network import ContractionOptimizerOptions, EinsumPlan, SlicedNetwork
-from tests.network.networks import random_array
+from tests.network.networks import expressions, random_array
 
 GENERATOR = np.random.default_rng(0)
 RING = "ab,bc,cd,de,ea->"
@@ -51,6 +54,24 @@ def test_values_and_gradients_are_those_without_slices(
         gradients = compile_(tn.grad(loss(slices), argnums=argnums))(*operands)
         for one, other in zip(gradients, wanted, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
+
+
+@settings(max_examples=40)
+@given(expressions(), st.randoms(use_true_random=False))
+def test_random_expressions_sliced_over_random_labels_are_numpys(
+    case: tuple[str, list[tuple[int, ...]]], random: Random
+) -> None:
+    text, shapes = case
+    terms, output = text.split("->")[0].split(","), text.split("->")[1]
+    labels = [
+        label
+        for label in sorted(set("".join(terms)))
+        if label in output or sum(label in term for term in terms) > 1
+    ]
+    slices = random.sample(labels, random.randint(0, len(labels)))
+    operands = [random_array(GENERATOR, shape, "float64") for shape in shapes]
+    result = tn.einsum(text, *operands, slices="".join(slices))
+    np.testing.assert_allclose(result, np.einsum(text, *operands), rtol=1e-12, atol=1e-12)
 
 
 def test_a_sliced_contraction_is_one_op_and_one_loop_for_value_and_gradient() -> None:
