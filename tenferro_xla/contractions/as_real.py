@@ -80,6 +80,7 @@ class _Rewrite:
     def __init__(self, program: ExecProgram, costs: Costs) -> None:
         self.program = program
         self.costs = costs
+        self.inputs = set(program.input_slots)
         self.outputs = set(program.output_slots)
         self.builder = ExecBuilder()
         self.whole: dict[int, int] = {}  # where each value of the old program is as it was
@@ -142,22 +143,26 @@ class _Rewrite:
     def _three(self, terms: int, left: Side, right: Side, numbers: int) -> float:
         """Seconds for three products of the size of the complex one."""
         costs = self.costs
-        written = 3 * (left.size + right.size) + 5 * numbers
-        seconds = 0.75 * terms * costs.real + written * costs.part
+        seconds = 0.75 * terms * costs.real + 5 * numbers * costs.part
+        seconds += 3 * (left.size * self._part(left) + right.size * self._part(right))
         return seconds * costs.scale(left.meta.dtype) + 8 * costs.kernel
 
     def _real(self, terms: int, lead: Side, other: Side) -> float:
         """Seconds for a real product of twice the size, with `lead` on the left."""
         costs = self.costs
-        seconds = terms * costs.real + 4 * other.size * costs.part
+        seconds = terms * costs.real + 4 * other.size * self._part(other)
         kernels = 1
         if lead.turned:
             seconds += 2 * lead.size * costs.moved
         elif lead.slot not in self.parts:
-            seconds += 2 * lead.size * costs.part
+            seconds += 2 * lead.size * self._part(lead)
         if lead.turned or lead.slot not in self.parts:
             kernels += 1
         return seconds * costs.scale(lead.meta.dtype) + kernels * costs.kernel
+
+    def _part(self, side: Side) -> float:
+        """Seconds for each real number that is made of an operand."""
+        return self.costs.loaded if side.slot in self.inputs else self.costs.part
 
     def _straight(self, step: ExecInstruction, dot: DotGeneral, left: Side, right: Side) -> None:
         shape = known_shape(step.output_metas[0])

@@ -15,7 +15,8 @@ class Costs:
         native: one multiplication and addition of complex numbers in XLA's complex product.
         real: the same in a real product of twice the size.
         part: writing one real number of a value that is made for the product alone.
-        moved: the same where the order of axes changes.
+        loaded: the same of an input of the program, which comes from memory and not from a cache.
+        moved: as `part`, where the order of axes changes.
         kernel: calling a kernel.
         bound: a contraction is rewritten if that takes at most this part of the time; below 1,
             since every kernel costs milliseconds of compilation, and more memory.
@@ -24,6 +25,7 @@ class Costs:
     native: float = 2.6e-10
     real: float = 1.3e-10
     part: float = 1.2e-9
+    loaded: float = 2.5e-9
     moved: float = 1.6e-9
     kernel: float = 1e-6
     bound: float = 0.85

@@ -47,6 +47,11 @@ def test_other_transposes_are_left_to_xla(operands: str) -> None:
     assert for_cpu(program) is program
 
 
+def test_complex_products_take_the_same_time_either_way() -> None:
+    program = read(TURNED.replace("f64", "c128"))
+    assert KeptTransposes().run(program) is program
+
+
 def test_xla_contracts_the_turned_operand() -> None:
     program = tn.make_program(lambda x: tn.matmul(tn.matmul(x.T, x), x), np.ones((640, 640)))
     assert "xla_kept" in str(for_cpu(program.exec_program)), program
