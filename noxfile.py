@@ -60,7 +60,8 @@ def matrix(session: nox.Session) -> None:
 @nox.session(python=False)
 def coverage(session: nox.Session) -> None:
     """The generic core is covered by its own tests, which know nothing of tensors."""
-    here(session, "pytest", *(f"tests/{name}" for name in GENERIC_CORE), "--cov")
+    paths = [f"tests/{name}" for name in GENERIC_CORE]
+    here(session, "pytest", *paths, "-m", "not slow", "--cov")
 
 
 @nox.session
