@@ -97,9 +97,6 @@ class Planner:
         """The tree for operands of these shapes; searched once for each of them and plan.
 
         `options`, if given, are those that the specification came from, with their progress.
-
-        Raises:
-            MemoryLimitError: no tree that was found keeps the limit.
         """
         sizes = concrete_sizes(subscripts, shapes)
         if plan[0] == "pairs":

@@ -87,3 +87,12 @@ def test_a_guard_is_checked_when_sizes_are_known() -> None:
 def test_integers_that_differ_are_refused_at_once() -> None:
     with pytest.raises(GuardViolationError, match="add: assumed 2 == 3, but 2 != 3"):
         shape_context().require_equal(2, 3, "add")
+
+
+def test_two_sizes_that_meet_are_one_from_then_on() -> None:
+    context = shape_context()
+    assert context.resolve_and_guard(dim("n"), 3, "add") == 3
+    assert context.resolve_and_guard(3, 3, "add") == 3
+    assert [(guard.left, guard.right) for guard in context.guards] == [(dim("n"), 3)]
+    with pytest.raises(GuardViolationError, match="add: assumed 2 == 3, but 2 != 3"):
+        context.resolve_and_guard(2, 3, "add")
