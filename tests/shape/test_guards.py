@@ -26,8 +26,8 @@ def test_a_long_chain_is_inferred_without_recursion() -> None:
 
 
 def test_an_input_without_a_type_is_refused() -> None:
-    with pytest.raises(ShapeError, match="meta: input x carries no metadata; make it with Tensor"):
-        shape_context().meta(op_key(EXP, (input_key("x"),)).output(0))
+    with pytest.raises(ShapeError, match="meta: input untyped carries no metadata; make it with"):
+        shape_context().meta(op_key(EXP, (input_key("untyped"),)).output(0))
 
 
 def test_a_new_input_gets_the_type_of_another_value() -> None:
