@@ -13,6 +13,7 @@ from tenferro.ops import (
     Complex,
     DotGeneral,
     Imag,
+    Mul,
     Neg,
     Real,
     ReduceSum,
@@ -21,7 +22,7 @@ from tenferro.ops import (
     Transpose,
 )
 from tenferro.shape import TensorMeta
-from tenferro_xla.contractions.cost import CPU, Costs
+from tenferro_xla.contractions.cost import CACHED, CPU, Costs
 from tenferro_xla.contractions.parts import Factor, Join, Split, known_shape
 
 HELD = (Add, BroadcastInDim, Neg, ReduceSum, Reshape, Sub, Transpose)
@@ -47,6 +48,16 @@ class Side:
         """Number of elements."""
         return math.prod(known_shape(self.meta))
 
+    @property
+    def inner(self) -> int:
+        """The size of the contracted axis."""
+        return known_shape(self.meta)[self.contract]
+
+    @property
+    def extent(self) -> int:
+        """The size of the free axis."""
+        return known_shape(self.meta)[self.free] if self.free >= 0 else 1
+
 
 Writer = Callable[[ExecInstruction, DotGeneral, Side, Side], None]
 """Writes a contraction in one of the real forms."""
@@ -59,8 +70,9 @@ class RealContractions:
     takes. The left operand is held as parts, `[m,k]` as `[m,2k]`; each number of the other becomes
     a block of four, `[k,n]` as `[2k,2n]`; the result is held as parts, `[m,2n]`, and is left so for
     the next contraction. What is made of four is the operand that is cheaper to treat so. Large
-    products are three real ones of the size of the complex one. A contraction is left alone where
-    its cost says so, or where it is not a batched matrix product as `DotDecomposer` leaves them.
+    products are three real ones of the size of the complex one, and a product of a matrix and a
+    vector is a sum over products of elements. A contraction is left alone where its cost says so,
+    or where it is not a batched matrix product as `DotDecomposer` leaves them.
     """
 
     def __init__(self, costs: Costs = CPU) -> None:
@@ -104,6 +116,8 @@ class _Rewrite:
             held = _of_parts(op, self.builder.metas[operands[0]].rank - 1)
             self.parts[step.output_slots[0]] = self._add(held, *operands)
             return
+        if isinstance(op, (Transpose, Reshape)) and self.inputs.issuperset(step.input_slots):
+            self.inputs.update(step.output_slots)  # XLA reads the input itself
         operands = [self._whole(slot) for slot in step.input_slots]
         results = self.builder.add(op, operands, self.site)
         self.whole.update(zip(step.output_slots, results, strict=True))
@@ -115,42 +129,50 @@ class _Rewrite:
         right = _side(rhs, self._meta(rhs), dot.rhs_batch, dot.rhs_contract)
         if left is None or right is None:
             return False
-        shape = known_shape(step.output_metas[0])
-        numbers = math.prod(shape)
-        terms = numbers * known_shape(left.meta)[left.contract]
+        numbers = math.prod(known_shape(step.output_metas[0]))
+        if not numbers or not left.size:
+            return False
         both = left.free >= 0 and right.free >= 0
         scale = self.costs.scale(step.dtype)
         moved = 2 * numbers * self.costs.moved * scale * both
         joined = 2 * numbers * self.costs.part * scale * (step.output_slots[0] in self.outputs)
         seconds: dict[Writer | None, float] = {
-            None: self._native(terms, left, right),
-            self._straight: self._real(terms, left, right) + joined,
-            self._exchanged: self._real(terms, right, left) + moved + joined,
-            self._in_three: self._three(terms, left, right, numbers),
+            None: self._native(numbers, left, right),
+            self._straight: self._real(numbers, left, right) + joined,
+            self._exchanged: self._real(numbers, right, left) + moved + joined,
+            self._in_three: self._three(numbers, left, right),
         }
+        if not both:
+            seconds[self._reduced] = self._summed(left, right)
         choice = min(seconds, key=seconds.__getitem__)
         if choice is None or seconds[choice] > self.costs.bound * seconds[None]:
             return False
         choice(step, dot, left, right)
         return True
 
-    def _native(self, terms: int, left: Side, right: Side) -> float:
+    def _native(self, numbers: int, left: Side, right: Side) -> float:
         """Seconds for the contraction as it is."""
-        costs = self.costs
+        costs, inner = self.costs, left.inner
         joined = sum(2 * side.size for side in (left, right) if side.slot not in self.whole)
-        return (terms * costs.native + joined * costs.part) * costs.scale(left.meta.dtype)
+        seconds = numbers * inner * costs.native * costs.edges(left.extent, right.extent, inner)
+        return (seconds + joined * costs.part) * costs.scale(left.meta.dtype)
 
-    def _three(self, terms: int, left: Side, right: Side, numbers: int) -> float:
+    def _three(self, numbers: int, left: Side, right: Side) -> float:
         """Seconds for three products of the size of the complex one."""
-        costs = self.costs
-        seconds = 0.75 * terms * costs.real + 5 * numbers * costs.part
+        costs, inner = self.costs, left.inner
+        seconds = 0.75 * numbers * inner * costs.real
+        seconds *= costs.edges(left.extent, right.extent, inner)
+        seconds += 5 * numbers * costs.written(numbers)
         seconds += 3 * (left.size * self._part(left) + right.size * self._part(right))
         return seconds * costs.scale(left.meta.dtype) + 8 * costs.kernel
 
-    def _real(self, terms: int, lead: Side, other: Side) -> float:
+    def _real(self, numbers: int, lead: Side, other: Side) -> float:
         """Seconds for a real product of twice the size, with `lead` on the left."""
-        costs = self.costs
-        seconds = terms * costs.real + 4 * other.size * self._part(other)
+        costs, inner = self.costs, lead.inner
+        seconds = numbers * inner * costs.real
+        seconds *= costs.edges(lead.extent, 2 * other.extent, 2 * inner)
+        seconds += costs.matrix * (numbers // (lead.extent * other.extent) - 1)
+        seconds += 4 * other.size * self._part(other)
         kernels = 1
         if lead.turned:
             seconds += 2 * lead.size * costs.moved
@@ -160,9 +182,16 @@ class _Rewrite:
             kernels += 1
         return seconds * costs.scale(lead.meta.dtype) + kernels * costs.kernel
 
+    def _summed(self, left: Side, right: Side) -> float:
+        """Seconds for a sum over products of elements."""
+        costs = self.costs
+        seconds = max(left.size, right.size) * costs.reduced * costs.scale(left.meta.dtype)
+        return seconds + costs.kernel
+
     def _part(self, side: Side) -> float:
         """Seconds for each real number that is made of an operand."""
-        return self.costs.loaded if side.slot in self.inputs else self.costs.part
+        far = side.slot in self.inputs and side.size > CACHED
+        return self.costs.loaded if far else self.costs.part
 
     def _straight(self, step: ExecInstruction, dot: DotGeneral, left: Side, right: Side) -> None:
         shape = known_shape(step.output_metas[0])
@@ -183,6 +212,15 @@ class _Rewrite:
         all_four = self._add(dot, self._add(Add(), a, b), self._add(Add(), c, d))
         im = self._add(Sub(), self._add(Sub(), all_four, ac), bd)
         self.whole[step.output_slots[0]] = self._add(Complex(), self._add(Sub(), ac, bd), im)
+
+    def _reduced(self, step: ExecInstruction, dot: DotGeneral, left: Side, right: Side) -> None:
+        """The sum over products of elements; one of the sides has no free axis."""
+        matrix, vector = (right, left) if left.free < 0 else (left, right)
+        batch = tuple(range(len(dot.lhs_batch)))
+        along = BroadcastInDim(known_shape(matrix.meta), (*batch, matrix.contract))
+        spread = self._add(along, self._whole(vector.slot))
+        products = self._add(Mul(), self._whole(matrix.slot), spread)
+        self.whole[step.output_slots[0]] = self._add(ReduceSum((matrix.contract,)), products)
 
     def _pair(self, slot: int) -> tuple[int, int]:
         whole = self._whole(slot)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tenferro.compiler.layout.costs import LayoutCosts
+from tenferro.compiler.layout.groups import Contraction, Side
 from tenferro.compiler.layout.order import (
     Cells,
     Order,
-    agree,
     anything,
     exactly,
     natural,
@@ -19,29 +20,35 @@ from tenferro.compiler.layout.order import (
     satisfies,
     sorted_into,
 )
-from tenferro.exec_ir import ExecInstruction, ExecProgram
-from tenferro.ops import DotGeneral, Elementwise, ReduceSum, Transpose
-from tenferro.shape import TensorMeta
-
-FLOPS = 6e10
-"""Multiplications and additions a second of a large product."""
-
-MOVE = 1.5e-9
-"""Seconds to move one element of a transpose."""
+from tenferro.compiler.layout.problem import Problem
+from tenferro.exec_ir import ExecInstruction
+from tenferro.ops import BroadcastInDim, DotGeneral, ReduceSum, Transpose
 
 
-CONTRACTED_FIRST = 0.6
-"""How much longer a product takes, as a part of its time, if the left contracted axes are first."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is decided about one contraction; None leaves it to the rules.
 
-
-def short_side(left: int, right: int) -> float:
-    """How much longer a product takes, as a part of its time, if its shorter side is on the left.
-
-    A few rows are slow, many are nearly as good as a square.
+    Attributes:
+        swapped: the right side comes first.
+        heeded: its free axes are ordered as its reader wants them.
+        left_last, right_last: the contracted axes come last in what is then the left operand, and
+            in the right one.
+        repeated: an operand whose contracted axes lie in the middle stays where it is, the other
+            one is repeated along its outer axes.
     """
-    if left >= right:
-        return 0.0
-    return 0.5 if left < 64 else 0.1
+
+    swapped: bool | None = None
+    heeded: bool | None = None
+    left_last: bool | None = None
+    right_last: bool | None = None
+    repeated: bool | None = None
+
+
+LOPSIDED = 8
+"""How many times larger an operand is than the other if that one is to be moved for it."""
+
+NOTHING_CHOSEN = Choice()
 
 
 @dataclass(slots=True)
@@ -52,164 +59,162 @@ class Demand:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """The axes of a contraction, as axes of its result and of its operands.
-
-    Attributes:
-        n_batch, n_left, n_right: how many axes of each kind the result has, in this order.
-        left, right: for each operand its batch, free and contracted axes.
-    """
-
-    n_batch: int
-    n_left: int
-    n_right: int
-    left: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-    right: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-
-    @property
-    def batch_axes(self) -> tuple[int, ...]:
-        """Batch axes of the result."""
-        return tuple(range(self.n_batch))
-
-    @property
-    def left_axes(self) -> tuple[int, ...]:
-        """Axes of the result that come from the left operand alone."""
-        return tuple(range(self.n_batch, self.n_batch + self.n_left))
-
-    @property
-    def right_axes(self) -> tuple[int, ...]:
-        """Axes of the result that come from the right operand alone."""
-        start = self.n_batch + self.n_left
-        return tuple(range(start, start + self.n_right))
-
-    def agreements(self, cells: Cells) -> tuple[bool, bool]:
-        """Whether the result can be made in an order, with its sides as they are and exchanged."""
-        batch, left, right = self.batch_axes, self.left_axes, self.right_axes
-        return agree(cells, (batch, left, right)), agree(cells, (batch, right, left))
-
-
-def groups_of(dot: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> Groups:
-    """The kinds of axes of a contraction."""
-    left_free, right_free = dot.lhs_free(lhs.rank), dot.rhs_free(rhs.rank)
-    return Groups(
-        len(dot.lhs_batch),
-        len(left_free),
-        len(right_free),
-        (dot.lhs_batch, left_free, dot.lhs_contract),
-        (dot.rhs_batch, right_free, dot.rhs_contract),
-    )
-
-
 class Demands:
     """For every value of a program the order that is wanted of it, and for every contraction
-    whether its sides are exchanged."""
+    whether its sides are exchanged.
 
-    def __init__(self, program: ExecProgram) -> None:
-        self.metas = program.slot_metas()
+    Attributes:
+        made: for every contraction the choices that were made, by the rules or given.
+        kept: for every contraction what it heeds of the order that is wanted of its result.
+    """
+
+    def __init__(
+        self, problem: Problem, costs: LayoutCosts, choices: Mapping[int, Choice] | None = None
+    ) -> None:
+        self.problem = problem
+        self.costs = costs
+        self.choices = choices or {}
         self.wanted: dict[int, Demand] = {}
         self.swapped: set[int] = set()
-        self.fixed = set(program.input_slots)
-        self.made_by = {slot: step for step in program.instructions for slot in step.output_slots}
-        for slot in program.output_slots:
-            self._want(slot, exactly(natural(self._rank(slot))), math.inf)
-        for step in reversed(program.instructions):
+        self.made: dict[int, Choice] = {}
+        self.kept: dict[int, Cells] = {}
+        for slot in problem.program.output_slots:
+            self._want(slot, exactly(natural(problem.rank(slot))), math.inf)
+        for step in reversed(problem.program.instructions):
             self._visit(step)
 
     def cells(self, slot: int) -> Cells:
         """The order wanted of a value; any, where nobody asks."""
         found = self.wanted.get(slot)
-        return anything(self._rank(slot)) if found is None else found.cells
+        return anything(self.problem.rank(slot)) if found is None else found.cells
+
+    def choice(self, slot: int) -> Choice:
+        """What was decided about a contraction."""
+        return self.choices.get(slot, NOTHING_CHOSEN)
 
     def _visit(self, step: ExecInstruction) -> None:
-        op = step.op
-        match op:
+        out = step.output_slots[0]
+        if self.problem.is_pointwise(step):
+            cells = self.cells(out)
+            if sum(not self.problem.is_free(slot) for slot in step.input_slots) > 1:
+                cells = exactly(sorted_into(cells, natural(self.problem.rank(out))))
+            self._pass_on(step, cells)
+            return
+        match step.op:
             case DotGeneral():
-                self._contraction(step, op)
-            case Elementwise():
-                self._pass_on(step, self.cells(step.output_slots[0]))
+                self._contraction(self.problem.contractions[out])
             case Transpose(perm=perm):
-                self._pass_on(step, renamed(self.cells(step.output_slots[0]), perm))
+                self._pass_on(step, renamed(self.cells(out), perm))
+            case BroadcastInDim(dims=dims):
+                names = {target: axis for axis, target in enumerate(dims)}
+                self._pass_on(step, renamed_by(restricted(self.cells(out), dims), names))
             case ReduceSum(axes=axes):
-                rank = self._rank(step.input_slots[0])
+                rank = self.problem.rank(step.input_slots[0])
                 kept = [axis for axis in range(rank) if axis not in axes]
-                cells = renamed(self.cells(step.output_slots[0]), kept)
+                cells = renamed(self.cells(out), kept)
                 self._pass_on(step, (*cells, frozenset(axes)))
             case _:
                 for slot in step.input_slots:
-                    self._want(slot, exactly(natural(self._rank(slot))), self._size(slot))
+                    order = exactly(natural(self.problem.rank(slot)))
+                    self._want(slot, order, self.problem.size(slot))
 
     def _pass_on(self, step: ExecInstruction, cells: Cells) -> None:
-        weight = self._weight(step.output_slots[0])
-        if weight:
+        found = self.wanted.get(step.output_slots[0])
+        if found is not None and found.weight:
             for slot in step.input_slots:
-                self._want(slot, cells, weight)
+                self._want(slot, cells, found.weight)
 
-    def _contraction(self, step: ExecInstruction, dot: DotGeneral) -> None:
-        (slot,) = step.output_slots
-        lhs, rhs = step.input_slots
-        groups = groups_of(dot, self._meta(lhs), self._meta(rhs))
-        cells = self.cells(slot)
-        agreements = groups.agreements(cells)
-        swapped = self._is_better_swapped(slot, groups, agreements, lhs, rhs)
+    def _contraction(self, what: Contraction) -> None:
+        cells, choice = self.cells(what.slot), self.choice(what.slot)
+        agreements = what.agreements(cells)
+        swapped = choice.swapped
+        if swapped is None:
+            swapped = self._is_better_swapped(what, agreements)
         if swapped:
-            self.swapped.add(slot)
-        kept = cells if agreements[swapped] else anything(self._rank(slot))
-        contracted = self._contracted_order(groups, lhs, rhs)
-        weight = float(self._size(slot)) * self._extent(lhs, groups.left[2])
-        for operand, own, free, trails in (
-            (lhs, groups.left, groups.left_axes, swapped),
-            (rhs, groups.right, groups.right_axes, not swapped),
-        ):
-            batch, outer, inner = own
-            names = dict(zip((*groups.batch_axes, *free), (*batch, *outer), strict=True))
-            leading = exactly(names[axis] for axis in sorted_into(kept, groups.batch_axes))
-            middle = renamed_by(restricted(kept, free), names)
-            last = exactly(inner[position] for position in contracted)
-            wish = (*leading, *middle, *last)
-            if trails and not self._comes_easily(operand, wish):
-                wish = (*leading, *last, *middle)
-            self._want(operand, wish, weight)
+            self.swapped.add(what.slot)
+        heeded = agreements[swapped] if choice.heeded is None else choice.heeded
+        kept = cells if heeded else anything(self.problem.rank(what.slot))
+        self.kept[what.slot] = kept
+        sides = (what.right, what.left) if swapped else (what.left, what.right)
+        last: list[bool] = []
+        for side, chosen in zip(sides, (choice.left_last, choice.right_last), strict=True):
+            wishes = self._wishes(what, side, kept)
+            if chosen is None:
+                chosen = not last or self._comes_easily(side.slot, wishes[0])
+            last.append(chosen)
+            self._want(side.slot, wishes[not chosen], float(what.size) * what.terms)
+        self.made[what.slot] = Choice(swapped, heeded, *last)
 
-    def _is_better_swapped(
-        self, slot: int, groups: Groups, agreements: tuple[bool, bool], lhs: int, rhs: int
-    ) -> bool:
+    def _wishes(self, what: Contraction, side: Side, kept: Cells) -> tuple[Cells, Cells]:
+        """What a contraction asks of an operand: contracted axes last, and first.
+
+        Batch and contracted axes must come in one order in both operands. Where one of them will be
+        moved, since it is much smaller or cannot be used as it is, the other may have them in any
+        order.
+        """
+        free = dict(zip(side.into, side.free, strict=True))
+        batch = dict(zip(what.batch_axes, side.batch, strict=True))
+        leading = renamed_by(restricted(kept, what.batch_axes), batch)
+        middle = renamed_by(restricted(kept, side.into), free)
+        inner: Cells = (frozenset(side.contracted),)
+        if not self._moves_one(what):
+            leading = exactly(batch[axis] for axis in sorted_into(kept, what.batch_axes))
+            inner = exactly(side.contracted[position] for position in self._contracted_order(what))
+        return (*leading, *middle, *inner), (*leading, *inner, *middle)
+
+    def _moves_one(self, what: Contraction) -> bool:
+        """Whether one of the operands is likely to be moved whatever the other one is like."""
+        left, right = what.left.size, what.right.size
+        if max(left, right) >= LOPSIDED * min(left, right):
+            return True
+        return any(
+            side.slot in self.problem.fixed and not _is_grouped(side)
+            for side in (what.left, what.right)
+        )
+
+    def _is_better_swapped(self, what: Contraction, agreements: tuple[bool, bool]) -> bool:
         """Whether the right side should come first.
 
         The longer side should, and the one whose contracted axes are last, unless moving the
         result costs more than that gains.
         """
         straight, exchanged = agreements
-        seconds = 2.0 * self._size(slot) * self._extent(lhs, groups.left[2]) / FLOPS
-        m, n = self._extent(lhs, groups.left[1]), self._extent(rhs, groups.right[1])
-        moved = MOVE * self._size(slot)
-        as_is = seconds * short_side(m, n) + self._turning(lhs, groups.left, seconds)
-        swapped = seconds * short_side(n, m) + self._turning(rhs, groups.right, seconds)
+        left, right, costs = what.left, what.right, self.costs
+        seconds = costs.product(what.dtype, what.batch, left.extent, right.extent, what.terms)
+        moved = costs.moving(what.dtype, what.size)
+        as_is = seconds * costs.short_side(left.extent, right.extent)
+        as_is += self._turning(what, left, seconds)
+        swapped = seconds * costs.short_side(right.extent, left.extent)
+        swapped += self._turning(what, right, seconds)
         return swapped + moved * (not exchanged) < as_is + moved * (not straight)
 
-    def _turning(self, slot: int, axes: tuple[Order, Order, Order], seconds: float) -> float:
+    def _turning(self, what: Contraction, side: Side, seconds: float) -> float:
         """What it costs that a left operand that cannot be made otherwise has its contracted axes
         first: a slow product, or moving the operand."""
-        turned = slot in self.fixed and axes[1] and axes[2] and max(axes[1]) > min(axes[2])
-        return min(CONTRACTED_FIRST * seconds, MOVE * self._size(slot)) if turned else 0.0
+        turned = (
+            side.slot in self.problem.fixed
+            and side.free
+            and side.contracted
+            and max(side.free) > min(side.contracted)
+        )
+        if not turned:
+            return 0.0
+        return min(self.costs.contracted_first * seconds, self.costs.moving(what.dtype, side.size))
 
     def _comes_easily(self, slot: int, wish: Cells) -> bool:
         """Whether a right operand is made in that order with the longer side on the left."""
-        step = self.made_by.get(slot)
-        if step is None:
-            return satisfies(natural(self._rank(slot)), wish)
-        if not isinstance(step.op, DotGeneral):
-            return True
-        lhs, rhs = step.input_slots
-        groups = groups_of(step.op, self._meta(lhs), self._meta(rhs))
-        longer_right = self._extent(lhs, groups.left[1]) < self._extent(rhs, groups.right[1])
-        return groups.agreements(wish)[longer_right]
+        if slot in self.problem.fixed:
+            return satisfies(natural(self.problem.rank(slot)), wish)
+        maker = self.problem.contractions.get(slot)
+        return maker is None or maker.agreements(wish)[maker.left.extent < maker.right.extent]
 
-    def _contracted_order(self, groups: Groups, lhs: int, rhs: int) -> Order:
+    def _contracted_order(self, what: Contraction) -> Order:
         """Which matched pair of axes comes first: as they lie in the operand that is harder to
         move, an input of the program before a computed one, the larger before the smaller."""
-        left = (lhs in self.fixed, self._size(lhs)) >= (rhs in self.fixed, self._size(rhs))
-        inner = groups.left[2] if left else groups.right[2]
+        left, right = (
+            (side.slot in self.problem.fixed, side.size) for side in (what.left, what.right)
+        )
+        inner = what.left.contracted if left >= right else what.right.contracted
         return tuple(sorted(range(len(inner)), key=inner.__getitem__))
 
     def _want(self, slot: int, cells: Cells, weight: float) -> None:
@@ -217,23 +222,13 @@ class Demands:
         if held is None or weight > held.weight:
             self.wanted[slot] = Demand(cells, weight)
 
-    def _weight(self, slot: int) -> float:
-        found = self.wanted.get(slot)
-        return 0.0 if found is None else found.weight
 
-    def _meta(self, slot: int) -> TensorMeta:
-        meta = self.metas[slot]
-        assert meta is not None
-        return meta
-
-    def _rank(self, slot: int) -> int:
-        return self._meta(slot).rank
-
-    def _size(self, slot: int) -> int:
-        return self._extent(slot, range(self._rank(slot)))
-
-    def _extent(self, slot: int, axes: Iterable[int]) -> int:
-        """Number of elements along some axes."""
-        shape = self._meta(slot).static_shape
-        assert shape is not None
-        return math.prod(shape[axis] for axis in axes)
+def _is_grouped(side: Side) -> bool:
+    """Whether an operand in its natural order has batch axes first and contracted ones together."""
+    rest = sorted((*side.free, *side.contracted))
+    inner = [rest.index(axis) for axis in sorted(side.contracted)]
+    together = not inner or inner in (
+        list(range(len(inner))),
+        list(range(len(rest) - len(inner), len(rest))),
+    )
+    return together and all(axis < len(side.batch) for axis in side.batch)

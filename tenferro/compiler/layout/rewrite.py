@@ -1,197 +1,247 @@
-"""Emitting a program anew with the axes of its values in the orders that were chosen."""
+"""Writing a program anew with the axes of its values in the orders that were chosen."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
-from tenferro.compiler.layout.demands import (
-    CONTRACTED_FIRST,
-    FLOPS,
-    MOVE,
-    Demands,
-    Groups,
-    groups_of,
-)
+from tenferro.compiler.layout.demands import Demands
+from tenferro.compiler.layout.groups import Contraction, Side
 from tenferro.compiler.layout.order import (
+    Cells,
     Order,
     natural,
     places,
     satisfies,
     sorted_into,
 )
-from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram
-from tenferro.ops import DotGeneral, Elementwise, ReduceSum, Transpose
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """Where a value is: a slot of the new program, and the order of its axes there."""
-
-    slot: int
-    order: Order
+from tenferro.compiler.layout.values import DEPTH, Operand, Pending, Placed, Repeated, Value
+from tenferro.compiler.layout.writers import Writer
+from tenferro.exec_ir import ExecInstruction
+from tenferro.ops import BroadcastInDim, DotGeneral, ReduceSum, Transpose
 
 
 class Rewrite:
     """Walks the program forward; each value is made in the order it is wanted in, if it can be."""
 
-    def __init__(self, program: ExecProgram, demands: Demands) -> None:
-        self.program = program
+    def __init__(self, demands: Demands, writer: Writer) -> None:
         self.demands = demands
-        self.builder = ExecBuilder()
-        self.values: dict[int, Placed] = {}
-        self.site: str | None = None
+        self.problem = demands.problem
+        self.costs = demands.costs
+        self.writer = writer
+        self.values: dict[int, Value] = {}
         self.moved: dict[tuple[int, Order], int] = {}
+        self.repeated: set[int] = set()
 
-    def run(self) -> ExecProgram:
-        """The rewritten program, its inputs and outputs as they were."""
-        for slot, meta in zip(self.program.input_slots, self.program.input_metas, strict=True):
-            self.values[slot] = Placed(self.builder.input(meta), natural(meta.rank))
-        for step in self.program.instructions:
-            self.site = step.site
+    def run(self) -> list[int]:
+        """Write all of it; returns the outputs, in their natural orders."""
+        program = self.problem.program
+        for slot, meta in zip(program.input_slots, program.input_metas, strict=True):
+            self.values[slot] = Placed(self.writer.input(meta), natural(meta.rank))
+        for step in program.instructions:
+            self.writer.begin(step)
             self._visit(step)
-        outputs = [self.values[slot] for slot in self.program.output_slots]
-        return self.builder.build([self._as(value, natural(len(value.order))) for value in outputs])
+        return [
+            self._as(self.values[slot], natural(self.problem.rank(slot)))
+            for slot in program.output_slots
+        ]
 
     def _visit(self, step: ExecInstruction) -> None:
         operands = [self.values[slot] for slot in step.input_slots]
-        op = step.op
-        match op:
+        out = step.output_slots[0]
+        if self.problem.is_pointwise(step):
+            self.values[out] = self._pointwise(step, operands)
+            return
+        match step.op:
             case DotGeneral():
-                made = self._contraction(step, op, operands)
-            case Elementwise():
-                made = self._elementwise(step, operands)
+                self.values[out] = self._contraction(self.problem.contractions[out])
             case Transpose(perm=perm):
-                (x,) = operands
-                names = {axis: place for place, axis in enumerate(perm)}
-                made = Placed(x.slot, tuple(names[axis] for axis in x.order))
+                self.values[out] = operands[0].renamed(perm)
+            case BroadcastInDim(dims=dims):
+                source = self._settled(step.input_slots[0])
+                self.values[out] = Repeated(source, dims, self.problem.shapes[out])
             case ReduceSum(axes=axes):
-                made = self._sum(axes, operands[0])
-            case _:
-                plain = [self._as(x, natural(len(x.order))) for x in operands]
-                slots = self.builder.add(op, plain, self.site)
-                for slot, new in zip(step.output_slots, slots, strict=True):
-                    rank = self.builder.metas[new].rank
-                    self.values[slot] = Placed(new, natural(rank))
-                return
-        self.values[step.output_slots[0]] = made
+                self.values[out] = self._sum(axes, self._settled(step.input_slots[0]))
+            case op:
+                plain = [
+                    self._as(self.values[s], natural(self.problem.rank(s)))
+                    for s in step.input_slots
+                ]
+                for slot, new in zip(step.output_slots, self.writer.other(op, plain), strict=True):
+                    self.values[slot] = Placed(new, natural(self.problem.rank(slot)))
 
-    def _elementwise(self, step: ExecInstruction, operands: Sequence[Placed]) -> Placed:
-        """In the order of the operands that need not be moved then."""
-        cells = self.demands.cells(step.output_slots[0])
-        orders = [x.order for x in operands]
-        fitting = [order for order in orders if satisfies(order, cells)]
-        order = max(fitting or orders, key=orders.count)
-        slots = [self._as(x, order) for x in operands]
-        return Placed(self.builder.add(step.op, slots, self.site)[0], order)
+    def _settled(self, slot: int) -> Placed:
+        """The value written, in the order it is wanted in if nothing else is known."""
+        value = self.values[slot]
+        if isinstance(value, Placed):
+            return value
+        order = sorted_into(self.demands.cells(slot), value.easiest)
+        return Placed(self._as(value, order), order)
+
+    def _pointwise(self, step: ExecInstruction, operands: Sequence[Value]) -> Value:
+        """In the order of the operands that need not be moved then; left alone if none is written
+        and one reader is left to say in which."""
+        out = step.output_slots[0]
+        orders = [x.order for x in operands if isinstance(x, Placed)]
+        unwritten = tuple(x for x in operands if not isinstance(x, Placed))
+        depth = 1 + max(x.depth for x in operands)
+        if not orders and self.problem.is_read_once(out) and depth < DEPTH:
+            return Pending(step, unwritten, depth)
+        cells = self.demands.cells(out)
+        if orders:
+            fitting = [order for order in orders if satisfies(order, cells)]
+            order = max(fitting or orders, key=orders.count)
+        else:
+            order = sorted_into(cells, max(unwritten, key=lambda x: x.weight).easiest)
+        numbers = [self._as(x, order) for x in operands]
+        return Placed(self.writer.pointwise(step, numbers), order)
 
     def _sum(self, axes: Sequence[int], x: Placed) -> Placed:
         kept = [axis for axis in range(len(x.order)) if axis not in axes]
         names = {axis: place for place, axis in enumerate(kept)}
         order = tuple(names[axis] for axis in x.order if axis in names)
-        op = ReduceSum(tuple(sorted(places(x.order, axes))))
-        return Placed(self.builder.add(op, [x.slot], self.site)[0], order)
+        return Placed(self.writer.reduce(tuple(sorted(places(x.order, axes))), x.number), order)
 
-    def _contraction(
-        self, step: ExecInstruction, dot: DotGeneral, operands: Sequence[Placed]
-    ) -> Placed:
-        lhs, rhs = operands
-        metas = [self.demands.metas[slot] for slot in step.input_slots]
-        left, right = metas
-        assert left is not None
-        assert right is not None
-        groups = groups_of(dot, left, right)
-        (slot,) = step.output_slots
-        if slot in self.demands.swapped:
-            return self._dot(slot, rhs, lhs, groups.right, groups.left, groups, exchanged=True)
-        return self._dot(slot, lhs, rhs, groups.left, groups.right, groups, exchanged=False)
+    def _contraction(self, what: Contraction) -> Placed:
+        sides = [what.left, what.right]
+        if what.slot in self.demands.swapped:
+            sides.reverse()
+        values = [self._settled(side.slot) for side in sides]
+        larger = int(sides[1].size > sides[0].size)
+        value, side = values[larger], sides[larger]
+        pairs = _as_it_lies(value, side.contracted)
+        batch = sorted_into(self.demands.kept[what.slot], _as_it_lies(value, side.batch))
+        first, second = (
+            Operand(
+                value,
+                side,
+                tuple(side.batch[i] for i in batch),
+                pairs,
+                _as_wanted(self.demands.kept[what.slot], value, side),
+            )
+            for value, side in zip(values, sides, strict=True)
+        )
+        for middle, other in ((second, first), (first, second)):
+            if middle.outer and self._is_better_repeated(what, middle, other):
+                return self._repeated(what, batch, other, middle)
+        return self._product(what, batch, first, second)
 
-    def _dot(
-        self,
-        slot: int,
-        first: Placed,
-        second: Placed,
-        own: tuple[Order, Order, Order],
-        other: tuple[Order, Order, Order],
-        groups: Groups,
-        exchanged: bool,
-    ) -> Placed:
-        cells = self.demands.cells(slot)
-        batch = sorted_into(cells, groups.batch_axes)
-        pairs = self._contracted(first, second, own[2], other[2])
-        seconds = 2.0 * self._elements(first) / FLOPS  # for each column of the right operand
-        seconds *= self._extent(second, other[1])
-        lead = self._moved(first, own, batch, pairs)
-        if self._is_turned(lead, own) and MOVE * self._elements(lead) < CONTRACTED_FIRST * seconds:
-            lead = self._turned(lead, own)
-        trail = self._moved(second, other, batch, pairs)
+    def _product(self, what: Contraction, batch: Order, first: Operand, second: Operand) -> Placed:
+        """The operands' groups of axes brought together, then contracted."""
+        lead, trail = self._grouped(first), self._grouped(second)
+        plain = self._seconds(what, first, second)
+        slow = self.costs.contracted_first * plain
+        excess = plain * self.costs.short_side(first.side.extent, second.side.extent)
+        if lead.is_turned:
+            if self.costs.moving(what.dtype, first.side.size) < slow:
+                lead = self._grouped(first, keep=False)
+            else:
+                excess += slow
         dot = DotGeneral(
-            places(lead.order, [own[2][i] for i in pairs]),
-            places(trail.order, [other[2][i] for i in pairs]),
-            places(lead.order, [own[0][i] for i in batch]),
-            places(trail.order, [other[0][i] for i in batch]),
+            lead.inner_places, trail.inner_places, lead.batch_places, trail.batch_places
         )
-        (made,) = self.builder.add(dot, [lead.slot, trail.slot], self.site)
-        axes = (groups.right_axes, groups.left_axes)
-        free, rest = axes if exchanged else axes[::-1]
-        names = dict(zip(own[1], free, strict=True))
-        others = dict(zip(other[1], rest, strict=True))
-        order = (
-            *batch,
-            *(names[axis] for axis in lead.order if axis in names),
-            *(others[axis] for axis in trail.order if axis in others),
+        made = self.writer.contract(dot, lead.value.number, trail.value.number, excess)
+        return Placed(made, (*batch, *lead.into(lead.free), *trail.into(trail.free)))
+
+    def _seconds(self, what: Contraction, first: Operand, second: Operand, times: int = 1) -> float:
+        """A product of that size, as `times` as many with as many fewer columns."""
+        columns = second.side.extent // max(times, 1)
+        return self.costs.product(
+            what.dtype, what.batch * times, first.side.extent, columns, what.terms
         )
-        return Placed(made, order)
 
-    def _contracted(
-        self, first: Placed, second: Placed, own: Order, other: Order
-    ) -> tuple[int, ...]:
-        """The order of the contracted pairs: as they lie in the operand that is larger."""
-        sizes = [self._elements(first), self._elements(second)]
-        order, inner = (first.order, own) if sizes[0] >= sizes[1] else (second.order, other)
-        return tuple(sorted(range(len(inner)), key=lambda i: order.index(inner[i])))
+    def _is_better_repeated(self, what: Contraction, middle: Operand, other: Operand) -> bool:
+        """Whether to repeat the other operand along the outer axes of this, and not to move it."""
+        chosen = self.demands.choice(what.slot).repeated
+        if chosen is not None:
+            return chosen
+        times = self._extent(middle)
+        plain = self._seconds(what, other, middle)
+        plain += self.costs.moving(what.dtype, middle.side.size)
+        batched = self._seconds(what, other, middle, times)
+        batched += self.costs.repeating(what.dtype, times * other.side.size)
+        if other.is_turned:
+            batched += self.costs.moving(what.dtype, other.side.size)
+        return batched < plain
 
-    def _moved(
-        self,
-        x: Placed,
-        axes: tuple[Order, Order, Order],
-        batch: Order,
-        pairs: Sequence[int],
-    ) -> Placed:
-        """The operand with batch axes first and contracted ones together, moved if it must be."""
-        leading = tuple(axes[0][i] for i in batch)
-        inner = tuple(axes[2][i] for i in pairs)
-        middle = tuple(axis for axis in x.order if axis in axes[1])
-        last, first = (*leading, *middle, *inner), (*leading, *inner, *middle)
-        if x.order in (last, first):
+    def _repeated(self, what: Contraction, batch: Order, first: Operand, second: Operand) -> Placed:
+        """A product for each index of the outer axes of the right operand, which stays as it is."""
+        self.repeated.add(what.slot)
+        lead = self._grouped(first, keep=False)
+        sizes, count = self.writer.shape(lead.value.number), len(batch)
+        outer = places(second.value.order, second.outer)
+        times = [self.writer.shape(second.value.number)[place] for place in outer]
+        shape = (*sizes[:count], *times, *sizes[count:])
+        own = range(count + len(times), len(shape))
+        spread = self.writer.broadcast(lead.value.number, shape, (*range(count), *own), made=True)
+        leading = tuple(range(count + len(times)))
+        last = tuple(range(len(shape) - len(lead.pairs), len(shape)))
+        excess = self._seconds(what, first, second, math.prod(times))
+        excess -= self._seconds(what, first, second)
+        dot = DotGeneral(last, second.inner_places, leading, leading)
+        made = self.writer.contract(dot, spread, second.value.number, excess)
+        inner = tuple(axis for axis in second.free if axis not in second.outer)
+        return Placed(
+            made,
+            (*batch, *second.into(second.outer), *lead.into(lead.free), *second.into(inner)),
+        )
+
+    def _grouped(self, x: Operand, keep: bool = True) -> Operand:
+        """The operand with batch axes first and contracted ones together, moved if it must be.
+
+        They come last then; `keep` leaves them first if they are. What is moved anyway gets its
+        free axes in the order that is wanted of the result.
+        """
+        if x.value.order == (*x.leading, *x.free, *x.inner):
             return x
-        return Placed(self._as(x, last), last)
+        if keep and x.value.order == (*x.leading, *x.inner, *x.free):
+            return x
+        last = (*x.leading, *x.wanted, *x.inner)
+        return replace(x, value=Placed(self._as(x.value, last), last))
 
-    def _is_turned(self, x: Placed, axes: tuple[Order, Order, Order]) -> bool:
-        """Whether the contracted axes of an operand come before its free ones."""
-        return bool(axes[1]) and bool(axes[2]) and x.order[-1] not in axes[2]
+    def _extent(self, x: Operand) -> int:
+        """How many numbers lie along the outer axes."""
+        shape = self.problem.shapes[x.side.slot]
+        return math.prod(shape[axis] for axis in x.outer)
 
-    def _turned(self, x: Placed, axes: tuple[Order, Order, Order]) -> Placed:
-        """The operand with its contracted axes moved to the end."""
-        inner = [axis for axis in x.order if axis in axes[2]]
-        order = (*(axis for axis in x.order if axis not in axes[2]), *inner)
-        return Placed(self._as(x, order), order)
+    def _as(self, x: Value, order: Order) -> int:
+        """The number of a value with its axes in that order."""
+        match x:
+            case Repeated():
+                return self._spread(x, order)
+            case Pending(step=step, operands=operands):
+                return self.writer.pointwise(step, [self._as(each, order) for each in operands])
+            case Placed(number=number) if x.order == order:
+                return number
+            case Placed():
+                return self._moved(x, order)
 
-    def _as(self, x: Placed, order: Order) -> int:
-        """The slot of a value with its axes in that order."""
-        if x.order == order:
-            return x.slot
+    def _moved(self, x: Placed, order: Order) -> int:
         perm = places(x.order, order)
-        found = self.moved.get((x.slot, perm))
+        found = self.moved.get((x.number, perm))
         if found is None:
-            (found,) = self.builder.add(Transpose(perm), [x.slot], self.site)
-            self.moved[x.slot, perm] = found
+            found = self.moved[x.number, perm] = self.writer.transpose(x.number, perm)
         return found
 
-    def _elements(self, x: Placed) -> int:
-        return math.prod(self.builder.metas[x.slot].static_shape or ())
+    def _spread(self, x: Repeated, order: Order) -> int:
+        """A repeated value written in that order."""
+        place = {axis: number for number, axis in enumerate(order)}
+        targets = [place[axis] for axis in x.dims]
+        source = tuple(sorted(range(len(targets)), key=targets.__getitem__))
+        shape = tuple(x.shape[axis] for axis in order)
+        return self.writer.broadcast(
+            self._as(x.source, source), shape, tuple(sorted(targets)), made=False
+        )
 
-    def _extent(self, x: Placed, axes: Sequence[int]) -> int:
-        shape = self.builder.metas[x.slot].static_shape or ()
-        return math.prod(shape[place] for place in places(x.order, axes))
+
+def _as_it_lies(x: Placed, axes: Order) -> Order:
+    """Which of some axes comes first, second and so on, as positions in `axes`."""
+    return tuple(sorted(range(len(axes)), key=lambda i: x.order.index(axes[i])))
+
+
+def _as_wanted(kept: Cells, x: Placed, side: Side) -> Order:
+    """The free axes in the order that is wanted of the result, and as they lie."""
+    axes = dict(zip(side.into, side.free, strict=True))
+    lying = sorted(side.into, key=lambda into: x.order.index(axes[into]))
+    return tuple(axes[into] for into in sorted_into(kept, lying))

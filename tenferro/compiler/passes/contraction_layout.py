@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tenferro.compiler.layout import Demands, Rewrite
+from tenferro.compiler.layout import CPU, LayoutCosts, Problem, ProgramWriter, Rewrite, choose
 from tenferro.compiler.passes.protocol import Needs
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
@@ -21,10 +21,17 @@ class ContractionLayout:
     name = "contraction_layout"
     needs = Needs.EXACT_EXTENTS
 
+    def __init__(self, costs: LayoutCosts = CPU) -> None:
+        self.costs = costs
+
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with other orders of axes inside; inputs and outputs are as they were."""
         if sum(isinstance(step.op, DotGeneral) for step in program.instructions) < 2:
             return program
         if any(meta is not None and meta.static_shape is None for meta in program.slot_metas()):
             return program
-        return Rewrite(program, Demands(program)).run()
+        problem, writer = Problem(program), ProgramWriter()
+        if 0 in problem.sizes:
+            return program  # nothing takes time
+        outputs = Rewrite(choose(problem, self.costs), writer).run()
+        return writer.build(outputs)

@@ -1,17 +1,14 @@
 """The order of axes chosen for contractions: text in, text out, and the same results."""
 
-import string
-from typing import Any
-
 from hypothesis import given
-from hypothesis import strategies as st
 
 from tenferro.compiler import OptimizerOptions, optimize
 from tenferro.compiler.passes import ContractionLayout
 from tenferro.exec_ir import ExecBuilder, ExecProgram, verify
-from tenferro.ops import ADD, EXP, MUL, DotGeneral, ReduceSum, Transpose
-from tenferro.shape import COMPLEX128, FLOAT64, make_meta
+from tenferro.ops import EXP, DotGeneral
+from tenferro.shape import FLOAT64, make_meta
 from tests.programs import assert_leaves_alone, assert_rewrites, assert_same_results
+from tests.random_contractions import contraction_programs
 
 
 def test_a_result_is_made_in_the_order_in_which_it_is_contracted() -> None:
@@ -77,6 +74,25 @@ def test_batch_axes_are_made_to_lead() -> None:
     assert_rewrites(
         ContractionLayout(),
         before="""
+            exec_program(%0: f64[400,50], %1: f64[50,3,40], %2: f64[3,40,70]) {
+              %3: f64[400,3,40] = dot_general[(1,), (0,)] %0, %1
+              %4: f64[3,400,70] = dot_general[(2,), (1,), (1,), (0,)] %3, %2
+              return %4
+            }""",
+        after="""
+            exec_program(%0: f64[400,50], %1: f64[50,3,40], %2: f64[3,40,70]) {
+              %3: f64[400,3,40] = dot_general[(1,), (0,)] %0, %1
+              %4: f64[3,400,40] = transpose[perm=(1, 0, 2)] %3
+              %5: f64[3,400,70] = dot_general[(2,), (1,), (0,), (0,)] %4, %2
+              return %5
+            }""",
+    )
+
+
+def test_an_operand_contracted_in_the_middle_stays_and_the_other_is_repeated() -> None:
+    assert_rewrites(
+        ContractionLayout(),
+        before="""
             exec_program(%0: f64[30,8], %1: f64[5,8,20], %2: f64[5,20,7]) {
               %3: f64[30,5,20] = dot_general[(1,), (1,)] %0, %1
               %4: f64[5,30,7] = dot_general[(2,), (1,), (1,), (0,)] %3, %2
@@ -84,11 +100,35 @@ def test_batch_axes_are_made_to_lead() -> None:
             }""",
         after="""
             exec_program(%0: f64[30,8], %1: f64[5,8,20], %2: f64[5,20,7]) {
-              %3: f64[5,20,8] = transpose[perm=(0, 2, 1)] %1
-              %4: f64[30,5,20] = dot_general[(1,), (2,)] %0, %3
-              %5: f64[5,30,20] = transpose[perm=(1, 0, 2)] %4
-              %6: f64[5,30,7] = dot_general[(2,), (1,), (0,), (0,)] %5, %2
-              return %6
+              %3: f64[5,30,8] = broadcast_in_dim[shape=(5, 30, 8), dims=(1, 2)] %0
+              %4: f64[5,30,20] = dot_general[(2,), (1,), (0,), (0,)] %3, %1
+              %5: f64[5,30,7] = dot_general[(2,), (1,), (0,), (0,)] %4, %2
+              return %5
+            }""",
+    )
+
+
+def test_products_of_repeated_values_are_made_in_the_order_that_is_wanted() -> None:
+    assert_rewrites(
+        ContractionLayout(),
+        before="""
+            exec_program(%0: f64[90,80], %1: f64[80,70], %2: f64[90,200], %3: f64[5,5]) {
+              %4: f64[90,80,70] = broadcast_in_dim[shape=(90, 80, 70), dims=(0, 1)] %0
+              %5: f64[90,80,70] = broadcast_in_dim[shape=(90, 80, 70), dims=(1, 2)] %1
+              %6: f64[90,80,70] = multiply %4, %5
+              %7: f64[80,70,200] = dot_general[(0,), (0,)] %6, %2
+              %8: f64[5,5] = dot_general[(1,), (0,)] %3, %3
+              return %7, %8
+            }""",
+        after="""
+            exec_program(%0: f64[90,80], %1: f64[80,70], %2: f64[90,200], %3: f64[5,5]) {
+              %4: f64[80,90] = transpose[perm=(1, 0)] %0
+              %5: f64[80,70,90] = broadcast_in_dim[shape=(80, 70, 90), dims=(0, 2)] %4
+              %6: f64[80,70,90] = broadcast_in_dim[shape=(80, 70, 90), dims=(0, 1)] %1
+              %7: f64[80,70,90] = multiply %5, %6
+              %8: f64[80,70,200] = dot_general[(2,), (0,)] %7, %2
+              %9: f64[5,5] = dot_general[(1,), (0,)] %3, %3
+              return %8, %9
             }""",
     )
 
@@ -136,62 +176,7 @@ def test_a_program_whose_sizes_are_not_known_is_left_alone() -> None:
     )
 
 
-@st.composite
-def programs(draw: st.DrawFn) -> ExecProgram:
-    """Contractions by labels, of values with any order of axes, and what stands between them."""
-    sizes = {label: draw(st.integers(0, 12)) or 3 for label in string.ascii_lowercase[:6]}
-    sizes["a"] = draw(st.sampled_from([0, 1, 4]))
-    dtype = draw(st.sampled_from([FLOAT64, COMPLEX128]))
-    builder = ExecBuilder()
-    values: list[tuple[int, str]] = []
-    for _ in range(3):
-        labels = "".join(draw(st.permutations("abcdef"))[: draw(st.integers(1, 4))])
-        meta = make_meta(dtype, tuple(sizes[label] for label in labels))
-        values.append((builder.input(meta), labels))
-    for _ in range(draw(st.integers(2, 7))):
-        x, y = draw(st.sampled_from(values)), draw(st.sampled_from(values))
-        made = draw(st.sampled_from([contracted, contracted, moved, summed, elementwise]))
-        values.append(made(draw, builder, x, y))
-    return builder.build([slot for slot, _ in values[3:][-3:]])
-
-
-Value = tuple[int, str]
-
-
-def contracted(draw: Any, builder: ExecBuilder, x: Value, y: Value) -> Value:
-    """Over some of the common labels, the others running along."""
-    common = [label for label in x[1] if label in y[1]]
-    batch = [label for label in draw(st.permutations(common)) if draw(st.booleans())]
-    matched = [label for label in draw(st.permutations(common)) if label not in batch]
-    free = [[label for label in v[1] if label not in common] for v in (x, y)]
-    if len(batch) + len(free[0]) + len(free[1]) > 5:
-        return x
-    op = DotGeneral(
-        *(tuple(v[1].index(label) for label in group) for group in (matched, batch) for v in (x, y))
-    )
-    return builder.add(op, [x[0], y[0]])[0], "".join([*batch, *free[0], *free[1]])
-
-
-def moved(draw: Any, builder: ExecBuilder, x: Value, y: Value) -> Value:
-    perm = tuple(draw(st.permutations(range(len(x[1])))))
-    return builder.add(Transpose(perm), [x[0]])[0], "".join(x[1][axis] for axis in perm)
-
-
-def summed(draw: Any, builder: ExecBuilder, x: Value, y: Value) -> Value:
-    if not x[1]:
-        return x
-    axis = draw(st.integers(0, len(x[1]) - 1))
-    return builder.add(ReduceSum((axis,)), [x[0]])[0], x[1][:axis] + x[1][axis + 1 :]
-
-
-def elementwise(draw: Any, builder: ExecBuilder, x: Value, y: Value) -> Value:
-    if x[1] == y[1]:
-        return builder.add(draw(st.sampled_from([ADD, MUL])), [x[0], y[0]])[0], x[1]
-    small = builder.add(MUL, [x[0], x[0]])[0]
-    return builder.add(draw(st.sampled_from([ADD, MUL])), [small, x[0]])[0], x[1]
-
-
-@given(programs())
+@given(contraction_programs())
 def test_random_programs_keep_types_and_results(program: ExecProgram) -> None:
     verify(program)
     result = ContractionLayout().run(program)

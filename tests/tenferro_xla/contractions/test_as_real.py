@@ -20,7 +20,7 @@ from tests.programs import arguments, assert_same_results, read, run, short
 from tests.tolerances import rounding
 
 ALWAYS = Costs(native=1.0, kernel=0.0)
-THREE = Costs(native=1.0, real=1e-3, kernel=0.0)
+THREE = Costs(native=1.0, real=1e-3, edge=0.0, kernel=0.0)
 NEVER = Costs(real=1.0)
 
 

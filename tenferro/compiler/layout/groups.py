@@ -1,0 +1,78 @@
+"""The axes of a contraction by what becomes of them, and how many numbers lie along them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tenferro.compiler.layout.order import Cells, Order, agree
+from tenferro.exec_ir import ExecInstruction
+from tenferro.ops import DotGeneral
+from tenferro.shape import DType
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One operand: its slot, and its batch, free and contracted axes.
+
+    Attributes:
+        into: the axes of the result that the free ones become.
+        extent: how many numbers lie along the free axes.
+        size: how many numbers the operand has.
+    """
+
+    slot: int
+    batch: Order
+    free: Order
+    contracted: Order
+    into: Order
+    extent: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """A contraction of a program.
+
+    Attributes:
+        batch_axes: batch axes of the result, which come first.
+        size: how many numbers the result has.
+        terms: how many products each of them is the sum of.
+    """
+
+    slot: int
+    dtype: DType
+    left: Side
+    right: Side
+    batch_axes: Order
+    size: int
+    terms: int
+
+    @property
+    def batch(self) -> int:
+        """Number of matrices."""
+        return self.size // max(1, self.left.extent * self.right.extent)
+
+    def agreements(self, cells: Cells) -> tuple[bool, bool]:
+        """Whether the result can be made in an order, with its sides as they are and exchanged."""
+        batch, left, right = self.batch_axes, self.left.into, self.right.into
+        return agree(cells, (batch, left, right)), agree(cells, (batch, right, left))
+
+
+def contraction_of(step: ExecInstruction, shapes: list[tuple[int, ...]]) -> Contraction:
+    """What a contraction does; `shapes` are those of the program's slots."""
+    dot = step.op
+    assert isinstance(dot, DotGeneral)
+    lhs, rhs = (shapes[slot] for slot in step.input_slots)
+    free = dot.lhs_free(len(lhs)), dot.rhs_free(len(rhs))
+    start, middle = len(dot.lhs_batch), len(dot.lhs_batch) + len(free[0])
+    into = tuple(range(start, middle)), tuple(range(middle, middle + len(free[1])))
+    axes = ((dot.lhs_batch, free[0], dot.lhs_contract), (dot.rhs_batch, free[1], dot.rhs_contract))
+    left, right = (
+        Side(slot, *own, new, math.prod(shape[axis] for axis in own[1]), math.prod(shape))
+        for slot, own, new, shape in zip(step.input_slots, axes, into, (lhs, rhs), strict=True)
+    )
+    (slot,) = step.output_slots
+    terms = math.prod(lhs[axis] for axis in dot.lhs_contract)
+    batch = tuple(range(start))
+    return Contraction(slot, step.dtype, left, right, batch, math.prod(shapes[slot]), terms)

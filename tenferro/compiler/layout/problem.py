@@ -1,0 +1,91 @@
+"""A program as the choice of orders sees it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from tenferro.compiler.layout.groups import Contraction, contraction_of
+from tenferro.exec_ir import ExecInstruction, ExecProgram
+from tenferro.ops import (
+    BroadcastInDim,
+    Complex,
+    Convert,
+    DotGeneral,
+    Elementwise,
+    Imag,
+    Real,
+    Transpose,
+)
+
+POINTWISE = (Elementwise, Complex, Convert, Imag, Real)
+"""What treats every element alike."""
+
+
+class Problem:
+    """A program of constant extents, with what is asked of it again and again.
+
+    Attributes:
+        fixed: slots that are inputs, whose order nobody chooses.
+        contractions: the contractions, by the slot of their result.
+    """
+
+    def __init__(self, program: ExecProgram) -> None:
+        self.program = program
+        self.metas = program.slot_metas()
+        self.shapes = [(meta.static_shape or ()) if meta else () for meta in self.metas]
+        self.sizes = [math.prod(shape) for shape in self.shapes]
+        self.fixed = set(program.input_slots)
+        self.contractions: dict[int, Contraction] = {
+            step.output_slots[0]: contraction_of(step, self.shapes)
+            for step in program.instructions
+            if isinstance(step.op, DotGeneral)
+        }
+        self._pointwise = {
+            step.output_slots[0]
+            for step in program.instructions
+            if isinstance(step.op, POINTWISE)
+            and all(
+                self.shapes[slot] == self.shapes[step.output_slots[0]] for slot in step.input_slots
+            )
+        }
+
+        read = Counter(slot for step in program.instructions for slot in step.input_slots)
+        read.update(program.output_slots)
+        self._once = {slot for slot, times in read.items() if times == 1}
+        self._free: set[int] = set()
+        for step in program.instructions:
+            if self._is_free(step):
+                self._free.update(step.output_slots)
+
+    def _is_free(self, step: ExecInstruction) -> bool:
+        if isinstance(step.op, BroadcastInDim):
+            return True
+        if isinstance(step.op, Transpose):
+            return step.input_slots[0] in self._free
+        out = step.output_slots[0]
+        return (
+            out in self._pointwise
+            and out in self._once
+            and all(slot in self._free for slot in step.input_slots)
+        )
+
+    def is_pointwise(self, step: ExecInstruction) -> bool:
+        """Whether a step treats every element alike, so that any common order will do."""
+        return step.output_slots[0] in self._pointwise
+
+    def is_read_once(self, slot: int) -> bool:
+        """Whether one step reads a value, once, or it is an output."""
+        return slot in self._once
+
+    def is_free(self, slot: int) -> bool:
+        """Whether a value is made of repeated ones element by element, in any order."""
+        return slot in self._free
+
+    def rank(self, slot: int) -> int:
+        """Number of axes of a value."""
+        return len(self.shapes[slot])
+
+    def size(self, slot: int) -> int:
+        """Number of elements of a value."""
+        return self.sizes[slot]

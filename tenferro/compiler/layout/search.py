@@ -1,0 +1,87 @@
+"""Improving the choices of orders one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from tenferro.compiler.layout.costs import LayoutCosts
+from tenferro.compiler.layout.demands import NOTHING_CHOSEN, Choice, Demands
+from tenferro.compiler.layout.problem import Problem
+from tenferro.compiler.layout.rewrite import Rewrite
+from tenferro.compiler.layout.writers import Estimate
+
+Choices = dict[int, Choice]
+
+TRIALS = 150
+"""How many changes are tried at most."""
+
+WORTH = 3e-4
+"""Seconds that orders must cost before changes are tried."""
+
+SMALL = 0.02
+"""The part of the whole that a contraction must cost before it is looked at."""
+
+GAIN = 0.005
+"""The part of the whole that a change must gain to be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """What a program with some choices would cost.
+
+    Attributes:
+        seconds: what the orders of axes cost.
+        spent: the same by step.
+        made: all choices, those of the rules included.
+    """
+
+    seconds: float
+    spent: Mapping[int, float]
+    made: Mapping[int, Choice]
+
+
+def choose(problem: Problem, costs: LayoutCosts) -> Demands:
+    """The orders to ask for: as the rules have it, then changed where the estimate says so."""
+    choices: Choices = {}
+    best = estimate(problem, costs, choices)
+    trials = TRIALS if best.seconds > WORTH else 0
+    while trials > 0:
+        before = best
+        for slot in _dearest(best, problem):
+            for changed in _changes(choices.get(slot, NOTHING_CHOSEN), best.made[slot]):
+                trials -= 1
+                candidate = {**choices, slot: changed}
+                found = estimate(problem, costs, candidate)
+                if found.seconds < (1 - GAIN) * best.seconds:
+                    best, choices = found, candidate
+            if trials <= 0:
+                break
+        if best.seconds > (1 - 2 * GAIN) * before.seconds:
+            break
+    return Demands(problem, costs, choices)
+
+
+def estimate(problem: Problem, costs: LayoutCosts, choices: Choices) -> Estimated:
+    """What the program costs with these choices, the rules deciding the rest."""
+    writer, demands = Estimate(costs), Demands(problem, costs, choices)
+    rewrite = Rewrite(demands, writer)
+    rewrite.run()
+    made = {
+        slot: replace(choice, repeated=slot in rewrite.repeated)
+        for slot, choice in demands.made.items()
+    }
+    return Estimated(writer.seconds, writer.spent, made)
+
+
+def _dearest(found: Estimated, problem: Problem) -> list[int]:
+    """The contractions on which much is spent, the dearest first."""
+    limit = SMALL * found.seconds
+    slots = [slot for slot in problem.contractions if found.spent.get(slot, 0.0) >= limit]
+    return sorted(slots, key=lambda slot: -found.spent[slot])
+
+
+def _changes(chosen: Choice, made: Choice) -> Iterator[Choice]:
+    """What was chosen, with one thing made the other way."""
+    for name in ("swapped", "heeded", "left_last", "right_last", "repeated"):
+        yield replace(chosen, **{name: not getattr(made, name)})

@@ -1,0 +1,147 @@
+"""Values on the way through a rewrite: written in some order of their axes, or not yet."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tenferro.compiler.layout.groups import Side
+from tenferro.compiler.layout.order import Order, natural, places
+from tenferro.exec_ir import ExecInstruction
+
+DEPTH = 50
+"""How many steps deep a value may be left unwritten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a value is: its number at the writer, and the order of its axes there."""
+
+    number: int
+    order: Order
+
+    depth = 0
+
+    def renamed(self, perm: Order) -> Placed:
+        """The transposed value: the same one under other names."""
+        names = {axis: place for place, axis in enumerate(perm)}
+        return Placed(self.number, tuple(names[axis] for axis in self.order))
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A value that is another one repeated, not yet written: any order will do.
+
+    Axis i of the source is axis `dims[i]` of the value, whose shape is `shape`.
+    """
+
+    source: Placed
+    dims: Order
+    shape: tuple[int, ...]
+
+    depth = 1
+
+    @property
+    def weight(self) -> int:
+        """How many numbers it matters to read as they lie."""
+        return math.prod(self.shape[axis] for axis in self.dims)
+
+    @property
+    def easiest(self) -> Order:
+        """An order that reads the source as it lies."""
+        order = list(natural(len(self.shape)))
+        targets = [self.dims[axis] for axis in self.source.order]
+        for place, axis in zip(sorted(targets), targets, strict=True):
+            order[place] = axis
+        return tuple(order)
+
+    def renamed(self, perm: Order) -> Repeated:
+        """The transposed value."""
+        names = {axis: place for place, axis in enumerate(perm)}
+        dims = tuple(names[axis] for axis in self.dims)
+        return Repeated(self.source, dims, tuple(self.shape[axis] for axis in perm))
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A pointwise step whose operands are unwritten, and which is so itself: any order will do."""
+
+    step: ExecInstruction
+    operands: tuple[Unwritten, ...]
+    depth: int
+
+    @property
+    def weight(self) -> int:
+        """How many numbers it matters to read as they lie."""
+        return max(x.weight for x in self.operands)
+
+    @property
+    def easiest(self) -> Order:
+        """An order that reads the largest source as it lies."""
+        return max(self.operands, key=lambda x: x.weight).easiest
+
+    def renamed(self, perm: Order) -> Pending:
+        """The transposed value."""
+        return Pending(self.step, tuple([x.renamed(perm) for x in self.operands]), self.depth)
+
+
+Unwritten = Repeated | Pending
+Value = Placed | Unwritten
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand of a contraction, and the orders that were chosen for the result.
+
+    Attributes:
+        leading: its batch axes.
+        pairs: the order of the contracted axes.
+        wanted: its free axes in the order to bring them into if it is moved.
+    """
+
+    value: Placed
+    side: Side
+    leading: Order
+    pairs: Order
+    wanted: Order
+
+    @property
+    def inner(self) -> Order:
+        """The contracted axes."""
+        return tuple(self.side.contracted[i] for i in self.pairs)
+
+    @property
+    def free(self) -> Order:
+        """The free axes as they lie."""
+        return tuple(axis for axis in self.value.order if axis in self.side.free)
+
+    @property
+    def outer(self) -> Order:
+        """The free axes outside the contracted ones, if these lie together amid the free ones."""
+        order, inner, free = self.value.order, self.inner, self.free
+        if not inner or order[: len(self.leading)] != self.leading:
+            return ()
+        count = order.index(inner[0]) - len(self.leading)
+        outer, rest = free[:count], free[count:]
+        fits = outer and rest and order == (*self.leading, *outer, *inner, *rest)
+        return outer if fits else ()
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the contracted axes come before the free ones."""
+        return bool(self.side.free and self.inner) and self.value.order[-1] not in self.inner
+
+    @property
+    def inner_places(self) -> Order:
+        """Where the contracted axes lie."""
+        return places(self.value.order, self.inner)
+
+    @property
+    def batch_places(self) -> Order:
+        """Where the batch axes lie."""
+        return places(self.value.order, self.leading)
+
+    def into(self, axes: Order) -> Order:
+        """The axes of the result that free axes become."""
+        names = dict(zip(self.side.free, self.side.into, strict=True))
+        return tuple(names[axis] for axis in axes)

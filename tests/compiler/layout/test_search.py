@@ -1,0 +1,57 @@
+"""Any choice of orders keeps a program's results; the search takes what is cheaper."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenferro.compiler.layout import CPU, Problem, ProgramWriter, Rewrite, choose
+from tenferro.compiler.layout.demands import Choice, Demands
+from tenferro.compiler.layout.search import estimate
+from tenferro.exec_ir import ExecProgram, verify
+from tests.programs import assert_same_results, read
+from tests.random_contractions import contraction_programs
+
+DECIDED = st.sampled_from([None, True, False])
+CHOICES = st.builds(Choice, DECIDED, DECIDED, DECIDED, DECIDED, DECIDED)
+
+OUTER = """
+    exec_program(%0: c128[3,1], %1: c128[3], %2: c128[10]) {
+      %3: c128[3,1,10] = dot_general[(), ()] %0, %2
+      %4: c128[1,10] = dot_general[(0,), (0,)] %3, %1
+      return %4
+    }"""
+"""The larger operand of the last contraction may as well be the right one, and stay as it is."""
+
+
+@given(contraction_programs(), st.data())
+def test_any_choices_keep_types_and_results(program: ExecProgram, data: st.DataObject) -> None:
+    problem = Problem(program)
+    choices = {slot: data.draw(CHOICES) for slot in problem.contractions}
+    writer = ProgramWriter()
+    result = writer.build(Rewrite(Demands(problem, CPU, choices), writer).run())
+    verify(result)
+    assert result.input_metas == program.input_metas
+    assert result.output_metas == program.output_metas
+    assert_same_results(program, result, {})
+
+
+@given(contraction_programs())
+def test_the_estimate_counts_the_moves_that_are_written(program: ExecProgram) -> None:
+    """With every transpose at one second and nothing else at any, seconds are transposes."""
+    costs = replace(CPU, flop=0.0, matrix=0.0, kernel=1.0, move=0.0, repeat=0.0)
+    problem, writer = Problem(program), ProgramWriter()
+    result = writer.build(Rewrite(Demands(problem, costs), writer).run())
+    transposes = sum(step.op.name == "transpose" for step in result.instructions)
+    assert estimate(problem, costs, {}).seconds == transposes
+
+
+def test_the_search_finds_what_the_rules_miss() -> None:
+    problem = Problem(read(OUTER))
+    costs = replace(CPU, move=1e-3)
+    by_rules = estimate(problem, costs, {}).seconds
+    chosen = choose(problem, costs)
+    assert estimate(problem, costs, dict(chosen.choices)).seconds < 0.01 * by_rules
+    writer = ProgramWriter()
+    result = writer.build(Rewrite(chosen, writer).run())
+    assert_same_results(problem.program, result, {})
