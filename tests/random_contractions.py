@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tenferro.exec_ir import ExecBuilder, ExecProgram
-from tenferro.ops import ADD, MUL, BroadcastInDim, DotGeneral, ReduceSum, Transpose
+from tenferro.ops import ADD, CONJ, MUL, BroadcastInDim, DotGeneral, ReduceSum, Transpose
 from tenferro.shape import COMPLEX128, FLOAT64, make_meta
 
 Value = tuple[int, str]
@@ -31,7 +31,16 @@ def contraction_programs(draw: st.DrawFn) -> ExecProgram:
         x, y = draw(st.sampled_from(values)), draw(st.sampled_from(values))
         made = draw(
             st.sampled_from(
-                [contracted, contracted, moved, summed, elementwise, repeated, multiplied]
+                [
+                    contracted,
+                    contracted,
+                    moved,
+                    summed,
+                    elementwise,
+                    repeated,
+                    multiplied,
+                    conjugated,
+                ]
             )
         )
         values.append(made(draw, builder, x, y))
@@ -101,6 +110,10 @@ def spread(builder: ExecBuilder, x: Value, labels: str, sizes: dict[str, Any]) -
         tuple(sizes[label] for label in labels), tuple(labels.index(label) for label in x[1])
     )
     return builder.add(op, [x[0]])[0], labels
+
+
+def conjugated(draw: Any, builder: ExecBuilder, x: Value, y: Value) -> Value:
+    return builder.add(CONJ, [x[0]])[0], x[1]
 
 
 def elementwise(draw: Any, builder: ExecBuilder, x: Value, y: Value) -> Value:

@@ -6,12 +6,13 @@ import difflib
 import sys
 import time
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.passes import (
     AlgebraicSimplifier,
     CommonSubexpressions,
+    ConjugateSinking,
     ContractionLayout,
     DeadCode,
     DotDecomposer,
@@ -30,6 +31,7 @@ from tenferro.shape import TensorMeta
 PASSES: tuple[Pass, ...] = (
     CommonSubexpressions(),
     AlgebraicSimplifier(),
+    ConjugateSinking(),
     DeadCode(),  # before passes that ask whether a value is used once
     DotDimensionSorter(),
     TransposeFolding(),
@@ -52,6 +54,7 @@ class OptimizerOptions:
 
     algebraic_simplifier: bool = True
     common_subexpressions: bool = True
+    conjugate_sinking: bool = True
     dead_code: bool = True
     dot_dimension_sorter: bool = True
     transpose_folding: bool = True
@@ -61,7 +64,7 @@ class OptimizerOptions:
     @classmethod
     def none(cls) -> OptimizerOptions:
         """No pass at all."""
-        return cls(False, False, False, False, False, False, False)
+        return cls(*[False] * len(fields(cls)))
 
 
 DEFAULT_OPTIONS = OptimizerOptions()

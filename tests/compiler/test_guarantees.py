@@ -93,6 +93,7 @@ def test_every_pass_says_what_it_needs_of_extents() -> None:
     assert {each.name: each.needs for each in PASSES} == {
         "algebraic_simplifier": Needs.EXACT_EXTENTS,
         "common_subexpressions": Needs.RANKS,
+        "conjugate_sinking": Needs.RANKS,
         "contraction_layout": Needs.EXACT_EXTENTS,
         "dead_code": Needs.RANKS,
         "dot_decomposer": Needs.EXACT_EXTENTS,

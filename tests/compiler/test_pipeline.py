@@ -23,6 +23,13 @@ from tests.programs import SIZES, assert_same_results, read, short
 NAMES = [field.name for field in fields(OptimizerOptions)]
 # One piece for each pass to work on.
 # Two contractions of constant sizes: the first is wanted the other way round by the second.
+CONJUGATES = """
+exec_program(%0: c128[4,5], %1: c128[5,6]) {
+  %2: c128[4,5] = conj %0
+  %3: c128[5,6] = conj %1
+  %4: c128[4,6] = dot_general[(1,), (0,)] %2, %3
+  return %4
+}"""
 CONTRACTIONS = """
 exec_program(%0: f64[2,3], %1: f64[3,64], %2: f64[5,2]) {
   %3: f64[2,64] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0!, %1!
@@ -71,7 +78,7 @@ def test_without_passes_only_last_uses_are_marked() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_pass_is_switched_on_and_off_alone(name: str) -> None:
-    text = CONTRACTIONS if name == "contraction_layout" else TEXT
+    text = {"contraction_layout": CONTRACTIONS, "conjugate_sinking": CONJUGATES}.get(name, TEXT)
     off = optimize(read(text), replace(OptimizerOptions(), **{name: False}))
     on = optimize(read(text), replace(OptimizerOptions.none(), **{name: True}))
     for program in (off, on):
