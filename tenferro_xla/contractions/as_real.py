@@ -190,8 +190,8 @@ class _Rewrite:
 
     def _part(self, side: Side) -> float:
         """Seconds for each real number that is made of an operand."""
-        far = side.slot in self.inputs and side.size > CACHED
-        return self.costs.loaded if far else self.costs.part
+        loaded = side.slot in self.inputs and side.size > CACHED
+        return self.costs.loaded if loaded else self.costs.written(4 * side.size)
 
     def _straight(self, step: ExecInstruction, dot: DotGeneral, left: Side, right: Side) -> None:
         shape = known_shape(step.output_metas[0])

@@ -17,8 +17,10 @@ class LayoutCosts:
         edge: how many rows, columns or terms cost as much again as the product itself; a product
             of `m`, `n` and `k` takes `1 + edge/m + edge/n + edge/k` times its flops.
         matrix: each further matrix of a batch, whatever its size.
+        complex_matrix: the same of complex matrices.
         kernel: each transpose, whatever its size.
         move: one number of a transpose.
+        load: the same of an input of the program, which comes from memory and not from a cache.
         repeat: one number of a value written repeatedly for a batched product.
         contracted_first: how much longer a product takes, as a part of its time, if the left
             contracted axes are first.
@@ -28,8 +30,10 @@ class LayoutCosts:
     flop: float = 1.1e-11
     edge: float = 16.0
     matrix: float = 1.5e-7
+    complex_matrix: float = 1.5e-6
     kernel: float = 2e-6
     move: float = 1.5e-9
+    load: float = 3e-9
     repeat: float = 0.6e-9
     contracted_first: float = 0.6
     short_left: float = 0.3
@@ -40,11 +44,13 @@ class LayoutCosts:
         if not flops:
             return 0.0
         edges = 1 + self.edge * (1 / rows + 1 / columns + 1 / terms)
-        return flops * self.flop * edges * _arithmetic(dtype) + (batch - 1) * self.matrix
+        matrix = self.complex_matrix if dtype.kind == "c" else self.matrix
+        return flops * self.flop * edges * _arithmetic(dtype) + (batch - 1) * matrix
 
-    def moving(self, dtype: DType, numbers: int) -> float:
-        """Seconds for a transpose."""
-        return self.kernel + self.move * numbers * dtype.itemsize / 8
+    def moving(self, dtype: DType, numbers: int, loaded: bool = False) -> float:
+        """Seconds for a transpose; `loaded` if it is one of an input of the program."""
+        move = self.load if loaded else self.move
+        return self.kernel + move * numbers * dtype.itemsize / 8
 
     def repeating(self, dtype: DType, numbers: int) -> float:
         """Seconds for writing repeated numbers."""

@@ -36,6 +36,8 @@ class Choice:
             in the right one.
         repeated: an operand whose contracted axes lie in the middle stays where it is, the other
             one is repeated along its outer axes.
+        apart: an operand whose free axes lie amid contracted ones stays where it is; products are
+            made for each index of the outer ones, and added.
     """
 
     swapped: bool | None = None
@@ -43,6 +45,7 @@ class Choice:
     left_last: bool | None = None
     right_last: bool | None = None
     repeated: bool | None = None
+    apart: bool | None = None
 
 
 LOPSIDED = 8
@@ -156,7 +159,14 @@ class Demands:
         batch = dict(zip(what.batch_axes, side.batch, strict=True))
         leading = renamed_by(restricted(kept, what.batch_axes), batch)
         middle = renamed_by(restricted(kept, side.into), free)
-        inner: Cells = (frozenset(side.contracted),)
+        outer = self._outer_terms(what)
+        if outer:
+            pairs = self._contracted_order(what)
+            terms = exactly(side.contracted[position] for position in pairs)
+            leading = (*leading, *terms[:outer])
+            inner = terms[outer:]
+            return (*leading, *middle, *inner), (*leading, *inner, *middle)
+        inner = (frozenset(side.contracted),)
         if not self._moves_one(what):
             leading = exactly(batch[axis] for axis in sorted_into(kept, what.batch_axes))
             inner = exactly(side.contracted[position] for position in self._contracted_order(what))
@@ -168,9 +178,24 @@ class Demands:
         if max(left, right) >= LOPSIDED * min(left, right):
             return True
         return any(
-            side.slot in self.problem.fixed and not _is_grouped(side)
+            side.slot in self.problem.fixed and not side.is_grouped
             for side in (what.left, what.right)
         )
+
+    def _outer_terms(self, what: Contraction) -> int:
+        """How many contracted axes an input has before its free ones that it is better to make
+        products apart for than to move it."""
+        chosen = self.choice(what.slot).apart
+        for side in (what.left, what.right):
+            count = side.outer_terms if side.slot in self.problem.fixed else 0
+            if not count or chosen is False:
+                continue
+            shape = self.problem.shapes[side.slot]
+            indices = math.prod(shape[axis] for axis in sorted(side.contracted)[:count])
+            moved = self.costs.moving(what.dtype, side.size, loaded=True)
+            if chosen or what.apart(self.costs, indices) < moved:
+                return count
+        return 0
 
     def _is_better_swapped(self, what: Contraction, agreements: tuple[bool, bool]) -> bool:
         """Whether the right side should come first.
@@ -180,7 +205,7 @@ class Demands:
         """
         straight, exchanged = agreements
         left, right, costs = what.left, what.right, self.costs
-        seconds = costs.product(what.dtype, what.batch, left.extent, right.extent, what.terms)
+        seconds = what.seconds(costs)
         moved = costs.moving(what.dtype, what.size)
         as_is = seconds * costs.short_side(left.extent, right.extent)
         as_is += self._turning(what, left, seconds)
@@ -199,7 +224,8 @@ class Demands:
         )
         if not turned:
             return 0.0
-        return min(self.costs.contracted_first * seconds, self.costs.moving(what.dtype, side.size))
+        moved = self.costs.moving(what.dtype, side.size, loaded=True)
+        return min(self.costs.contracted_first * seconds, moved)
 
     def _comes_easily(self, slot: int, wish: Cells) -> bool:
         """Whether a right operand is made in that order with the longer side on the left."""
@@ -221,14 +247,3 @@ class Demands:
         held = self.wanted.get(slot)
         if held is None or weight > held.weight:
             self.wanted[slot] = Demand(cells, weight)
-
-
-def _is_grouped(side: Side) -> bool:
-    """Whether an operand in its natural order has batch axes first and contracted ones together."""
-    rest = sorted((*side.free, *side.contracted))
-    inner = [rest.index(axis) for axis in sorted(side.contracted)]
-    together = not inner or inner in (
-        list(range(len(inner))),
-        list(range(len(rest) - len(inner), len(rest))),
-    )
-    return together and all(axis < len(side.batch) for axis in side.batch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from tenferro.compiler.layout.costs import LayoutCosts
 from tenferro.compiler.layout.order import Cells, Order, agree
 from tenferro.exec_ir import ExecInstruction
 from tenferro.ops import DotGeneral
@@ -29,6 +30,24 @@ class Side:
     extent: int
     size: int
 
+    @property
+    def is_grouped(self) -> bool:
+        """Whether, in its natural order, batch axes come first and contracted ones together."""
+        free, contracted = self.free, self.contracted
+        together = not (free and contracted) or (
+            max(free) < min(contracted) or max(contracted) < min(free)
+        )
+        return together and set(self.batch) == set(range(len(self.batch)))
+
+    @property
+    def outer_terms(self) -> int:
+        """How many contracted axes come before the free ones, if others come after them."""
+        if not self.free or set(self.batch) != set(range(len(self.batch))):
+            return 0
+        count = sum(axis < min(self.free) for axis in self.contracted)
+        inside = any(min(self.free) < axis < max(self.free) for axis in self.contracted)
+        return 0 if inside or count == len(self.contracted) else count
+
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
@@ -52,6 +71,27 @@ class Contraction:
     def batch(self) -> int:
         """Number of matrices."""
         return self.size // max(1, self.left.extent * self.right.extent)
+
+    def seconds(
+        self, costs: LayoutCosts, side: Side | None = None, times: int = 1, apart: int = 1
+    ) -> float:
+        """Seconds for the product.
+
+        With `side`, as `times` as many products with as many times fewer of its free indices; with
+        `apart`, as so many products of fewer terms.
+        """
+        rows, columns = self.left.extent, self.right.extent
+        if side is self.left:
+            rows //= max(1, times)
+        elif side is self.right:
+            columns //= max(1, times)
+        batch = self.batch * times * apart
+        return costs.product(self.dtype, batch, rows, columns, self.terms // max(1, apart))
+
+    def apart(self, costs: LayoutCosts, count: int) -> float:
+        """What it takes longer to make so many products apart and to add them."""
+        more = self.seconds(costs, apart=count) - self.seconds(costs)
+        return more + 2 * costs.repeating(self.dtype, count * self.size)
 
     def agreements(self, cells: Cells) -> tuple[bool, bool]:
         """Whether the result can be made in an order, with its sides as they are and exchanged."""

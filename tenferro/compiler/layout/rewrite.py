@@ -33,6 +33,7 @@ class Rewrite:
         self.values: dict[int, Value] = {}
         self.moved: dict[tuple[int, Order], int] = {}
         self.repeated: set[int] = set()
+        self.apart: set[int] = set()
 
     def run(self) -> list[int]:
         """Write all of it; returns the outputs, in their natural orders."""
@@ -125,16 +126,19 @@ class Rewrite:
         for middle, other in ((second, first), (first, second)):
             if middle.outer and self._is_better_repeated(what, middle, other):
                 return self._repeated(what, batch, other, middle)
+        outer = first.outer_terms(second)
+        if outer and self._is_better_apart(what, first, second, outer):
+            return self._apart(what, batch, first, second, outer)
         return self._product(what, batch, first, second)
 
     def _product(self, what: Contraction, batch: Order, first: Operand, second: Operand) -> Placed:
         """The operands' groups of axes brought together, then contracted."""
         lead, trail = self._grouped(first), self._grouped(second)
-        plain = self._seconds(what, first, second)
+        plain = what.seconds(self.costs)
         slow = self.costs.contracted_first * plain
         excess = plain * self.costs.short_side(first.side.extent, second.side.extent)
         if lead.is_turned:
-            if self.costs.moving(what.dtype, first.side.size) < slow:
+            if self._moving(what, first) < slow:
                 lead = self._grouped(first, keep=False)
             else:
                 excess += slow
@@ -144,26 +148,22 @@ class Rewrite:
         made = self.writer.contract(dot, lead.value.number, trail.value.number, excess)
         return Placed(made, (*batch, *lead.into(lead.free), *trail.into(trail.free)))
 
-    def _seconds(self, what: Contraction, first: Operand, second: Operand, times: int = 1) -> float:
-        """A product of that size, as `times` as many with as many fewer columns."""
-        columns = second.side.extent // max(times, 1)
-        return self.costs.product(
-            what.dtype, what.batch * times, first.side.extent, columns, what.terms
-        )
-
     def _is_better_repeated(self, what: Contraction, middle: Operand, other: Operand) -> bool:
         """Whether to repeat the other operand along the outer axes of this, and not to move it."""
         chosen = self.demands.choice(what.slot).repeated
         if chosen is not None:
             return chosen
-        times = self._extent(middle)
-        plain = self._seconds(what, other, middle)
-        plain += self.costs.moving(what.dtype, middle.side.size)
-        batched = self._seconds(what, other, middle, times)
+        times = self._along(middle, middle.outer)
+        plain = what.seconds(self.costs) + self._moving(what, middle)
+        batched = what.seconds(self.costs, middle.side, times)
         batched += self.costs.repeating(what.dtype, times * other.side.size)
         if other.is_turned:
-            batched += self.costs.moving(what.dtype, other.side.size)
+            batched += self._moving(what, other)
         return batched < plain
+
+    def _moving(self, what: Contraction, x: Operand) -> float:
+        """Seconds to move an operand."""
+        return self.costs.moving(what.dtype, x.side.size, x.side.slot in self.problem.fixed)
 
     def _repeated(self, what: Contraction, batch: Order, first: Operand, second: Operand) -> Placed:
         """A product for each index of the outer axes of the right operand, which stays as it is."""
@@ -177,8 +177,8 @@ class Rewrite:
         spread = self.writer.broadcast(lead.value.number, shape, (*range(count), *own), made=True)
         leading = tuple(range(count + len(times)))
         last = tuple(range(len(shape) - len(lead.pairs), len(shape)))
-        excess = self._seconds(what, first, second, math.prod(times))
-        excess -= self._seconds(what, first, second)
+        excess = what.seconds(self.costs, second.side, math.prod(times))
+        excess -= what.seconds(self.costs)
         dot = DotGeneral(last, second.inner_places, leading, leading)
         made = self.writer.contract(dot, spread, second.value.number, excess)
         inner = tuple(axis for axis in second.free if axis not in second.outer)
@@ -187,23 +187,44 @@ class Rewrite:
             (*batch, *second.into(second.outer), *lead.into(lead.free), *second.into(inner)),
         )
 
+    def _is_better_apart(
+        self, what: Contraction, first: Operand, second: Operand, outer: int
+    ) -> bool:
+        """Whether to make products apart for the outer contracted axes, not to move operands."""
+        chosen = self.demands.choice(what.slot).apart
+        if chosen is not None:
+            return chosen
+        count = self._along(first, first.inner[:outer])
+        moved = sum(self._moving(what, x) for x in (first, second) if not x.is_grouped)
+        return what.apart(self.costs, count) < moved
+
+    def _apart(
+        self, what: Contraction, batch: Order, first: Operand, second: Operand, outer: int
+    ) -> Placed:
+        """Products for each index of the outer contracted axes, and their sum."""
+        self.apart.add(what.slot)
+        leading = tuple(range(len(batch) + outer))
+        dot = DotGeneral(first.inner_places[outer:], second.inner_places[outer:], leading, leading)
+        excess = what.apart(self.costs, self._along(first, first.inner[:outer]))
+        made = self.writer.contract(dot, first.value.number, second.value.number, excess)
+        total = self.writer.reduce(leading[len(batch) :], made)
+        return Placed(total, (*batch, *first.into(first.free), *second.into(second.free)))
+
     def _grouped(self, x: Operand, keep: bool = True) -> Operand:
         """The operand with batch axes first and contracted ones together, moved if it must be.
 
         They come last then; `keep` leaves them first if they are. What is moved anyway gets its
         free axes in the order that is wanted of the result.
         """
-        if x.value.order == (*x.leading, *x.free, *x.inner):
-            return x
-        if keep and x.value.order == (*x.leading, *x.inner, *x.free):
+        if x.is_grouped and (keep or not x.is_turned):
             return x
         last = (*x.leading, *x.wanted, *x.inner)
         return replace(x, value=Placed(self._as(x.value, last), last))
 
-    def _extent(self, x: Operand) -> int:
-        """How many numbers lie along the outer axes."""
+    def _along(self, x: Operand, axes: Order) -> int:
+        """How many numbers lie along some axes."""
         shape = self.problem.shapes[x.side.slot]
-        return math.prod(shape[axis] for axis in x.outer)
+        return math.prod(shape[axis] for axis in axes)
 
     def _as(self, x: Value, order: Order) -> int:
         """The number of a value with its axes in that order."""

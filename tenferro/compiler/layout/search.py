@@ -16,6 +16,12 @@ Choices = dict[int, Choice]
 TRIALS = 150
 """How many changes are tried at most."""
 
+PATIENCE = 30
+"""How many times as long as the orders cost a run of the program the search may take."""
+
+STEP = 2e-5
+"""Seconds that an estimate takes for each step of a program."""
+
 WORTH = 3e-4
 """Seconds that orders must cost before changes are tried."""
 
@@ -45,7 +51,8 @@ def choose(problem: Problem, costs: LayoutCosts) -> Demands:
     """The orders to ask for: as the rules have it, then changed where the estimate says so."""
     choices: Choices = {}
     best = estimate(problem, costs, choices)
-    trials = TRIALS if best.seconds > WORTH else 0
+    patience = PATIENCE * best.seconds / (STEP * len(problem.program.instructions))
+    trials = min(TRIALS, int(patience)) if best.seconds > WORTH else 0
     while trials > 0:
         before = best
         for slot in _dearest(best, problem):
@@ -68,7 +75,7 @@ def estimate(problem: Problem, costs: LayoutCosts, choices: Choices) -> Estimate
     rewrite = Rewrite(demands, writer)
     rewrite.run()
     made = {
-        slot: replace(choice, repeated=slot in rewrite.repeated)
+        slot: replace(choice, repeated=slot in rewrite.repeated, apart=slot in rewrite.apart)
         for slot, choice in demands.made.items()
     }
     return Estimated(writer.seconds, writer.spent, made)
@@ -83,5 +90,5 @@ def _dearest(found: Estimated, problem: Problem) -> list[int]:
 
 def _changes(chosen: Choice, made: Choice) -> Iterator[Choice]:
     """What was chosen, with one thing made the other way."""
-    for name in ("swapped", "heeded", "left_last", "right_last", "repeated"):
+    for name in ("swapped", "heeded", "left_last", "right_last", "repeated", "apart"):
         yield replace(chosen, **{name: not getattr(made, name)})

@@ -126,6 +126,24 @@ class Operand:
         fits = outer and rest and order == (*self.leading, *outer, *inner, *rest)
         return outer if fits else ()
 
+    def outer_terms(self, other: Operand) -> int:
+        """How many contracted axes come first in both operands, if that leaves the others together;
+        0 if none has to."""
+        for count in range(len(self.pairs)):
+            if all(x._is_grouped_after(count) for x in (self, other)):
+                return count
+        return 0
+
+    def _is_grouped_after(self, count: int) -> bool:
+        outer, inner = self.inner[:count], self.inner[count:]
+        start = (*self.leading, *outer)
+        return self.value.order in ((*start, *self.free, *inner), (*start, *inner, *self.free))
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether batch axes come first, and contracted ones together."""
+        return self._is_grouped_after(0)
+
     @property
     def is_turned(self) -> bool:
         """Whether the contracted axes come before the free ones."""

@@ -125,7 +125,8 @@ class Estimate:
     def transpose(self, value: int, perm: Shape) -> int:
         """Numbers moved."""
         dtype, shape = self._types[value]
-        self._spend(self.costs.moving(dtype, math.prod(shape)), value)
+        loaded = self._makers[value] is None
+        self._spend(self.costs.moving(dtype, math.prod(shape), loaded), value)
         return self._new(dtype, tuple([shape[axis] for axis in perm]))
 
     def broadcast(self, value: int, shape: Shape, dims: Shape, made: bool) -> int:

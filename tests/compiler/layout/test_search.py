@@ -13,7 +13,7 @@ from tests.programs import assert_same_results, read
 from tests.random_contractions import contraction_programs
 
 DECIDED = st.sampled_from([None, True, False])
-CHOICES = st.builds(Choice, DECIDED, DECIDED, DECIDED, DECIDED, DECIDED)
+CHOICES = st.builds(Choice, *[DECIDED] * 6)
 
 OUTER = """
     exec_program(%0: c128[3,1], %1: c128[3], %2: c128[10]) {
@@ -39,7 +39,9 @@ def test_any_choices_keep_types_and_results(program: ExecProgram, data: st.DataO
 @given(contraction_programs())
 def test_the_estimate_counts_the_moves_that_are_written(program: ExecProgram) -> None:
     """With every transpose at one second and nothing else at any, seconds are transposes."""
-    costs = replace(CPU, flop=0.0, matrix=0.0, kernel=1.0, move=0.0, repeat=0.0)
+    costs = replace(
+        CPU, flop=0.0, matrix=0.0, complex_matrix=0.0, kernel=1.0, move=0.0, load=0.0, repeat=0.0
+    )
     problem, writer = Problem(program), ProgramWriter()
     result = writer.build(Rewrite(Demands(problem, costs), writer).run())
     transposes = sum(step.op.name == "transpose" for step in result.instructions)
@@ -48,7 +50,7 @@ def test_the_estimate_counts_the_moves_that_are_written(program: ExecProgram) ->
 
 def test_the_search_finds_what_the_rules_miss() -> None:
     problem = Problem(read(OUTER))
-    costs = replace(CPU, move=1e-3)
+    costs = replace(CPU, move=1e-3, load=1e-3)
     by_rules = estimate(problem, costs, {}).seconds
     chosen = choose(problem, costs)
     assert estimate(problem, costs, dict(chosen.choices)).seconds < 0.01 * by_rules
