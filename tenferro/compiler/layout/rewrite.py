@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tenferro.compiler.layout.demands import Demands
 from tenferro.compiler.layout.groups import Contraction, Side
@@ -113,14 +112,9 @@ class Rewrite:
         value, side = values[larger], sides[larger]
         pairs = _as_it_lies(value, side.contracted)
         batch = sorted_into(self.demands.kept[what.slot], _as_it_lies(value, side.batch))
+        kept = self.demands.kept[what.slot]
         first, second = (
-            Operand(
-                value,
-                side,
-                tuple(side.batch[i] for i in batch),
-                pairs,
-                _as_wanted(self.demands.kept[what.slot], value, side),
-            )
+            _operand(value, side, batch, pairs, kept)
             for value, side in zip(values, sides, strict=True)
         )
         for middle, other in ((second, first), (first, second)):
@@ -176,7 +170,7 @@ class Rewrite:
         own = range(count + len(times), len(shape))
         spread = self.writer.broadcast(lead.value.number, shape, (*range(count), *own), made=True)
         leading = tuple(range(count + len(times)))
-        last = tuple(range(len(shape) - len(lead.pairs), len(shape)))
+        last = tuple(range(len(shape) - len(lead.inner), len(shape)))
         excess = what.seconds(self.costs, second.side, math.prod(times))
         excess -= what.seconds(self.costs)
         dot = DotGeneral(last, second.inner_places, leading, leading)
@@ -218,8 +212,7 @@ class Rewrite:
         """
         if x.is_grouped and (keep or not x.is_turned):
             return x
-        last = (*x.leading, *x.wanted, *x.inner)
-        return replace(x, value=Placed(self._as(x.value, last), last))
+        return x.moved(self._as(x.value, x.best))
 
     def _along(self, x: Operand, axes: Order) -> int:
         """How many numbers lie along some axes."""
@@ -261,8 +254,16 @@ def _as_it_lies(x: Placed, axes: Order) -> Order:
     return tuple(sorted(range(len(axes)), key=lambda i: x.order.index(axes[i])))
 
 
-def _as_wanted(kept: Cells, x: Placed, side: Side) -> Order:
-    """The free axes in the order that is wanted of the result, and as they lie."""
+def _operand(value: Placed, side: Side, batch: Order, pairs: Order, kept: Cells) -> Operand:
+    """An operand, its groups of axes in the orders that were chosen or as they lie."""
+    into = dict(zip(side.free, side.into, strict=True))
     axes = dict(zip(side.into, side.free, strict=True))
-    lying = sorted(side.into, key=lambda into: x.order.index(axes[into]))
-    return tuple(axes[into] for into in sorted_into(kept, lying))
+    free = tuple(axis for axis in value.order if axis in into)
+    return Operand(
+        value,
+        side,
+        tuple(side.batch[i] for i in batch),
+        tuple(side.contracted[i] for i in pairs),
+        free,
+        tuple(axes[axis] for axis in sorted_into(kept, [into[axis] for axis in free])),
+    )

@@ -16,10 +16,10 @@ Choices = dict[int, Choice]
 TRIALS = 150
 """How many changes are tried at most."""
 
-PATIENCE = 30
+PATIENCE = 8
 """How many times as long as the orders cost a run of the program the search may take."""
 
-STEP = 2e-5
+STEP = 5e-5
 """Seconds that an estimate takes for each step of a program."""
 
 WORTH = 3e-4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tenferro.compiler.layout.groups import Side
 from tenferro.compiler.layout.order import Order, natural, places
@@ -95,25 +95,26 @@ class Operand:
 
     Attributes:
         leading: its batch axes.
-        pairs: the order of the contracted axes.
+        inner: its contracted axes.
+        free: its free axes as they lie.
         wanted: its free axes in the order to bring them into if it is moved.
     """
 
     value: Placed
     side: Side
     leading: Order
-    pairs: Order
+    inner: Order
+    free: Order
     wanted: Order
 
-    @property
-    def inner(self) -> Order:
-        """The contracted axes."""
-        return tuple(self.side.contracted[i] for i in self.pairs)
+    def moved(self, number: int) -> Operand:
+        """The operand in the order that suits a left one best, under its new number."""
+        return replace(self, value=Placed(number, self.best), free=self.wanted)
 
     @property
-    def free(self) -> Order:
-        """The free axes as they lie."""
-        return tuple(axis for axis in self.value.order if axis in self.side.free)
+    def best(self) -> Order:
+        """Batch axes first, contracted ones last."""
+        return (*self.leading, *self.wanted, *self.inner)
 
     @property
     def outer(self) -> Order:
@@ -129,7 +130,7 @@ class Operand:
     def outer_terms(self, other: Operand) -> int:
         """How many contracted axes come first in both operands, if that leaves the others together;
         0 if none has to."""
-        for count in range(len(self.pairs)):
+        for count in range(len(self.inner)):
             if all(x._is_grouped_after(count) for x in (self, other)):
                 return count
         return 0
