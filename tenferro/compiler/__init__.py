@@ -6,6 +6,7 @@ Read in this order: `lower`, `assumptions`, `slot_emitter`, the files of `passes
 
 from tenferro.compiler.assumptions import guards_of
 from tenferro.compiler.expand import expand_extensions
+from tenferro.compiler.layout import LayoutCosts
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.passes import (
     AlgebraicSimplifier,
@@ -29,6 +30,7 @@ __all__ = [
     "DeadCode",
     "DotDecomposer",
     "DotDimensionSorter",
+    "LayoutCosts",
     "Needs",
     "OptimizerOptions",
     "Pass",

@@ -6,8 +6,10 @@ import difflib
 import sys
 import time
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Any
 
+from tenferro.compiler.layout import CPU, LayoutCosts
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.passes import (
     AlgebraicSimplifier,
@@ -48,6 +50,8 @@ PASSES: tuple[Pass, ...] = (
 class OptimizerOptions:
     """Which passes run, by name. Part of the key of every cache of compiled programs.
 
+    `layout_costs` are what `ContractionLayout` takes products and moves to cost.
+
     >>> OptimizerOptions(dot_decomposer=False) == OptimizerOptions()
     False
     """
@@ -60,11 +64,13 @@ class OptimizerOptions:
     transpose_folding: bool = True
     contraction_layout: bool = True
     dot_decomposer: bool = True
+    layout_costs: LayoutCosts = CPU
 
     @classmethod
     def none(cls) -> OptimizerOptions:
         """No pass at all."""
-        return cls(*[False] * len(fields(cls)))
+        switches: dict[str, Any] = dict.fromkeys([each.name for each in PASSES], False)
+        return cls(**switches)
 
 
 DEFAULT_OPTIONS = OptimizerOptions()
@@ -84,6 +90,8 @@ def optimize(
         verify(program)
     settled: dict[str, ExecProgram] = {}
     for each in passes:
+        if isinstance(each, ContractionLayout):
+            each = ContractionLayout(options.layout_costs)
         if getattr(options, each.name, True) and settled.get(each.name) is not program:
             program = settled[each.name] = _run(each, program)
     program = with_last_use(renumber(program))

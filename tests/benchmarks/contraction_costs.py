@@ -1,7 +1,8 @@
-"""What contractions cost on this machine: the numbers of `tenferro_xla.contractions.Costs`.
+"""What contractions cost on this machine: `tenferro_xla.contractions.Costs` and `LayoutCosts`.
 
-Each number is fitted to a few products and copies, by the least time of many calls, on one thread
-or as many as XLA takes. Give what is printed to `XlaExecutor(contraction_costs=Costs(...))`.
+Each number is fitted to a few products and copies, by the least time of many calls, on as many
+threads as XLA takes. Give what is printed to `XlaExecutor(contraction_costs=Costs(...))` and
+`OptimizerOptions(layout_costs=LayoutCosts(...))`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import jax
@@ -17,6 +19,7 @@ import numpy as np
 from jax import lax
 from support.harness import arguments, environment, note, table
 
+from tenferro.compiler import LayoutCosts
 from tenferro_xla.contractions import CPU, Costs, Factor, Split
 from tenferro_xla.lowering import LoweringOptions, lower
 
@@ -44,16 +47,47 @@ def product(a: jax.Array, b: jax.Array) -> jax.Array:
     return lax.dot(a, b, precision=lax.Precision.HIGHEST)
 
 
-def products(seconds: float) -> tuple[float, float]:
-    """Seconds for each multiplication of complex numbers: as they are, and as real ones."""
-    native, real = [], []
+def products(seconds: float) -> tuple[float, float, float]:
+    """Seconds for each multiplication and addition: of complex numbers as they are and as real
+    ones, and of real numbers. What narrow shapes take longer is left out as `edge` has it."""
+    native, real, plain = [], [], []
     dot = jax.jit(product)
     for m, n, k in SHAPES:
         a, b = numbers(m, k), numbers(k, n)
         rows, block = jnp.zeros((m, 2 * k)) + 0.5, jnp.zeros((2 * k, 2 * n)) + 0.5
-        native.append(least(lambda a=a, b=b: dot(a, b), seconds) / (m * n * k))
-        real.append(least(lambda a=rows, b=block: dot(a, b), seconds) / (m * n * k))
-    return statistics.median(native), statistics.median(real)
+        arithmetic = m * n * k
+        native.append(least(lambda a=a, b=b: dot(a, b), seconds) / (arithmetic * edges(m, n, k)))
+        took = least(lambda a=rows, b=block: dot(a, b), seconds)
+        real.append(took / (arithmetic * edges(m, 2 * n, 2 * k)))
+        took = least(lambda a=a.real, b=b.real: dot(a, b), seconds)
+        plain.append(took / (2 * arithmetic * edges(m, n, k)))
+    return statistics.median(native), statistics.median(real), statistics.median(plain)
+
+
+def edges(m: int, n: int, k: int) -> float:
+    return CPU.edges(m, n, k)
+
+
+def batches(seconds: float) -> tuple[float, float]:
+    """Seconds for each further matrix of a batch, real and complex."""
+    batch = jax.jit(lambda a, b: lax.batch_matmul(a, b, precision=lax.Precision.HIGHEST))
+    a, b = numbers(2000, 4, 4), numbers(2000, 4, 4)
+    real = least(lambda: batch(a.real, b.real), seconds) / 2000
+    return real, least(lambda: batch(a, b), seconds) / 2000
+
+
+def moves(seconds: float) -> tuple[float, float]:
+    """Seconds for each number of a transpose, and of a value written repeatedly."""
+    turn = jax.jit(lambda x: lax.optimization_barrier(lax.transpose(x, (1, 0, 2))))
+    spread = jax.jit(lambda x: lax.broadcast_in_dim(x, (64, *x.shape), (1, 2)))
+    turned, written = [], []
+    for shape in [(113, 19, 19), (256, 256, 16), (1900, 16, 16), (16, 8192, 8)]:
+        x = jnp.zeros(shape) + 0.5
+        turned.append(least(lambda x=x: turn(x), seconds) / x.size)
+    for matrix in [(19, 19), (64, 64), (128, 64)]:
+        x = jnp.zeros(matrix) + 0.5
+        written.append(least(lambda x=x: spread(x), seconds) / (64 * x.size))
+    return statistics.median(turned), statistics.median(written)
 
 
 def copies(seconds: float) -> tuple[float, float]:
@@ -78,16 +112,32 @@ def main() -> None:
     options = parser.parse_args()
     jax.config.update("jax_enable_x64", True)  # this process is JAX's as well
     environment()
-    native, real = products(options.seconds)
+    native, real, flop = products(options.seconds)
     part, moved = copies(options.seconds)
-    found = Costs(native=native, real=real, part=part, moved=moved)
-    names = ["native", "real", "part", "moved"]
-    table(
-        "seconds",
-        ["", "here", "default"],
-        [[name, f"{getattr(found, name):.2e}", f"{getattr(CPU, name):.2e}"] for name in names],
+    matrix, complex_matrix = batches(options.seconds)
+    move, repeat = moves(options.seconds)
+    show(Costs(native=native, real=real, part=part, moved=moved, matrix=matrix), CPU)
+    show(
+        LayoutCosts(
+            flop=flop, matrix=matrix, complex_matrix=complex_matrix, move=move, repeat=repeat
+        ),
+        LayoutCosts(),
     )
-    note(f"Costs({', '.join(f'{name}={getattr(found, name):.2g}' for name in names)})")
+
+
+def show(found: Costs | LayoutCosts, default: Costs | LayoutCosts) -> None:
+    """A table of what was measured, and a line to copy."""
+    names = [
+        field.name
+        for field in fields(found)
+        if getattr(found, field.name) != getattr(default, field.name)
+    ]
+    rows = [
+        [name, f"{getattr(found, name):.2e}", f"{getattr(default, name):.2e}"] for name in names
+    ]
+    kind = type(found).__name__
+    table(f"{kind}: seconds", ["", "here", "default"], rows)
+    note(f"{kind}({', '.join(f'{name}={getattr(found, name):.2g}' for name in names)})")
 
 
 if __name__ == "__main__":

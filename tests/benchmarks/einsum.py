@@ -102,7 +102,7 @@ def error(found: dict[str, Prepared], gradient: bool) -> float:
     if gradient:  # JAX's gradients are the conjugates
         theirs = [theirs[0], *(each.conj() for each in theirs[1:])]
     return max(
-        float(np.max(np.abs(one - other)) / max(np.max(np.abs(other)), 1e-300))
+        float(np.max(np.abs(one - other))) / max(float(np.max(np.abs(other))), 1e-300)
         for one, other in zip(mine, theirs, strict=True)
     )
 

@@ -171,6 +171,15 @@ STRUCTURAL: list[tuple[StdTensorOp, list[tuple[int, ...]]]] = [
     (DotGeneral((1,), (0,)), [(2, 3), (3, 4)]),
     (DotGeneral((2, 0), (1, 2), (1,), (0,)), [(2, 3, 4), (3, 4, 2, 5)]),
     (DotGeneral((), ()), [(2,), (3,)]),
+    # six batch axes and contracted axes last on the right: XLA itself aborts the process
+    (
+        DotGeneral((7,), (7,), (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4, 5)),
+        [(3, 3, 3, 3, 3, 3, 27, 9), (3, 3, 3, 3, 3, 3, 9, 9)],
+    ),
+    (
+        DotGeneral((0,), (7,), (2, 1, 3, 4, 5, 6), (0, 1, 2, 3, 4, 5)),
+        [(9, 2, 3, 1, 2, 1, 2), (3, 2, 1, 2, 1, 2, 4, 9)],
+    ),
     (DotGeneral((1,), (0,)), [(2, 0), (0, 4)]),
     (DotGeneral((0,), (0,)), [(3,), (3,)]),
     (Select(), [(2, 3), (2, 3), (2, 3)]),

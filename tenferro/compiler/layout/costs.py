@@ -9,7 +9,7 @@ from tenferro.shape import DType
 
 @dataclass(frozen=True, slots=True)
 class LayoutCosts:
-    """Seconds on two threads of a CPU, for 64-bit numbers; `tests/benchmarks/layout_costs.py`
+    """Seconds on two threads of a CPU, for 64-bit numbers; `tests/benchmarks/contraction_costs.py`
     measures them.
 
     Attributes:

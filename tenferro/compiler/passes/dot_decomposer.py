@@ -16,8 +16,8 @@ class DotDecomposer:
     """Brings each `DotGeneral` to canonical form.
 
     Batch axes come first on both sides, in the order of the result; each side has at most one
-    contracted and one free axis. Several of a kind are merged by a reshape, and operands are
-    transposed only where a group does not lie together. Whether contracted axes come before or
+    batch, one contracted and one free axis. Several of a kind are merged by a reshape, and operands
+    are transposed only where a group does not lie together. Whether contracted axes come before or
     after free ones is left as it is; an lhs that must be transposed anyway gets them last, an rhs
     first.
 
@@ -84,7 +84,7 @@ def make_plan(dot: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> Plan | None:
         return None
     if not (_can_merge(lhs, *left) and _can_merge(rhs, *right)):
         return None
-    batch = tuple(range(len(dot.lhs_batch)))
+    batch = (0,) if dot.lhs_batch else ()
     one = _side(lhs, *left, contract_last=True)
     other = _side(rhs, *right, contract_last=False)
     canonical = DotGeneral(one.contract, other.contract, batch, batch)
@@ -92,7 +92,7 @@ def make_plan(dot: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> Plan | None:
 
 
 def _is_canonical(batch: Sequence[int], free: Sequence[int], contract: Sequence[int]) -> bool:
-    return tuple(batch) == tuple(range(len(batch))) and len(free) <= 1 and len(contract) <= 1
+    return tuple(batch) in ((), (0,)) and len(free) <= 1 and len(contract) <= 1
 
 
 def _can_merge(
@@ -101,7 +101,7 @@ def _can_merge(
     """Whether the extents are exact and the merged ones fit 64 bits."""
     if meta.dims is None:
         return False
-    merged = (product(meta.dims[axis] for axis in group) for group in (free, contract))
+    merged = (product(meta.dims[axis] for axis in group) for group in (batch, free, contract))
     return all(not isinstance(size, int) or size <= MAX_EXTENT for size in merged)
 
 
@@ -119,8 +119,8 @@ def _side(
     if ends[contract_last] != as_is and ends[not contract_last] == as_is:
         contract_last = not contract_last
     sizes = meta.exact_shape("dot_decomposer", "operand")
-    groups = [group for group in ((free, contract) if contract_last else (contract, free)) if group]
-    shape = [sizes[axis] for axis in batch]
-    shape += [product(sizes[axis] for axis in group) for group in groups]
-    contracted = (len(batch) + groups.index(contract),) if contract else ()
-    return Side(Transpose(ends[contract_last]), Reshape(tuple(shape)), contracted)
+    groups = [batch, *((free, contract) if contract_last else (contract, free))]
+    groups = [group for group in groups if group]
+    shape = tuple(product(sizes[axis] for axis in group) for group in groups)
+    contracted = (groups.index(contract),) if contract else ()
+    return Side(Transpose(ends[contract_last]), Reshape(shape), contracted)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tenferro.compiler import OptimizerOptions, optimize
 from tenferro.compiler.layout import CPU, Problem, ProgramWriter, Rewrite, choose
 from tenferro.compiler.layout.demands import Choice, Demands
 from tenferro.compiler.layout.search import estimate
@@ -57,3 +58,23 @@ def test_the_search_finds_what_the_rules_miss() -> None:
     writer = ProgramWriter()
     result = writer.build(Rewrite(chosen, writer).run())
     assert_same_results(problem.program, result, {})
+
+
+def test_costs_are_an_option() -> None:
+    """Where a transpose costs nothing, a left operand contracted first is turned."""
+    program = read(
+        """
+        exec_program(%0: f64[40,50], %1: f64[40,3], %2: f64[50,4]) {
+          %3: f64[50,3] = dot_general[(0,), (0,)] %0, %1
+          %4: f64[3,4] = dot_general[(0,), (0,)] %3, %2
+          return %4
+        }"""
+    )
+
+    def transposes(**costs: float) -> int:
+        options = OptimizerOptions(layout_costs=replace(CPU, **costs))
+        result = optimize(program, options)
+        assert_same_results(program, result, {})
+        return sum(step.op.name == "transpose" for step in result.instructions)
+
+    assert transposes(move=0.0, load=0.0, kernel=0.0) > transposes(kernel=1.0)
