@@ -2,7 +2,7 @@
 
 Read in this order: `lowering`, `contractions`, `devices`, `stablehlo`; `recompiles`, `segments`,
 `segmented`, `masking`, `pad_safety`, `bucketing`, `executables`; `stages`, `executor`; then
-`jaxpr`, `interop` and `artifact`.
+`jaxpr`, `interop`, `artifact` and `memory`.
 Importing it changes no setting of JAX.
 """
 
@@ -13,6 +13,7 @@ from tenferro_xla.devices import device_name, devices, find_device
 from tenferro_xla.executor import XlaExecutor, default_executor
 from tenferro_xla.interop import from_jax, jax_gradient, to_jax
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function, lower
+from tenferro_xla.memory import keep_host_memory
 from tenferro_xla.recompiles import Change, CompileEvent, CompileReport, Subject
 from tenferro_xla.segmented import SegmentedExecutable
 from tenferro_xla.segments import SegmentPlan, XlaSegment
@@ -46,6 +47,7 @@ __all__ = [
     "from_jax",
     "jax_function",
     "jax_gradient",
+    "keep_host_memory",
     "load_exported",
     "lower",
     "to_jax",
