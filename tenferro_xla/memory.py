@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 
-from tenferro.errors import ExecutorError
+from tenferro.errors import ConfigError, ExecutorError
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_MAX = -1, -2, -4  # parameters of mallopt, from malloc.h
 NEVER = 2**31 - 1
@@ -22,15 +22,20 @@ def keep_host_memory(headroom: int = 256 << 20) -> None:
     and NumPy too. Call it once, at the start. It cannot be undone.
 
     Args:
-        headroom: bytes.
+        headroom: bytes, less than 2 GiB.
 
     Raises:
+        ConfigError: `headroom` is no such number.
         ExecutorError: the C library is not glibc.
 
     Source: `mallopt(3)` of the Linux manual.
     """
+    if not isinstance(headroom, int) or not 0 <= headroom <= NEVER:
+        raise ConfigError(
+            f"keep_host_memory: headroom is {headroom!r}; it must be a number of bytes below 2 GiB"
+        )
     mallopt = _mallopt()
-    settings = ((MMAP_MAX, 0), (TRIM_THRESHOLD, NEVER), (TOP_PAD, min(headroom, NEVER)))
+    settings = ((MMAP_MAX, 0), (TRIM_THRESHOLD, NEVER), (TOP_PAD, headroom))
     if not all(mallopt(name, value) for name, value in settings):
         raise ExecutorError("keep_host_memory: the C library refused the setting")
 

@@ -90,7 +90,7 @@ def optimize(
         verify(program)
     settled: dict[str, ExecProgram] = {}
     for each in passes:
-        if isinstance(each, ContractionLayout):
+        if type(each) is ContractionLayout and options.layout_costs != CPU:
             each = ContractionLayout(options.layout_costs)
         if getattr(options, each.name, True) and settled.get(each.name) is not program:
             program = settled[each.name] = _run(each, program)

@@ -36,9 +36,9 @@ class SlotEmitter:
     """Builds a rewritten program, instruction by instruction in the order of the old one.
 
     For each instruction of the old program a pass calls `begin` and then `keep`, or `exchange`, or
-    `emit` for what stands in its place and `define`. A value keeps its slot number as long as
-    anything computes it, so that a diff of the two texts shows what the pass did and nothing else;
-    new values get new numbers.
+    `omit`, or `emit` for what stands in its place and `define`. A value keeps its slot number as
+    long as anything computes it, so that a diff of the two texts shows what the pass did and
+    nothing else; new values get new numbers.
 
     It is an `Emitter`, so that an op's `fold` says once what simplifies it, for derivative rules
     and for passes.
@@ -123,6 +123,10 @@ class SlotEmitter:
     def order(self, value: int) -> int:
         """The number of the slot."""
         return value
+
+    def omit(self) -> None:
+        """Leave the step out; nobody reads its outputs any more."""
+        self._changed = True
 
     def build(self) -> ExecProgram:
         """The rewritten program; the old one itself where nothing was rewritten."""

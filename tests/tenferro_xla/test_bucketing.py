@@ -86,6 +86,19 @@ def test_a_rounding_that_is_none_is_refused(rounding: Any) -> None:
         XlaExecutor("cpu", bucketing={"n": rounding})
 
 
+def test_a_batched_contraction_with_several_batch_axes_is_rounded_up() -> None:
+    executor = XlaExecutor("cpu", bucketing={"n": "powers_of_two"})
+    x = np.random.default_rng(0).normal(size=(5, 2, 4, 3))
+
+    def attention(q: Any, k: Any) -> Any:
+        return tn.softmax(q @ tn.swapaxes(k, -1, -2), axis=-1)
+
+    compiled = tn.jit(
+        attention, executor=executor, symbolic={"q": ("n", 2, 4, 3), "k": ("n", 2, 4, 3)}
+    )
+    np.testing.assert_allclose(compiled(x, x), tn.jit(attention)(x, x), rtol=1e-12)
+
+
 def test_symbols_without_buckets_and_programs_without_symbols_are_as_ever() -> None:
     xla = bucketed()
     program = tn.make_program(lambda x: tn.flip(x), tn.TensorSpec(("m",)))

@@ -2,10 +2,11 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
-from tenferro.errors import ExecutorError
+from tenferro.errors import ConfigError, ExecutorError
 from tenferro_xla import memory
 
 PROGRAM = """
@@ -40,3 +41,9 @@ def test_without_glibc_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory.sys, "platform", "darwin")
     with pytest.raises(ExecutorError, match="keep_host_memory: needs glibc"):
         memory.keep_host_memory()
+
+
+@pytest.mark.parametrize("headroom", [-1, 1.5, 2**31, None])
+def test_headroom_is_a_number_of_bytes(headroom: Any) -> None:
+    with pytest.raises(ConfigError, match="headroom"):
+        memory.keep_host_memory(headroom)

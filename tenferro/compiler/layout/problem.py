@@ -32,8 +32,7 @@ class Problem:
 
     def __init__(self, program: ExecProgram) -> None:
         self.program = program
-        self.metas = program.slot_metas()
-        self.shapes = [(meta.static_shape or ()) if meta else () for meta in self.metas]
+        self.shapes = [(meta.static_shape or ()) if meta else () for meta in program.slot_metas()]
         self.sizes = [math.prod(shape) for shape in self.shapes]
         self.fixed = set(program.input_slots)
         self.contractions: dict[int, Contraction] = {
@@ -61,14 +60,10 @@ class Problem:
     def _is_free(self, step: ExecInstruction) -> bool:
         if isinstance(step.op, BroadcastInDim):
             return True
-        if isinstance(step.op, Transpose):
-            return step.input_slots[0] in self._free
         out = step.output_slots[0]
-        return (
-            out in self._pointwise
-            and out in self._once
-            and all(slot in self._free for slot in step.input_slots)
-        )
+        if not (isinstance(step.op, Transpose) or out in self._pointwise):
+            return False
+        return out in self._once and all(slot in self._free for slot in step.input_slots)
 
     def is_pointwise(self, step: ExecInstruction) -> bool:
         """Whether a step treats every element alike, so that any common order will do."""

@@ -57,7 +57,10 @@ class Rewrite:
             case DotGeneral():
                 self.values[out] = self._contraction(self.problem.contractions[out])
             case Transpose(perm=perm):
-                self.values[out] = operands[0].renamed(perm)
+                (x,) = operands
+                if isinstance(x, Pending) and not self.problem.is_read_once(out):
+                    x = self._settled(step.input_slots[0])
+                self.values[out] = x.renamed(perm)
             case BroadcastInDim(dims=dims):
                 source = self._settled(step.input_slots[0])
                 self.values[out] = Repeated(source, dims, self.problem.shapes[out])
@@ -111,8 +114,8 @@ class Rewrite:
         larger = int(sides[1].size > sides[0].size)
         value, side = values[larger], sides[larger]
         pairs = _as_it_lies(value, side.contracted)
-        batch = sorted_into(self.demands.kept[what.slot], _as_it_lies(value, side.batch))
         kept = self.demands.kept[what.slot]
+        batch = sorted_into(kept, _as_it_lies(value, side.batch))
         first, second = (
             _operand(value, side, batch, pairs, kept)
             for value, side in zip(values, sides, strict=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 
 from tenferro.compiler.layout.costs import LayoutCosts
 from tenferro.compiler.layout.demands import NOTHING_CHOSEN, Choice, Demands
@@ -56,9 +56,10 @@ def choose(problem: Problem, costs: LayoutCosts) -> Demands:
     while trials > 0:
         before = best
         for slot in _dearest(best, problem):
-            for changed in _changes(choices.get(slot, NOTHING_CHOSEN), best.made[slot]):
+            for field in fields(Choice):
                 trials -= 1
-                candidate = {**choices, slot: changed}
+                other = {field.name: not getattr(best.made[slot], field.name)}
+                candidate = {**choices, slot: replace(choices.get(slot, NOTHING_CHOSEN), **other)}
                 found = estimate(problem, costs, candidate)
                 if found.seconds < (1 - GAIN) * best.seconds:
                     best, choices = found, candidate
@@ -86,9 +87,3 @@ def _dearest(found: Estimated, problem: Problem) -> list[int]:
     limit = SMALL * found.seconds
     slots = [slot for slot in problem.contractions if found.spent.get(slot, 0.0) >= limit]
     return sorted(slots, key=lambda slot: -found.spent[slot])
-
-
-def _changes(chosen: Choice, made: Choice) -> Iterator[Choice]:
-    """What was chosen, with one thing made the other way."""
-    for name in ("swapped", "heeded", "left_last", "right_last", "repeated", "apart"):
-        yield replace(chosen, **{name: not getattr(made, name)})

@@ -24,12 +24,22 @@ from tenferro.ops import (
     Sub,
     Transpose,
 )
+from tenferro.shape import TensorMeta
 
 PASSING = (Add, BroadcastInDim, DotGeneral, Mul, Neg, ReduceSum, Reshape, Sub, Transpose)
 """Ops of which the conjugate is the op of the conjugates."""
 
+ARITHMETIC = (Add, DotGeneral, Mul, ReduceSum, Sub)
+"""Those of them that may give a zero of another sign."""
+
+LATE = 1 << 20
+"""How many numbers a value of late size is taken to have."""
+
 CHEAP = 4
 """How many times smaller an operand must be to be conjugated in the place of the other one."""
+
+GROWTH = 32
+"""How many times larger than its operands a result may be to be conjugated in their place."""
 
 
 class ConjugateSinking:
@@ -39,6 +49,10 @@ class ConjugateSinking:
     network, whose every step contracts with the conjugate of an operand, needs none but those of
     its results. Where only one operand is a conjugate the other is made one if it is much smaller,
     or a constant.
+
+    A sum that is zero has another sign then, and functions with a branch cut tell: conjugates are
+    moved only where what becomes of them are linear combinations, products, real parts, absolute
+    values and outputs.
     """
 
     name = "conjugate_sinking"
@@ -56,9 +70,9 @@ class _Sinking:
         self.program = program
         self.emitter = SlotEmitter(program)
         self.outputs = set(program.output_slots)
+        self.tells = _slots_whose_sign_tells(program)
         self.conjugates: dict[int, int] = {}  # values that are conjugates, and what of
-        self.whole: dict[int, int] = {}  # where those that somebody reads are themselves
-        self.defined: set[int] = set()  # those that are themselves where they were
+        self.turned: dict[int, int] = {}  # conjugates that were emitted, by what they are of
 
     def run(self) -> ExecProgram:
         for step in self.program.instructions:
@@ -84,7 +98,7 @@ class _Sinking:
                 self.emitter.define(step, self.emitter.emit(Neg(), part))
             case op if isinstance(op, PASSING) and any(held) and self._pays(step, operands):
                 sources = [
-                    self.conjugates[slot] if is_held else self.emitter.emit(CONJ, operand)
+                    self.conjugates[slot] if is_held else self._conj(operand)
                     for slot, is_held, operand in zip(step.input_slots, held, operands, strict=True)
                 ]
                 self._hold(step, self.emitter.emit(op, *sources))
@@ -97,37 +111,59 @@ class _Sinking:
         (slot,) = step.output_slots
         self.conjugates[slot] = source
         if slot in self.outputs:
-            self.defined.add(slot)
             self.emitter.define(step, *self.emitter.emit_all(CONJ, source))
+        else:
+            self.emitter.omit()
 
     def _pays(self, step: ExecInstruction, operands: tuple[int, ...]) -> bool:
         """Whether to conjugate the operands that are not conjugates, and not those that are."""
+        if step.output_slots[0] in self.tells and isinstance(step.op, ARITHMETIC):
+            return False
         held = other = 0
         for slot, operand in zip(step.input_slots, operands, strict=True):
             if slot in self.conjugates:
                 held += self._size(self.conjugates[slot])
             else:
                 other += self._size(operand)
-        return CHEAP * other <= held
+        return CHEAP * other <= held and _numbers(step.output_metas[0]) <= GROWTH * held
 
     def _size(self, value: int) -> int:
         """How many numbers a kernel would conjugate; none of a constant."""
         made = self.emitter.producer(value)
+        while made is not None and isinstance(made[0], BroadcastInDim):
+            (value,) = made[1]
+            made = self.emitter.producer(value)
         if made is not None and isinstance(made[0], Constant):
             return 0
-        if made is not None and isinstance(made[0], BroadcastInDim):
-            return self._size(made[1][0])
-        shape = self.emitter.ctx.meta(value).static_shape
-        return 1 << 20 if shape is None else math.prod(shape)
+        return _numbers(self.emitter.ctx.meta(value))
 
     def _read(self, step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...]:
         """The operands, conjugated where that has been put off."""
         return tuple(
-            self._whole(slot) if slot in self.conjugates and slot not in self.defined else operand
+            self._conj(self.conjugates[slot])
+            if slot in self.conjugates and slot not in self.outputs
+            else operand
             for slot, operand in zip(step.input_slots, operands, strict=True)
         )
 
-    def _whole(self, slot: int) -> int:
-        if slot not in self.whole:
-            self.whole[slot] = self.emitter.emit_all(CONJ, self.conjugates[slot])[0]
-        return self.whole[slot]
+    def _conj(self, value: int) -> int:
+        if value not in self.turned:
+            self.turned[value] = self.emitter.emit(CONJ, value)
+        return self.turned[value]
+
+
+def _numbers(meta: TensorMeta) -> int:
+    shape = meta.static_shape
+    return LATE if shape is None else math.prod(shape)
+
+
+def _slots_whose_sign_tells(program: ExecProgram) -> set[int]:
+    """Values of which somebody may read the sign of a zero imaginary part."""
+    tells: set[int] = set()
+    for step in reversed(program.instructions):
+        harmless = isinstance(step.op, (Abs, Real)) or (
+            isinstance(step.op, (Conj, *PASSING)) and not tells.intersection(step.output_slots)
+        )
+        if not harmless:
+            tells.update(step.input_slots)
+    return tells

@@ -6,6 +6,7 @@ from tenferro.compiler.layout import CPU, LayoutCosts, Problem, ProgramWriter, R
 from tenferro.compiler.passes.protocol import Needs
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
+from tenferro.shape import MAX_EXTENT
 
 
 class ContractionLayout:
@@ -31,7 +32,7 @@ class ContractionLayout:
         if any(meta is not None and meta.static_shape is None for meta in program.slot_metas()):
             return program
         problem, writer = Problem(program), ProgramWriter()
-        if 0 in problem.sizes:
-            return program  # nothing takes time
+        if min(problem.sizes) == 0 or max(problem.sizes) > MAX_EXTENT:
+            return program  # takes no time, or will be refused
         outputs = Rewrite(choose(problem, self.costs), writer).run()
         return writer.build(outputs)

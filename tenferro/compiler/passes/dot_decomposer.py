@@ -16,10 +16,10 @@ class DotDecomposer:
     """Brings each `DotGeneral` to canonical form.
 
     Batch axes come first on both sides, in the order of the result; each side has at most one
-    batch, one contracted and one free axis. Several of a kind are merged by a reshape, and operands
-    are transposed only where a group does not lie together. Whether contracted axes come before or
-    after free ones is left as it is; an lhs that must be transposed anyway gets them last, an rhs
-    first.
+    contracted and one free axis, and one batch axis if its extents are constant. Several of a kind
+    are merged by a reshape, and operands are transposed only where a group does not lie together.
+    Whether contracted axes come before or after free ones is left as it is; an lhs that must be
+    transposed anyway gets them last, an rhs first.
 
     Reshapes need exact extents. A contraction of anything else is left alone.
     """
@@ -80,19 +80,27 @@ def make_plan(dot: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> Plan | None:
     """The canonical form; None where the contraction has it, or cannot be brought to it."""
     left = (dot.lhs_batch, dot.lhs_free(lhs.rank), dot.lhs_contract)
     right = (dot.rhs_batch, dot.rhs_free(rhs.rank), dot.rhs_contract)
-    if _is_canonical(*left) and _is_canonical(*right):
+    one_batch = _are_constant(lhs, dot.lhs_batch) and _are_constant(rhs, dot.rhs_batch)
+    if _is_canonical(*left, one_batch) and _is_canonical(*right, one_batch):
         return None
     if not (_can_merge(lhs, *left) and _can_merge(rhs, *right)):
         return None
-    batch = (0,) if dot.lhs_batch else ()
-    one = _side(lhs, *left, contract_last=True)
-    other = _side(rhs, *right, contract_last=False)
+    one = _side(lhs, *left, one_batch, contract_last=True)
+    other = _side(rhs, *right, one_batch, contract_last=False)
+    batch = tuple(range(min(len(dot.lhs_batch), 1) if one_batch else len(dot.lhs_batch)))
     canonical = DotGeneral(one.contract, other.contract, batch, batch)
     return Plan(one, other, canonical, Reshape(dot.infer(lhs, rhs).exact_shape(dot.name)))
 
 
-def _is_canonical(batch: Sequence[int], free: Sequence[int], contract: Sequence[int]) -> bool:
-    return tuple(batch) in ((), (0,)) and len(free) <= 1 and len(contract) <= 1
+def _are_constant(meta: TensorMeta, axes: Sequence[int]) -> bool:
+    return meta.dims is not None and all(isinstance(meta.dims[axis], int) for axis in axes)
+
+
+def _is_canonical(
+    batch: Sequence[int], free: Sequence[int], contract: Sequence[int], one_batch: bool
+) -> bool:
+    leads = tuple(batch) == tuple(range(len(batch))) and (len(batch) <= 1 or not one_batch)
+    return leads and len(free) <= 1 and len(contract) <= 1
 
 
 def _can_merge(
@@ -110,6 +118,7 @@ def _side(
     batch: tuple[int, ...],
     free: tuple[int, ...],
     contract: tuple[int, ...],
+    one_batch: bool,
     *,
     contract_last: bool,
 ) -> Side:
@@ -119,7 +128,8 @@ def _side(
     if ends[contract_last] != as_is and ends[not contract_last] == as_is:
         contract_last = not contract_last
     sizes = meta.exact_shape("dot_decomposer", "operand")
-    groups = [batch, *((free, contract) if contract_last else (contract, free))]
+    groups = [batch] if one_batch else [(axis,) for axis in batch]
+    groups += [free, contract] if contract_last else [contract, free]
     groups = [group for group in groups if group]
     shape = tuple(product(sizes[axis] for axis in group) for group in groups)
     contracted = (groups.index(contract),) if contract else ()

@@ -5,10 +5,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tenferro as tn
 from tenferro.compiler import OptimizerOptions, optimize
 from tenferro.compiler.layout import CPU, Problem, ProgramWriter, Rewrite, choose
 from tenferro.compiler.layout.demands import Choice, Demands
 from tenferro.compiler.layout.search import estimate
+from tenferro.compiler.passes import ContractionLayout
 from tenferro.exec_ir import ExecProgram, verify
 from tests.programs import assert_same_results, read
 from tests.random_contractions import contraction_programs
@@ -78,3 +80,40 @@ def test_costs_are_an_option() -> None:
         return sum(step.op.name == "transpose" for step in result.instructions)
 
     assert transposes(move=0.0, load=0.0, kernel=0.0) > transposes(kernel=1.0)
+
+
+def test_a_layout_pass_of_the_callers_own_keeps_its_costs() -> None:
+    program = read(OUTER)
+    own = ContractionLayout(replace(CPU, kernel=1.0))
+    assert str(optimize(program, passes=[own])) == str(optimize(own.run(program), passes=[]))
+
+
+def test_unwritten_values_that_are_read_twice_are_computed_once() -> None:
+    """A transpose of a value that waits for its order hands it to several readers."""
+
+    def f(x: tn.TracedTensor, m: tn.TracedTensor) -> tuple[tn.TracedTensor, ...]:
+        t = tn.transpose(tn.exp(tn.broadcast_to(x[:, :, None], (30, 40, 50))), (2, 1, 0))
+        return tn.max(t, axis=2), tn.sum(t, axis=1), m @ m @ m
+
+    program = tn.make_program(f, tn.TensorSpec((30, 40)), tn.TensorSpec((9, 9))).exec_program
+    assert [step.op.name for step in program.instructions].count("exponential") == 1
+
+
+def test_repeated_values_through_many_transposes_stay_few_steps() -> None:
+    def f(x: tn.TracedTensor, m: tn.TracedTensor) -> tuple[tn.TracedTensor, ...]:
+        v = tn.broadcast_to(x[:, :, None, None], (2, 2, 2, 2))
+        for i in range(30):
+            v = tn.transpose(tn.exp(v), (1, 0, 2, 3) if i % 2 else (0, 1, 3, 2))
+            v = v * v
+        return v, m @ m @ m
+
+    program = tn.make_program(f, tn.TensorSpec((2, 2)), tn.TensorSpec((3, 3))).exec_program
+    assert len(program.instructions) < 150
+
+
+def test_sizes_beyond_all_bounds_are_left_to_who_refuses_them() -> None:
+    def f(x: tn.TracedTensor, m: tn.TracedTensor) -> tn.TracedTensor:
+        return tn.tensordot(tn.tensordot(x, m, 1), m, 1)
+
+    specs = [tn.TensorSpec((2**50,) * 25), tn.TensorSpec((2**50, 2**50))]
+    assert len(tn.make_program(f, *specs).exec_program.instructions) >= 2

@@ -1,10 +1,18 @@
 """Conjugates meet at the outputs; results stay what they were."""
 
+import numpy as np
 from hypothesis import given
 
+from tenferro.compiler import optimize
 from tenferro.compiler.passes import ConjugateSinking
 from tenferro.exec_ir import ExecProgram, verify
-from tests.programs import assert_leaves_alone, assert_rewrites, assert_same_results
+from tests.programs import (
+    assert_leaves_alone,
+    assert_rewrites,
+    assert_same_results,
+    read,
+    run,
+)
 from tests.random_contractions import contraction_programs
 
 
@@ -39,7 +47,7 @@ def test_a_constant_is_conjugated_in_the_place_of_an_operand() -> None:
               %2: c128[3,4] = broadcast_in_dim[shape=(3, 4), dims=()] %1
               %3: c128[4,5] = conj %0
               %4: c128[3,5] = dot_general[(1,), (0,)] %2, %3
-              %5: f64[3,5] = imag %4
+              %5: f64[3,5] = real %4
               return %5
             }""",
         after="""
@@ -49,11 +57,43 @@ def test_a_constant_is_conjugated_in_the_place_of_an_operand() -> None:
               %6: c128[] = constant[value=(1-2j), dtype=c128]
               %7: c128[3,4] = broadcast_in_dim[shape=(3, 4), dims=()] %6
               %8: c128[3,5] = dot_general[(1,), (0,)] %7, %0
-              %9: f64[3,5] = imag %8
-              %5: f64[3,5] = negate %9
+              %5: f64[3,5] = real %8
               return %5
             }""",
     )
+
+
+def test_a_function_with_a_branch_cut_gets_the_zeros_that_it_would_have_got() -> None:
+    """conj(x) - 5 has the imaginary part +0 where that of x is +0, and its logarithm +pi."""
+    text = """
+        exec_program(%0: c128[4]) {
+          %1: c128[4] = conj %0
+          %2: c128[] = constant[value=(-5+0j), dtype=c128]
+          %3: c128[4] = broadcast_in_dim[shape=(4,), dims=()] %2
+          %4: c128[4] = add %1, %3
+          %5: c128[4] = log %4
+          return %5, %1
+        }"""
+    program = read(text)
+    x = np.array([1, 2, 3, 4], complex)
+    (before, _), (after, _) = (run(each, [x]) for each in (program, optimize(program)))
+    np.testing.assert_array_equal(before, after)
+    assert np.all(after.imag > 3)
+
+
+def test_a_small_value_is_not_conjugated_after_it_was_repeated() -> None:
+    program = ConjugateSinking().run(
+        read(
+            """
+            exec_program(%0: c128[3]) {
+              %1: c128[3] = conj %0
+              %2: c128[3,1000] = broadcast_in_dim[shape=(3, 1000), dims=(0,)] %1
+              %3: c128[3,1000] = exponential %2
+              return %3
+            }"""
+        )
+    )
+    assert "c128[3] = conj %0" in str(program)
 
 
 def test_a_conjugate_that_meets_an_equal_operand_is_taken_there() -> None:
