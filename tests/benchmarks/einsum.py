@@ -101,10 +101,14 @@ def error(found: dict[str, Prepared], gradient: bool) -> float:
     theirs = [np.asarray(each) for each in jax.tree.leaves(found["jax.jit"].call())]
     if gradient:  # JAX's gradients are the conjugates
         theirs = [theirs[0], *(each.conj() for each in theirs[1:])]
-    return max(
-        float(np.max(np.abs(one - other))) / max(float(np.max(np.abs(other))), 1e-300)
-        for one, other in zip(mine, theirs, strict=True)
-    )
+    return max(apart(one, other) for one, other in zip(mine, theirs, strict=True))
+
+
+def apart(one: Array, other: Array) -> float:
+    """The largest difference, as a part of the largest element; 32 bits may overflow alike."""
+    with np.errstate(invalid="ignore"):
+        difference = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0, one - other)
+    return float(np.max(np.abs(difference))) / max(float(np.max(np.abs(other))), 1e-300)
 
 
 def timed(network: Network, dtype: str, options: Namespace) -> tuple[list[object], float]:

@@ -66,7 +66,7 @@ def read(file: Path) -> list[Network]:
 
 
 def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    scale = 1 / math.sqrt(max(shape[-1], 1)) if shape else 1.0
+    scale = max(math.prod(shape), 1) ** -0.25  # each label's sum is shared by two operands
     numbers = rng.normal(size=shape) * scale
     if dtype.kind == "c":
         numbers = numbers + 1j * rng.normal(size=shape) * scale
