@@ -99,7 +99,7 @@ class Demands:
         out = step.output_slots[0]
         if self.problem.is_pointwise(step):
             cells = self.cells(out)
-            if sum(not self.problem.is_free(slot) for slot in step.input_slots) > 1:
+            if sum(not self.problem.is_unwritten(slot) for slot in step.input_slots) > 1:
                 cells = exactly(sorted_into(cells, natural(self.problem.rank(out))))
             self._pass_on(step, cells)
             return
@@ -159,7 +159,7 @@ class Demands:
         batch = dict(zip(what.batch_axes, side.batch, strict=True))
         leading = renamed_by(restricted(kept, what.batch_axes), batch)
         middle = renamed_by(restricted(kept, side.into), free)
-        outer = self._outer_terms(what)
+        outer = self._terms_apart(what)
         if outer:
             pairs = self._contracted_order(what)
             terms = exactly(side.contracted[position] for position in pairs)
@@ -178,22 +178,22 @@ class Demands:
         if max(left, right) >= LOPSIDED * min(left, right):
             return True
         return any(
-            side.slot in self.problem.fixed and not side.is_grouped
+            side.slot in self.problem.inputs and not side.is_grouped
             for side in (what.left, what.right)
         )
 
-    def _outer_terms(self, what: Contraction) -> int:
+    def _terms_apart(self, what: Contraction) -> int:
         """How many contracted axes an input has before its free ones that it is better to make
         products apart for than to move it."""
         chosen = self.choice(what.slot).apart
         for side in (what.left, what.right):
-            count = side.outer_terms if side.slot in self.problem.fixed else 0
+            count = side.outer_terms if side.slot in self.problem.inputs else 0
             if not count or chosen is False:
                 continue
             shape = self.problem.shapes[side.slot]
             indices = math.prod(shape[axis] for axis in sorted(side.contracted)[:count])
             moved = self.costs.moving(what.dtype, side.size, loaded=True)
-            if chosen or what.apart(self.costs, indices) < moved:
+            if chosen or what.excess_apart(self.costs, indices) < moved:
                 return count
         return 0
 
@@ -217,7 +217,7 @@ class Demands:
         """What it costs that a left operand that cannot be made otherwise has its contracted axes
         first: a slow product, or moving the operand."""
         turned = (
-            side.slot in self.problem.fixed
+            side.slot in self.problem.inputs
             and side.free
             and side.contracted
             and max(side.free) > min(side.contracted)
@@ -229,7 +229,7 @@ class Demands:
 
     def _comes_easily(self, slot: int, wish: Cells) -> bool:
         """Whether a right operand is made in that order with the longer side on the left."""
-        if slot in self.problem.fixed:
+        if slot in self.problem.inputs:
             return satisfies(natural(self.problem.rank(slot)), wish)
         maker = self.problem.contractions.get(slot)
         return maker is None or maker.agreements(wish)[maker.left.extent < maker.right.extent]
@@ -238,7 +238,7 @@ class Demands:
         """Which matched pair of axes comes first: as they lie in the operand that is harder to
         move, an input of the program before a computed one, the larger before the smaller."""
         left, right = (
-            (side.slot in self.problem.fixed, side.size) for side in (what.left, what.right)
+            (side.slot in self.problem.inputs, side.size) for side in (what.left, what.right)
         )
         inner = what.left.contracted if left >= right else what.right.contracted
         return tuple(sorted(range(len(inner)), key=inner.__getitem__))

@@ -88,7 +88,7 @@ class Contraction:
         batch = self.batch * times * apart
         return costs.product(self.dtype, batch, rows, columns, self.terms // max(1, apart))
 
-    def apart(self, costs: LayoutCosts, count: int) -> float:
+    def excess_apart(self, costs: LayoutCosts, count: int) -> float:
         """What it takes longer to make so many products apart and to add them."""
         more = self.seconds(costs, apart=count) - self.seconds(costs)
         return more + 2 * costs.repeating(self.dtype, count * self.size)

@@ -26,7 +26,7 @@ class Problem:
     """A program of constant extents, with what is asked of it again and again.
 
     Attributes:
-        fixed: slots that are inputs, whose order nobody chooses.
+        inputs: their slots; their order nobody chooses.
         contractions: the contractions, by the slot of their result.
     """
 
@@ -34,7 +34,7 @@ class Problem:
         self.program = program
         self.shapes = [(meta.static_shape or ()) if meta else () for meta in program.slot_metas()]
         self.sizes = [math.prod(shape) for shape in self.shapes]
-        self.fixed = set(program.input_slots)
+        self.inputs = set(program.input_slots)
         self.contractions: dict[int, Contraction] = {
             step.output_slots[0]: contraction_of(step, self.shapes)
             for step in program.instructions
@@ -52,18 +52,18 @@ class Problem:
         read = Counter(slot for step in program.instructions for slot in step.input_slots)
         read.update(program.output_slots)
         self._once = {slot for slot, times in read.items() if times == 1}
-        self._free: set[int] = set()
+        self._unwritten: set[int] = set()
         for step in program.instructions:
-            if self._is_free(step):
-                self._free.update(step.output_slots)
+            if self._stays_unwritten(step):
+                self._unwritten.update(step.output_slots)
 
-    def _is_free(self, step: ExecInstruction) -> bool:
+    def _stays_unwritten(self, step: ExecInstruction) -> bool:
         if isinstance(step.op, BroadcastInDim):
             return True
         out = step.output_slots[0]
         if not (isinstance(step.op, Transpose) or out in self._pointwise):
             return False
-        return out in self._once and all(slot in self._free for slot in step.input_slots)
+        return out in self._once and all(slot in self._unwritten for slot in step.input_slots)
 
     def is_pointwise(self, step: ExecInstruction) -> bool:
         """Whether a step treats every element alike, so that any common order will do."""
@@ -73,9 +73,9 @@ class Problem:
         """Whether one step reads a value, once, or it is an output."""
         return slot in self._once
 
-    def is_free(self, slot: int) -> bool:
+    def is_unwritten(self, slot: int) -> bool:
         """Whether a value is made of repeated ones element by element, in any order."""
-        return slot in self._free
+        return slot in self._unwritten
 
     def rank(self, slot: int) -> int:
         """Number of axes of a value."""

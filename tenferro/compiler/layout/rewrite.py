@@ -122,10 +122,10 @@ class Rewrite:
         )
         for middle, other in ((second, first), (first, second)):
             if middle.outer and self._is_better_repeated(what, middle, other):
-                return self._repeated(what, batch, other, middle)
+                return self._with_repeated(what, batch, other, middle)
         outer = first.outer_terms(second)
         if outer and self._is_better_apart(what, first, second, outer):
-            return self._apart(what, batch, first, second, outer)
+            return self._made_apart(what, batch, first, second, outer)
         return self._product(what, batch, first, second)
 
     def _product(self, what: Contraction, batch: Order, first: Operand, second: Operand) -> Placed:
@@ -160,9 +160,11 @@ class Rewrite:
 
     def _moving(self, what: Contraction, x: Operand) -> float:
         """Seconds to move an operand."""
-        return self.costs.moving(what.dtype, x.side.size, x.side.slot in self.problem.fixed)
+        return self.costs.moving(what.dtype, x.side.size, x.side.slot in self.problem.inputs)
 
-    def _repeated(self, what: Contraction, batch: Order, first: Operand, second: Operand) -> Placed:
+    def _with_repeated(
+        self, what: Contraction, batch: Order, first: Operand, second: Operand
+    ) -> Placed:
         """A product for each index of the outer axes of the right operand, which stays as it is."""
         self.repeated.add(what.slot)
         lead = self._grouped(first, keep=False)
@@ -193,16 +195,16 @@ class Rewrite:
             return chosen
         count = self._along(first, first.inner[:outer])
         moved = sum(self._moving(what, x) for x in (first, second) if not x.is_grouped)
-        return what.apart(self.costs, count) < moved
+        return what.excess_apart(self.costs, count) < moved
 
-    def _apart(
+    def _made_apart(
         self, what: Contraction, batch: Order, first: Operand, second: Operand, outer: int
     ) -> Placed:
         """Products for each index of the outer contracted axes, and their sum."""
         self.apart.add(what.slot)
         leading = tuple(range(len(batch) + outer))
         dot = DotGeneral(first.inner_places[outer:], second.inner_places[outer:], leading, leading)
-        excess = what.apart(self.costs, self._along(first, first.inner[:outer]))
+        excess = what.excess_apart(self.costs, self._along(first, first.inner[:outer]))
         made = self.writer.contract(dot, first.value.number, second.value.number, excess)
         total = self.writer.reduce(leading[len(batch) :], made)
         return Placed(total, (*batch, *first.into(first.free), *second.into(second.free)))
