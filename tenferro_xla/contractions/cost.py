@@ -1,4 +1,4 @@
-"""What contractions cost on a CPU; `tests/benchmarks/contraction_costs.py` measures it."""
+"""What contractions cost on a CPU."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ SCATTERED = 1 << 22
 @dataclass(frozen=True, slots=True)
 class Costs:
     """Seconds on two threads, for 64-bit parts; 32-bit parts take half of everything but `kernel`.
+
+    The defaults are fitted to whole networks; `tests/benchmarks/contraction_costs.py` measures what
+    of them shows in single products and copies, which are in a cache.
 
     Attributes:
         native: one multiplication and addition of complex numbers in XLA's complex product.

@@ -9,8 +9,10 @@ from tenferro.shape import DType
 
 @dataclass(frozen=True, slots=True)
 class LayoutCosts:
-    """Seconds on two threads of a CPU, for 64-bit numbers; `tests/benchmarks/contraction_costs.py`
-    measures them.
+    """Seconds on two threads of a CPU, for 64-bit numbers.
+
+    The defaults are fitted to whole networks; `tests/benchmarks/contraction_costs.py` measures what
+    of them shows in single products and copies, which are in a cache.
 
     Attributes:
         flop: one multiplication or addition of a large product.
