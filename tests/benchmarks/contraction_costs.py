@@ -3,8 +3,8 @@
 Each number is fitted to a few products and copies, by the least time of many calls, on as many
 threads as XLA takes: of values that are in a cache. The defaults of `part`, `moved`, `move`,
 `repeat` and `complex_matrix` are two to six times as large, fitted to whole networks, whose values
-come from memory; to compare machines, scale those defaults by these figures. Give the result to `XlaExecutor(contraction_costs=Costs(...))` and
-`OptimizerOptions(layout_costs=LayoutCosts(...))`.
+come from memory; to compare machines, scale those defaults by these figures. Give the result to
+`XlaExecutor(contraction_costs=Costs(...))` and `OptimizerOptions(layout_costs=LayoutCosts(...))`.
 """
 
 from __future__ import annotations
