@@ -18,8 +18,10 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.util.inspect import TypeAliasForwardRef
 
 import tenferro
+from tenferro import typing
 
 project = "tenferro"
 author = "the tenferro authors"
@@ -45,6 +47,10 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+autodoc_type_aliases = {  # shown by name
+    name: name for name in typing.__all__ if not isinstance(getattr(typing, name), type)
+}
+TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # which Sphinx shows of `alias | None`
 
 DOCTEST = re.compile(r"^ *>>> .*(?:\n *\S.*)*", re.MULTILINE)
 MARKUP = re.compile(r"(`+)([^`]+)\1|(^ *\* )|([\\|*]|_\b)", re.MULTILINE)
@@ -101,7 +107,16 @@ def page_of(name: str, described: dict[type, str]) -> str:
     )
 
 
+def declared_in(app: Sphinx, module: str | None, attribute: str | None) -> str | None:
+    """The module that declares a function, to which its link to the source leads."""
+    if module is None or attribute is None:
+        return None
+    function = getattr(importlib.import_module(module), attribute, None)
+    return getattr(function, "__globals__", {}).get("__name__")
+
+
 def setup(app: Sphinx) -> None:
     """Write the reference, and escape docstrings before napoleon reads their sections."""
+    app.connect("viewcode-follow-imported", declared_in)
     app.connect("builder-inited", write_reference)
     app.connect("autodoc-process-docstring", escape_prose, priority=400)

@@ -1,26 +1,160 @@
-"""Applying an array function to whatever the user gives it."""
+"""Applying an array function to whatever the user gives it.
+
+An array function is declared once, in `tenferro.arrays`, over an emitter. `array_function` makes of
+it what users call. Its type is that of the declaration without the emitter: with `ArrayLike` for
+the type of values, a type checker solves `V` in `Emitter[V]` and in the operands. So an editor
+shows the parameters, types and docstring of the declaration, and nothing is declared twice.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from inspect import Parameter, Signature, signature
+from types import FunctionType
+from typing import Any, Concatenate, ParamSpec
 
 from tenferro.arrays import is_number
+from tenferro.chainrules import Emitter, V
 from tenferro.eager import EagerTensor
 from tenferro.errors import DTypeError
+from tenferro.ops import StdTensorOp
 from tenferro.runtime import Tensor, run_eagerly
 from tenferro.shape import DimExpr
 from tenferro.traced import TracedTensor, is_tracing, record
+from tenferro.typing import AnyTensor, ArrayLike
+
+P = ParamSpec("P")
 
 
-def apply(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+def array_function(
+    function: Callable[Concatenate[Emitter[ArrayLike], P], ArrayLike],
+) -> Callable[P, AnyTensor]:
+    """What users call of an array function, under its name and with its docstring.
+
+    Parameters annotated `V` or `Operand[V]` are the operands, and come first. A number for a first
+    operand `V` becomes an array.
+
+    It is written out as Python, as `collections.namedtuple` writes a constructor: binding arguments
+    costs what it costs a function written by hand, and Python refuses wrong ones in its name.
+
+    >>> from tenferro.arrays import elementwise
+    >>> subtract = array_function(elementwise.subtract)
+    >>> subtract(3, x2=[1, 2])
+    Tensor([2, 1])
+    """
+    operands, options = _parameters(function)
+    public = _written_out(function, operands, options)
+    public.__defaults__, public.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    public.__annotations__ = {
+        **{each.name: "ArrayLike" for each in operands},
+        **{each.name: each.annotation for each in options},
+        "return": "AnyTensor",
+    }
+    public.__name__ = public.__qualname__ = function.__name__
+    public.__module__ = "tenferro"  # where users find it, and where pickle looks for it
+    public.__doc__ = function.__doc__
+    return public
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[list[Parameter], list[Parameter]]:
+    """The operands and the options of an array function."""
+    declared = list(signature(function).parameters.values())[1:]
+    operands = [each for each in declared if each.annotation in ("V", "Operand[V]")]
+    assert operands, f"{function.__name__}: no parameter is annotated V or Operand[V]"
+    assert operands == declared[: len(operands)], f"{function.__name__}: operands come first"
+    return operands, declared[len(operands) :]
+
+
+def _written_out(
+    function: Callable[..., Any], operands: list[Parameter], options: list[Parameter]
+) -> FunctionType:
+    """A function of operands and options that applies an array function to them.
+
+    Its code names the file and line of `function`, for tracebacks and `inspect.getsource`. Its
+    globals are the names in which annotations are read: those there, and the types of operands.
+    """
+    bare = [
+        each.replace(annotation=Parameter.empty, default=Parameter.empty)
+        for each in (*operands, *options)
+    ]
+    values = "".join(f"{each.name}, " for each in operands)
+    named = "".join(f"{each.name!r}: {each.name}, " for each in options)
+    source = (
+        "lambda apply, function: "
+        f"lambda {str(Signature(bare))[1:-1]}: apply(function, ({values}), {{{named}}})"
+    )
+    code = compile(source, function.__code__.co_filename, "eval")
+    names = {**function.__globals__, "ArrayLike": ArrayLike, "AnyTensor": AnyTensor}
+    apply = _apply_to_array if operands[0].annotation == "V" else _apply
+    written: FunctionType = eval(code, names)(apply, function)
+    written.__code__ = written.__code__.replace(
+        co_firstlineno=function.__code__.co_firstlineno,
+        co_name=function.__name__,
+        co_qualname=function.__name__,
+    )
+    return written
+
+
+@dataclass(frozen=True)
+class OpFunction:
+    """An op as an array function: it returns the output, or a tuple of several.
+
+    Equal ones are one function to caches.
+    """
+
+    op: StdTensorOp
+
+    @property
+    def __name__(self) -> str:
+        """What the op is called, for errors."""
+        return self.op.family or self.op.name
+
+    def __call__(self, at: Emitter[V], *values: V) -> V | tuple[V, ...]:
+        """Emit the op."""
+        outputs = at.emit_all(self.op, *values)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+
+def apply(
+    function: Callable[Concatenate[Emitter[ArrayLike], P], ArrayLike],
+    *operands: P.args,
+    **options: P.kwargs,
+) -> AnyTensor:
     """Record `function` if an operand is traced, else run it where the operands are.
 
-    An eager tensor has its runtime do it.
+    An eager tensor has its runtime do it. The result is a tuple where that of `function` is.
 
     Raises:
-        DTypeError: an operand is no array or number.
+        DTypeError: an operand is not an array or number.
     """
+    return _apply(function, operands, options)
+
+
+def apply_to_array(
+    function: Callable[Concatenate[Emitter[ArrayLike], P], ArrayLike],
+    *operands: P.args,
+    **options: P.kwargs,
+) -> AnyTensor:
+    """As `apply`, for a function whose first operand must be an array; a number becomes one."""
+    return _apply_to_array(function, operands, options)
+
+
+def create(
+    function: Callable[Concatenate[Emitter[ArrayLike], P], ArrayLike],
+    *operands: P.args,
+    **options: P.kwargs,
+) -> AnyTensor:
+    """Make a new array of one operand: in the graph while tracing, else at once."""
+    (value,) = operands
+    symbolic = any(isinstance(size, str | DimExpr) for size in _sizes(options.get("shape", ())))
+    traced = is_tracing() or symbolic or isinstance(value, TracedTensor)
+    return _run(function, operands, options, traced, value if type(value) is EagerTensor else None)
+
+
+def _apply(
+    function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
+) -> AnyTensor:
     eager, traced = None, False
     for operand in operands:
         kind = type(operand)
@@ -28,29 +162,24 @@ def apply(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
             eager = operand
         elif kind is TracedTensor or kind is DimExpr:
             traced = True
-    return _apply(function, operands, options, traced, eager)
+    return _run(function, operands, options, traced, eager)
 
 
-def apply_to_array(function: Callable[..., Any], x: Any, *others: Any, **options: Any) -> Any:
-    """As `apply`, for a function whose first operand must be an array; a number becomes one."""
-    return apply(function, Tensor(x) if is_number(x) else x, *others, **options)
+def _apply_to_array(
+    function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
+) -> AnyTensor:
+    if is_number(operands[0]):
+        operands = (Tensor(operands[0]), *operands[1:])
+    return _apply(function, operands, options)
 
 
-def create(function: Callable[..., Any], value: Any, **options: Any) -> Any:
-    """Make a new array: in the graph while a function is being traced, else at once."""
-    symbolic = any(isinstance(size, str | DimExpr) for size in _sizes(options.get("shape", ())))
-    traced = is_tracing() or symbolic or isinstance(value, TracedTensor)
-    eager = value if type(value) is EagerTensor else None
-    return _apply(function, (value,), options, traced, eager)
-
-
-def _apply(
+def _run(
     function: Callable[..., Any],
     operands: tuple[Any, ...],
     options: dict[str, Any],
     traced: bool,
     eager: EagerTensor | None,
-) -> Any:
+) -> AnyTensor:
     if traced:
         result = record(function, operands, options)
     elif eager is not None:
@@ -60,8 +189,8 @@ def _apply(
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
-    return result
+    return result  # type: ignore[no-any-return]
 
 
-def _sizes(shape: Any) -> Any:
+def _sizes(shape: object) -> Any:
     return shape if isinstance(shape, tuple | list) else (shape,)

@@ -55,6 +55,10 @@ class ShapeError(TenferroError, ValueError):
     """Operands whose ranks or extents an op cannot take."""
 
 
+class ControlFlowError(TenferroError, TypeError):
+    """A body of a loop or branch does not fit: its structure, or the types that go in and out."""
+
+
 class AxisError(ShapeError, IndexError):
     """An axis that is out of range, or given twice."""
 

@@ -1,24 +1,29 @@
 """The XLA executor: execution programs through `jax.lax` and StableHLO to PJRT.
 
-Read in this order: `lowering`, `contractions`, `devices`, `stablehlo`; `recompiles`, `segments`,
-`segmented`, `masking`, `pad_safety`, `bucketing`, `executables`; `stages`, `executor`; then
-`jaxpr`, `interop`, `artifact` and `memory`.
-Importing it changes no setting of JAX.
+Read in this order: `devices`, `passes` (what programs become for XLA), `lowering` (each op in
+`jax.lax`), `target`, `compiled` (StableHLO, executables, their cache and reports), `executor`; then
+`interop` (JAX functions, artifacts) and `host_memory`. Importing it changes no setting of JAX.
 """
 
-from tenferro_xla.artifact import Exported, export, load_exported
-from tenferro_xla.bucketing import BucketedExecutable
-from tenferro_xla.contractions import Costs
+from tenferro.compiler import DeviceCosts, SegmentPlan, XlaSegment
+from tenferro_xla.compiled import (
+    BucketedExecutable,
+    Change,
+    Compiled,
+    CompileEvent,
+    CompileReport,
+    Cost,
+    LoadedExecutable,
+    Lowered,
+    Memory,
+    SegmentedExecutable,
+    Subject,
+)
 from tenferro_xla.devices import device_name, devices, find_device
 from tenferro_xla.executor import XlaExecutor, default_executor
-from tenferro_xla.interop import from_jax, jax_gradient, to_jax
+from tenferro_xla.host_memory import keep_host_memory
+from tenferro_xla.interop import Exported, export, from_jax, jax_gradient, load_exported, to_jax
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function, lower
-from tenferro_xla.memory import keep_host_memory
-from tenferro_xla.recompiles import Change, CompileEvent, CompileReport, Subject
-from tenferro_xla.segmented import SegmentedExecutable
-from tenferro_xla.segments import SegmentPlan, XlaSegment
-from tenferro_xla.stablehlo import Cost, LoadedExecutable, Memory
-from tenferro_xla.stages import Compiled, Lowered
 
 __all__ = [
     "BucketedExecutable",
@@ -27,7 +32,7 @@ __all__ = [
     "CompileReport",
     "Compiled",
     "Cost",
-    "Costs",
+    "DeviceCosts",
     "Exported",
     "LoadedExecutable",
     "Lowered",

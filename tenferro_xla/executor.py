@@ -11,23 +11,36 @@ import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
+from tenferro.compiler import (
+    CPU,
+    DEFAULT_OPTIONS,
+    Buckets,
+    DeviceCosts,
+    Observer,
+    OptimizerOptions,
+    Rounding,
+    SegmentPlan,
+    plan_segments,
+)
 from tenferro.computegraph import CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import DeviceError
 from tenferro.exec_ir import Array, ExecOp, ExecProgram
+from tenferro.families import STANDARD, further
+from tenferro.family import Package
 from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs, bind_specs
 from tenferro.shape import Leaf, make_meta
-from tenferro_xla.bucketing import Buckets, Rounding
-from tenferro_xla.contractions import CPU, Costs
+from tenferro_xla.compiled import (
+    CompileReport,
+    Executables,
+    Loaded,
+    Lowered,
+    check_placed,
+    private,
+)
 from tenferro_xla.devices import device_name, devices, find_device
-from tenferro_xla.executables import Executables, Loaded
-from tenferro_xla.extension import ExtensionLowerings
-from tenferro_xla.lowering import LoweringOptions, Precision
-from tenferro_xla.network import with_networks
-from tenferro_xla.recompiles import CompileReport
-from tenferro_xla.segments import SegmentPlan, plan_segments, settled
-from tenferro_xla.stablehlo import Target, check_placed, private
-from tenferro_xla.stages import Lowered
+from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision
+from tenferro_xla.target import XlaTarget
 
 
 class XlaExecutor:
@@ -45,8 +58,9 @@ class XlaExecutor:
         bucketing: symbols, by name, whose sizes are rounded up before XLA compiles: to
             "powers_of_two", or to the next of some sizes, `{"n": (64, 256)}`. A program that would
             not give the same results then is refused.
-        contraction_costs: by which contractions are rewritten where the device is the CPU, complex
-            ones as real ones above all; None leaves them as they are.
+        contraction_costs: by which contractions are brought into the form that the device is fast
+            at, where it is the CPU; None leaves them as they are.
+        packages: families that programs may hold, beside those that come with tenferro.
 
     >>> import numpy as np
     >>> from tenferro.compiler import parse
@@ -65,12 +79,14 @@ class XlaExecutor:
         max_bytes: int = config.max_bytes,
         capacity: Capacity | None = None,
         bucketing: Mapping[str, Rounding] | None = None,
-        contraction_costs: Costs | None = CPU,
+        contraction_costs: DeviceCosts | None = CPU,
+        packages: Sequence[Package] = (),
     ) -> None:
         found = find_device(device)
-        target = Target(
+        own = (*STANDARD, *further(packages))
+        target = XlaTarget(
             found,
-            with_networks(LoweringOptions(precision)),
+            LoweringOptions(precision, ExtensionLowerings(own)),
             dict(compiler_options or {}),
             max_bytes,
             checked=len(devices()) > 1,
@@ -119,30 +135,44 @@ class XlaExecutor:
         """
         bound = bind_inputs(program, bindings)
         return self._run_bound(
-            self._executables.of(program.exec_program, program.digest, bound.sizes), bound
+            self._executables.of(
+                program.exec_program, program.digest, bound.sizes, options=program.options
+            ),
+            bound,
         )
 
-    def lower(self, program: GraphProgram, specs: Mapping[Any, Any] | None = None) -> Lowered:
+    def lower(
+        self,
+        program: GraphProgram,
+        specs: Mapping[Any, Any] | None = None,
+        observe: Observer | None = None,
+    ) -> Lowered:
         """The program as StableHLO; `specs`, arrays or `TensorSpec`s, give the sizes of symbols.
+
+        `observe` is told of each pass that has run on the way.
 
         Raises:
             ExecutorError: data decide sizes in the program, so that there is no one module of it;
                 see `segments`.
         """
         sizes = bind_specs(program, specs or {})
-        return Lowered(program, sizes, self._executables, self._run_bound)
+        return Lowered(program, sizes, self._executables, self._run_bound, observe)
 
     def segments(
         self, program: GraphProgram, specs: Mapping[Any, Any] | None = None
     ) -> SegmentPlan:
         """How a program is cut where data decide sizes; print it. `specs` are as for `lower`."""
-        return plan_segments(settled(program.exec_program.bind(bind_specs(program, specs or {}))))
+        sizes = bind_specs(program, specs or {})
+        return plan_segments(
+            self._executables.resolved(program.exec_program, sizes, program.options)
+        )
 
     def compile_exec(
         self,
         program: ExecProgram,
         donate: tuple[int, ...] = (),
         sizes: Mapping[Leaf, int] | None = None,
+        options: OptimizerOptions = DEFAULT_OPTIONS,
     ) -> Loaded:
         """The program, for these sizes of its symbols, ready to run.
 
@@ -154,7 +184,7 @@ class XlaExecutor:
             PadSafetyError: a size that is to be rounded up must not be.
             ExtentError: a value is larger than the byte budget.
         """
-        return self._executables.of(program, program.digest, sizes, donate)
+        return self._executables.of(program, program.digest, sizes, donate, options)
 
     def run_op(self, op: ExecOp, *buffers: jax.Array) -> tuple[jax.Array, ...]:
         """One op, at once."""

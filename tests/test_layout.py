@@ -16,7 +16,7 @@ MAX_LINES = 400
 # Modules that may import while they run: the lazy front door.
 IMPORTS_WHILE_RUNNING = {"tenferro/__init__.py"}
 # Directories of tests that mirror no package.
-OWN_DIRECTORIES = {"benchmarks", "golden", "spec"}
+OWN_DIRECTORIES = {"benchmarks", "golden", "spec", "typing"}
 
 
 def files(*tops: str) -> Iterator[Path]:

@@ -9,6 +9,7 @@ from tenferro.arrays import (
     creation,
     dynamic,
     elementwise,
+    filling,
     indexing,
     joining,
     layout,
@@ -21,7 +22,6 @@ from tenferro.arrays import (
     updates,
 )
 from tenferro.arrays.operands import (
-    Number,
     Operand,
     convert,
     integers,
@@ -30,6 +30,7 @@ from tenferro.arrays.operands import (
     result_dtype,
 )
 from tenferro.arrays.operators import ArrayOperators
+from tenferro.typing import Number
 
 __all__ = [
     "ArrayOperators",
@@ -41,6 +42,7 @@ __all__ = [
     "creation",
     "dynamic",
     "elementwise",
+    "filling",
     "indexing",
     "integers",
     "is_number",

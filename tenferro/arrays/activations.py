@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenferro.arrays.analytic import analytic, inexact
 from tenferro.arrays.logical import isfinite
 from tenferro.arrays.operands import Operand, called, normal_axes
-from tenferro.arrays.reductions import Axis, restored
+from tenferro.arrays.reductions import restored
 from tenferro.chainrules import Emitter, V
 from tenferro.ops import (
     ADD,
@@ -28,21 +28,34 @@ from tenferro.ops import (
     zeros_like,
 )
 from tenferro.shape import Dim, TensorMeta, is_complex
+from tenferro.typing import Axis
 
 
 def sigmoid(at: Emitter[V], x: Operand[V]) -> V:
-    """1/(1 + exp(-x))."""
+    """1/(1 + exp(-x)), without overflow.
+
+    >>> tn.sigmoid([0.0, -1000.0])
+    Tensor([0.5, 0. ])
+    """
     return analytic(at, "sigmoid", LOGISTIC, x)
 
 
 def log_sigmoid(at: Emitter[V], x: Operand[V]) -> V:
-    """log(sigmoid(x))."""
+    """log(sigmoid(x)), without overflow.
+
+    >>> tn.log_sigmoid([-1000.0])
+    Tensor([-1000.])
+    """
     (value,) = inexact(at, "log_sigmoid", x)
     return at.emit(NEG, _softplus(at, "log_sigmoid", at.emit(NEG, value)))
 
 
 def softplus(at: Emitter[V], x: Operand[V]) -> V:
-    """log(1 + exp(x))."""
+    """log(1 + exp(x)), without overflow.
+
+    >>> tn.softplus([-1000.0, 1000.0])
+    Tensor([   0., 1000.])
+    """
     (value,) = inexact(at, "softplus", x)
     return _softplus(at, "softplus", value)
 
@@ -52,20 +65,32 @@ def _softplus(at: Emitter[V], name: str, value: V) -> V:
 
 
 def relu(at: Emitter[V], x: Operand[V]) -> V:
-    """x where it is positive, else 0; the derivative at 0 is 0."""
+    """x where it is positive, else 0; the derivative at 0 is 0.
+
+    >>> tn.relu([-1.0, 2.0])
+    Tensor([0., 2.])
+    """
     (value,) = inexact(at, "relu", x)
     zero = zeros_like(at, value)
     return at.emit(SELECT, called(at, "relu", Compare("LE"), value, zero), zero, value)
 
 
 def silu(at: Emitter[V], x: Operand[V]) -> V:
-    """x·sigmoid(x)."""
+    """x·sigmoid(x).
+
+    >>> tn.silu([0.0])
+    Tensor([0.])
+    """
     (value,) = inexact(at, "silu", x)
     return at.emit(MUL, value, at.emit(LOGISTIC, value))
 
 
 def softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
-    """exp(x) divided by its sum over `axis`."""
+    """exp(x) divided by its sum over `axis`, without overflow.
+
+    >>> tn.softmax([1000.0, 1000.0])
+    Tensor([0.5, 0.5])
+    """
     (value,) = inexact(at, "softmax", x)
     axes = normal_axes("softmax", axis, at.ctx.meta(value).rank)
     shifted, _ = _shifted(at, "softmax", value, axes)
@@ -75,7 +100,11 @@ def softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
 
 
 def log_softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
-    """The logarithm of `softmax`."""
+    """The logarithm of `softmax`, exact where that is small.
+
+    >>> tn.log_softmax([0.0, 1000.0])
+    Tensor([-1000.,     0.])
+    """
     (value,) = inexact(at, "log_softmax", x)
     axes = normal_axes("log_softmax", axis, at.ctx.meta(value).rank)
     shifted, _ = _shifted(at, "log_softmax", value, axes)
@@ -83,8 +112,12 @@ def log_softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
     return at.emit(SUB, shifted, _spread(at, total, value, axes))
 
 
-def logsumexp(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
-    """log(sum(exp(x))) over `axis`; -inf where there is nothing."""
+def logsumexp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
+    """log(sum(exp(x))) over `axis` (None: all axes), without overflow; -inf where there is nothing.
+
+    >>> tn.logsumexp([1000.0])
+    Tensor(1000.)
+    """
     (value,) = inexact(at, "logsumexp", x)
     meta: TensorMeta = at.ctx.meta(value)
     axes = normal_axes("logsumexp", axis, meta.rank)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from tenferro.arrays.elementwise import imag, real
 from tenferro.arrays.operands import (
     Operand,
     broadcast,
@@ -70,39 +71,67 @@ def inexact(at: Emitter[V], name: str, *operands: Operand[V]) -> list[V]:
 
 
 def exp(at: Emitter[V], x: Operand[V]) -> V:
-    """e to the power x."""
+    """e to the power x; integers become float64.
+
+    >>> tn.exp([0.0])
+    Tensor([1.])
+    """
     return analytic(at, "exp", EXP, x)
 
 
 def exp2(at: Emitter[V], x: Operand[V]) -> V:
-    """2 to the power x, exact at integers."""
+    """2 to the power x, exact at integers; integers become float64.
+
+    >>> tn.exp2([0.0, 10.0])
+    Tensor([1.000e+00, 1.024e+03])
+    """
     (value,) = inexact(at, "exp2", x)
     return at.emit(POW, full_like(at, 2, value), value)
 
 
 def expm1(at: Emitter[V], x: Operand[V]) -> V:
-    """exp(x) - 1."""
+    """exp(x) - 1, exact near 0; integers become float64.
+
+    >>> tn.expm1([0.0])
+    Tensor([0.])
+    """
     return analytic(at, "expm1", EXPM1, x)
 
 
 def log(at: Emitter[V], x: Operand[V]) -> V:
-    """Natural logarithm."""
+    """Natural logarithm; integers become float64.
+
+    >>> tn.log([1.0])
+    Tensor([0.])
+    """
     return analytic(at, "log", LOG, x)
 
 
 def log1p(at: Emitter[V], x: Operand[V]) -> V:
-    """log(1 + x)."""
+    """log(1 + x), exact near 0; integers become float64.
+
+    >>> tn.log1p([0.0])
+    Tensor([0.])
+    """
     return analytic(at, "log1p", LOG1P, x)
 
 
 def log2(at: Emitter[V], x: Operand[V]) -> V:
-    """Logarithm to base 2, exact at powers of 2."""
+    """Logarithm to base 2, exact at powers of 2; integers become float64.
+
+    >>> tn.log2([8.0])
+    Tensor([3.])
+    """
     (value,) = inexact(at, "log2", x)
     return _logarithm(at, value, 2)
 
 
 def log10(at: Emitter[V], x: Operand[V]) -> V:
-    """Logarithm to base 10, exact at powers of 10."""
+    """Logarithm to base 10, exact at powers of 10; integers become float64.
+
+    >>> tn.log10([1000.0])
+    Tensor([3.])
+    """
     (value,) = inexact(at, "log10", x)
     return _logarithm(at, value, 10)
 
@@ -126,128 +155,234 @@ def _over_log(at: Emitter[V], x: V, base: int) -> V:
 
 
 def sin(at: Emitter[V], x: Operand[V]) -> V:
-    """Sine."""
+    """Sine; x in radians; integers become float64.
+
+    >>> tn.sin([0.0])
+    Tensor([0.])
+    """
     return analytic(at, "sin", SIN, x)
 
 
 def cos(at: Emitter[V], x: Operand[V]) -> V:
-    """Cosine."""
+    """Cosine; x in radians; integers become float64.
+
+    >>> tn.cos([0.0])
+    Tensor([1.])
+    """
     return analytic(at, "cos", COS, x)
 
 
 def tan(at: Emitter[V], x: Operand[V]) -> V:
-    """Tangent."""
+    """Tangent; x in radians; integers become float64.
+
+    >>> tn.tan([0.0])
+    Tensor([0.])
+    """
     return analytic(at, "tan", TAN, x)
 
 
 def asin(at: Emitter[V], x: Operand[V]) -> V:
-    """Inverse sine."""
+    """Inverse sine, in radians; NaN where a real x is beyond ±1.
+
+    >>> tn.asin([0.0, 2.0])
+    Tensor([ 0., nan])
+    """
     return analytic(at, "asin", ASIN, x)
 
 
 def acos(at: Emitter[V], x: Operand[V]) -> V:
-    """Inverse cosine."""
+    """Inverse cosine, in radians; NaN where a real x is beyond ±1.
+
+    >>> tn.acos([1.0])
+    Tensor([0.])
+    """
     return analytic(at, "acos", ACOS, x)
 
 
 def atan(at: Emitter[V], x: Operand[V]) -> V:
-    """Inverse tangent."""
+    """Inverse tangent, in radians; integers become float64.
+
+    >>> tn.atan([0.0])
+    Tensor([0.])
+    """
     return analytic(at, "atan", ATAN, x)
 
 
-def atan2(at: Emitter[V], y: Operand[V], x: Operand[V]) -> V:
-    """The angle of the point (x, y)."""
-    return analytic(at, "atan2", ATAN2, y, x)
+def atan2(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """The angle of the points (x2, x1), in radians from -π to π. Complex numbers are refused.
+
+    >>> tn.atan2([0.0, 0.0], [1.0, -1.0])
+    Tensor([0.        , 3.14159265])
+    """
+    return analytic(at, "atan2", ATAN2, x1, x2)
+
+
+def angle(at: Emitter[V], x: Operand[V]) -> V:
+    """The angle of complex numbers in the plane, in radians from -π to π.
+
+    >>> tn.angle([1.0, 1j])
+    Tensor([0.        , 1.57079633])
+    """
+    return analytic(at, "angle", ATAN2, imag(at, x), real(at, x))
 
 
 def sinh(at: Emitter[V], x: Operand[V]) -> V:
-    """Hyperbolic sine."""
+    """Hyperbolic sine; integers become float64.
+
+    >>> tn.sinh([0.0])
+    Tensor([0.])
+    """
     return analytic(at, "sinh", SINH, x)
 
 
 def cosh(at: Emitter[V], x: Operand[V]) -> V:
-    """Hyperbolic cosine."""
+    """Hyperbolic cosine; integers become float64.
+
+    >>> tn.cosh([0.0])
+    Tensor([1.])
+    """
     return analytic(at, "cosh", COSH, x)
 
 
 def tanh(at: Emitter[V], x: Operand[V]) -> V:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent; integers become float64.
+
+    >>> tn.tanh([0.0])
+    Tensor([0.])
+    """
     return analytic(at, "tanh", TANH, x)
 
 
 def asinh(at: Emitter[V], x: Operand[V]) -> V:
-    """Inverse hyperbolic sine."""
+    """Inverse hyperbolic sine; integers become float64.
+
+    >>> tn.asinh([0.0])
+    Tensor([0.])
+    """
     return analytic(at, "asinh", ASINH, x)
 
 
 def acosh(at: Emitter[V], x: Operand[V]) -> V:
-    """Inverse hyperbolic cosine."""
+    """Inverse hyperbolic cosine; NaN where a real x is below 1.
+
+    >>> tn.acosh([1.0])
+    Tensor([0.])
+    """
     return analytic(at, "acosh", ACOSH, x)
 
 
 def atanh(at: Emitter[V], x: Operand[V]) -> V:
-    """Inverse hyperbolic tangent."""
+    """Inverse hyperbolic tangent; NaN where a real x is beyond ±1.
+
+    >>> tn.atanh([0.0])
+    Tensor([0.])
+    """
     return analytic(at, "atanh", ATANH, x)
 
 
 def sqrt(at: Emitter[V], x: Operand[V]) -> V:
-    """Square root."""
+    """Square root; NaN where a real x is negative; integers become float64.
+
+    >>> tn.sqrt([4.0, 9.0])
+    Tensor([2., 3.])
+    """
     return analytic(at, "sqrt", SQRT, x)
 
 
 def rsqrt(at: Emitter[V], x: Operand[V]) -> V:
-    """1 / sqrt(x)."""
+    """1 / sqrt(x); integers become float64.
+
+    >>> tn.rsqrt([4.0])
+    Tensor([0.5])
+    """
     return analytic(at, "rsqrt", RSQRT, x)
 
 
 def cbrt(at: Emitter[V], x: Operand[V]) -> V:
-    """Cube root."""
+    """Cube root, negative for negative x. Complex numbers are refused.
+
+    >>> tn.cbrt([8.0, -27.0])
+    Tensor([ 2., -3.])
+    """
     return analytic(at, "cbrt", CBRT, x)
 
 
-def hypot(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """|x + iy|, whose derivative at the origin is 0, as that of `abs`."""
-    left, right = inexact(at, "hypot", x, y)
+def hypot(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """sqrt(x1² + x2²), without overflow; its derivative at the origin is 0.
+
+    >>> tn.hypot(3.0, 4.0)
+    Tensor(5.)
+    """
+    left, right = inexact(at, "hypot", x1, x2)
     dtype = at.ctx.meta(left).dtype
     if dtype == FLOAT16:
         left, right = (convert(at, value, FLOAT32) for value in (left, right))
     return convert(at, at.emit(ABS, called(at, "hypot", COMPLEX, left, right)), dtype)
 
 
-def logaddexp(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """log(exp(x) + exp(y))."""
-    return analytic(at, "logaddexp", LOG_ADD_EXP, x, y)
+def logaddexp(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """log(exp(x1) + exp(x2)), without overflow. Complex numbers are refused.
+
+    >>> tn.logaddexp([0.0, 1000.0], [-1000.0, 1000.0])
+    Tensor([   0.        , 1000.69314718])
+    """
+    return analytic(at, "logaddexp", LOG_ADD_EXP, x1, x2)
 
 
-def logaddexp2(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """log2(2**x + 2**y)."""
-    values = inexact(at, "logaddexp2", x, y)
+def logaddexp2(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """log2(2**x1 + 2**x2), without overflow. Complex numbers are refused.
+
+    >>> tn.logaddexp2(3.0, 3.0)
+    Tensor(4.)
+    """
+    values = inexact(at, "logaddexp2", x1, x2)
     scaled = [at.emit(MUL, value, full_like(at, math.log(2), value)) for value in values]
     return _over_log(at, called(at, "logaddexp2", LOG_ADD_EXP, *scaled), 2)
 
 
 def erf(at: Emitter[V], x: Operand[V]) -> V:
-    """The error function."""
+    """The error function. Complex numbers are refused.
+
+    >>> tn.erf([0.0, 1.0])
+    Tensor([0.        , 0.84270079])
+    """
     return analytic(at, "erf", ERF, x)
 
 
 def erfc(at: Emitter[V], x: Operand[V]) -> V:
-    """1 - erf(x)."""
+    """1 - erf(x), exact where it is small. Complex numbers are refused.
+
+    >>> tn.erfc([0.0, 10.0])
+    Tensor([1.00000000e+00, 2.08848758e-45])
+    """
     return analytic(at, "erfc", ERFC, x)
 
 
 def erf_inv(at: Emitter[V], x: Operand[V]) -> V:
-    """The y with erf(y) = x."""
+    """The y with erf(y) = x; infinite at ±1 and NaN beyond.
+
+    >>> tn.erf_inv([0.0, 1.0])
+    Tensor([ 0., inf])
+    """
     return analytic(at, "erf_inv", ERF_INV, x)
 
 
 def degrees(at: Emitter[V], x: Operand[V]) -> V:
-    """An angle in radians as degrees."""
+    """Angles in radians as degrees.
+
+    >>> import math
+    >>> tn.degrees([math.pi])
+    Tensor([180.])
+    """
     (value,) = inexact(at, "degrees", x)
     return at.emit(MUL, value, full_like(at, 180 / math.pi, value))
 
 
 def radians(at: Emitter[V], x: Operand[V]) -> V:
-    """An angle in degrees as radians."""
+    """Angles in degrees as radians.
+
+    >>> tn.radians([180.0])
+    Tensor([3.14159265])
+    """
     (value,) = inexact(at, "radians", x)
     return at.emit(MUL, value, full_like(at, math.pi / 180, value))

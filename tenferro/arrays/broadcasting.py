@@ -42,7 +42,7 @@ def broadcast(at: Emitter[V], name: str, values: Sequence[V]) -> list[V]:
     """
     metas: list[TensorMeta] = [at.ctx.meta(value) for value in values]
     dims = metas[0].dims
-    if dims is not None and all(meta.dims == dims for meta in metas):
+    if dims is not None and all(meta is metas[0] or meta.dims == dims for meta in metas):
         return list(values)
     extents = broadcast_extents(name, metas)
     return [repeated(at, name, value, extents) for value in values]

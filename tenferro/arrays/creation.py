@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.arrays.layout import diagonal, moveaxis
+from tenferro.arrays.layout import diagonal, moveaxis, ravel
 from tenferro.arrays.operands import (
-    Number,
     Operand,
     broadcast,
     broadcast_to,
@@ -49,9 +48,10 @@ from tenferro.shape import (
     is_integer,
     maximum,
 )
+from tenferro.typing import Number
 
 
-def arange(at: Emitter[V], start: Number, *, shape: tuple[Dim], step: Number, dtype: DType) -> V:
+def arange(at: Emitter[V], start: Any, *, shape: tuple[Dim], step: Any, dtype: DType) -> V:
     """start, start + step, …: as many as `shape` says."""
     count = at.emit(Iota(dtype, shape[0]))
     first = np.asarray(start).astype(dtype)
@@ -163,7 +163,14 @@ def _chosen(
 
 
 def diag(at: Emitter[V], x: V, k: int = 0) -> V:
-    """The matrix with x on diagonal `k`; of a matrix, that diagonal."""
+    """The matrix with the vector x on diagonal `k`; of a matrix, that diagonal.
+
+    >>> tn.diag([1, 2])
+    Tensor([[1, 0],
+            [0, 2]])
+    >>> tn.diag([[1, 2], [3, 4]])
+    Tensor([1, 4])
+    """
     meta: TensorMeta = at.ctx.meta(x)
     if meta.rank == 2:
         return diagonal(at, x, k)
@@ -175,6 +182,16 @@ def diag(at: Emitter[V], x: V, k: int = 0) -> V:
     # Diagonal k starts k columns to the right, or -k rows down; as many are missing at its end.
     before, after = (max(-k, 0), max(k, 0)), (max(k, 0), max(-k, 0))
     return at.emit(Pad(before, after, (0, 0)), square, at.emit(scalar(0, meta.dtype)))
+
+
+def diagflat(at: Emitter[V], x: V, k: int = 0) -> V:
+    """The matrix with the elements of x, in a row, on diagonal `k`.
+
+    >>> tn.diagflat([[1], [2]])
+    Tensor([[1, 0],
+            [0, 2]])
+    """
+    return diag(at, ravel(at, x), k)
 
 
 def on_grid(at: Emitter[V], x: V, axis: int, shape: Sequence[Dim]) -> V:

@@ -11,16 +11,29 @@ from tenferro.shape import Dim, DimExpr, TensorMeta, minimum
 
 
 def shape_of(at: Emitter[V], x: Operand[V], axis: int = 0) -> V:
-    """The size of an axis, as a value."""
+    """The size of an axis as a value, where `x.shape` is not known while tracing.
+
+    >>> tn.shape_of([[1, 2, 3], [4, 5, 6]], axis=1)
+    Tensor(3)
+    """
     (value,) = promote(at, (x,))
     rank = at.ctx.meta(value).rank
     return at.emit(ShapeOf(normal_axis("shape_of", axis, rank)), value)
 
 
 def dynamic_truncate(at: Emitter[V], x: Operand[V], size: Operand[V], axis: int = 0) -> V:
-    """The first elements along an axis, as many as `size` says.
+    """The first `size` elements along an axis; `size` may be computed.
 
-    A size that is known while tracing gives an exact extent, others an upper bound.
+    It is rounded, half away from zero, and held between 0 and the size of the axis. While tracing,
+    the result has an upper bound for a size, unless `size` is known. Derivatives take `size` to be
+    constant.
+
+    Raises:
+        RuntimeSizeError: the size is NaN or infinite.
+
+    >>> scores = [0.9, 0.7, 0.2, 0.1]
+    >>> tn.dynamic_truncate(scores, tn.sum(tn.array(scores) > 0.5))
+    Tensor([0.9, 0.7])
     """
     (value,) = promote(at, (x,))
     meta: TensorMeta = at.ctx.meta(value)
@@ -34,7 +47,13 @@ def dynamic_truncate(at: Emitter[V], x: Operand[V], size: Operand[V], axis: int 
 
 
 def pad_to_match(at: Emitter[V], x: Operand[V], reference: Operand[V], axis: int = 0) -> V:
-    """x with zeros after it along an axis, up to the extent of `reference`."""
+    """x with zeros after it along an axis, up to the size that `reference` has there.
+
+    What has more elements is left alone; `reference` is read for its shape only.
+
+    >>> tn.pad_to_match([1, 2], [0, 0, 0, 0])
+    Tensor([1, 2, 0, 0])
+    """
     (value,), (like,) = promote(at, (x,)), promote(at, (reference,))
     index = normal_axis("pad_to_match", axis, at.ctx.meta(value).rank)
     return at.emit(PadToMatch(index), value, like)

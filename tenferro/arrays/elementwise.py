@@ -9,13 +9,13 @@ from tenferro.arrays.operands import (
     Operand,
     broadcast,
     called,
-    convert,
     inexact_dtype,
     is_number,
     named,
     promote,
     result_dtype,
 )
+from tenferro.arrays.operands import convert as as_type
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError
 from tenferro.ops import (
@@ -43,7 +43,8 @@ from tenferro.ops import (
     full_like,
     zeros_like,
 )
-from tenferro.shape import BOOL, DType, is_complex, is_inexact, is_integer, short_name
+from tenferro.shape import BOOL, as_dtype, is_complex, is_inexact, is_integer, short_name
+from tenferro.typing import DTypeLike
 
 _LARGEST_UNROLLED_POWER = 64
 
@@ -59,101 +60,149 @@ def unary(at: Emitter[V], name: str, op: StdTensorOp, x: Operand[V]) -> V:
     return called(at, name, op, value)
 
 
-def add(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x + y; of bools, whether either holds."""
-    both = result_dtype(at, (x, y)) == BOOL
-    return bitwise_or(at, x, y) if both else binary(at, "add", ADD, x, y)
+def add(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """x1 + x2; of bools, whether either holds.
+
+    >>> tn.add([1, 2], 10)
+    Tensor([11, 12])
+    """
+    both = result_dtype(at, (x1, x2)) == BOOL
+    return bitwise_or(at, x1, x2) if both else binary(at, "add", ADD, x1, x2)
 
 
-def subtract(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x - y."""
-    return binary(at, "subtract", SUB, x, y)
+def subtract(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """x1 - x2.
+
+    >>> tn.subtract([1, 2], 1)
+    Tensor([0, 1])
+    """
+    return binary(at, "subtract", SUB, x1, x2)
 
 
-def multiply(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x · y; of bools, whether both hold."""
-    both = result_dtype(at, (x, y)) == BOOL
-    return bitwise_and(at, x, y) if both else binary(at, "multiply", MUL, x, y)
+def multiply(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """x1 · x2; of bools, whether both hold.
+
+    >>> tn.multiply([1, 2], 3)
+    Tensor([3, 6])
+    """
+    both = result_dtype(at, (x1, x2)) == BOOL
+    return bitwise_and(at, x1, x2) if both else binary(at, "multiply", MUL, x1, x2)
 
 
-def divide(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x / y; integers become float64."""
-    values = promote(at, (x, y), inexact_dtype(at, (x, y)))
+def divide(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """x1 / x2; integers become float64.
+
+    >>> tn.divide([1, 2], 2)
+    Tensor([0.5, 1. ])
+    """
+    values = promote(at, (x1, x2), inexact_dtype(at, (x1, x2)))
     return at.emit(DIV, *broadcast(at, "divide", values))
 
 
-def remainder(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x - y·floor(x/y), with the sign of y."""
-    x, y = broadcast(at, "remainder", promote(at, (x, y)))
-    rem = called(at, "remainder", REM, x, y)
-    return at.emit(SELECT, _wrong_sign(at, rem, y), at.emit(ADD, rem, y), rem)
+def remainder(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """x1 - x2·floor(x1/x2), with the sign of x2.
+
+    >>> tn.remainder([7, -7], 4)
+    Tensor([3, 1])
+    """
+    dividend, divisor = broadcast(at, "remainder", promote(at, (x1, x2)))
+    rem = called(at, "remainder", REM, dividend, divisor)
+    return at.emit(SELECT, _wrong_sign(at, rem, divisor), at.emit(ADD, rem, divisor), rem)
 
 
-def floor_divide(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """floor(x / y)."""
-    x, y = broadcast(at, "floor_divide", promote(at, (x, y)))
-    rem = called(at, "floor_divide", REM, x, y)
-    toward_zero = at.emit(DIV, at.emit(SUB, x, rem), y)  # x - rem is in range, and a multiple of y
+def floor_divide(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """x1 / x2, rounded down.
+
+    >>> tn.floor_divide([7, -7], 2)
+    Tensor([ 3, -4])
+    """
+    dividend, divisor = broadcast(at, "floor_divide", promote(at, (x1, x2)))
+    rem = called(at, "floor_divide", REM, dividend, divisor)
+    whole = at.emit(SUB, dividend, rem)  # in range, and a multiple of the divisor
+    toward_zero = at.emit(DIV, whole, divisor)
     exact = is_inexact(at.ctx.meta(rem).dtype)
     if exact:
         toward_zero = at.emit(ROUND, toward_zero)  # the division rounds
     one = full_like(at, 1, toward_zero)
     below = at.emit(SUB, toward_zero, one)
-    quotient = at.emit(SELECT, _wrong_sign(at, rem, y), below, toward_zero)
+    quotient = at.emit(SELECT, _wrong_sign(at, rem, divisor), below, toward_zero)
     if not exact:
         return quotient
-    at_zero = at.emit(Compare("EQ"), y, zeros_like(at, y))
-    return at.emit(SELECT, at_zero, at.emit(DIV, x, y), quotient)
+    at_zero = at.emit(Compare("EQ"), divisor, zeros_like(at, divisor))
+    return at.emit(SELECT, at_zero, at.emit(DIV, dividend, divisor), quotient)
 
 
-def _wrong_sign(at: Emitter[V], rem: V, y: V) -> V:
-    """Whether a remainder with the sign of the dividend is not one with that of the divisor y."""
+def _wrong_sign(at: Emitter[V], rem: V, divisor: V) -> V:
+    """Whether a remainder with the sign of the dividend is not one with that of the divisor."""
     zero = zeros_like(at, rem)
     differs = at.emit(
-        Compare("NE"), at.emit(Compare("LT"), rem, zero), at.emit(Compare("LT"), y, zero)
+        Compare("NE"), at.emit(Compare("LT"), rem, zero), at.emit(Compare("LT"), divisor, zero)
     )
     return at.emit(AND, differs, at.emit(Compare("NE"), rem, zero))
 
 
-@named("pow")
-def power(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x to the power y; a Python integer exponent is multiplied out."""
-    if isinstance(y, int) and not isinstance(y, bool) and not is_number(x):
-        dtype = result_dtype(at, (x, y))
-        (base,) = promote(at, (x,), dtype)
-        if is_integer(dtype) and y < 0:
+def pow(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """x1 to the power x2. A Python integer exponent is multiplied out.
+
+    >>> tn.pow([2.0, 3.0], 2)
+    Tensor([4., 9.])
+    """
+    if isinstance(x2, int) and not isinstance(x2, bool) and not is_number(x1):
+        dtype = result_dtype(at, (x1, x2))
+        (base,) = promote(at, (x1,), dtype)
+        if is_integer(dtype) and x2 < 0:
             raise DTypeError(
-                f"pow: {short_name(dtype)} to the negative power {y} is not an integer"
+                f"pow: {short_name(dtype)} to the negative power {x2} is not an integer"
             )
-        if is_integer(dtype) or abs(y) <= _LARGEST_UNROLLED_POWER:
-            return _integer_power(at, base, y)
-    return binary(at, "pow", POW, x, y)
+        if is_integer(dtype) or -_LARGEST_UNROLLED_POWER <= x2 <= _LARGEST_UNROLLED_POWER:
+            return _integer_power(at, base, x2)
+    return binary(at, "pow", POW, x1, x2)
 
 
 def square(at: Emitter[V], x: Operand[V]) -> V:
-    """x · x."""
+    """x · x.
+
+    >>> tn.square([2, 3])
+    Tensor([4, 9])
+    """
     (value,) = promote(at, (x,))
     return at.emit(MUL, value, value)
 
 
 def reciprocal(at: Emitter[V], x: Operand[V]) -> V:
-    """1 / x."""
+    """1 / x.
+
+    >>> tn.reciprocal([2.0, 4.0])
+    Tensor([0.5 , 0.25])
+    """
     return divide(at, 1, x)
 
 
-def fmod(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x - y·trunc(x/y), with the sign of x."""
-    return binary(at, "fmod", REM, x, y)
+def fmod(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """x1 - x2·trunc(x1/x2), with the sign of x1. Complex numbers are refused.
+
+    >>> tn.fmod([7, -7], 4)
+    Tensor([ 3, -3])
+    """
+    return binary(at, "fmod", REM, x1, x2)
 
 
-def maximum(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """The larger operand; NaN wins."""
-    return binary(at, "maximum", MAXIMUM, x, y)
+def maximum(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """The larger of x1 and x2; NaN wins, and at ties each has half of the derivative.
+
+    >>> tn.maximum([1, 5], 3)
+    Tensor([3, 5])
+    """
+    return binary(at, "maximum", MAXIMUM, x1, x2)
 
 
-def minimum(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """The smaller operand; NaN wins."""
-    return binary(at, "minimum", MINIMUM, x, y)
+def minimum(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """The smaller of x1 and x2; NaN wins, and at ties each has half of the derivative.
+
+    >>> tn.minimum([1, 5], 3)
+    Tensor([1, 3])
+    """
+    return binary(at, "minimum", MINIMUM, x1, x2)
 
 
 @named("clip")
@@ -163,33 +212,47 @@ def clamp(at: Emitter[V], x: Operand[V], min: Operand[V], max: Operand[V]) -> V:
     return called(at, "clip", CLAMP, low, value, high)
 
 
-@named("positive")
-def unary_identity(at: Emitter[V], x: Operand[V]) -> V:
-    """x, as a value."""
+def positive(at: Emitter[V], x: Operand[V]) -> V:
+    """+x: x as an array.
+
+    >>> tn.positive([1])
+    Tensor([1])
+    """
     (value,) = promote(at, (x,))
     return value
 
 
-def where(at: Emitter[V], condition: Operand[V], x: Operand[V], y: Operand[V]) -> V:
-    """x where the condition holds, else y."""
+def where(at: Emitter[V], condition: Operand[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """x1 where the condition holds, elsewhere x2.
+
+    >>> tn.where([True, False], 1.0, 2.0)
+    Tensor([1., 2.])
+    """
     (mask,) = promote(at, (condition,), BOOL)
-    pred, on_true, on_false = broadcast(at, "where", [mask, *promote(at, (x, y))])
+    pred, on_true, on_false = broadcast(at, "where", [mask, *promote(at, (x1, x2))])
     return at.emit(SELECT, pred, on_true, on_false)
 
 
-@named("nan_to_num")
-def finite(
+def nan_to_num(
     at: Emitter[V],
     x: Operand[V],
+    *,
     nan: float = 0.0,
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> V:
-    """x with numbers for NaN and the infinities; None is the dtype's largest and smallest."""
+    """x with numbers for NaN and the infinities; None is the dtype's largest and smallest.
+
+    >>> tn.nan_to_num([1.0, float('nan')])
+    Tensor([1., 0.])
+    """
     (value,) = promote(at, (x,))
     dtype = at.ctx.meta(value).dtype
     if is_complex(dtype):
-        parts = [finite(at, at.emit(part, value), nan, posinf, neginf) for part in (REAL, IMAG)]
+        parts = [
+            nan_to_num(at, at.emit(part, value), nan=nan, posinf=posinf, neginf=neginf)
+            for part in (REAL, IMAG)
+        ]
         return at.emit(COMPLEX, *parts)
     if not is_inexact(dtype):
         return value
@@ -205,64 +268,99 @@ def finite(
 
 
 def negative(at: Emitter[V], x: Operand[V]) -> V:
-    """-x."""
+    """-x.
+
+    >>> tn.negative([1, -2])
+    Tensor([-1,  2])
+    """
     return unary(at, "negative", NEG, x)
 
 
-@named("abs")
-def absolute(at: Emitter[V], x: Operand[V]) -> V:
-    """|x|."""
+def abs(at: Emitter[V], x: Operand[V]) -> V:
+    """|x|; its derivative at 0 is 0.
+
+    >>> tn.abs([3, -4])
+    Tensor([3, 4])
+    """
     return unary(at, "abs", ABS, x)
 
 
 def sign(at: Emitter[V], x: Operand[V]) -> V:
-    """-1, 0 or 1; x/|x| for complex x."""
+    """-1, 0 or 1; x/|x| for complex x.
+
+    >>> tn.sign([3.0, -4.0, 0.0])
+    Tensor([ 1., -1.,  0.])
+    """
     return unary(at, "sign", SIGN, x)
 
 
 def conj(at: Emitter[V], x: Operand[V]) -> V:
-    """Complex conjugate; x where it is real."""
+    """Complex conjugate; x where it is real.
+
+    >>> tn.conj([1 + 2j])
+    Tensor([1.-2.j])
+    """
     (value,) = promote(at, (x,))
     return at.emit(CONJ, value) if is_complex(at.ctx.meta(value).dtype) else value
 
 
 def real(at: Emitter[V], x: Operand[V]) -> V:
-    """Real part."""
+    """Real part.
+
+    >>> tn.real([1 + 2j])
+    Tensor([1.])
+    """
     (value,) = promote(at, (x,))
     return at.emit(REAL, value) if is_complex(at.ctx.meta(value).dtype) else value
 
 
 def imag(at: Emitter[V], x: Operand[V]) -> V:
-    """Imaginary part; zeros where x is real."""
+    """Imaginary part; zeros where x is real.
+
+    >>> tn.imag([1 + 2j])
+    Tensor([2.])
+    """
     (value,) = promote(at, (x,))
     return at.emit(IMAG, value) if is_complex(at.ctx.meta(value).dtype) else zeros_like(at, value)
 
 
-@named("complex")
-def make_complex(at: Emitter[V], real: Operand[V], imag: Operand[V]) -> V:
-    """The complex number of two parts."""
+def complex(at: Emitter[V], real: Operand[V], imag: Operand[V]) -> V:
+    """The complex numbers with the given parts.
+
+    >>> tn.complex([1.0], [2.0])
+    Tensor([1.+2.j])
+    """
     values = promote(at, (real, imag), inexact_dtype(at, (real, imag)))
     return at.emit(COMPLEX, *broadcast(at, "complex", values))
 
 
-@named("astype")
-def cast(at: Emitter[V], x: Operand[V], dtype: DType) -> V:
-    """x in `dtype`, whatever is lost."""
+def astype(at: Emitter[V], x: Operand[V], dtype: DTypeLike) -> V:
+    """x in another dtype, whatever is lost.
+
+    >>> tn.astype([1.7, -1.7], "int32")
+    Tensor([ 1, -1], dtype=int32)
+    """
     (value,) = promote(at, (x,))
-    return convert(at, value, dtype)
+    return as_type(at, value, as_dtype(dtype))
 
 
-@named("convert")
-def checked_convert(at: Emitter[V], x: Operand[V], dtype: DType) -> V:
-    """x in `dtype`, refused where promotion would not go there."""
+def convert(at: Emitter[V], x: Operand[V], dtype: DTypeLike) -> V:
+    """x in a dtype that it promotes to; refused where something could be lost.
+
+    Raises:
+        DTypeError: promotion does not lead to `dtype`; `cast` does.
+
+    >>> tn.convert([1, 2], "float64")
+    Tensor([1., 2.])
+    """
     (value,) = promote(at, (x,))
-    have = at.ctx.meta(value).dtype
-    if np.result_type(have, dtype) != dtype:
+    have, wanted = at.ctx.meta(value).dtype, as_dtype(dtype)
+    if np.result_type(have, wanted) != wanted:
         raise DTypeError(
-            f"convert: {short_name(have)} does not fit {short_name(dtype)}; "
+            f"convert: {short_name(have)} does not fit {short_name(wanted)}; "
             "use cast where loss is meant"
         )
-    return convert(at, value, dtype)
+    return as_type(at, value, wanted)
 
 
 def _integer_power(at: Emitter[V], base: V, exponent: int) -> V:

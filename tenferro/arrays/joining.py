@@ -7,12 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from tenferro.arrays.layout import concat, expand_dims, ravel, reshape
+from tenferro.arrays.layout import concat, expand_dims, flip, ravel, reshape
 from tenferro.arrays.operands import Operand, broadcast, integers, named, normal_axis, promote
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ops import BroadcastInDim, Reshape, Slice, Transpose
 from tenferro.shape import Dim, TensorMeta
+from tenferro.typing import Axis, Integers
 
 
 def window(at: Emitter[V], x: V, axis: int, start: Dim, stop: Dim) -> V:
@@ -33,7 +34,7 @@ def piece(at: Emitter[V], x: V, axis: int, start: Dim, stop: Dim, drop: bool = F
 
 
 def windows(
-    name: str, meta: TensorMeta, axis: int, cuts: int | Sequence[int] | None
+    name: str, meta: TensorMeta, axis: int, cuts: Integers | None
 ) -> tuple[int, list[tuple[Dim, Dim]]]:
     """Which axis is cut, and where the parts start and stop.
 
@@ -79,7 +80,12 @@ def like_the_others(at: Emitter[V], x: Operand[V], *others: Operand[V]) -> V:
 
 
 def swapaxes(at: Emitter[V], x: V, axis1: int, axis2: int) -> V:
-    """Two axes exchanged."""
+    """Two axes exchanged.
+
+    >>> tn.swapaxes([[1, 2], [3, 4]], 0, 1)
+    Tensor([[1, 3],
+            [2, 4]])
+    """
     rank = at.ctx.meta(x).rank
     order = list(range(rank))
     i, j = (normal_axis("swapaxes", axis, rank) for axis in (axis1, axis2))
@@ -87,16 +93,22 @@ def swapaxes(at: Emitter[V], x: V, axis1: int, axis2: int) -> V:
     return at.emit(Transpose(tuple(order)), x)
 
 
-def repeat(at: Emitter[V], x: V, repeats: int | Sequence[int], axis: int | None = None) -> V:
-    """Each element along `axis` (None: of all elements) so many times, one after another."""
+def repeat(at: Emitter[V], x: V, repeats: Integers, axis: int | None = None) -> V:
+    """Each element along `axis` (None: of all elements) so many times, one after another.
+
+    >>> tn.repeat([1, 2], 2)
+    Tensor([1, 1, 2, 2])
+    >>> tn.repeat([1, 2], [1, 3])
+    Tensor([1, 2, 2, 2])
+    """
+    counts = integers("repeat", "the counts", repeats)
     if axis is None:
         x, axis = ravel(at, x), 0
     meta: TensorMeta = at.ctx.meta(x)
     along = normal_axis("repeat", axis, meta.rank)
     sizes = meta.exact_shape("repeat", "operand")
-    counts = [repeats] if isinstance(repeats, int) else list(repeats)
     if any(count < 0 for count in counts):
-        raise ShapeError(f"repeat: counts must not be negative, got {repeats}")
+        raise ShapeError(f"repeat: counts must not be negative, got {counts}")
     if len(counts) == 1:
         return _each_repeated(at, x, along, sizes, counts[0])
     if sizes[along] != len(counts):
@@ -122,9 +134,14 @@ def _each_repeated(at: Emitter[V], x: V, axis: int, sizes: Sequence[Dim], count:
     return at.emit(Reshape(target), at.emit(BroadcastInDim(wide, kept), x))
 
 
-def tile(at: Emitter[V], x: V, reps: int | Sequence[int]) -> V:
-    """The whole array so many times along each axis; axes align at the end."""
-    counts = [reps] if isinstance(reps, int) else list(reps)
+def tile(at: Emitter[V], x: V, reps: Integers) -> V:
+    """The whole of x so many times along each axis; axes align at the end.
+
+    >>> tn.tile([1, 2], (2, 2))
+    Tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    counts = integers("tile", "the repetitions", reps)
     if any(count < 0 for count in counts):
         raise ShapeError(f"tile: repetitions must not be negative, got {tuple(counts)}")
     meta: TensorMeta = at.ctx.meta(x)
@@ -137,15 +154,13 @@ def tile(at: Emitter[V], x: V, reps: int | Sequence[int]) -> V:
     return at.emit(Reshape(target), at.emit(BroadcastInDim(wide, kept), x))
 
 
-def roll(
-    at: Emitter[V],
-    x: V,
-    shift: int | Sequence[int],
-    axis: int | Sequence[int] | None = None,
-) -> V:
+def roll(at: Emitter[V], x: V, shift: Integers, axis: Axis = None) -> V:
     """The elements moved by `shift` places along `axis`, entering again at the other end.
 
     Along an axis of symbolic size by no more than that size.
+
+    >>> tn.roll([1, 2, 3], 1)
+    Tensor([3, 1, 2])
     """
     meta: TensorMeta = at.ctx.meta(x)
     if axis is None:
@@ -170,6 +185,26 @@ def _rolled(at: Emitter[V], x: V, axis: int, shift: int) -> V:
         return x
     start: Dim = size - shift if shift > 0 else -shift
     return concat(at, window(at, x, axis, start, size), window(at, x, axis, 0, start), axis=axis)
+
+
+def fliplr(at: Emitter[V], x: V) -> V:
+    """The elements along the second axis in the opposite order.
+
+    >>> tn.fliplr([[1, 2], [3, 4]])
+    Tensor([[2, 1],
+            [4, 3]])
+    """
+    return flip(at, x, 1)
+
+
+def flipud(at: Emitter[V], x: V) -> V:
+    """The elements along the first axis in the opposite order.
+
+    >>> tn.flipud([[1, 2], [3, 4]])
+    Tensor([[3, 4],
+            [1, 2]])
+    """
+    return flip(at, x, 0)
 
 
 def at_least(at: Emitter[V], x: Operand[V], rank: int) -> V:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from types import EllipsisType
 
 import numpy as np
 
-from tenferro.arrays.broadcasting import agree_off, assume_size, drop_axes, repeated
+from tenferro.arrays.broadcasting import agree_off, assume_size, drop_axes
+from tenferro.arrays.broadcasting import broadcast_to as expanded
 from tenferro.arrays.operands import (
     Operand,
-    broadcast_to,
     called,
-    named,
     normal_axes,
     normal_axis,
     promote,
-    result_dtype,
 )
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ShapeError
@@ -36,7 +33,6 @@ from tenferro.ops import Pad as PadOp
 from tenferro.shape import (
     Dim,
     DimExpr,
-    DType,
     Exact,
     TensorMeta,
     canonical,
@@ -44,12 +40,18 @@ from tenferro.shape import (
     floordiv,
     product,
 )
+from tenferro.typing import Axis, Number, Order, Shape, Size
 
-Index = int | slice | EllipsisType | None
+PadWidth = Size | Sequence[Size] | Sequence[Sequence[Size]]
 
 
 def permute_dims(at: Emitter[V], x: V, axes: Sequence[int] | None = None) -> V:
-    """Axes in the given order; reversed if None."""
+    """The axes of x in the order `axes`; reversed if None.
+
+    >>> tn.permute_dims([[1, 2], [3, 4]], (1, 0))
+    Tensor([[1, 3],
+            [2, 4]])
+    """
     rank = at.ctx.meta(x).rank
     if axes is None:
         return at.emit(Transpose(tuple(range(rank)[::-1])), x)
@@ -63,7 +65,12 @@ def permute_dims(at: Emitter[V], x: V, axes: Sequence[int] | None = None) -> V:
 
 
 def matrix_transpose(at: Emitter[V], x: V) -> V:
-    """The last two axes exchanged."""
+    """The last two axes of x exchanged.
+
+    >>> tn.matrix_transpose([[1, 2], [3, 4]])
+    Tensor([[1, 3],
+            [2, 4]])
+    """
     rank = at.ctx.meta(x).rank
     if rank < 2:
         raise ShapeError(f"matrix_transpose: needs at least two axes, got {at.ctx.meta(x)}")
@@ -71,7 +78,12 @@ def matrix_transpose(at: Emitter[V], x: V) -> V:
 
 
 def moveaxis(at: Emitter[V], x: V, source: int, destination: int) -> V:
-    """One axis moved, the others in their order."""
+    """Axis `source` moved to place `destination`, the others in their order.
+
+    >>> tn.moveaxis([[1, 2], [3, 4]], 0, 1)
+    Tensor([[1, 3],
+            [2, 4]])
+    """
     rank = at.ctx.meta(x).rank
     start = normal_axis("moveaxis", source, rank)
     order = [axis for axis in range(rank) if axis != start]
@@ -79,14 +91,14 @@ def moveaxis(at: Emitter[V], x: V, source: int, destination: int) -> V:
     return at.emit(Transpose(tuple(order)), x)
 
 
-def reshape(
-    at: Emitter[V], x: V, shape: int | str | Dim | Sequence[int | str | Dim], order: str = "C"
-) -> V:
-    """The elements in another shape.
+def reshape(at: Emitter[V], x: V, shape: Shape, *, order: Order = "C") -> V:
+    """The elements of x in another shape; one size may be -1. `order="F"`: first axis fastest.
 
-    One size may be -1. `order="F"` reads and writes the first axis fastest.
+    >>> tn.reshape([1, 2, 3, 4], (2, -1))
+    Tensor([[1, 2],
+            [3, 4]])
     """
-    sizes = _sizes(shape)
+    sizes = sizes_of(shape)
     target = _infer_size(at.ctx.meta(x), [dim(size) for size in sizes])
     x = _of_as_many(at, x, product(target))
     if order == "F":
@@ -97,18 +109,31 @@ def reshape(
     return at.emit(Reshape(target), x)
 
 
-def ravel(at: Emitter[V], x: V, order: str = "C") -> V:
-    """All elements along one axis."""
-    return reshape(at, x, (-1,), order)
+def ravel(at: Emitter[V], x: V, *, order: Order = "C") -> V:
+    """All elements of x along one axis.
+
+    >>> tn.ravel([[1, 2], [3, 4]], order="F")
+    Tensor([1, 3, 2, 4])
+    """
+    return reshape(at, x, (-1,), order=order)
 
 
-def flip(at: Emitter[V], x: V, axis: int | Sequence[int] | None = None) -> V:
-    """The elements along `axis` in the opposite order."""
+def flip(at: Emitter[V], x: V, axis: Axis = None) -> V:
+    """The elements along `axis` (None: all axes) in the opposite order.
+
+    >>> tn.flip([1, 2, 3])
+    Tensor([3, 2, 1])
+    """
     return at.emit(Reverse(normal_axes("flip", axis, at.ctx.meta(x).rank)), x)
 
 
 def expand_dims(at: Emitter[V], x: V, axis: int | Sequence[int] = 0) -> V:
-    """New axes of size 1 at the given places of the result."""
+    """x with new axes of size 1 at the places `axis` of the result.
+
+    >>> tn.expand_dims([1, 2], axis=1)
+    Tensor([[1],
+            [2]])
+    """
     meta: TensorMeta = at.ctx.meta(x)
     count = len(axis) if isinstance(axis, tuple | list) else 1
     new = normal_axes("expand_dims", axis, meta.rank + count)
@@ -120,8 +145,12 @@ def expand_dims(at: Emitter[V], x: V, axis: int | Sequence[int] = 0) -> V:
     return broadcast_like(at, x, wide, kept, "expand_dims")
 
 
-def squeeze(at: Emitter[V], x: V, axis: int | Sequence[int] | None = None) -> V:
-    """Without the given axes of size 1; all of them if None."""
+def squeeze(at: Emitter[V], x: V, axis: Axis = None) -> V:
+    """x without its axes `axis` of size 1; all of those if None.
+
+    >>> tn.squeeze([[1, 2]])
+    Tensor([1, 2])
+    """
     meta: TensorMeta = at.ctx.meta(x)
     ones = [i for i, extent in enumerate(meta.extents) if extent == Exact(1)]
     axes = ones if axis is None else normal_axes("squeeze", axis, meta.rank)
@@ -131,11 +160,15 @@ def squeeze(at: Emitter[V], x: V, axis: int | Sequence[int] | None = None) -> V:
     return drop_axes(at, x, axes)
 
 
-@named("broadcast_to")
-def broadcast_array(at: Emitter[V], x: Operand[V], shape: int | Sequence[int | str | Dim]) -> V:
-    """The operand repeated to `shape`."""
+def broadcast_to(at: Emitter[V], x: Operand[V], shape: Shape) -> V:
+    """x repeated to `shape`, axes aligned at the end.
+
+    >>> tn.broadcast_to([1, 2], (2, 2))
+    Tensor([[1, 2],
+            [1, 2]])
+    """
     (value,) = promote(at, (x,))
-    return broadcast_to(at, value, [dim(size) for size in _sizes(shape)])
+    return expanded(at, value, [dim(size) for size in sizes_of(shape)])
 
 
 def concat(at: Emitter[V], *arrays: Operand[V], axis: int | None = 0) -> V:
@@ -164,17 +197,33 @@ def stack(at: Emitter[V], *arrays: Operand[V], axis: int = 0) -> V:
 
 
 def tril(at: Emitter[V], x: V, k: int = 0) -> V:
-    """On and below diagonal `k` of the last two axes."""
+    """The part of x on and below diagonal `k` of its last two axes.
+
+    >>> tn.tril([[1, 2], [3, 4]])
+    Tensor([[1, 0],
+            [3, 4]])
+    """
     return at.emit(Tril(k), x)
 
 
 def triu(at: Emitter[V], x: V, k: int = 0) -> V:
-    """On and above diagonal `k` of the last two axes."""
+    """The part of x on and above diagonal `k` of its last two axes.
+
+    >>> tn.triu([[1, 2], [3, 4]])
+    Tensor([[1, 2],
+            [0, 4]])
+    """
     return at.emit(Triu(k), x)
 
 
 def diagonal(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V:
-    """The elements x[.., i, .., i + offset, ..] of two axes, as the last axis."""
+    """The elements whose index along `axis2` exceeds that along `axis1` by `offset`, last.
+
+    >>> tn.diagonal([[1, 2], [3, 4]])
+    Tensor([1, 4])
+    >>> tn.diagonal([[1, 2, 3], [4, 5, 6]], offset=1)
+    Tensor([2, 6])
+    """
     meta: TensorMeta = at.ctx.meta(x)
     if meta.rank < 2:
         raise ShapeError(f"diagonal: needs at least two axes, got {meta}")
@@ -204,8 +253,12 @@ def _square(at: Emitter[V], x: V, rows: int, columns: int, offset: int) -> V:
     return at.emit(Slice(tuple(starts), tuple(limits), (1,) * len(sizes)), x)
 
 
-def pad(at: Emitter[V], x: V, pad_width: object, constant_values: complex = 0) -> V:
-    """Constant padding; `pad_width` as in NumPy: n, (before, after), or one pair for each axis."""
+def pad(at: Emitter[V], x: V, pad_width: PadWidth, constant_values: Number = 0) -> V:
+    """x with a border of a constant; `pad_width` is n, (before, after), or one pair for each axis.
+
+    >>> tn.pad([1, 2], (1, 2))
+    Tensor([0, 1, 2, 0, 0])
+    """
     meta: TensorMeta = at.ctx.meta(x)
     pairs = _pairs(pad_width, meta)
     low, high = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
@@ -213,39 +266,14 @@ def pad(at: Emitter[V], x: V, pad_width: object, constant_values: complex = 0) -
     return at.emit(PadOp(low, high, (0,) * meta.rank), x, value)
 
 
-@named("full")
-def filled(
-    at: Emitter[V],
-    value: Operand[V],
-    shape: int | str | Dim | Sequence[int | str | Dim],
-    dtype: DType | None = None,
-) -> V:
-    """A new array whose every element is `value`."""
-    sizes = _sizes(shape)
-    dtype = result_dtype(at, (value,)) if dtype is None else dtype
-    (number,) = promote(at, (value,), dtype)
-    return broadcast_to(at, number, TensorMeta.of(dtype, sizes).exact_shape())
-
-
-@named("full_like")
-def constant_like(
-    at: Emitter[V], x: Operand[V], value: Operand[V], dtype: DType | None = None
-) -> V:
-    """An array of the type of `x` whose every element is `value`."""
-    (like,) = promote(at, (x,))
-    meta: TensorMeta = at.ctx.meta(like)
-    (element,) = promote(at, (value,), meta.dtype if dtype is None else dtype)
-    return repeated(at, "full_like", element, meta.extents)
-
-
-def _sizes(shape: object) -> list[int | str | DimExpr]:
+def sizes_of(shape: object) -> list[Size]:
     """A shape given as one size or as several; NumPy's integers become Python's.
 
     Raises:
         ShapeError: something in it is no size.
     """
     many = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
-    sizes: list[int | str | DimExpr] = []
+    sizes: list[Size] = []
     for size in many:
         if isinstance(size, str | DimExpr):
             sizes.append(size)
@@ -285,7 +313,7 @@ def _infer_size(meta: TensorMeta, sizes: list[Dim]) -> tuple[Dim, ...]:
     return tuple(floordiv(total, known) if size == -1 else size for size in sizes)
 
 
-def _pairs(pad_width: object, meta: TensorMeta) -> list[tuple[Dim, Dim]]:
+def _pairs(pad_width: PadWidth, meta: TensorMeta) -> list[tuple[Dim, Dim]]:
     """`pad_width` repeated to one pair for each axis, by NumPy's broadcasting."""
     try:
         pairs = np.broadcast_to(np.asarray(pad_width, dtype=object), (meta.rank, 2)).tolist()
@@ -293,4 +321,4 @@ def _pairs(pad_width: object, meta: TensorMeta) -> list[tuple[Dim, Dim]]:
         raise ShapeError(
             f"pad: {pad_width!r} does not give a pair of sizes for each axis of {meta}"
         ) from None
-    return [(dim(before), dim(after)) for before, after in map(_sizes, pairs)]
+    return [(dim(before), dim(after)) for before, after in map(sizes_of, pairs)]

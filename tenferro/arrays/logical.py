@@ -29,6 +29,7 @@ from tenferro.ops import (
     SUB,
     XOR,
     Compare,
+    ReduceAnd,
     StdTensorOp,
     full,
     full_like,
@@ -41,57 +42,97 @@ def _compared(at: Emitter[V], name: str, direction: str, x: Operand[V], y: Opera
     return called(at, name, Compare(direction), *broadcast(at, name, promote(at, (x, y))))
 
 
-def equal(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x == y."""
-    return _compared(at, "equal", "EQ", x, y)
+def equal(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """Elementwise x1 == x2.
+
+    >>> tn.equal([1, 2], [1, 3])
+    Tensor([ True, False])
+    """
+    return _compared(at, "equal", "EQ", x1, x2)
 
 
-def not_equal(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x != y."""
-    return _compared(at, "not_equal", "NE", x, y)
+def not_equal(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """Elementwise x1 != x2.
+
+    >>> tn.not_equal([1, 2], [1, 3])
+    Tensor([False,  True])
+    """
+    return _compared(at, "not_equal", "NE", x1, x2)
 
 
-def less(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x < y."""
-    return _compared(at, "less", "LT", x, y)
+def less(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """Elementwise x1 < x2. Complex numbers are refused: they have no order.
+
+    >>> tn.less([1, 2], [1, 3])
+    Tensor([False,  True])
+    """
+    return _compared(at, "less", "LT", x1, x2)
 
 
-def less_equal(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x <= y."""
-    return _compared(at, "less_equal", "LE", x, y)
+def less_equal(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """Elementwise x1 <= x2. Complex numbers are refused: they have no order.
+
+    >>> tn.less_equal([1, 2], [1, 3])
+    Tensor([ True,  True])
+    """
+    return _compared(at, "less_equal", "LE", x1, x2)
 
 
-def greater(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x > y."""
-    return _compared(at, "greater", "GT", x, y)
+def greater(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """Elementwise x1 > x2. Complex numbers are refused: they have no order.
+
+    >>> tn.greater([1, 2], [1, 3])
+    Tensor([False, False])
+    """
+    return _compared(at, "greater", "GT", x1, x2)
 
 
-def greater_equal(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """x >= y."""
-    return _compared(at, "greater_equal", "GE", x, y)
+def greater_equal(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """Elementwise x1 >= x2. Complex numbers are refused: they have no order.
+
+    >>> tn.greater_equal([1, 2], [1, 3])
+    Tensor([ True, False])
+    """
+    return _compared(at, "greater_equal", "GE", x1, x2)
 
 
 def _logical(at: Emitter[V], name: str, op: StdTensorOp, *operands: Operand[V]) -> V:
     return at.emit(op, *broadcast(at, name, promote(at, operands, BOOL)))
 
 
-def logical_and(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """Whether both are not zero."""
-    return _logical(at, "logical_and", AND, x, y)
+def logical_and(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """Whether both are not zero.
+
+    >>> tn.logical_and([1, 0], True)
+    Tensor([ True, False])
+    """
+    return _logical(at, "logical_and", AND, x1, x2)
 
 
-def logical_or(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """Whether either is not zero."""
-    return _logical(at, "logical_or", OR, x, y)
+def logical_or(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """Whether either is not zero.
+
+    >>> tn.logical_or([1, 0], False)
+    Tensor([ True, False])
+    """
+    return _logical(at, "logical_or", OR, x1, x2)
 
 
-def logical_xor(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """Whether exactly one is not zero."""
-    return _logical(at, "logical_xor", XOR, x, y)
+def logical_xor(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """Whether exactly one is not zero.
+
+    >>> tn.logical_xor([1, 0], True)
+    Tensor([False,  True])
+    """
+    return _logical(at, "logical_xor", XOR, x1, x2)
 
 
 def logical_not(at: Emitter[V], x: Operand[V]) -> V:
-    """Whether x is zero."""
+    """Whether x is zero.
+
+    >>> tn.logical_not([1, 0])
+    Tensor([False,  True])
+    """
     return _logical(at, "logical_not", NOT, x)
 
 
@@ -99,38 +140,66 @@ def _bits(at: Emitter[V], name: str, op: StdTensorOp, *operands: Operand[V]) -> 
     return called(at, name, op, *broadcast(at, name, promote(at, operands)))
 
 
-def bitwise_and(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """The bits that both have; of bools, whether both hold."""
-    return _bits(at, "bitwise_and", AND, x, y)
+def bitwise_and(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """The bits that both integers have; of bools, whether both hold.
+
+    >>> tn.bitwise_and([6, 5], 3)
+    Tensor([2, 1])
+    """
+    return _bits(at, "bitwise_and", AND, x1, x2)
 
 
-def bitwise_or(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """The bits that either has; of bools, whether either holds."""
-    return _bits(at, "bitwise_or", OR, x, y)
+def bitwise_or(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """The bits that either integer has; of bools, whether either holds.
+
+    >>> tn.bitwise_or([6, 5], 3)
+    Tensor([7, 7])
+    """
+    return _bits(at, "bitwise_or", OR, x1, x2)
 
 
-def bitwise_xor(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """The bits that exactly one has; of bools, whether exactly one holds."""
-    return _bits(at, "bitwise_xor", XOR, x, y)
+def bitwise_xor(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """The bits that exactly one integer has; of bools, whether exactly one holds.
+
+    >>> tn.bitwise_xor([6, 5], 3)
+    Tensor([5, 6])
+    """
+    return _bits(at, "bitwise_xor", XOR, x1, x2)
 
 
 def bitwise_invert(at: Emitter[V], x: Operand[V]) -> V:
-    """Every bit turned; of bools, whether x does not hold."""
+    """Every bit turned, -1 - x for signed integers; of bools, whether x does not hold.
+
+    >>> tn.bitwise_invert([0, 5])
+    Tensor([-1, -6])
+    """
     return _bits(at, "bitwise_invert", NOT, x)
 
 
-def bitwise_left_shift(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """The bits of x moved up by y places."""
-    return _bits(at, "bitwise_left_shift", SHIFT_LEFT, x, y)
+def bitwise_left_shift(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """The bits of x1 moved up by x2 places, x1·2**x2.
+
+    >>> tn.bitwise_left_shift([1, 2], 3)
+    Tensor([ 8, 16])
+    """
+    return _bits(at, "bitwise_left_shift", SHIFT_LEFT, x1, x2)
 
 
-def bitwise_right_shift(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """The bits of x moved down by y places; the sign stays."""
-    return _bits(at, "bitwise_right_shift", SHIFT_RIGHT, x, y)
+def bitwise_right_shift(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """The bits of x1 moved down by x2 places: x1/2**x2, rounded down.
+
+    >>> tn.bitwise_right_shift([8, -8], 2)
+    Tensor([ 2, -2])
+    """
+    return _bits(at, "bitwise_right_shift", SHIFT_RIGHT, x1, x2)
 
 
 def isfinite(at: Emitter[V], x: Operand[V]) -> V:
-    """Whether x is neither infinite nor NaN."""
+    """Whether x is neither infinite nor NaN.
+
+    >>> tn.isfinite([1.0, float('inf'), float('nan')])
+    Tensor([ True, False, False])
+    """
     (value,) = promote(at, (x,))
     meta: TensorMeta = at.ctx.meta(value)
     if is_complex(meta.dtype):
@@ -141,7 +210,11 @@ def isfinite(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def isinf(at: Emitter[V], x: Operand[V]) -> V:
-    """Whether x is infinite."""
+    """Whether x is infinite.
+
+    >>> tn.isinf([1.0, float('inf'), float('nan')])
+    Tensor([False,  True, False])
+    """
     (value,) = promote(at, (x,))
     meta: TensorMeta = at.ctx.meta(value)
     if is_complex(meta.dtype):
@@ -152,7 +225,11 @@ def isinf(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def isnan(at: Emitter[V], x: Operand[V]) -> V:
-    """Whether x is not a number: whether it differs from itself."""
+    """Whether x is not a number.
+
+    >>> tn.isnan([1.0, float('inf'), float('nan')])
+    Tensor([False, False,  True])
+    """
     (value,) = promote(at, (x,))
     meta: TensorMeta = at.ctx.meta(value)
     if not is_inexact(meta.dtype):
@@ -161,7 +238,11 @@ def isnan(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def signbit(at: Emitter[V], x: Operand[V]) -> V:
-    """Whether the sign is negative, also of zero and NaN."""
+    """Whether the sign of x is negative, also that of zero. Complex numbers are refused.
+
+    >>> tn.signbit([-1.0, -0.0, 0.0])
+    Tensor([ True,  True, False])
+    """
     (value,) = promote(at, (x,))
     meta: TensorMeta = at.ctx.meta(value)
     if is_inexact(meta.dtype):
@@ -171,9 +252,13 @@ def signbit(at: Emitter[V], x: Operand[V]) -> V:
     return at.emit(Compare("LT"), value, zeros_like(at, value))
 
 
-def copysign(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """|x| with the sign of y."""
-    operands = promote(at, (x, y), inexact_dtype(at, (x, y)))
+def copysign(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """|x1| with the sign of x2. Complex numbers are refused.
+
+    >>> tn.copysign([1.0, 2.0], [-0.0, 3.0])
+    Tensor([-1.,  2.])
+    """
+    operands = promote(at, (x1, x2), inexact_dtype(at, (x1, x2)))
     value, sign = broadcast(at, "copysign", operands)
     negative = called(at, "copysign", SIGN_BIT, sign)
     size = at.emit(ABS, value)
@@ -182,14 +267,18 @@ def copysign(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
 
 def isclose(
     at: Emitter[V],
-    x: Operand[V],
-    y: Operand[V],
+    x1: Operand[V],
+    x2: Operand[V],
     rtol: float = 1e-5,
     atol: float = 1e-8,
     equal_nan: bool = False,
 ) -> V:
-    """Whether |x - y| is at most atol + rtol·|y|; equal infinities are close."""
-    operands = promote(at, (x, y), inexact_dtype(at, (x, y)))
+    """Whether |x1 - x2| is at most atol + rtol·|x2|; equal infinities are close.
+
+    >>> tn.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
+    Tensor([ True, False])
+    """
+    operands = promote(at, (x1, x2), inexact_dtype(at, (x1, x2)))
     left, right = broadcast(at, "isclose", operands)
     size = at.emit(ABS, right)
     margin = at.emit(ADD, full_like(at, atol, size), at.emit(MUL, full_like(at, rtol, size), size))
@@ -199,3 +288,20 @@ def isclose(
     if not equal_nan:
         return close
     return at.emit(OR, close, at.emit(AND, isnan(at, left), isnan(at, right)))
+
+
+def allclose(
+    at: Emitter[V],
+    x1: Operand[V],
+    x2: Operand[V],
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+    equal_nan: bool = False,
+) -> V:
+    """Whether all elements are close, as `isclose` says.
+
+    >>> tn.allclose([1.0, 2.0], [1.0 + 1e-9, 2.0])
+    Tensor(True)
+    """
+    close = isclose(at, x1, x2, rtol, atol, equal_nan)
+    return at.emit(ReduceAnd(tuple(range(at.ctx.meta(close).rank))), close)

@@ -8,7 +8,7 @@ or a symbolic size.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, Union, cast
+from typing import Any, TypeVar, Union
 
 import numpy as np
 
@@ -37,8 +37,9 @@ from tenferro.shape import (
     is_inexact,
     short_name,
 )
+from tenferro.typing import Axis, Integers, Number
 
-Number = bool | int | float | complex
+_NUMBERS = (bool, int, float, complex)
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 Operand = Union[T, Number, DimExpr]  # noqa: UP007  # mypy needs Union for a generic alias
@@ -46,7 +47,7 @@ Operand = Union[T, Number, DimExpr]  # noqa: UP007  # mypy needs Union for a gen
 
 def is_number(operand: object) -> bool:
     """Whether an operand is a Python number, whose dtype gives way to that of arrays."""
-    return isinstance(operand, bool | int | float | complex) and not isinstance(operand, np.generic)
+    return isinstance(operand, _NUMBERS) and not isinstance(operand, np.generic)
 
 
 def result_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
@@ -55,6 +56,9 @@ def result_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
     Raises:
         DTypeError: the result is no dtype of tenferro, or a number does not fit.
     """
+    common = _one_dtype(at, operands)
+    if common is not None:
+        return common
     parts: list[object] = []
     for operand in operands:
         if isinstance(operand, DimExpr):
@@ -67,6 +71,24 @@ def result_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
         return as_dtype(np.result_type(*parts))  # type: ignore[arg-type]  # dtypes and numbers
     except TypeError as error:
         raise DTypeError(f"promotion: {error}") from None
+
+
+def _one_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType | None:
+    """The dtype that all arrays have, if floats, which take it, are the only numbers beside them.
+
+    That is so nearly always, and NumPy takes longer to find out.
+    """
+    common: DType | None = None
+    for operand in operands:
+        if type(operand) is float:
+            continue
+        if isinstance(operand, DimExpr) or is_number(operand):
+            return None
+        dtype = at.ctx.meta(operand).dtype
+        if dtype.kind not in "fc" or (common is not None and dtype is not common):
+            return None
+        common = dtype
+    return common
 
 
 def as_value(at: Emitter[V], operand: Operand[V], dtype: DType) -> V:
@@ -82,7 +104,8 @@ def as_value(at: Emitter[V], operand: Operand[V], dtype: DType) -> V:
             return at.emit(scalar(np.asarray(operand, dtype=dtype), dtype))
         except (OverflowError, TypeError):
             raise DTypeError(f"promotion: {operand} does not fit {short_name(dtype)}") from None
-    return convert(at, cast(V, operand), dtype)
+    value: Any = operand  # not a number, nor a size
+    return convert(at, value, dtype)  # type: ignore[no-any-return]
 
 
 def convert(at: Emitter[V], value: V, dtype: DType) -> V:
@@ -125,7 +148,7 @@ def named(name: str) -> Callable[[F], F]:
     return rename
 
 
-def integers(name: str, field: str, given: Any) -> list[int]:
+def integers(name: str, field: str, given: Integers) -> list[int]:
     """One integer, or several, as a list.
 
     Raises:
@@ -151,7 +174,7 @@ def normal_axis(name: str, axis: Any, rank: int) -> int:
     return index % rank
 
 
-def normal_axes(name: str, axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
+def normal_axes(name: str, axis: Axis, rank: int) -> tuple[int, ...]:
     """Axes counted from the front, sorted; None means all.
 
     Raises:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, ParamSpec, Self, cast
 
 import numpy as np
 
@@ -21,8 +21,12 @@ from tenferro.arrays import (
     sorting,
 )
 from tenferro.arrays.updates import At, apply_where
+from tenferro.chainrules import Emitter
 from tenferro.errors import DTypeError
 from tenferro.shape import DType, TensorMeta, as_dtype
+from tenferro.typing import AnyTensor, ArrayLike, Axis, DTypeLike, Index, Order, Shape
+
+P = ParamSpec("P")
 
 
 class ArrayOperators:
@@ -31,13 +35,21 @@ class ArrayOperators:
     __slots__ = ()
     __array_priority__ = 1000  # NumPy arrays leave mixed operators to us
 
+    precedence: int = 0
+    """Of operands of several kinds, the one of highest precedence applies the array function."""
+
     @property
     @abstractmethod
     def meta(self) -> TensorMeta:
         """Dtype and extents."""
 
     @abstractmethod
-    def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
+    def _apply(
+        self,
+        function: Callable[Concatenate[Emitter[Any], P], Any],
+        *operands: P.args,
+        **options: P.kwargs,
+    ) -> Self:
         """Apply an array function; NotImplemented if an operand is of a kind that comes first."""
 
     @property
@@ -74,68 +86,80 @@ class ArrayOperators:
         """Complex conjugate."""
         return self._apply(elementwise.conj, self)
 
-    def astype(self, dtype: object) -> Self:
+    def astype(self, dtype: DTypeLike) -> Self:
         """The values in another dtype, whatever is lost."""
-        return self._apply(elementwise.cast, self, dtype=as_dtype(dtype))
+        return self._apply(elementwise.astype, self, dtype=as_dtype(dtype))
 
-    def reshape(self, *shape: Any, order: str = "C") -> Self:
+    def reshape(self, *shape: Shape, order: Order = "C") -> Self:
         """The elements in another shape; one size may be -1."""
-        target = shape[0] if len(shape) == 1 else shape
+        target = cast(Shape, shape[0] if len(shape) == 1 else shape)
         return self._apply(layout.reshape, self, shape=target, order=order)
 
-    def transpose(self, *axes: Any) -> Self:
+    def transpose(self, *axes: int | Sequence[int] | None) -> Self:
         """The axes in the given order; reversed if none is given."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return self._apply(layout.permute_dims, self, axes=order or None)
+        return self._apply(layout.permute_dims, self, axes=cast("Sequence[int]", order) or None)
 
-    def ravel(self, order: str = "C") -> Self:
+    def ravel(self, order: Order = "C") -> Self:
         """All elements along one axis."""
         return self._apply(layout.ravel, self, order=order)
 
     def sum(
-        self, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        keepdims: bool = False,
     ) -> Self:
         """Sum over `axis`, computed in `dtype` if given."""
         x = self if dtype is None else self.astype(dtype)
         return x._apply(reductions.sum, x, axis=axis, keepdims=keepdims)
 
     def prod(
-        self, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        keepdims: bool = False,
     ) -> Self:
         """Product over `axis`, computed in `dtype` if given."""
         x = self if dtype is None else self.astype(dtype)
         return x._apply(reductions.prod, x, axis=axis, keepdims=keepdims)
 
     def mean(
-        self, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        keepdims: bool = False,
     ) -> Self:
         """Mean over `axis`, computed in `dtype` if given."""
         x = self if dtype is None else self.astype(dtype)
         return x._apply(reductions.mean, x, axis=axis, keepdims=keepdims)
 
-    def max(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Self:
+    def max(self, axis: Axis = None, out: None = None, keepdims: bool = False) -> Self:
         """Largest element over `axis`."""
         return self._apply(reductions.max, self, axis=axis, keepdims=keepdims)
 
-    def min(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Self:
+    def min(self, axis: Axis = None, out: None = None, keepdims: bool = False) -> Self:
         """Smallest element over `axis`."""
         return self._apply(reductions.min, self, axis=axis, keepdims=keepdims)
 
-    def any(self, axis: Any = None, keepdims: bool = False) -> Self:
+    def any(self, axis: Axis = None, keepdims: bool = False) -> Self:
         """Whether any element over `axis` is not zero."""
         return self._apply(reductions.any, self, axis=axis, keepdims=keepdims)
 
-    def all(self, axis: Any = None, keepdims: bool = False) -> Self:
+    def all(self, axis: Axis = None, keepdims: bool = False) -> Self:
         """Whether no element over `axis` is zero."""
         return self._apply(reductions.all, self, axis=axis, keepdims=keepdims)
 
-    def var(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Self:
+    def var(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Self:
         """Mean of |x - mean|² over `axis`, the count lowered by `ddof`."""
-        return self._apply(reductions.var, self, axis=axis, correction=ddof, keepdims=keepdims)
+        return self._apply(reductions.var, self, axis=axis, ddof=ddof, keepdims=keepdims)
 
-    def std(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Self:
+    def std(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Self:
         """Root of the variance."""
-        return self._apply(reductions.std, self, axis=axis, correction=ddof, keepdims=keepdims)
+        return self._apply(reductions.std, self, axis=axis, ddof=ddof, keepdims=keepdims)
 
     def cumsum(self, axis: int | None = None) -> Self:
         """Sums of the elements so far along `axis`; of all in a row if it is None."""
@@ -153,23 +177,23 @@ class ArrayOperators:
         """Two axes exchanged."""
         return self._apply(joining.swapaxes, self, axis1=axis1, axis2=axis2)
 
-    def squeeze(self, axis: Any = None) -> Self:
+    def squeeze(self, axis: Axis = None) -> Self:
         """Without the given axes of size 1; all of them if None."""
         return self._apply(layout.squeeze, self, axis=axis)
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: ArrayLike) -> AnyTensor:
         """NumPy's dot."""
         return apply_where(products.dot, self, other)
 
-    def clip(self, min: Any = None, max: Any = None) -> Any:
+    def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> AnyTensor:
         """The elements held between `min` and `max`, either of which may be absent."""
         if min is not None and max is not None:
             return apply_where(elementwise.clamp, self, min, max)
         if max is not None:
             return apply_where(elementwise.minimum, self, max)
-        return self if min is None else apply_where(elementwise.maximum, self, min)
+        return cast(AnyTensor, self) if min is None else apply_where(elementwise.maximum, self, min)
 
-    def flatten(self, order: str = "C") -> Self:
+    def flatten(self, order: Order = "C") -> Self:
         """All elements along one axis; as `ravel`."""
         return self.ravel(order)
 
@@ -184,13 +208,13 @@ class ArrayOperators:
     @property
     def at(self) -> At:
         """`x.at[i].set(v)`, `.add(v)`, …: x with some of its elements changed."""
-        return At(self)
+        return At(cast(AnyTensor, self))
 
-    def argmax(self, axis: Any = None, keepdims: bool = False) -> Self:
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Self:
         """The place of the largest element along `axis`; of all, in C order, if None."""
         return self._apply(sorting.argmax, self, axis=axis, keepdims=keepdims)
 
-    def argmin(self, axis: Any = None, keepdims: bool = False) -> Self:
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Self:
         """The place of the smallest element along `axis`; of all, in C order, if None."""
         return self._apply(sorting.argmin, self, axis=axis, keepdims=keepdims)
 
@@ -198,68 +222,68 @@ class ArrayOperators:
         """The places of the elements along `axis` in their order."""
         return self._apply(sorting.argsort, self, axis=axis)
 
-    def __getitem__(self, indices: Any) -> Self:
+    def __getitem__(self, indices: Index) -> Self:
         given = indexing.parse(indices, self.meta)
         if not given.arrays:
             return self._apply(indexing.index, self, items=given.items)
-        result: Self = apply_where(
+        picked = apply_where(
             indexing.index, self, *given.arrays, items=given.items, counted=given.counted
         )
-        return result
+        return cast(Self, picked)
 
-    def __setitem__(self, indices: Any, values: Any) -> None:
+    def __setitem__(self, indices: Index, values: ArrayLike) -> None:
         raise DTypeError(
             f"x[...] = values: {self.meta} cannot be changed; make a changed copy with "
             "x = x.at[...].set(values)"
         )
 
-    def __add__(self, other: Any) -> Self:
+    def __add__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.add, self, other)
 
-    def __radd__(self, other: Any) -> Self:
+    def __radd__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.add, other, self)
 
-    def __sub__(self, other: Any) -> Self:
+    def __sub__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.subtract, self, other)
 
-    def __rsub__(self, other: Any) -> Self:
+    def __rsub__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.subtract, other, self)
 
-    def __mul__(self, other: Any) -> Self:
+    def __mul__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.multiply, self, other)
 
-    def __rmul__(self, other: Any) -> Self:
+    def __rmul__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.multiply, other, self)
 
-    def __truediv__(self, other: Any) -> Self:
+    def __truediv__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.divide, self, other)
 
-    def __rtruediv__(self, other: Any) -> Self:
+    def __rtruediv__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.divide, other, self)
 
-    def __floordiv__(self, other: Any) -> Self:
+    def __floordiv__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.floor_divide, self, other)
 
-    def __rfloordiv__(self, other: Any) -> Self:
+    def __rfloordiv__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.floor_divide, other, self)
 
-    def __mod__(self, other: Any) -> Self:
+    def __mod__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.remainder, self, other)
 
-    def __rmod__(self, other: Any) -> Self:
+    def __rmod__(self, other: ArrayLike) -> Self:
         return self._apply(elementwise.remainder, other, self)
 
-    def __pow__(self, other: Any) -> Self:
+    def __pow__(self, other: ArrayLike) -> Self:
         other = int(other) if isinstance(other, np.integer) else other
-        return self._apply(elementwise.power, self, other)
+        return self._apply(elementwise.pow, self, other)
 
-    def __rpow__(self, other: Any) -> Self:
-        return self._apply(elementwise.power, other, self)
+    def __rpow__(self, other: ArrayLike) -> Self:
+        return self._apply(elementwise.pow, other, self)
 
-    def __matmul__(self, other: Any) -> Self:
+    def __matmul__(self, other: ArrayLike) -> Self:
         return self._apply(products.matmul, self, other)
 
-    def __rmatmul__(self, other: Any) -> Self:
+    def __rmatmul__(self, other: ArrayLike) -> Self:
         return self._apply(products.matmul, other, self)
 
     def __neg__(self) -> Self:
@@ -269,39 +293,39 @@ class ArrayOperators:
         return self
 
     def __abs__(self) -> Self:
-        return self._apply(elementwise.absolute, self)
+        return self._apply(elementwise.abs, self)
 
     def __invert__(self) -> Self:
         return self._apply(logical.bitwise_invert, self)
 
-    def __and__(self, other: Any) -> Self:
+    def __and__(self, other: ArrayLike) -> Self:
         return self._apply(logical.bitwise_and, self, other)
 
-    def __rand__(self, other: Any) -> Self:
+    def __rand__(self, other: ArrayLike) -> Self:
         return self._apply(logical.bitwise_and, other, self)
 
-    def __or__(self, other: Any) -> Self:
+    def __or__(self, other: ArrayLike) -> Self:
         return self._apply(logical.bitwise_or, self, other)
 
-    def __ror__(self, other: Any) -> Self:
+    def __ror__(self, other: ArrayLike) -> Self:
         return self._apply(logical.bitwise_or, other, self)
 
-    def __xor__(self, other: Any) -> Self:
+    def __xor__(self, other: ArrayLike) -> Self:
         return self._apply(logical.bitwise_xor, self, other)
 
-    def __rxor__(self, other: Any) -> Self:
+    def __rxor__(self, other: ArrayLike) -> Self:
         return self._apply(logical.bitwise_xor, other, self)
 
-    def __lshift__(self, other: Any) -> Self:
+    def __lshift__(self, other: ArrayLike) -> Self:
         return self._apply(logical.bitwise_left_shift, self, other)
 
-    def __rlshift__(self, other: Any) -> Self:
+    def __rlshift__(self, other: ArrayLike) -> Self:
         return self._apply(logical.bitwise_left_shift, other, self)
 
-    def __rshift__(self, other: Any) -> Self:
+    def __rshift__(self, other: ArrayLike) -> Self:
         return self._apply(logical.bitwise_right_shift, self, other)
 
-    def __rrshift__(self, other: Any) -> Self:
+    def __rrshift__(self, other: ArrayLike) -> Self:
         return self._apply(logical.bitwise_right_shift, other, self)
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]  # arrays compare elementwise
@@ -310,16 +334,16 @@ class ArrayOperators:
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
         return self._apply(logical.not_equal, self, other)
 
-    def __lt__(self, other: Any) -> Self:
+    def __lt__(self, other: ArrayLike) -> Self:
         return self._apply(logical.less, self, other)
 
-    def __le__(self, other: Any) -> Self:
+    def __le__(self, other: ArrayLike) -> Self:
         return self._apply(logical.less_equal, self, other)
 
-    def __gt__(self, other: Any) -> Self:
+    def __gt__(self, other: ArrayLike) -> Self:
         return self._apply(logical.greater, self, other)
 
-    def __ge__(self, other: Any) -> Self:
+    def __ge__(self, other: ArrayLike) -> Self:
         return self._apply(logical.greater_equal, self, other)
 
     __hash__ = object.__hash__

@@ -22,15 +22,16 @@ from tenferro.errors import AxisError, ShapeError
 from tenferro.ops import DotGeneral, Reshape
 from tenferro.shape import Dim, Exact, TensorMeta, canonical
 
-Axes = int | tuple[int | Sequence[int], int | Sequence[int]]
+Axes = int | Sequence[int | Sequence[int]]
 
 
-def matmul(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """Matrix product of the last two axes, leading ones broadcast.
+def matmul(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """Matrix product over the last two axes, leading axes broadcast; vectors as in NumPy.
 
-    One-axis operands as in NumPy.
+    >>> tn.matmul([[1, 2], [3, 4]], [1, 1])
+    Tensor([3, 7])
     """
-    left, right = promote(at, (x, y))
+    left, right = promote(at, (x1, x2))
     lhs, rhs = at.ctx.meta(left), at.ctx.meta(right)
     if lhs.rank == 0 or rhs.rank == 0:
         raise ShapeError(f"matmul: operands {lhs} and {rhs} must have at least one axis")
@@ -47,9 +48,13 @@ def matmul(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
     return called(at, "matmul", op, left, right)
 
 
-def tensordot(at: Emitter[V], x: Operand[V], y: Operand[V], axes: Axes = 2) -> V:
-    """Contraction over `axes`: how many, or which of x with which of y."""
-    left, right = promote(at, (x, y))
+def tensordot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axes: Axes = 2) -> V:
+    """Contraction of the last `axes` axes of x1 with the first of x2, or of a pair of lists.
+
+    >>> tn.tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]])
+    Tensor(5)
+    """
+    left, right = promote(at, (x1, x2))
     ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
     if isinstance(axes, int | np.integer):
         if not 0 <= axes <= min(ranks):
@@ -72,30 +77,47 @@ def tensordot(at: Emitter[V], x: Operand[V], y: Operand[V], axes: Axes = 2) -> V
     return called(at, "tensordot", dot, left, right)
 
 
-def outer(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """All products of an element of x with one of y, each flattened."""
-    left, right = (ravel(at, value) for value in promote(at, (x, y)))
+def outer(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """All products of an element of x1 with one of x2, each flattened.
+
+    >>> tn.outer([1, 2], [3, 4])
+    Tensor([[3, 4],
+            [6, 8]])
+    """
+    left, right = (ravel(at, value) for value in promote(at, (x1, x2)))
     return multiply(at, expand_dims(at, left, 1), right)
 
 
-def inner(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """Sums of products over the last axes; a product where either is a scalar."""
-    left, right = promote(at, (x, y))
+def inner(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """The sums of x1·x2 over the last axis of each; a product where either is a scalar.
+
+    >>> tn.inner([[1, 2], [3, 4]], [1, 1])
+    Tensor([3, 7])
+    """
+    left, right = promote(at, (x1, x2))
     ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
     if 0 in ranks:
         return multiply(at, left, right)
     return called(at, "inner", DotGeneral((ranks[0] - 1,), (ranks[1] - 1,)), left, right)
 
 
-def vdot(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """The sum of conj(x)·y over all elements."""
-    left, right = (ravel(at, value) for value in promote(at, (x, y)))
+def vdot(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """The sum of conj(x1)·x2 over all elements.
+
+    >>> tn.vdot([[1, 2], [3, 4]], [[1, 1], [1, 1]])
+    Tensor(10)
+    """
+    left, right = (ravel(at, value) for value in promote(at, (x1, x2)))
     return called(at, "vdot", DotGeneral((0,), (0,)), conj(at, left), right)
 
 
-def vecdot(at: Emitter[V], x: Operand[V], y: Operand[V], axis: int = -1) -> V:
-    """The sums of conj(x)·y along one axis, the others broadcast."""
-    left, right = promote(at, (x, y))
+def vecdot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axis: int = -1) -> V:
+    """The sums of conj(x1)·x2 along `axis`, the other axes broadcast.
+
+    >>> tn.vecdot([[1, 2], [3, 4]], [1, 1])
+    Tensor([3, 7])
+    """
+    left, right = promote(at, (x1, x2))
     for meta in (at.ctx.meta(left), at.ctx.meta(right)):
         if meta.rank == 0:
             raise ShapeError(f"vecdot: operands must have at least one axis, got {meta}")
@@ -106,9 +128,13 @@ def vecdot(at: Emitter[V], x: Operand[V], y: Operand[V], axis: int = -1) -> V:
     return called(at, "vecdot", DotGeneral((last,), (last,), batch, batch), left, right)
 
 
-def kron(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """Kronecker product: each element of x times all of y, in its place."""
-    left, right = promote(at, (x, y))
+def kron(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """Kronecker product: each element of x1 times all of x2, in its place.
+
+    >>> tn.kron([1, 2], [1, 10])
+    Tensor([ 1, 10,  2, 20])
+    """
+    left, right = promote(at, (x1, x2))
     rank = max(at.ctx.meta(left).rank, at.ctx.meta(right).rank)
     left, right = (_of_rank(at, value, rank) for value in (left, right))
     shape = zip(
@@ -126,15 +152,23 @@ def _of_rank(at: Emitter[V], value: V, rank: int) -> V:
 
 
 def trace(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V:
-    """The sum along a diagonal."""
+    """The sum along a diagonal of two axes.
+
+    >>> tn.trace([[1, 2], [3, 4]])
+    Tensor(5)
+    """
     if at.ctx.meta(x).rank < 2:
         raise ShapeError(f"trace: needs at least two axes, got {at.ctx.meta(x)}")
     return sum(at, diagonal(at, x, offset, axis1, axis2), -1)
 
 
-def cross(at: Emitter[V], x: Operand[V], y: Operand[V], axis: int = -1) -> V:
-    """The vector product along an axis of size 3, the others broadcast."""
-    left, right = (moveaxis(at, value, axis, -1) for value in promote(at, (x, y)))
+def cross(at: Emitter[V], x1: Operand[V], x2: Operand[V], axis: int = -1) -> V:
+    """Vector product along an axis of size 3, the other axes broadcast.
+
+    >>> tn.cross([1, 0, 0], [0, 1, 0])
+    Tensor([0, 0, 1])
+    """
+    left, right = (moveaxis(at, value, axis, -1) for value in promote(at, (x1, x2)))
     for meta in (at.ctx.meta(left), at.ctx.meta(right)):
         if meta.exact_shape("cross", "operand")[-1] != 3:
             raise ShapeError(f"cross: the vectors must have 3 components, got {meta}")
@@ -151,12 +185,13 @@ def cross(at: Emitter[V], x: Operand[V], y: Operand[V], axis: int = -1) -> V:
     return moveaxis(at, product, -1, axis)
 
 
-def dot(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-    """NumPy's dot.
+def dot(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """NumPy's dot: the last axis of x1 with the last but one of x2; a product with a scalar.
 
-    The last axis of x with the last but one of y; a product where either is a scalar.
+    >>> tn.dot([1, 2], [3, 4])
+    Tensor(11)
     """
-    left, right = promote(at, (x, y))
+    left, right = promote(at, (x1, x2))
     ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
     if 0 in ranks:
         return multiply(at, left, right)

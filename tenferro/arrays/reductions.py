@@ -44,15 +44,15 @@ from tenferro.shape import (
     INT64,
     UINT64,
     Dim,
-    DType,
     Exact,
     TensorMeta,
+    as_dtype,
     is_complex,
     product,
     real_dtype,
 )
+from tenferro.typing import Axis, DTypeLike
 
-Axis = int | Sequence[int] | None
 Reduction = Callable[[tuple[int, ...]], StdTensorOp]
 
 
@@ -71,10 +71,15 @@ def sum(
     at: Emitter[V],
     x: Operand[V],
     axis: Axis = None,
+    *,
+    dtype: DTypeLike | None = None,
     keepdims: bool = False,
-    dtype: DType | None = None,
 ) -> V:
-    """Sum; bools and small integers are counted in 64 bits."""
+    """Sum over `axis` (None: all axes). Bools and integers are counted in 64 bits.
+
+    >>> tn.sum([[1, 2], [3, 4]], axis=0)
+    Tensor([4, 6])
+    """
     return reduce(at, "sum", ReduceSum, countable(at, x, dtype), axis, keepdims)
 
 
@@ -82,35 +87,60 @@ def prod(
     at: Emitter[V],
     x: Operand[V],
     axis: Axis = None,
+    *,
+    dtype: DTypeLike | None = None,
     keepdims: bool = False,
-    dtype: DType | None = None,
 ) -> V:
-    """Product; bools and small integers are counted in 64 bits."""
+    """Product over `axis`. Its derivative is right where factors are zero.
+
+    >>> tn.prod([2, 3, 4])
+    Tensor(24)
+    """
     return reduce(at, "prod", ReduceProd, countable(at, x, dtype), axis, keepdims)
 
 
-def max(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
-    """Largest element; NaN wins."""
+def max(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
+    """Largest element over `axis`; NaN wins, and ties share the derivative evenly.
+
+    >>> tn.max([[1, 5], [7, 3]], axis=1)
+    Tensor([5, 7])
+    """
     return reduce(at, "max", ReduceMax, x, axis, keepdims)
 
 
-def min(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
-    """Smallest element; NaN wins."""
+def min(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
+    """Smallest element over `axis`; NaN wins, and ties share the derivative evenly.
+
+    >>> tn.min([[1, 5], [7, 3]], axis=1)
+    Tensor([1, 3])
+    """
     return reduce(at, "min", ReduceMin, x, axis, keepdims)
 
 
-def any(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
-    """Whether any element is not zero."""
+def any(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
+    """Whether any element over `axis` is not zero; false where there is none.
+
+    >>> tn.any([[0, 1], [0, 0]], axis=1)
+    Tensor([ True, False])
+    """
     return reduce(at, "any", ReduceOr, promote(at, (x,), BOOL)[0], axis, keepdims)
 
 
-def all(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
-    """Whether no element is zero."""
+def all(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
+    """Whether no element over `axis` is zero; true where there is none.
+
+    >>> tn.all([[1, 1], [0, 1]], axis=1)
+    Tensor([ True, False])
+    """
     return reduce(at, "all", ReduceAnd, promote(at, (x,), BOOL)[0], axis, keepdims)
 
 
-def count_nonzero(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
-    """How many elements are not zero."""
+def count_nonzero(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
+    """How many elements over `axis` are not zero.
+
+    >>> tn.count_nonzero([[1, 1], [0, 1]], axis=1)
+    Tensor([2, 1])
+    """
     (holds,) = promote(at, (x,), BOOL)
     return reduce(at, "count_nonzero", ReduceSum, convert(at, holds, INT64), axis, keepdims)
 
@@ -119,13 +149,19 @@ def mean(
     at: Emitter[V],
     x: Operand[V],
     axis: Axis = None,
+    *,
+    dtype: DTypeLike | None = None,
     keepdims: bool = False,
-    dtype: DType | None = None,
 ) -> V:
-    """Sum over the number of elements; integers become float64."""
-    given = inexact_dtype(at, (x,)) if dtype is None else dtype  # small integers would wrap
-    (value,) = promote(at, (x,), FLOAT32 if given == FLOAT16 else given)  # and halves overflow
-    return convert(at, _mean(at, "mean", value, axis, keepdims, 0), given)
+    """Mean over `axis`; integers become float64.
+
+    >>> tn.mean([1.0, 2.0, 6.0])
+    Tensor(3.)
+    """
+    element = inexact_dtype(at, (x,)) if dtype is None else as_dtype(dtype)
+    # Small integers would wrap, and halves overflow.
+    (value,) = promote(at, (x,), FLOAT32 if element == FLOAT16 else element)
+    return convert(at, _mean(at, "mean", value, axis, keepdims, 0), element)
 
 
 def _mean(at: Emitter[V], name: str, value: V, axis: Axis, keepdims: bool, less: float) -> V:
@@ -136,17 +172,25 @@ def _mean(at: Emitter[V], name: str, value: V, axis: Axis, keepdims: bool, less:
     if less:
         divisor = at.emit(SUB, divisor, full_like(at, less, divisor))
         divisor = at.emit(MAXIMUM, divisor, full_like(at, 0, divisor))
-    return divide(at, sum(at, value, axes, keepdims), divisor)
+    return divide(at, sum(at, value, axes, keepdims=keepdims), divisor)
 
 
 def var(
     at: Emitter[V],
     x: Operand[V],
     axis: Axis = None,
-    correction: float = 0,
+    *,
+    correction: float | None = None,
+    ddof: float = 0,
     keepdims: bool = False,
 ) -> V:
-    """Mean of |x - mean|², divided by the number of elements less `correction`; real."""
+    """Mean of |x - mean|² over `axis`; real. The count is lowered by `correction`, or `ddof`.
+
+    >>> tn.var([1.0, 3.0])
+    Tensor(1.)
+    >>> tn.var([1.0, 3.0], correction=1)
+    Tensor(2.)
+    """
     given = inexact_dtype(at, (x,))
     (value,) = promote(at, (x,), FLOAT32 if given == FLOAT16 else given)
     rank = at.ctx.meta(value).rank
@@ -157,7 +201,8 @@ def var(
         squares = at.emit(ADD, *(at.emit(MUL, part, part) for part in parts))
     else:
         squares = at.emit(MUL, away, away)
-    result = _mean(at, "var", squares, axes, keepdims, correction)
+    less = ddof if correction is None else correction
+    result = _mean(at, "var", squares, axes, keepdims, less)
     return convert(at, result, real_dtype(given))
 
 
@@ -165,15 +210,26 @@ def std(
     at: Emitter[V],
     x: Operand[V],
     axis: Axis = None,
-    correction: float = 0,
+    *,
+    correction: float | None = None,
+    ddof: float = 0,
     keepdims: bool = False,
 ) -> V:
-    """Root of the variance."""
-    return at.emit(SQRT, var(at, x, axis, correction, keepdims))
+    """Root of the variance over `axis`. The count is lowered by `correction`, or `ddof`.
+
+    >>> tn.std([1.0, 3.0])
+    Tensor(1.)
+    """
+    variance = var(at, x, axis, correction=correction, ddof=ddof, keepdims=keepdims)
+    return at.emit(SQRT, variance)
 
 
-def ptp(at: Emitter[V], x: Operand[V], axis: Axis = None, keepdims: bool = False) -> V:
-    """Largest element less the smallest."""
+def ptp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
+    """Largest element less the smallest, over `axis`.
+
+    >>> tn.ptp([[1, 5], [7, 3]], axis=1)
+    Tensor([4, 4])
+    """
     largest = reduce(at, "ptp", ReduceMax, x, axis, keepdims)
     return at.emit(SUB, largest, reduce(at, "ptp", ReduceMin, x, axis, keepdims))
 
@@ -187,7 +243,7 @@ def average(
 ) -> V:
     """Mean, in which each element counts as much as its weight."""
     if weights is None:
-        return mean(at, x, axis, keepdims)
+        return mean(at, x, axis, keepdims=keepdims)
     value, weight = promote(at, (x, weights), inexact_dtype(at, (x, weights)))
     meta, given = at.ctx.meta(value), at.ctx.meta(weight)
     axes = normal_axes("average", axis, meta.rank)
@@ -198,20 +254,20 @@ def average(
         raise ShapeError(
             f"average: weights {given} must have the shape of {meta}, or be a vector along one axis"
         )
-    total = sum(at, at.emit(MUL, value, weight), axes, keepdims)
-    return at.emit(DIV, total, sum(at, weight, axes, keepdims))
+    total = sum(at, at.emit(MUL, value, weight), axes, keepdims=keepdims)
+    return at.emit(DIV, total, sum(at, weight, axes, keepdims=keepdims))
 
 
-def countable(at: Emitter[V], x: Operand[V], dtype: DType | None = None) -> V:
+def countable(at: Emitter[V], x: Operand[V], dtype: DTypeLike | None = None) -> V:
     """The operand in `dtype`, or in that in which NumPy adds up."""
     if dtype is not None:
-        return promote(at, (x,), dtype)[0]
-    dtype = result_dtype(at, (x,))
-    if dtype.kind in "bi":
-        dtype = INT64
-    elif dtype.kind == "u":
-        dtype = UINT64
-    return promote(at, (x,), dtype)[0]
+        return promote(at, (x,), as_dtype(dtype))[0]
+    element = result_dtype(at, (x,))
+    if element.kind in "bi":
+        element = INT64
+    elif element.kind == "u":
+        element = UINT64
+    return promote(at, (x,), element)[0]
 
 
 def number_of_elements(at: Emitter[V], value: V, axes: Sequence[int]) -> V:

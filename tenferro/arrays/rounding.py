@@ -28,17 +28,29 @@ def _rounded(at: Emitter[V], name: str, op: StdTensorOp, x: Operand[V]) -> V:
 
 
 def floor(at: Emitter[V], x: Operand[V]) -> V:
-    """The largest integer that is not above x."""
+    """The largest integer that is not above x. Its derivative is 0.
+
+    >>> tn.floor([1.5, -1.5])
+    Tensor([ 1., -2.])
+    """
     return _rounded(at, "floor", FLOOR, x)
 
 
 def ceil(at: Emitter[V], x: Operand[V]) -> V:
-    """The smallest integer that is not below x."""
+    """The smallest integer that is not below x. Its derivative is 0.
+
+    >>> tn.ceil([1.5, -1.5])
+    Tensor([ 2., -1.])
+    """
     return _rounded(at, "ceil", CEIL, x)
 
 
 def trunc(at: Emitter[V], x: Operand[V]) -> V:
-    """The integer next to x toward zero."""
+    """The integer next to x toward zero. Its derivative is 0.
+
+    >>> tn.trunc([1.5, -1.5])
+    Tensor([ 1., -1.])
+    """
     (value,) = promote(at, (x,))
     if not is_inexact(at.ctx.meta(value).dtype):
         return value
@@ -47,7 +59,13 @@ def trunc(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def round(at: Emitter[V], x: Operand[V], decimals: int = 0) -> V:
-    """The nearest number with that many decimals; of two, the even one."""
+    """x with so many decimals; halfway between two, the even one. Its derivative is 0.
+
+    >>> tn.round([0.5, 1.5, 2.5])
+    Tensor([0., 2., 2.])
+    >>> tn.round([1.234, 5.678], 1)
+    Tensor([1.2, 5.7])
+    """
     (decimals,) = integers("round", "decimals", decimals)
     (value,) = promote(at, (x,))
     dtype = at.ctx.meta(value).dtype
@@ -66,6 +84,10 @@ def round(at: Emitter[V], x: Operand[V], decimals: int = 0) -> V:
 
 
 def rint(at: Emitter[V], x: Operand[V]) -> V:
-    """The nearest integer as a floating-point number; of two, the even one."""
+    """The nearest integer, as a floating-point number; of two, the even one.
+
+    >>> tn.rint([0.5, 1.5])
+    Tensor([0., 2.])
+    """
     (value,) = promote(at, (x,), inexact_dtype(at, (x,)))
     return round(at, value)

@@ -12,17 +12,23 @@ from tenferro.arrays.reductions import countable
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError
 from tenferro.ops import SUB, CumulativeProd, CumulativeSum, StdTensorOp, full
-from tenferro.shape import BOOL, DType, TensorMeta
+from tenferro.shape import BOOL, TensorMeta
+from tenferro.typing import DTypeLike
 
 
 def cumulative_sum(
     at: Emitter[V],
     x: Operand[V],
+    *,
     axis: int | None = None,
-    dtype: DType | None = None,
+    dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> V:
-    """Sums of the elements so far; from 0 on if `include_initial`."""
+    """Sums of the elements so far along `axis`; 0 comes first if `include_initial`.
+
+    >>> tn.cumulative_sum([1, 2, 3])
+    Tensor([1, 3, 6])
+    """
     start = 0 if include_initial else None
     return _scan(at, "cumulative_sum", CumulativeSum, x, axis, dtype, start)
 
@@ -30,25 +36,42 @@ def cumulative_sum(
 def cumulative_prod(
     at: Emitter[V],
     x: Operand[V],
+    *,
     axis: int | None = None,
-    dtype: DType | None = None,
+    dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> V:
-    """Products of the elements so far; from 1 on if `include_initial`."""
+    """Products of the elements so far along `axis`; 1 comes first if `include_initial`.
+
+    Its derivative is right where factors are zero.
+
+    >>> tn.cumulative_prod([1, 2, 3])
+    Tensor([1, 2, 6])
+    """
     start = 1 if include_initial else None
     return _scan(at, "cumulative_prod", CumulativeProd, x, axis, dtype, start)
 
 
-def cumsum(at: Emitter[V], x: Operand[V], axis: int | None = None, dtype: DType | None = None) -> V:
-    """Sums of the elements so far; of all elements along one axis if `axis` is None."""
+def cumsum(
+    at: Emitter[V], x: Operand[V], axis: int | None = None, dtype: DTypeLike | None = None
+) -> V:
+    """Sums of the elements so far along `axis`; of all elements in a row if it is None.
+
+    >>> tn.cumsum([[1, 2], [3, 4]])
+    Tensor([ 1,  3,  6, 10])
+    """
     value, along = _along_one_axis(at, x, axis)
     return _scan(at, "cumsum", CumulativeSum, value, along, dtype, None)
 
 
 def cumprod(
-    at: Emitter[V], x: Operand[V], axis: int | None = None, dtype: DType | None = None
+    at: Emitter[V], x: Operand[V], axis: int | None = None, dtype: DTypeLike | None = None
 ) -> V:
-    """Products of the elements so far; of all elements along one axis if `axis` is None."""
+    """Products of the elements so far along `axis`; of all elements in a row if it is None.
+
+    >>> tn.cumprod([[1, 2], [3, 4]])
+    Tensor([ 1,  2,  6, 24])
+    """
     value, along = _along_one_axis(at, x, axis)
     return _scan(at, "cumprod", CumulativeProd, value, along, dtype, None)
 
@@ -64,7 +87,7 @@ def _scan(
     op: Callable[[int], StdTensorOp],
     x: Operand[V],
     axis: int | None,
-    dtype: DType | None,
+    dtype: DTypeLike | None,
     start: int | None,
 ) -> V:
     value = countable(at, x, dtype)

@@ -22,18 +22,48 @@ from tenferro.ops import (
 from tenferro.shape import INT64, Exact, TensorMeta, is_integer
 
 
-def sort(at: Emitter[V], x: Operand[V], axis: int = -1, descending: bool = False) -> V:
-    """The elements along an axis in order; NaN counts as the largest."""
+def sort(
+    at: Emitter[V],
+    x: Operand[V],
+    axis: int = -1,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+) -> V:
+    """The elements of x along `axis` in ascending or descending order. NaN counts as the largest.
+
+    Sorting is always stable.
+
+    >>> tn.sort([3.0, 1.0, 2.0])
+    Tensor([1., 2., 3.])
+    """
     (value,) = promote(at, (x,))
     place = normal_axis("sort", axis, at.ctx.meta(value).rank)
     if not descending:
-        return at.emit(Sort(place), value)
+        return at.emit_all(Sort(place), value)[0]
     flip = Reverse((place,))
-    return at.emit(flip, at.emit(Sort(place), at.emit(flip, value)))
+    return at.emit(flip, at.emit_all(Sort(place), at.emit(flip, value))[0])
 
 
-def argsort(at: Emitter[V], x: Operand[V], axis: int = -1, descending: bool = False) -> V:
-    """The places of the elements along an axis in their order; equal ones keep theirs."""
+def sort_with_places(at: Emitter[V], x: Operand[V], axis: int = -1) -> tuple[V, ...]:
+    """The elements of x in ascending order along `axis`, and the place that each had before."""
+    (value,) = promote(at, (x,))
+    return at.emit_all(Sort(normal_axis("sort", axis, at.ctx.meta(value).rank)), value)
+
+
+def argsort(
+    at: Emitter[V],
+    x: Operand[V],
+    axis: int = -1,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+) -> V:
+    """The places of the elements of x along `axis` in their order; equal ones keep theirs.
+
+    >>> tn.argsort([3.0, 1.0, 2.0], descending=True)
+    Tensor([0, 2, 1])
+    """
     (value,) = promote(at, (x,))
     place = normal_axis("argsort", axis, at.ctx.meta(value).rank)
     if not descending:
@@ -54,16 +84,28 @@ def top_places(at: Emitter[V], x: Operand[V], k: int) -> V:
         raise ShapeError(f"top_k: k must be a number of elements, got {k!r}")
     if meta.rank == 0 or (isinstance(limit, int) and k > limit):
         raise ShapeError(f"top_k: {meta} does not have {k} elements along its last axis")
-    return window(at, argsort(at, value, -1, True), meta.rank - 1, 0, k)
+    return window(at, argsort(at, value, descending=True), meta.rank - 1, 0, k)
 
 
-def argmax(at: Emitter[V], x: Operand[V], axis: int | None = None, keepdims: bool = False) -> V:
-    """The place of the largest element along an axis; of all, in C order, if None."""
+def argmax(at: Emitter[V], x: Operand[V], axis: int | None = None, *, keepdims: bool = False) -> V:
+    """The place of the largest element along `axis`; of all, in C order, if None.
+
+    The first of several; NaN wins.
+
+    >>> tn.argmax([3.0, 1.0, 3.0])
+    Tensor(0)
+    """
     return _place(at, "argmax", ArgMax, x, axis, keepdims)
 
 
-def argmin(at: Emitter[V], x: Operand[V], axis: int | None = None, keepdims: bool = False) -> V:
-    """The place of the smallest element along an axis; of all, in C order, if None."""
+def argmin(at: Emitter[V], x: Operand[V], axis: int | None = None, *, keepdims: bool = False) -> V:
+    """The place of the smallest element along `axis`; of all, in C order, if None.
+
+    The first of several; NaN wins.
+
+    >>> tn.argmin([3.0, 1.0, 3.0])
+    Tensor(1)
+    """
     return _place(at, "argmin", ArgMin, x, axis, keepdims)
 
 

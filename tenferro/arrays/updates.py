@@ -49,6 +49,7 @@ from tenferro.shape import (
     maximum,
     short_name,
 )
+from tenferro.typing import AnyTensor, ArrayLike, Index
 
 _ELEMENTWISE: dict[str, StdTensorOp] = {"add": ADD, "mul": MUL, "min": MINIMUM, "max": MAXIMUM}
 
@@ -70,10 +71,10 @@ class At:
 
     __slots__ = ("_array",)
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: AnyTensor) -> None:
         self._array = array
 
-    def __getitem__(self, indices: Any) -> Elements:
+    def __getitem__(self, indices: Index) -> Elements:
         return Elements(self._array, parse(indices, self._array.meta))
 
 
@@ -86,41 +87,43 @@ class Elements:
 
     __slots__ = ("_array", "_expression")
 
-    def __init__(self, array: Any, expression: Expression) -> None:
+    def __init__(self, array: AnyTensor, expression: Expression) -> None:
         self._array = array
         self._expression = expression
 
-    def get(self) -> Any:
+    def get(self) -> AnyTensor:
         """The elements themselves, as `x[...]`."""
         return self._applied(index)
 
-    def set(self, values: Any) -> Any:
+    def set(self, values: ArrayLike) -> AnyTensor:
         """The array with the elements replaced."""
         return self._applied(update, values, combiner="set")
 
-    def add(self, values: Any) -> Any:
+    def add(self, values: ArrayLike) -> AnyTensor:
         """The array with values added to the elements."""
         return self._applied(update, values, combiner="add")
 
-    def subtract(self, values: Any) -> Any:
+    def subtract(self, values: ArrayLike) -> AnyTensor:
         """The array with values subtracted from the elements."""
         return self._applied(update, values, combiner="sub")
 
-    def multiply(self, values: Any) -> Any:
+    def multiply(self, values: ArrayLike) -> AnyTensor:
         """The array with the elements multiplied by values."""
         return self._applied(update, values, combiner="mul")
 
-    def min(self, values: Any) -> Any:
+    def min(self, values: ArrayLike) -> AnyTensor:
         """The array with the elements at most the values; NaN wins."""
         return self._applied(update, values, combiner="min")
 
-    def max(self, values: Any) -> Any:
+    def max(self, values: ArrayLike) -> AnyTensor:
         """The array with the elements at least the values; NaN wins."""
         return self._applied(update, values, combiner="max")
 
     mul = multiply
 
-    def _applied(self, function: Callable[..., Any], *values: Any, **options: Any) -> Any:
+    def _applied(
+        self, function: Callable[..., Any], *values: ArrayLike, **options: object
+    ) -> AnyTensor:
         given = self._expression
         return apply_where(
             function,
@@ -133,7 +136,7 @@ class Elements:
         )
 
 
-def apply_where(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+def apply_where(function: Callable[..., Any], *operands: Any, **options: Any) -> AnyTensor:
     """Apply an array function by the first operand that can take the others.
 
     Raises:
@@ -143,7 +146,7 @@ def apply_where(function: Callable[..., Any], *operands: Any, **options: Any) ->
         apply = getattr(operand, "_apply", None)
         result = NotImplemented if apply is None else apply(function, *operands, **options)
         if result is not NotImplemented:
-            return result
+            return cast(AnyTensor, result)
     kinds = ", ".join(type(operand).__name__ for operand in operands)
     raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
 

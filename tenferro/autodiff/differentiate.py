@@ -38,7 +38,11 @@ def differentiate(
     inputs = [emitter.active_input(Tangent(source, pass_id), source) for source in sources]
     tangents: Tangents = dict(zip(sources, inputs, strict=True))
     _propagate(view, outputs, sources, tangents, emitter)
-    return finish(emitter.builder, inputs, [tangents.get(output) for output in outputs])
+    results = [tangents.get(output) for output in outputs]
+    for output, tangent in zip(outputs, results, strict=True):
+        if tangent is not None:
+            ctx.declare_like(tangent, output)  # or it would be inferred through all of the fragment
+    return finish(emitter.builder, inputs, results)
 
 
 def push_forward(

@@ -47,6 +47,6 @@ def finish(
     fragment = builder.build([output for output in outputs if output is not None])
     return LinearFragment(
         fragment,
-        tuple([(tangent.key, fragment.local_id(tangent)) for tangent in inputs]),
-        tuple([None if output is None else fragment.local_id(output) for output in outputs]),
+        tuple([(tangent.key, builder.local_id(tangent)) for tangent in inputs]),
+        tuple([None if output is None else builder.local_id(output) for output in outputs]),
     )

@@ -42,13 +42,18 @@ def transpose_op(
     mask = mode.active_mask
     result = rule(TransposeSite(emitter, ct, node.inputs, mask))
     terms = _checked(node.primitive, "transpose", result, len(mask), "operand")
-    for position, (term, active) in enumerate(zip(terms, mask, strict=True)):
+    for term, active in zip(terms, mask, strict=True):
         if term is not None and not active:
             raise ADRuleError(
-                f"{node.primitive}: its transpose rule returns a cotangent for operand {position}, "
-                "which is fixed; return None there"
+                f"{node.primitive}: its transpose rule returns a cotangent for operand "
+                f"{_first_fixed(terms, mask)}, which is fixed; return None there"
             )
     return terms
+
+
+def _first_fixed(terms: Slots[GlobalValKey], mask: tuple[bool, ...]) -> int:
+    """The first operand that is fixed and has a cotangent all the same."""
+    return next(i for i, term in enumerate(terms) if term is not None and not mask[i])
 
 
 def _checked(op: Any, rule: str, result: Any, count: int, place: str) -> Slots[GlobalValKey]:

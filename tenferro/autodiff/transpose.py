@@ -7,8 +7,15 @@ from typing import Any
 
 from tenferro.autodiff.linear_fragment import LinearFragment, finish
 from tenferro.autodiff.rules import transpose_op
-from tenferro.chainrules import Cotangent, FragmentEmitter, KeyEmitter, RuleContext, fresh_pass_id
-from tenferro.computegraph import FragmentBuilder, GlobalValKey, Linear
+from tenferro.chainrules import (
+    Cotangent,
+    FragmentEmitter,
+    KeyEmitter,
+    RuleContext,
+    Slots,
+    fresh_pass_id,
+)
+from tenferro.computegraph import FragmentBuilder, GlobalValKey, Linear, SingleOutputNode
 from tenferro.errors import ADError
 
 Cotangents = dict[GlobalValKey, GlobalValKey]
@@ -65,7 +72,10 @@ def _reverse(
     for node in reversed(linear.fragment.nodes):
         if not isinstance(node.mode, Linear):
             continue  # a coefficient computed on the way; nothing flows through it
-        ct = tuple([total.pop(key, None) for key in node.outputs])
+        if type(node) is SingleOutputNode:
+            ct: Slots[GlobalValKey] = (total.pop(node, None),)
+        else:
+            ct = tuple([total.pop(key, None) for key in node.outputs])
         if not any(ct):
             continue
         emitter.site = node.site

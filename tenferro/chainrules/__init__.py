@@ -21,6 +21,7 @@ from tenferro.chainrules.primitive import (
     Slots,
     TransposeSite,
     V,
+    only_output,
 )
 
 __all__ = [
@@ -41,4 +42,5 @@ __all__ = [
     "fresh_pass_id",
     "jointly_linear",
     "multilinear",
+    "only_output",
 ]

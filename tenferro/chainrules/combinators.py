@@ -50,11 +50,13 @@ def chain(at: JvpSite[V], *partials: Callable[[V], V]) -> Slots[V]:
     `partials[i]` takes the tangent of operand i to its contribution; it is not called for a
     symbolic zero, so that its coefficients are only built where they are needed.
     """
-    terms = (
-        None if tangent is None else partial(tangent)
-        for partial, tangent in zip(partials, at.tangent, strict=True)
-    )
-    return (add_terms(at.emitter, terms),)
+    emitter = at.emitter
+    total: V | None = None
+    for partial, tangent in zip(partials, at.tangent, strict=True):
+        if tangent is not None:
+            term = partial(tangent)
+            total = term if total is None else emitter.ctx.adder.add(emitter, total, term)
+    return (total,)
 
 
 def each_active(at: TransposeSite[V], *pullbacks: Callable[[V], V | None]) -> Slots[V]:
@@ -66,6 +68,8 @@ def each_active(at: TransposeSite[V], *pullbacks: Callable[[V], V | None]) -> Sl
     if ct is None:
         return (None,) * len(at.active)
     return tuple(
-        pullback(ct) if active else None
-        for pullback, active in zip(pullbacks, at.active, strict=True)
+        [
+            pullback(ct) if active else None
+            for pullback, active in zip(pullbacks, at.active, strict=True)
+        ]
     )

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from tenferro.chainrules.primitive import PrimitiveOp, RuleContext
+from tenferro.chainrules.primitive import PrimitiveOp, RuleContext, only_output
 from tenferro.computegraph import (
     PRIMAL,
     Derived,
     FragmentBuilder,
+    GlobalOpKey,
     GlobalValKey,
     Input,
     Linear,
     OpMode,
+    SingleOutputNode,
     op_key,
 )
 
@@ -30,39 +32,39 @@ class KeyEmitter:
     """
 
     def __init__(self, ctx: RuleContext) -> None:
-        self._ctx = ctx
+        self.ctx = ctx  # the metadata of values
         self.site: str | None = None
 
-    @property
-    def ctx(self) -> RuleContext:
-        """The metadata of values."""
-        return self._ctx
-
     def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
-        """Output 0 of `op`, after the op's own local simplification."""
+        """The output of a single-output op, after the op's own local simplification."""
         folded = op.fold(self, operands)
-        return folded if folded is not None else self._add(op, operands)[0]
+        if folded is not None:
+            return folded
+        node = self._apply(op, operands)
+        return node if type(node) is SingleOutputNode else only_output(op, node.outputs)
 
     def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
         """All outputs of `op`."""
-        return (self.emit(op, *operands),) if op.n_outputs == 1 else self._add(op, operands)
+        if op.n_outputs == 1:
+            return (self.emit(op, *operands),)
+        return self._apply(op, operands).outputs
 
     def producer(self, value: GlobalValKey) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
         """The op and operands of a single-output op."""
-        if not isinstance(value, Derived) or value.op.primitive.n_outputs != 1:
-            return None
-        return value.op.primitive, value.op.inputs
+        return (value.primitive, value.inputs) if type(value) is SingleOutputNode else None
 
     def order(self, value: GlobalValKey) -> int:
         """Older values come first, and constants before all: how old they are is history."""
-        return -1 if _is_constant(value) else value.serial
+        if type(value) is SingleOutputNode and len(value.inputs) > 1:
+            return value.serial
+        return -1 if isinstance(value, Derived) and _is_constant(value) else value.serial
 
     def may_flow(self, value: GlobalValKey) -> bool:
         """Whether the value may depend on the seeds. Of keys alone that is not known: yes."""
         return True
 
-    def _add(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> tuple[GlobalValKey, ...]:
-        return op_key(op, operands, site=self.site).outputs
+    def _apply(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> GlobalOpKey:
+        return op_key(op, operands, PRIMAL, self.site)
 
 
 class FragmentEmitter(KeyEmitter):
@@ -77,7 +79,7 @@ class FragmentEmitter(KeyEmitter):
     def active_input(self, key: Hashable, like: GlobalValKey) -> Input:
         """Declare an active input of the fragment, with the metadata of `like`."""
         value = self.builder.input(key)
-        self._ctx.declare_like(value, like)
+        self.ctx.declare_like(value, like)
         self._active.add(value)
         return value
 
@@ -85,26 +87,29 @@ class FragmentEmitter(KeyEmitter):
         """Whether the value is active."""
         return value in self._active
 
-    def _add(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> tuple[GlobalValKey, ...]:
+    def _apply(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> GlobalOpKey:
         active = self._active
-        mode = self._mode(tuple([value in active for value in operands]))
-        outputs = self.builder.add(op, operands, mode, self.site)
+        if len(operands) == 2:  # nearly always, and a list takes longer
+            mask: tuple[bool, ...] = (operands[0] in active, operands[1] in active)
+        else:
+            mask = tuple([value in active for value in operands])
+        mode = self._modes.get(mask) or self._new_mode(mask)
+        node = self.builder.apply(op, operands, mode, self.site)
         if mode is not PRIMAL:
-            active.update(outputs)
-        return outputs
+            if type(node) is SingleOutputNode:
+                active.add(node)
+            else:
+                active.update(node.outputs)
+        return node
 
-    def _mode(self, mask: tuple[bool, ...]) -> OpMode:
+    def _new_mode(self, mask: tuple[bool, ...]) -> OpMode:
         """The mode for a mask; one object for all nodes that have it."""
-        mode = self._modes.get(mask)
-        if mode is None:
-            mode = self._modes[mask] = Linear(mask) if True in mask else PRIMAL
+        mode = self._modes[mask] = Linear(mask) if True in mask else PRIMAL
         return mode
 
 
-def _is_constant(value: GlobalValKey) -> bool:
+def _is_constant(value: Derived) -> bool:
     """Whether a value is a constant, or made of one in a single step."""
-    if not isinstance(value, Derived):
-        return False
     inputs = value.op.inputs
     if len(inputs) == 1 and isinstance(inputs[0], Derived):
         inputs = inputs[0].op.inputs

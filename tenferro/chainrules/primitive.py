@@ -7,10 +7,10 @@ values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from tenferro.computegraph import GraphOp
+from tenferro.errors import GraphError
 
 V = TypeVar("V")
 
@@ -29,7 +29,7 @@ class RuleContext(Protocol):
         """Metadata of a value: for tensors, its `TensorMeta`."""
 
     def declare_like(self, value: Any, like: Any) -> None:
-        """Give the new input `value` the metadata of `like`."""
+        """Give the new value `value` the metadata of `like`, unless it has metadata already."""
 
     def registered_rule(self, name: str) -> object | None:
         """The derivative rules registered under a name, for ops that do not bring their own."""
@@ -43,7 +43,7 @@ class Emitter(Protocol[V]):
         """The metadata of values."""
 
     def emit(self, op: PrimitiveOp, *operands: V) -> V:
-        """Output 0 of `op` on `operands`."""
+        """The output of a single-output op; GraphError for one with several."""
 
     def emit_all(self, op: PrimitiveOp, *operands: V) -> tuple[V, ...]:
         """All outputs of `op` on `operands`."""
@@ -58,57 +58,72 @@ class Emitter(Protocol[V]):
         """A number by which the operands of a commutative op are put into one order."""
 
 
-@dataclass(slots=True)
+def only_output(op: PrimitiveOp, outputs: Sequence[V]) -> V:
+    """The output of an op that has one, for `Emitter.emit`.
+
+    Raises:
+        GraphError: the op has several outputs, of which `emit` would drop all but one.
+    """
+    if len(outputs) != 1:
+        raise GraphError(f"emit: {op} has {len(outputs)} outputs; use emit_all")
+    return outputs[0]
+
+
 class JvpSite(Generic[V]):
     """Where a linearization rule stands: the values around one application of its op.
 
     Attributes:
         emitter: where ops go.
+        emit: the emitter's `emit`.
         primal: the operands.
         out: the outputs.
         tangent: the tangents of the operands; None is a symbolic zero. At least one is not None.
     """
 
-    emitter: Emitter[V]
-    primal: tuple[V, ...]
-    out: tuple[V, ...]
-    tangent: Slots[V]
+    __slots__ = ("emit", "emitter", "out", "primal", "tangent")
+
+    def __init__(
+        self, emitter: Emitter[V], primal: tuple[V, ...], out: tuple[V, ...], tangent: Slots[V]
+    ) -> None:
+        self.emitter = emitter
+        self.emit = emitter.emit
+        self.primal = primal
+        self.out = out
+        self.tangent = tangent
 
     @property
     def ctx(self) -> RuleContext:
         """The metadata of values."""
         return self.emitter.ctx
 
-    def emit(self, op: PrimitiveOp, *operands: V) -> V:
-        """Output 0 of `op` on `operands`."""
-        return self.emitter.emit(op, *operands)
 
-
-@dataclass(slots=True)
 class TransposeSite(Generic[V]):
     """Where a transpose rule stands.
 
     Attributes:
         emitter: where ops go.
+        emit: the emitter's `emit`.
         ct: the cotangents of the outputs; None is a symbolic zero. At least one is not None.
         inputs: the operands of the linear op. Only the fixed ones are values; of an active one, ask
             the metadata only.
         active: which operands are active. The rule returns None for the others.
     """
 
-    emitter: Emitter[V]
-    ct: Slots[V]
-    inputs: tuple[V, ...]
-    active: tuple[bool, ...]
+    __slots__ = ("active", "ct", "emit", "emitter", "inputs")
+
+    def __init__(
+        self, emitter: Emitter[V], ct: Slots[V], inputs: tuple[V, ...], active: tuple[bool, ...]
+    ) -> None:
+        self.emitter = emitter
+        self.emit = emitter.emit
+        self.ct = ct
+        self.inputs = inputs
+        self.active = active
 
     @property
     def ctx(self) -> RuleContext:
         """The metadata of values."""
         return self.emitter.ctx
-
-    def emit(self, op: PrimitiveOp, *operands: V) -> V:
-        """Output 0 of `op` on `operands`."""
-        return self.emitter.emit(op, *operands)
 
 
 class PrimitiveOp(GraphOp, Protocol):

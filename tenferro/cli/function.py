@@ -15,7 +15,7 @@ from typing import Any
 
 from tenferro.errors import CommandError, DTypeError, TenferroError
 from tenferro.shape import DType, TensorSpec, as_dtype
-from tenferro.traced import TracedTensor, tracing
+from tenferro.traced import TracedTensor, settled, tracing
 from tenferro.transforms import flatten
 
 Shape = tuple[int | str, ...]
@@ -112,7 +112,8 @@ def trace(function: NamedFunction, specs: Sequence[TensorSpec]) -> Traced:
             )
     if not outputs:
         raise CommandError(f"{function.name} returns no array")
-    return Traced(function.name, inputs, tuple(outputs))
+    keys = settled([tensor.key for tensor in outputs])
+    return Traced(function.name, inputs, tuple([TracedTensor(key) for key in keys]))
 
 
 def specs_of(shapes: Sequence[Shape], dtypes: Sequence[DType] | None) -> list[TensorSpec]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tenferro.autodiff import LinearFragment, differentiate, transpose
 from tenferro.cli.function import Traced
-from tenferro.compiler import PASSES, compile_std_to_exec
+from tenferro.compiler import Observer, PassReport, compile_std_to_exec, optimize
 from tenferro.computegraph import (
     Fragment,
     FragmentBuilder,
@@ -22,6 +21,7 @@ from tenferro.computegraph import (
     resolve,
     resolve_keys,
 )
+from tenferro.derivatives import AdContext
 from tenferro.errors import CommandError, TenferroError
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import StdTensorOp, shape_context
@@ -56,15 +56,15 @@ class Pipeline:
         derivative: linearized and transposed, if a gradient was asked for.
         graph: everything in one graph; outputs are the function's, then the cotangents.
         unoptimized: the graph lowered, before any pass.
-        passes: name of each pass that changed the program, with the program before and after it.
-        program: what executors run.
+        passes: what each canonical pass did that changed the program.
+        program: the canonical program, which executors take.
     """
 
     primal: Fragment[StdTensorOp]
     derivative: Derivative | None
     graph: MaterializedGraph
     unoptimized: ExecProgram
-    passes: tuple[tuple[str, ExecProgram, ExecProgram], ...]
+    passes: tuple[PassReport, ...]
     program: GraphProgram
 
     def stages(self, sizes: Mapping[str, int]) -> list[Stage]:
@@ -90,17 +90,21 @@ class Pipeline:
                 "compile_std_to_exec: every slot has its type",
                 str(self.unoptimized),
             ),
-            *(Stage(f"pass {name}", "what it changed", diff(*pair)) for name, *pair in self.passes),
-            Stage("program", "what executors run; ! marks a last use", str(self.program)),
-            Stage("StableHLO", "what XLA is given", self._stablehlo(sizes)),
+            *(_stage_of(report) for report in self.passes),
+            Stage("program", "what executors take; ! marks a last use", str(self.program)),
+            *self._lowered(sizes),
         ]
         return found
 
-    def _stablehlo(self, sizes: Mapping[str, int]) -> str:
+    def _lowered(self, sizes: Mapping[str, int]) -> list[Stage]:
+        """What the passes for the device changed, and what XLA is given."""
+        reports: list[PassReport] = []
         try:
-            return stablehlo(self.program, sizes)
+            text = stablehlo(self.program, sizes, reports.append)
         except TenferroError as error:
-            return f"not made: {str(error).partition(chr(10))[0]}"
+            text = f"not made: {str(error).partition(chr(10))[0]}"
+        stages = [_stage_of(report) for report in reports if report.changed]
+        return [*stages, Stage("StableHLO", "what XLA is given", text)]
 
 
 def pipeline(traced: Traced, grad: bool) -> Pipeline:
@@ -121,12 +125,14 @@ def pipeline(traced: Traced, grad: bool) -> Pipeline:
     shapes = shape_context()
     metas = [shapes.meta(key) for key in graph.inputs]
     unoptimized = compile_std_to_exec(compile_graph(graph), metas)
+    reports: list[PassReport] = []
+    optimize(unoptimized, observe=reports.append)
     return Pipeline(
         primal,
         derivative,
         graph,
         unoptimized,
-        tuple(_run_passes(unoptimized)),
+        tuple(report for report in reports if report.changed),
         GraphCompiler(capacity=1).compile_keys(graph.outputs, graph.inputs),
     )
 
@@ -147,12 +153,19 @@ def fragment_of(outputs: Sequence[GlobalValKey], inputs: Sequence[Input]) -> Fra
 class LowersToStableHlo(Protocol):
     """An executor that shows what it gives to XLA."""
 
-    def lower(self, program: GraphProgram, specs: Mapping[Any, Any] | None = None) -> Any:
+    def lower(
+        self,
+        program: GraphProgram,
+        specs: Mapping[Any, Any] | None = None,
+        observe: Observer | None = None,
+    ) -> Any:
         """The program for the given types; it has a method `stablehlo()`."""
 
 
-def stablehlo(program: GraphProgram, sizes: Mapping[str, int]) -> str:
-    """The StableHLO of a program, its symbols bound to `sizes`.
+def stablehlo(
+    program: GraphProgram, sizes: Mapping[str, int], observe: Observer | None = None
+) -> str:
+    """The StableHLO of a program, its symbols bound to `sizes`; `observe` is told of each pass.
 
     Raises:
         CommandError: a symbol has no size, or there is no such symbol.
@@ -172,16 +185,8 @@ def stablehlo(program: GraphProgram, sizes: Mapping[str, int]) -> str:
         for declared in program.inputs
         if (spec := _sized(declared.meta, sizes)) is not None
     }
-    text: str = lowering.lower(program, specs).stablehlo()
+    text: str = lowering.lower(program, specs, observe).stablehlo()
     return text
-
-
-def diff(before: ExecProgram, after: ExecProgram) -> str:
-    """The lines that differ, and where."""
-    lines = difflib.unified_diff(
-        str(before).splitlines(), str(after).splitlines(), lineterm="", n=0
-    )
-    return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
 def _derivative(traced: Traced, primal: Fragment[StdTensorOp]) -> Derivative:
@@ -190,7 +195,7 @@ def _derivative(traced: Traced, primal: Fragment[StdTensorOp]) -> Derivative:
         raise CommandError(
             f"{traced.name} has no floating-point or complex argument to differentiate by"
         )
-    ctx = shape_context()
+    ctx = AdContext().shapes
     outputs = [tensor.key for tensor in traced.outputs]
     linear = differentiate(resolve([primal]), outputs, wrt, ctx=ctx)
     if all(key is None for key in linear.output_keys):
@@ -198,15 +203,11 @@ def _derivative(traced: Traced, primal: Fragment[StdTensorOp]) -> Derivative:
     return Derivative(linear, transpose(linear, ctx=ctx))
 
 
-def _run_passes(program: ExecProgram) -> list[tuple[str, ExecProgram, ExecProgram]]:
-    """Each pass that changes the program, with what it finds and what it leaves."""
-    found: list[tuple[str, ExecProgram, ExecProgram]] = []
-    for each in PASSES:
-        result = each.run(program)
-        if result is not program:
-            found.append((each.name, program, result))
-        program = result
-    return found
+def _stage_of(report: PassReport) -> Stage:
+    """The lines that a pass changed."""
+    lines = str(report).splitlines()[1:]
+    shown = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    return Stage(f"pass {report.name}", "what it changed", "\n".join(shown))
 
 
 def _sized(meta: TensorMeta, sizes: Mapping[str, int]) -> TensorSpec | None:

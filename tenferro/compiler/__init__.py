@@ -1,46 +1,114 @@
 """From a compiled program to what executors run: lowering, and the passes that optimize it.
 
-Read in this order: `lower`, `assumptions`, `slot_emitter`, the files of `passes` in the order of
-`PASSES`, `pipeline`.
+Read in this order: `lower`, `assumptions`, `passing`, the files of `canonical` in the order of
+`CANONICAL`, `target`, `numbering`, `pipeline`; `late` is for sizes that data decide or that are
+rounded up.
 """
 
 from tenferro.compiler.assumptions import guards_of
-from tenferro.compiler.expand import expand_extensions
-from tenferro.compiler.layout import LayoutCosts
-from tenferro.compiler.lower import compile_std_to_exec
-from tenferro.compiler.passes import (
+from tenferro.compiler.canonical import (
     AlgebraicSimplifier,
     CommonSubexpressions,
+    ConjugateSinking,
     DeadCode,
-    DotDecomposer,
     DotDimensionSorter,
-    Needs,
-    Pass,
     TransposeFolding,
 )
-from tenferro.compiler.pipeline import PASSES, OptimizerOptions, compile_program, optimize
-from tenferro.compiler.renumber import renumber
-from tenferro.compiler.slot_emitter import SlotEmitter
+from tenferro.compiler.late import (
+    Axes,
+    Buckets,
+    Masked,
+    MaskPadding,
+    Rounding,
+    SegmentPlan,
+    Specialised,
+    XlaSegment,
+    is_dynamic,
+    mask_program,
+    plan_segments,
+    refuse_dynamic,
+    specialise,
+)
+from tenferro.compiler.lower import compile_std_to_exec
+from tenferro.compiler.numbering import Numbering, renumber
+from tenferro.compiler.passing import Needs, Observer, Pass, PassReport, run_passes
+from tenferro.compiler.pipeline import (
+    CANONICAL,
+    DEFAULT_OPTIONS,
+    NATIVE,
+    PASSES,
+    OptimizerOptions,
+    Target,
+    compile_program,
+    contraction_passes,
+    optimize,
+    optimize_for,
+    resolve_sizes,
+)
+from tenferro.compiler.target import (
+    CPU,
+    BindSizes,
+    ContractionLayout,
+    DeviceCosts,
+    DotDecomposer,
+    ExpandFamilies,
+    Settle,
+)
+from tenferro.compiler.target.memory import MemoryNeed, predict_memory
 from tenferro.compiler.text import parse
 
+LayoutCosts = DeviceCosts
+"""What `DeviceCosts` was called while each pass had costs of its own."""
+
 __all__ = [
+    "CANONICAL",
+    "CPU",
+    "DEFAULT_OPTIONS",
+    "NATIVE",
     "PASSES",
     "AlgebraicSimplifier",
+    "Axes",
+    "BindSizes",
+    "Buckets",
     "CommonSubexpressions",
+    "ConjugateSinking",
+    "ContractionLayout",
     "DeadCode",
+    "DeviceCosts",
     "DotDecomposer",
     "DotDimensionSorter",
+    "ExpandFamilies",
     "LayoutCosts",
+    "MaskPadding",
+    "Masked",
+    "MemoryNeed",
     "Needs",
+    "Numbering",
+    "Observer",
     "OptimizerOptions",
     "Pass",
-    "SlotEmitter",
+    "PassReport",
+    "Rounding",
+    "SegmentPlan",
+    "Settle",
+    "Specialised",
+    "Target",
     "TransposeFolding",
+    "XlaSegment",
     "compile_program",
     "compile_std_to_exec",
-    "expand_extensions",
+    "contraction_passes",
     "guards_of",
+    "is_dynamic",
+    "mask_program",
     "optimize",
+    "optimize_for",
     "parse",
+    "plan_segments",
+    "predict_memory",
+    "refuse_dynamic",
     "renumber",
+    "resolve_sizes",
+    "run_passes",
+    "specialise",
 ]

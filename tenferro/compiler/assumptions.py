@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from tenferro.exec_ir import ExecInstruction, ExecProgram
-from tenferro.ops import AssumeSize, BroadcastInDim, DynamicBroadcastInDim
+from tenferro.ops import AssumeSize
 from tenferro.shape import Exact, Guard, TensorMeta
-
-_CARRIERS = (AssumeSize, BroadcastInDim, DynamicBroadcastInDim)
-"""Ops that array functions put between a value and the op for which it is assumed to fit."""
 
 
 def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
@@ -25,20 +22,22 @@ def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
     >>> [str(guard.reason) for guard in guards_of(parse(text))]
     ['add: operands have types f64[n] and f64[m] (user.py:12)']
     """
+    assumed = [step for step in program.instructions if isinstance(step.op, AssumeSize)]
+    if not assumed:
+        return ()
     metas = program.slot_metas()
-    made = {slot: step for step in program.instructions for slot in step.output_slots}
+    makers = program.makers()
     readers: dict[int, ExecInstruction] = {}
     for step in reversed(program.instructions):
         readers.update(dict.fromkeys(step.input_slots, step))
     found: dict[tuple[str, str], Guard] = {}
-    for step in program.instructions:
-        if not isinstance(step.op, AssumeSize):
-            continue
+    for step in assumed:
+        assert isinstance(step.op, AssumeSize)
         have = _meta(metas, step.input_slots[0]).extents[step.op.axis]
         assert isinstance(have, Exact), "assume_size takes exact sizes only"
         if have.dim != step.op.size:
             pair = sorted((str(have.dim), str(step.op.size)))
-            guard = Guard(have.dim, step.op.size, _reason(step, readers, made, metas))
+            guard = Guard(have.dim, step.op.size, _reason(step, readers, makers, metas))
             found.setdefault((pair[0], pair[1]), guard)
     return tuple(found.values())
 
@@ -46,22 +45,28 @@ def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
 def _reason(
     step: ExecInstruction,
     readers: dict[int, ExecInstruction],
-    made: dict[int, ExecInstruction],
+    makers: dict[int, ExecInstruction],
     metas: list[TensorMeta | None],
 ) -> str:
+    """The op that needs the sizes to be equal, its operands and where it was written."""
     reader = step
-    while isinstance(reader.op, _CARRIERS) and reader.output_slots[0] in readers:
+    while _only_fits(reader) and reader.output_slots[0] in readers:
         reader = readers[reader.output_slots[0]]
-    types = " and ".join(str(_meta(metas, _source(slot, made))) for slot in reader.input_slots)
+    types = " and ".join(str(_meta(metas, _source(slot, makers))) for slot in reader.input_slots)
     site = "" if reader.site is None else f" ({reader.site})"
     return f"{reader.op.name}: operands have types {types}{site}"
 
 
-def _source(slot: int, made: dict[int, ExecInstruction]) -> int:
+def _source(slot: int, makers: dict[int, ExecInstruction]) -> int:
     """The value before it was made to fit."""
-    while slot in made and isinstance(made[slot].op, _CARRIERS) and made[slot].input_slots:
-        slot = made[slot].input_slots[0]
+    while slot in makers and _only_fits(makers[slot]):
+        slot = makers[slot].input_slots[0]
     return slot
+
+
+def _only_fits(step: ExecInstruction) -> bool:
+    """Whether array functions put the op between a value and the op for which it must fit."""
+    return isinstance(step.op, AssumeSize) or step.op.repeats
 
 
 def _meta(metas: list[TensorMeta | None], slot: int) -> TensorMeta:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from tenferro.computegraph import CompiledProgram
-from tenferro.contract import Extension
+from tenferro.computegraph import CompiledProgram, Instruction
 from tenferro.errors import BindingError, TenferroError, UnsupportedExtensionError
 from tenferro.exec_ir import ExecBuilder, ExecProgram
-from tenferro.ops import StdTensorOp
+from tenferro.ops import Argument, StdTensorOp
 from tenferro.shape import TensorMeta
 
 
@@ -42,30 +41,43 @@ def compile_std_to_exec(
             f"got {len(input_metas)} types"
         )
     builder = ExecBuilder()
-    slots = [-1] * program.n_slots
+    slots = list(range(program.n_slots))  # where each slot of the program is now
     for slot, meta in zip(program.input_slots, input_metas, strict=True):
         slots[slot] = builder.input(meta)
-    metas = builder.metas
+    in_order = program.input_slots == tuple(range(len(input_metas)))  # each is where it was
     for step in program.instructions:
-        operands = tuple([slots[slot] for slot in step.inputs])
-        try:
-            if families is not None and isinstance(step.op, Extension):
-                _require(step.op, families)
-            inferred = step.op.infer_all([metas[slot] for slot in operands])
-        except TenferroError as error:
-            if step.site is not None:
-                error.add_note(f"recorded at {step.site}")
-            raise
-        outputs = builder.add_inferred(step.op, operands, inferred, step.site)
-        for slot, output in zip(step.outputs, outputs, strict=True):
-            slots[slot] = output
+        operands = step.inputs if in_order else tuple([slots[slot] for slot in step.inputs])
+        if type(step.op) is Argument:  # a program computes on what was passed
+            outputs = operands
+        else:
+            outputs = _lowered(step, operands, builder, families)
+        if outputs != step.outputs:
+            in_order = False
+            for slot, output in zip(step.outputs, outputs, strict=True):
+                slots[slot] = output
     return builder.build([slots[slot] for slot in program.output_slots])
 
 
-def _require(op: Extension, families: Container[str]) -> None:
-    if op.family_id not in families:
+def _lowered(
+    step: Instruction[StdTensorOp],
+    operands: tuple[int, ...],
+    builder: ExecBuilder,
+    families: Container[str] | None,
+) -> tuple[int, ...]:
+    try:
+        if families is not None and step.op.family is not None:
+            _require(step.op.family, families)
+        return builder.add(step.op, operands, step.site)
+    except TenferroError as error:
+        if step.site is not None:
+            error.add_note(f"recorded at {step.site}")
+        raise
+
+
+def _require(family: str, families: Container[str]) -> None:
+    if family not in families:
         raise UnsupportedExtensionError(
-            op.family_id,
-            f"{op.family_id}: not registered; compile with the executor's families, after "
+            family,
+            f"{family}: not registered; compile with the executor's families, after "
             "executor.register_extension(...)",
         )

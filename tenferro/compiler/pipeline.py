@@ -1,36 +1,45 @@
-"""The passes, in order, and what runs around them: timing, dumps, the verifier."""
+"""Which passes run, in which order: the canonical ones when a function has been traced, the others
+when sizes and device are known."""
 
 from __future__ import annotations
 
 import difflib
 import sys
-import time
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
-from tenferro.compiler.layout import CPU, LayoutCosts
-from tenferro.compiler.lower import compile_std_to_exec
-from tenferro.compiler.passes import (
+from tenferro.compiler.canonical import (
     AlgebraicSimplifier,
     CommonSubexpressions,
     ConjugateSinking,
-    ContractionLayout,
     DeadCode,
-    DotDecomposer,
     DotDimensionSorter,
-    Pass,
     TransposeFolding,
 )
-from tenferro.compiler.renumber import renumber
+from tenferro.compiler.lower import compile_std_to_exec
+from tenferro.compiler.numbering import Numbering
+from tenferro.compiler.passing import Observer, Pass, run_passes
+from tenferro.compiler.target import (
+    CPU,
+    BindSizes,
+    ContractionLayout,
+    DeviceCosts,
+    DotDecomposer,
+    ExpandFamilies,
+    Settle,
+)
 from tenferro.computegraph import CompiledProgram
 from tenferro.config import config
-from tenferro.errors import TenferroError, VerifyError
-from tenferro.exec_ir import ExecProgram, verify, with_last_use
+from tenferro.errors import ConfigError
+from tenferro.exec_ir import ExecProgram, verify
 from tenferro.ops import StdTensorOp
-from tenferro.shape import TensorMeta
+from tenferro.shape import Dim, Leaf, TensorMeta
 
-PASSES: tuple[Pass, ...] = (
+SIMPLIFICATION: tuple[Pass, ...] = (AlgebraicSimplifier(), CommonSubexpressions(), DeadCode())
+"""What clears up after passes that leave work side by side."""
+
+CANONICAL: tuple[Pass, ...] = (
     CommonSubexpressions(),
     AlgebraicSimplifier(),
     ConjugateSinking(),
@@ -38,19 +47,47 @@ PASSES: tuple[Pass, ...] = (
     DotDimensionSorter(),
     TransposeFolding(),
     DotDimensionSorter(),  # axes have other numbers now
-    ContractionLayout(),
-    DotDecomposer(),
-    AlgebraicSimplifier(),  # what the passes above left side by side
-    CommonSubexpressions(),
-    DeadCode(),
+    *SIMPLIFICATION,
 )
+"""Passes that need neither sizes nor a device. What they leave is what files hold."""
+
+
+def contraction_passes(costs: DeviceCosts | None, search: bool = True) -> tuple[Pass, ...]:
+    """Passes that bring contractions into the form that a device is fast at.
+
+    Without `costs`, axes stay in their orders. Without `search`, orders follow from rules alone,
+    which takes milliseconds.
+    """
+    if costs is None:
+        return (DotDecomposer(), *SIMPLIFICATION)
+    layout = ContractionLayout(costs) if search else ContractionLayout(costs, trials=0)
+    return (layout, DotDecomposer(), *SIMPLIFICATION)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What programs are optimized for.
+
+    Attributes:
+        name: what it is called in reports, `xla:cpu`.
+        passes: the passes of its own, after those that every target needs; in order.
+        families: the extension families that whoever runs the programs runs itself.
+    """
+
+    name: str
+    passes: tuple[Pass, ...] = ()
+    families: Container[str] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class OptimizerOptions:
-    """Which passes run, by name. Part of the key of every cache of compiled programs.
+    """Which passes run, by name, and by which costs. Part of the key of every cache of programs.
 
-    `layout_costs` are what `ContractionLayout` takes products and moves to cost.
+    Attributes:
+        layout_costs: by which orders of axes are chosen, in place of the device's own costs.
+
+    Raises:
+        ConfigError: there is no option of that name; the text lists those that exist.
 
     >>> OptimizerOptions(dot_decomposer=False) == OptimizerOptions()
     False
@@ -64,42 +101,104 @@ class OptimizerOptions:
     transpose_folding: bool = True
     contraction_layout: bool = True
     dot_decomposer: bool = True
-    layout_costs: LayoutCosts = CPU
+    real_contractions: bool = True
+    kept_transposes: bool = True
+    layout_costs: DeviceCosts | None = None
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """The options; an unknown name is refused before the dataclass sees it."""
+        known = [option.name for option in fields(cls)]
+        for name in options:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, 1)
+                hint = f"did you mean {close[0]!r}? " if close else ""
+                raise ConfigError(
+                    f"OptimizerOptions: there is no option {name!r}; {hint}"
+                    f"the options are {', '.join(known)}"
+                )
+        return object.__new__(cls)
 
     @classmethod
-    def none(cls) -> OptimizerOptions:
-        """No pass at all."""
-        switches: dict[str, Any] = dict.fromkeys([each.name for each in PASSES], False)
-        return cls(**switches)
+    def none(cls) -> Self:
+        """None of the passes that have a switch."""
+        switches = [option.name for option in fields(cls) if option.default is True]
+        return cls(**dict.fromkeys(switches, False))  # type: ignore[arg-type]  # all are switches
+
+    def chosen(self, passes: Sequence[Pass]) -> list[Pass]:
+        """Those of the passes that are switched on, with the costs asked for."""
+        costs = self.layout_costs
+        return [
+            ContractionLayout(costs, each.trials)
+            if isinstance(each, ContractionLayout) and costs is not None
+            else each
+            for each in passes
+            if getattr(self, each.name, True)
+        ]
 
 
 DEFAULT_OPTIONS = OptimizerOptions()
+
+PASSES = (*CANONICAL, *contraction_passes(CPU))
+"""All passes that a program goes through on its way to a device of costs `CPU`, in order."""
+
+NATIVE = Target("native", contraction_passes(CPU, search=False))
+"""A backend that runs one op after another on the host; it takes axes in any order."""
 
 
 def optimize(
     program: ExecProgram,
     options: OptimizerOptions = DEFAULT_OPTIONS,
-    passes: Sequence[Pass] = PASSES,
+    passes: Sequence[Pass] = CANONICAL,
+    observe: Observer | None = None,
 ) -> ExecProgram:
-    """The program after the passes that `options` ask for, slots renumbered and last uses marked.
+    """The program after the passes that `options` ask for, slots numbered and last uses marked.
+
+    Without `passes` it is the canonical program. `observe` is told of each pass that has run.
 
     Raises:
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
     if config.verify:
         verify(program)
-    settled: dict[str, ExecProgram] = {}
-    for each in passes:
-        if type(each) is ContractionLayout and options.layout_costs != CPU:
-            each = ContractionLayout(options.layout_costs)
-        if getattr(options, each.name, True) and settled.get(each.name) is not program:
-            program = settled[each.name] = _run(each, program)
-    program = with_last_use(renumber(program))
-    if config.verify:
-        verify(program)
+    program = run_passes(program, [*options.chosen(passes), Numbering()], observe)
     if "exec" in config.dump:
         sys.stderr.write(f"{program}\n")
     return program
+
+
+def optimize_for(
+    program: ExecProgram,
+    target: Target,
+    sizes: Mapping[Leaf, Dim] | None = None,
+    options: OptimizerOptions = DEFAULT_OPTIONS,
+    observe: Observer | None = None,
+) -> ExecProgram:
+    """A canonical program for given sizes of its symbols and the device that will run it.
+
+    Raises:
+        UnsupportedExtensionError: the target has no way to run a family.
+        VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
+    """
+    ready = resolve_sizes(program, target, sizes, options, observe)
+    return optimize(ready, options, target.passes, observe)
+
+
+def resolve_sizes(
+    program: ExecProgram,
+    target: Target,
+    sizes: Mapping[Leaf, Dim] | None = None,
+    options: OptimizerOptions = DEFAULT_OPTIONS,
+    observe: Observer | None = None,
+) -> ExecProgram:
+    """A canonical program for given sizes, made of what the target runs; canonical again.
+
+    The passes of the target's own are left to `optimize_for`.
+    """
+    passes = (BindSizes.of(sizes), ExpandFamilies(target.families), Settle())
+    ready = run_passes(program, passes, observe)
+    if ready is program:
+        return program
+    return run_passes(ready, [*options.chosen(CANONICAL), Numbering()], observe)
 
 
 def compile_program(
@@ -108,45 +207,5 @@ def compile_program(
     options: OptimizerOptions = DEFAULT_OPTIONS,
     families: Container[str] | None = None,
 ) -> ExecProgram:
-    """Lower a compiled program and optimize it."""
+    """Lower a compiled program, and make it canonical."""
     return optimize(compile_std_to_exec(program, input_metas, families), options)
-
-
-def _run(each: Pass, program: ExecProgram) -> ExecProgram:
-    start = time.perf_counter()
-    try:
-        result = each.run(program)
-    except TenferroError as error:
-        error.add_note(f"raised in pass '{each.name}'")
-        raise
-    milliseconds = (time.perf_counter() - start) * 1e3
-    if "passes" in config.dump:
-        sys.stderr.write(_report(each.name, program, result, milliseconds))
-    if config.verify and result is not program:
-        verify(result, after=each.name)
-        _verify_interface(program, result, each.name)
-    return result
-
-
-def _verify_interface(before: ExecProgram, after: ExecProgram, name: str) -> None:
-    """A pass keeps what a caller sees: the types of inputs and outputs, guarantees included."""
-    for what, old, new in (
-        ("input", before.input_metas, after.input_metas),
-        ("output", before.output_metas, after.output_metas),
-    ):
-        if old != new:
-            types = [", ".join(str(meta) for meta in metas) for metas in (old, new)]
-            raise VerifyError(
-                f"after pass '{name}': {what} types are {types[1]}, but were {types[0]}"
-            )
-
-
-def _report(name: str, before: ExecProgram, after: ExecProgram, milliseconds: float) -> str:
-    """What a pass did, as a unified diff of the text."""
-    title = f"# pass {name}: {milliseconds:.3f} ms, {len(before.instructions)} instructions"
-    if after is before:
-        return f"{title}, unchanged\n"
-    diff = difflib.unified_diff(
-        str(before).splitlines(), str(after).splitlines(), "before", "after", lineterm=""
-    )
-    return "\n".join([f"{title} -> {len(after.instructions)}", *diff, ""])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from tenferro.contract import Extension, ExtensionOp
+from tenferro.control import VOCABULARY
 from tenferro.errors import ParseError
 from tenferro.exec_ir import ExecProgram, parse_exec
-from tenferro.ops import VOCABULARY
+from tenferro.family import Extension, ExtensionOp
 
 
 def parse(text: str, families: Iterable[type[ExtensionOp]] = ()) -> ExecProgram:

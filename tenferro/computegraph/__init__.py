@@ -26,13 +26,20 @@ from tenferro.computegraph.keys import (
     Linear,
     OpMode,
     Primal,
+    SingleOutputNode,
     input_key,
     interned_count,
     op_key,
 )
 from tenferro.computegraph.materialize import MaterializedGraph, materialize_merge
 from tenferro.computegraph.op import GraphOp, Op
-from tenferro.computegraph.program import CompiledProgram, Instruction, ProgramCache, compile_graph
+from tenferro.computegraph.program import (
+    CompiledProgram,
+    Instruction,
+    ProgramCache,
+    compile_graph,
+    statically_frozen,
+)
 from tenferro.computegraph.resolve import (
     FragmentResolver,
     ResolvedView,
@@ -69,6 +76,7 @@ __all__ = [
     "ProgramCache",
     "ResolvedView",
     "Resolver",
+    "SingleOutputNode",
     "StructuralResolver",
     "ValDef",
     "ValNode",
@@ -82,5 +90,6 @@ __all__ = [
     "op_key",
     "resolve",
     "resolve_keys",
+    "statically_frozen",
     "to_dot",
 ]

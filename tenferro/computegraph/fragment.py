@@ -18,6 +18,7 @@ from tenferro.computegraph.keys import (
     Input,
     Linear,
     OpMode,
+    SingleOutputNode,
     input_key,
     op_key,
 )
@@ -77,7 +78,7 @@ class Fragment(Generic[Op]):
     them. What is kept is the identities; `vals` and `ops` show them with local ids.
     """
 
-    __slots__ = ("_local", "inputs", "keys", "nodes", "outputs", "parents")
+    __slots__ = ("_local", "inputs", "keys", "nodes", "output_keys", "parents")
 
     def __init__(
         self,
@@ -90,9 +91,9 @@ class Fragment(Generic[Op]):
         self.keys = keys
         self.nodes = nodes
         self.inputs = inputs
+        self.output_keys = outputs
         self.parents = parents
-        self._local = {key: local for local, key in enumerate(keys)}
-        self.outputs = tuple([self.local_id(key) for key in outputs])
+        self._local: dict[GlobalValKey, int] | None = None  # made when a local id is asked for
 
     @property
     def vals(self) -> tuple[ValNode, ...]:
@@ -119,23 +120,28 @@ class Fragment(Generic[Op]):
         Raises:
             GraphError: the fragment does not own the value.
         """
-        local = self._local.get(key)
+        local = self._numbers().get(key)
         if local is None:
-            raise GraphError(f"fragment: {key!r} is not a value of this fragment")
+            raise _not_owned(key)
         return local
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """Local ids of the outputs."""
+        return tuple([self.local_id(key) for key in self.output_keys])
 
     @property
     def input_keys(self) -> tuple[GlobalValKey, ...]:
         """Identities of the inputs, in the order of declaration."""
         return tuple(self.keys[local] for local in self.inputs)
 
-    @property
-    def output_keys(self) -> tuple[GlobalValKey, ...]:
-        """Identities of the outputs."""
-        return tuple(self.keys[local] for local in self.outputs)
+    def _numbers(self) -> dict[GlobalValKey, int]:
+        if self._local is None:
+            self._local = {key: local for local, key in enumerate(self.keys)}
+        return self._local
 
     def _op_node(self, node: GlobalOpKey) -> OpNode[Op]:
-        local = self._local
+        local = self._numbers()
         refs = tuple([Local(local[k]) if k in local else External(k) for k in node.inputs])
         ids = tuple([local[key] for key in node.outputs])
         return OpNode(cast(Op, node.primitive), refs, ids, node.mode, node)
@@ -172,7 +178,7 @@ class FragmentBuilder(Generic[Op]):
 
     def __init__(self, parents: Iterable[Fragment[Op]] = ()) -> None:
         self._parents = tuple(parents)
-        self._keys: dict[GlobalValKey, None] = {}
+        self._local: dict[GlobalValKey, int] = {}
         self._nodes: list[GlobalOpKey] = []
         self._inputs: list[int] = []
 
@@ -183,10 +189,10 @@ class FragmentBuilder(Generic[Op]):
             GraphError: the fragment already has an input of that key.
         """
         value = input_key(key)
-        if value in self._keys:
+        if value in self._local:
             raise GraphError(f"fragment: input {key!r} is declared twice")
-        self._inputs.append(len(self._keys))
-        self._keys[value] = None
+        self._inputs.append(len(self._local))
+        self._local[value] = len(self._local)
         return value
 
     def add(
@@ -200,27 +206,60 @@ class FragmentBuilder(Generic[Op]):
         """
         operands = tuple(inputs)
         _check(op, operands, mode)
+        return self.apply(op, operands, mode, site).outputs
+
+    def apply(
+        self, op: Op, operands: tuple[GlobalValKey, ...], mode: OpMode, site: str | None
+    ) -> GlobalOpKey:
+        """The same for an emitter, which knows that the mask fits; returns the node."""
+        if len(operands) != op.n_inputs or op.n_outputs != 1:
+            _check(op, operands, mode)
         node = op_key(op, operands, mode, site)
-        outputs = node.outputs
-        if outputs[0] not in self._keys:
+        local = self._local
+        if type(node) is SingleOutputNode:
+            if node not in local:
+                local[node] = len(local)
+                self._nodes.append(node)
+        elif node.outputs[0] not in local:
+            for key in node.outputs:
+                local[key] = len(local)
             self._nodes.append(node)
-            for key in outputs:
-                self._keys[key] = None
-        return outputs
+        return node
 
     def owns(self, key: GlobalValKey) -> bool:
         """Whether the value is local to this fragment."""
-        return key in self._keys
+        return key in self._local
+
+    def local_id(self, key: GlobalValKey) -> int:
+        """Local id of a value of the fragment.
+
+        Raises:
+            GraphError: the fragment does not own the value.
+        """
+        local = self._local.get(key)
+        if local is None:
+            raise _not_owned(key)
+        return local
 
     def build(self, outputs: Sequence[GlobalValKey]) -> Fragment[Op]:
-        """The finished fragment. Each output must be a value of the fragment."""
+        """The finished fragment.
+
+        Raises:
+            GraphError: an output is not a value of the fragment.
+        """
+        for key in outputs:
+            self.local_id(key)
         return Fragment(
-            tuple(self._keys),
+            tuple(self._local),
             tuple(self._nodes),
             tuple(self._inputs),
             tuple(outputs),
             self._parents,
         )
+
+
+def _not_owned(key: GlobalValKey) -> GraphError:
+    return GraphError(f"fragment: {key!r} is not a value of this fragment")
 
 
 def _check(op: GraphOp, operands: tuple[GlobalValKey, ...], mode: OpMode) -> None:

@@ -4,15 +4,20 @@ A value is known by its `GlobalValKey`: the input it is, or the op that makes it
 that op's inputs. Keys are structural (two derivations that read alike are one value) and interned
 (two keys that read alike are one object), so that comparing them is comparing pointers, however
 deep the graph.
+
+Almost every op has one output. The application of such an op and its output are one object, a
+`SingleOutputNode`: graphs have 100 000 nodes, and as a graph grows Python's garbage collector
+visits each object again and again.
 """
 
 from __future__ import annotations
 
 import itertools
-import threading
-import weakref
-from collections.abc import Hashable
+from _weakref import _remove_dead_weakref  # type: ignore[attr-defined]  # see `_forget_op`
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import Any, TypeVar
+from weakref import ref
 
 from tenferro.computegraph.op import GraphOp
 from tenferro.errors import GraphError
@@ -44,6 +49,7 @@ class Linear:
 
 OpMode = Primal | Linear
 PRIMAL = Primal()
+T = TypeVar("T")
 _serials = itertools.count()
 
 
@@ -52,8 +58,8 @@ class GlobalValKey:
 
     Compared by `is`. `analysis` is a slot for what an op set has worked out about the value (for
     tensors: dtype and extents). It is a function of the key, hence a cache, and never part of the
-    identity. `serial` grows with each key made; it gives the operands of a commutative op one
-    order.
+    identity. `serial` grows with each key made, and no two keys of a process share one; it gives
+    the operands of a commutative op one order.
     """
 
     __slots__ = ("__weakref__", "analysis", "serial")
@@ -79,13 +85,14 @@ class Input(GlobalValKey):
 class Derived(GlobalValKey):
     """Output number `slot` of an op."""
 
-    __slots__ = ("op", "slot")
+    __slots__ = ()
 
-    def __init__(self, op: GlobalOpKey, slot: int) -> None:
-        self.op = op
-        self.slot = slot
-        self.analysis = None
-        self.serial = next(_serials)
+    slot: int
+
+    @property
+    def op(self) -> GlobalOpKey:
+        """The application of the op that makes the value."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"Derived({self.op.primitive}, slot={self.slot})"
@@ -94,11 +101,33 @@ class Derived(GlobalValKey):
 class GlobalOpKey:
     """Identity of one application of an op: primitive, input keys, mode; made by `op_key`.
 
-    Compared by `is`. `site` is where the node was first recorded (`user.py:12`), or None. It is no
-    part of the identity.
+    Compared by `is`. `site` is where the node was first recorded (`user.py:12`), or None. It is not
+    a part of the identity.
     """
 
-    __slots__ = ("__weakref__", "_first", "_others", "inputs", "mode", "primitive", "site")
+    __slots__ = ()
+
+    primitive: GraphOp
+    inputs: tuple[GlobalValKey, ...]
+    mode: OpMode
+    site: str | None
+
+    def output(self, slot: int) -> Derived:
+        """The key of output `slot`; the same object for as long as anyone holds it."""
+        raise NotImplementedError
+
+    @property
+    def outputs(self) -> tuple[Derived, ...]:
+        """The keys of all outputs."""
+        raise NotImplementedError
+
+
+class SingleOutputNode(Derived, GlobalOpKey):
+    """An application of an op that has one output, and that output."""
+
+    __slots__ = ("inputs", "mode", "primitive", "site")
+
+    slot = 0
 
     def __init__(
         self, primitive: GraphOp, inputs: tuple[GlobalValKey, ...], mode: OpMode, site: str | None
@@ -107,50 +136,115 @@ class GlobalOpKey:
         self.inputs = inputs
         self.mode = mode
         self.site = site
-        self._first: weakref.ref[Derived] | None = None
-        self._others: dict[int, weakref.ref[Derived]] | None = None
+        self.analysis = None
+        self.serial = next(_serials)
+
+    @property
+    def op(self) -> GlobalOpKey:
+        """The value itself."""
+        return self
+
+    def output(self, slot: int) -> Derived:
+        """The application itself, which is its output 0."""
+        if slot != 0:
+            raise GraphError(f"{self.primitive}: has no output {slot}")
+        return self
+
+    @property
+    def outputs(self) -> tuple[Derived, ...]:
+        """The application itself, which is its only output."""
+        return (self,)
+
+
+class MultiOutputNode(GlobalOpKey):
+    """An application of an op that has several outputs, which are objects of their own."""
+
+    __slots__ = ("__weakref__", "_outputs", "inputs", "mode", "primitive", "site")
+
+    def __init__(
+        self, primitive: GraphOp, inputs: tuple[GlobalValKey, ...], mode: OpMode, site: str | None
+    ) -> None:
+        self.primitive = primitive
+        self.inputs = inputs
+        self.mode = mode
+        self.site = site
+        self._outputs: _Table[NodeOutput] = {}
 
     def output(self, slot: int) -> Derived:
         """The key of output `slot`; the same object for as long as anyone holds it."""
-        key = self._held(slot)
-        return key if key is not None else self._make_output(slot)
+        if not 0 <= slot < self.primitive.n_outputs:
+            raise GraphError(f"{self.primitive}: has no output {slot}")
+        entry = self._outputs.get(slot)
+        key = None if entry is None else entry()
+        return key or _interned(self._outputs, slot, NodeOutput(self, slot), None)
 
     @property
     def outputs(self) -> tuple[Derived, ...]:
         """The keys of all outputs."""
-        count = self.primitive.n_outputs
-        if count != 1:
-            return tuple([self.output(slot) for slot in range(count)])
-        held = None if self._first is None else self._first()
-        return (held if held is not None else self._make_output(0),)
-
-    def _held(self, slot: int) -> Derived | None:
-        ref = self._first if slot == 0 else self._others and self._others.get(slot)
-        return ref() if ref else None
-
-    def _make_output(self, slot: int) -> Derived:
-        if not 0 <= slot < self.primitive.n_outputs:
-            raise GraphError(f"{self.primitive}: has no output {slot}")
-        with _lock:
-            key = self._held(slot)
-            if key is None:
-                key = Derived(self, slot)
-                if slot == 0:
-                    self._first = weakref.ref(key)
-                else:
-                    self._others = {**(self._others or {}), slot: weakref.ref(key)}
-            return key
+        return tuple([self.output(slot) for slot in range(self.primitive.n_outputs)])
 
     def __repr__(self) -> str:
         return f"GlobalOpKey({self.primitive}, {len(self.inputs)} inputs, {self.mode})"
 
 
-# Entries go when nothing else holds what they name. That takes no lock, since it may happen at any
-# moment and in any thread; only making does, so that no two threads make one identity twice.
-# Re-entrant, because the garbage collector may run, inside the lock, a finalizer that makes keys.
-_lock = threading.RLock()
-_inputs: weakref.WeakValueDictionary[Hashable, Input] = weakref.WeakValueDictionary()
-_ops: weakref.WeakValueDictionary[Hashable, GlobalOpKey] = weakref.WeakValueDictionary()
+class NodeOutput(Derived):
+    """One of several outputs of an op. It holds its op; the op does not hold it."""
+
+    __slots__ = ("_op", "slot")
+
+    def __init__(self, op: MultiOutputNode, slot: int) -> None:
+        self._op = op
+        self.slot = slot
+        self.analysis = None
+        self.serial = next(_serials)
+
+    @property
+    def op(self) -> GlobalOpKey:
+        """The application that makes this value and its siblings."""
+        return self._op
+
+
+class _Entry(ref[T]):
+    """A weak reference that knows under which key it stands in its table."""
+
+    __slots__ = ("key",)
+
+    key: Hashable
+
+
+_Table = dict[Hashable, _Entry[T]]
+_inputs: _Table[Input] = {}
+_nodes: _Table[GlobalOpKey] = {}
+
+
+# Entries go when what they name is freed. That may happen at any moment and in any thread, so it
+# takes no lock: `_remove_dead_weakref` compares and deletes in one step, and so leaves alone an
+# equal key that was made in the meantime. `weakref.WeakValueDictionary` needs it for the same.
+def _forget_input(entry: _Entry[Input], remove: Any = _remove_dead_weakref) -> None:
+    remove(_inputs, entry.key)
+
+
+def _forget_node(entry: _Entry[GlobalOpKey], remove: Any = _remove_dead_weakref) -> None:
+    remove(_nodes, entry.key)
+
+
+def _interned(
+    table: _Table[T], key: Hashable, made: T, forget: Callable[[_Entry[T]], None] | None
+) -> T:
+    """`made`, unless a thread has interned an equal key before; then that one.
+
+    `dict.setdefault` looks up and stores in one step. So this takes no lock either, which would
+    double what a node costs.
+    """
+    entry = _Entry(made, forget)
+    entry.key = key
+    while True:
+        stored = table.setdefault(key, entry)
+        if stored is entry:
+            return made
+        if (first := stored()) is not None:
+            return first
+        _remove_dead_weakref(table, key)  # what stood there was freed
 
 
 def input_key(key: Hashable) -> Input:
@@ -160,11 +254,9 @@ def input_key(key: Hashable) -> Input:
     True
     """
     table_key = (type(key), key)  # 1, 1.0 and True are equal in Python, but are not one name
-    with _lock:
-        found = _inputs.get(table_key)
-        if found is None:
-            _inputs[table_key] = found = Input(key)
-        return found
+    entry = _inputs.get(table_key)
+    found = None if entry is None else entry()
+    return found or _interned(_inputs, table_key, Input(key), _forget_input)
 
 
 def op_key(
@@ -177,18 +269,24 @@ def op_key(
 
     A node that exists keeps its first `site`.
     """
-    table_key = (primitive.identity, inputs, mode.active_mask if isinstance(mode, Linear) else None)
-    found = _ops.get(table_key)
-    if found is not None:
-        return found
-    made = GlobalOpKey(primitive, inputs, mode, site)
-    with _lock:
-        found = _ops.get(table_key)
-        if found is None:
-            _ops[table_key] = found = made
-        return found
+    # Serials stand for the inputs: a tuple of numbers is nothing that the garbage collector has to
+    # look into. One and two inputs are spelled out because nearly all nodes have so many.
+    mask = mode.active_mask if isinstance(mode, Linear) else None
+    table_key: tuple[Hashable, ...]
+    if len(inputs) == 2:
+        table_key = (primitive.identity, mask, inputs[0].serial, inputs[1].serial)
+    elif len(inputs) == 1:
+        table_key = (primitive.identity, mask, inputs[0].serial)
+    else:
+        table_key = (primitive.identity, mask, *[key.serial for key in inputs])
+    entry = _nodes.get(table_key)
+    node = None if entry is None else entry()
+    if node is not None:
+        return node
+    made = SingleOutputNode if primitive.n_outputs == 1 else MultiOutputNode
+    return _interned(_nodes, table_key, made(primitive, inputs, mode, site), _forget_node)
 
 
 def interned_count() -> int:
     """How many inputs and ops are alive."""
-    return len(_inputs) + len(_ops)
+    return len(_inputs) + len(_nodes)

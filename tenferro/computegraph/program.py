@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, cast
+from typing import Any, Generic, TypeVar, dataclass_transform
 
 from tenferro.computegraph.cache import BoundedCache
 from tenferro.computegraph.dump import block, line, value_list
-from tenferro.computegraph.keys import GlobalValKey
+from tenferro.computegraph.keys import GlobalValKey, SingleOutputNode
 from tenferro.computegraph.materialize import MaterializedGraph
 from tenferro.computegraph.op import Op
 
+T = TypeVar("T")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass_transform(frozen_default=True)
+def statically_frozen(cls: type[T]) -> type[T]:
+    """Make a class a dataclass with slots that type checkers hold to be frozen.
+
+    Python itself does not hinder a change: making a frozen dataclass takes five times as long, and
+    every stage from graph to program makes one for each op.
+    """
+    return dataclass(slots=True, unsafe_hash=True)(cls)
+
+
+@statically_frozen
 class Instruction(Generic[Op]):
     """Apply `op` to the slots `inputs` and write the slots `outputs`.
 
@@ -62,15 +74,20 @@ def compile_graph(
 
 def _assign_slots(graph: MaterializedGraph) -> CompiledProgram[Op]:
     slot: dict[GlobalValKey, int] = {key: number for number, key in enumerate(graph.inputs)}
-    instructions: list[Instruction[Op]] = []
+    slot_of = slot.__getitem__
+    instructions: list[Instruction[Any]] = []
     for op in graph.ops:
-        inputs = tuple([slot[key] for key in op.inputs])
-        outputs = tuple(range(len(slot), len(slot) + op.primitive.n_outputs))
-        slot.update(zip(op.outputs, outputs, strict=True))
-        instructions.append(Instruction(cast(Op, op.primitive), inputs, outputs, op.site))
+        inputs = tuple(map(slot_of, op.inputs))
+        first = len(slot)
+        if type(op) is SingleOutputNode:
+            slot[op] = first
+        else:
+            slot.update({key: first + i for i, key in enumerate(op.outputs)})
+        outputs = tuple(range(first, len(slot)))
+        instructions.append(Instruction(op.primitive, inputs, outputs, op.site))
     return CompiledProgram(
         tuple(instructions),
         tuple(range(len(graph.inputs))),
-        tuple(slot[key] for key in graph.outputs),
+        tuple([slot[key] for key in graph.outputs]),
         len(slot),
     )

@@ -6,9 +6,9 @@ guarantee that the definition is *there*: that one of the fragments of the view 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, cast
+from typing import Any, Generic, Protocol, cast
 
 from tenferro.computegraph.fragment import Fragment
 from tenferro.computegraph.keys import Derived, GlobalOpKey, GlobalValKey, Input
@@ -83,41 +83,53 @@ class ResolvedView(Generic[Op]):
         return definition
 
     def topo_order(
-        self, outputs: Sequence[GlobalValKey], leaves: Iterable[GlobalValKey] = ()
+        self,
+        outputs: Sequence[GlobalValKey],
+        leaves: Iterable[GlobalValKey] = (),
+        since: int = 0,
     ) -> tuple[list[GlobalOpKey], list[Input]]:
         """The ops that `outputs` need, each after what it reads, and the inputs as they are met.
 
-        The walk keeps its own stack and does not look behind `leaves`.
+        The walk keeps its own stack. It does not look behind `leaves`, nor at values with a serial
+        before `since`: nothing that they are made of is younger.
 
         Raises:
             UnresolvedValueError: a value on the way is defined in no fragment of the view.
         """
         ops: list[GlobalOpKey] = []
         inputs: list[Input] = []
-        resolve_val = self.resolver.resolve_val
+        resolve_val = self._lookup()
         seen: set[GlobalValKey | GlobalOpKey] = set(leaves)
-        stack: list[GlobalValKey | GlobalOpKey] = list(reversed(outputs))
+        stack: list[Any] = list(reversed(outputs))
         while stack:
             top = stack.pop()
-            if isinstance(top, GlobalOpKey):
-                ops.append(top)  # all that it reads has been met
+            if top is None:
+                ops.append(stack.pop())  # all that it reads has been met
                 continue
-            if top in seen:
+            if top in seen or top.serial < since:
                 continue
             seen.add(top)
-            definition = resolve_val(top)
+            definition = top if resolve_val is None else resolve_val(top)
             if definition is None:
                 raise _unresolved(top)
             if isinstance(definition, Input):
                 inputs.append(definition)
                 continue
             op = definition.op
-            if op in seen:
-                continue
-            seen.add(op)
-            stack.append(op)
-            stack.extend([key for key in reversed(op.inputs) if key not in seen])
+            if op is not definition:  # one of several outputs; the op may have been met
+                if op in seen:
+                    continue
+                seen.add(op)
+            if seen.issuperset(op.inputs):
+                ops.append(op)
+            else:
+                stack += (op, None, *op.inputs[::-1])
         return ops, inputs
+
+    def _lookup(self) -> Callable[[GlobalValKey], ValDef | None] | None:
+        """What finds definitions; None where each key is its own, which saves a call for each."""
+        resolver = self.resolver
+        return None if type(resolver) is StructuralResolver else resolver.resolve_val
 
 
 def _unresolved(key: GlobalValKey) -> UnresolvedValueError:

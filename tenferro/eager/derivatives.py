@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from tenferro.arrays import is_number
 from tenferro.autodiff import Leaf, LocalProgram, Mask, Origin, Record, pull_records, push_records
 from tenferro.chainrules import Slots
+from tenferro.derivatives import Derivatives, check_active, check_scalar
 from tenferro.eager.emitter import EagerEmitter
 from tenferro.eager.kinds import Kind
 from tenferro.eager.plan import OpDerivative
 from tenferro.eager.tensor import EagerTensor, pausing
-from tenferro.errors import ADError, ShapeError
-from tenferro.runtime import Tensor
+from tenferro.errors import ADError
 from tenferro.shape import TensorMeta
-from tenferro.traced import check_active, check_scalar
+from tenferro.values import Tensor
 
 Values = Sequence[EagerTensor]
 Optional = list[EagerTensor | None]
 
 
-class Differentiator(ABC):
+class Differentiator(Derivatives[EagerTensor]):
     """The part of a runtime that takes derivatives.
 
-    `grad`, `vjp` and `jvp` are functional: slots of variables stay as they are, and results are
-    recorded like any other value, so that they can be differentiated in turn. Values that are
-    differentiated by are taken to be independent: nothing behind them is differentiated.
+    Slots of variables stay as they are, and results are recorded like any other value.
     """
 
     @abstractmethod
@@ -52,62 +49,6 @@ class Differentiator(ABC):
     def _check_own(self, operand: EagerTensor, name: str) -> None:
         """Raise ContextMismatch unless the tensor is attached to this runtime."""
 
-    def grad(self, y: EagerTensor, wrt: Values, *, holomorphic: bool = False) -> list[EagerTensor]:
-        """Gradients of the real scalar `y`; zeros where nothing reaches.
-
-        Raises:
-            NonScalarGradError: `y` is no real scalar; a complex one is taken if `holomorphic`.
-            ADError: an entry of `wrt` is not tracked, or named twice.
-            ADRuleError: an op on the way has no rule.
-
-        >>> import tenferro as tn
-        >>> rt = tn.EagerRuntime()
-        >>> x = rt.variable(2.0)
-        >>> (dy,) = rt.grad(x * x * x, [x])
-        >>> dy, *rt.grad(dy, [x])
-        (EagerTensor(12.), EagerTensor(12.))
-        """
-        return self._filled(self.grad_optional(y, wrt, holomorphic=holomorphic), wrt)
-
-    def grad_optional(self, y: EagerTensor, wrt: Values, *, holomorphic: bool = False) -> Optional:
-        """As `grad`, with None where nothing reaches."""
-        self._check_values([y], "grad")
-        check_scalar(y.meta, holomorphic)
-        return self._pulled("grad", [y], wrt, [self._one(y)])
-
-    def vjp(self, ys: Values, wrt: Values, cts: Sequence[Any]) -> list[EagerTensor]:
-        """Cotangents of `wrt` from cotangents of `ys` (None: zero); zeros where nothing reaches.
-
-        Raises:
-            ShapeError: a cotangent has not the type of its value.
-            ADError: an entry of `wrt` is not tracked, or named twice.
-            ADRuleError: an op on the way has no rule.
-        """
-        return self._filled(self.vjp_optional(ys, wrt, cts), wrt)
-
-    def vjp_optional(self, ys: Values, wrt: Values, cts: Sequence[Any]) -> Optional:
-        """As `vjp`, with None where nothing reaches."""
-        self._check_values(ys, "vjp")
-        return self._pulled("vjp", ys, wrt, self._seeds("vjp", "cotangent", cts, ys))
-
-    def jvp(self, ys: Values, wrt: Values, tangents: Sequence[Any]) -> list[EagerTensor]:
-        """Tangents of `ys` from tangents of `wrt` (None: zero); zeros where nothing reaches.
-
-        Raises:
-            ShapeError: a tangent has not the type of its value.
-            ADError: an entry of `wrt` is not tracked, or named twice.
-            ADRuleError: an op on the way has no rule.
-        """
-        return self._filled(self.jvp_optional(ys, wrt, tangents), ys)
-
-    def jvp_optional(self, ys: Values, wrt: Values, tangents: Sequence[Any]) -> Optional:
-        """As `jvp`, with None where nothing reaches."""
-        self._check_values(ys, "jvp")
-        origins = self._independent("jvp", wrt)
-        seeds = self._seeds("jvp", "tangent", tangents, wrt)
-        known = {o: t for o, t in zip(origins, seeds, strict=True) if t is not None}
-        return push_records([y._origin for y in ys], known, RecordApplier(self))
-
     def _pulled(
         self, name: str, ys: Values, wrt: Values, cts: Sequence[EagerTensor | None]
     ) -> Optional:
@@ -117,12 +58,23 @@ class Differentiator(ABC):
             for y, ct in zip(ys, cts, strict=True)
             if y._origin is not None and ct is not None
         ]
-        found = pull_records(seeds, origins, RecordApplier(self))
-        return [found.get(origin) for origin in origins]
+        pulled = pull_records(seeds, origins, RecordApplier(self))
+        return [pulled.get(origin) for origin in origins]
+
+    def _pushed(
+        self, name: str, ys: Values, wrt: Values, tangents: Sequence[EagerTensor | None]
+    ) -> Optional:
+        origins = self._independent(name, wrt)
+        known = {
+            origin: tangent
+            for origin, tangent in zip(origins, tangents, strict=True)
+            if tangent is not None
+        }
+        return push_records([y._origin for y in ys], known, RecordApplier(self))
 
     def _of_leaves(self, y: EagerTensor, seed: Any) -> dict[Leaf, EagerTensor]:
         """Cotangents of all leaves, with nothing recorded."""
-        self._check_values([y], "backward")
+        self._metas("backward", [y])
         if y._origin is None:
             raise ADError(
                 f"backward: {y.meta} is not tracked; it depends on no variable, or was computed "
@@ -133,15 +85,14 @@ class Differentiator(ABC):
         (ct,) = [self._one(y)] if seed is None else self._seeds("backward", "seed", [seed], [y])
         assert ct is not None, "backward_with refuses None"
         with pausing(self):
-            found = pull_records([(y._origin, ct)], None, RecordApplier(self))
-        return cast("dict[Leaf, EagerTensor]", found)
+            pulled = pull_records([(y._origin, ct)], None, RecordApplier(self))
+        return cast("dict[Leaf, EagerTensor]", pulled)
 
     def _independent(self, name: str, wrt: Values) -> list[Origin]:
         """The origins of values to differentiate by."""
-        self._check_values(wrt, name)
         origins: list[Origin] = []
-        for value in wrt:
-            check_active(value.meta, f"{name} by {value.meta}")
+        for value, meta in zip(wrt, self._metas(name, wrt), strict=True):
+            check_active(meta, f"{name} by {meta}")
             if value._origin is None:
                 raise ADError(
                     f"{name}: {value.meta} is not tracked, so nothing is known of what depends on "
@@ -152,43 +103,27 @@ class Differentiator(ABC):
             origins.append(value._origin)
         return origins
 
-    def _check_values(self, values: Any, name: str) -> None:
-        if isinstance(values, Tensor):
+    def _metas(self, name: str, values: Values) -> list[TensorMeta]:
+        listed: object = values
+        if isinstance(listed, Tensor):
             raise ADError(f"{name}: takes a list of eager tensors, got one; write [x]")
         for value in values:
             if not isinstance(value, EagerTensor):
                 raise ADError(f"{name}: takes eager tensors, got a {type(value).__name__}")
             self._check_own(value, name)
+        return [value.meta for value in values]
 
-    def _seeds(
-        self, name: str, what: str, seeds: Sequence[Any], values: Values
-    ) -> list[EagerTensor | None]:
-        """Seeds as tensors of this runtime, each of the type of the value it belongs to."""
-        if len(seeds) != len(values):
-            raise ADError(f"{name}: {len(seeds)} {what}s for {len(values)} values")
-        return [
-            None if seed is None else self._seed(name, what, seed, value.meta)
-            for seed, value in zip(seeds, values, strict=True)
-        ]
-
-    def _seed(self, name: str, what: str, seed: Any, meta: TensorMeta) -> EagerTensor:
-        if isinstance(seed, EagerTensor):
-            self._check_own(seed, name)
-        else:
-            weak = is_number(seed) and meta.rank == 0
-            seed = self.constant(seed, meta.dtype if weak else None)
-        if seed.meta != meta:
-            raise ShapeError(f"{name}: the {what} of {meta} must have its type, got {seed.meta}")
-        return cast(EagerTensor, seed)
+    def _value(self, name: str, array: Any) -> EagerTensor:
+        if not isinstance(array, EagerTensor):
+            return self.constant(array)
+        self._check_own(array, name)
+        return array
 
     def _one(self, y: EagerTensor) -> EagerTensor:
         return self.constant(np.ones((), y.dtype))
 
-    def _filled(self, values: Sequence[EagerTensor | None], like: Values) -> list[EagerTensor]:
-        return [
-            self.constant(np.zeros(other.shape, other.dtype)) if value is None else value
-            for value, other in zip(values, like, strict=True)
-        ]
+    def _zeros_like(self, value: EagerTensor) -> EagerTensor:
+        return self.constant(np.zeros(value.shape, value.dtype))
 
 
 class RecordApplier:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from tenferro.chainrules import PrimitiveOp
+from tenferro.chainrules import PrimitiveOp, only_output
 from tenferro.eager.tensor import EagerTensor
 from tenferro.ops import ADD
 from tenferro.shape import TensorMeta
@@ -46,8 +46,8 @@ class EagerEmitter:
         return _CONTEXT
 
     def emit(self, op: PrimitiveOp, *operands: EagerTensor) -> EagerTensor:
-        """Output 0 of the op."""
-        return self._invoker.invoke(op, *operands)[0]
+        """The output of a single-output op."""
+        return only_output(op, self._invoker.invoke(op, *operands))
 
     def emit_all(self, op: PrimitiveOp, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
         """All outputs of the op."""

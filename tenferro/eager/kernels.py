@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import replace
@@ -9,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.contract import Extension
-from tenferro.exec_ir import Array, ExecOp, ExecProgram, with_last_use
-from tenferro.ops import BroadcastInDim, Constant
+from tenferro.exec_ir import Array, ExecInstruction, ExecOp, ExecProgram, run, with_last_use
+from tenferro.family import Package
 from tenferro.runtime import BoundaryDispatch, Buffer, Executor, GraphExecutor, NumpyBackend
 
 Kernel = Callable[[list[Buffer]], list[Buffer]]
@@ -23,49 +23,53 @@ Call = Callable[..., Any]
 class Kernels:
     """Makes kernels for one executor.
 
-    `boundary` runs extension ops on a native backend, by the runtimes that are registered with it;
-    an executor without such a backend runs them its own way, and it is None.
+    `boundary` runs ops of extension families on a native backend, by the runtimes of `packages` and
+    those that are registered with it. An executor without such a backend runs them its own way, and
+    it is None.
     """
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, packages: Sequence[Package]) -> None:
         self._executor = executor
         backend = executor.backend if isinstance(executor, GraphExecutor) else None
         self._on_host = type(backend) is NumpyBackend
-        self.boundary = None if backend is None else BoundaryDispatch(backend)
+        self.boundary = None if backend is None else BoundaryDispatch(backend, packages)
 
     def make(self, program: ExecProgram, kept: Sequence[int], results: Sequence[int]) -> Kernel:
-        """The kernel of a program that has one instruction, or `is_plain`.
+        """The kernel of a program that has one instruction, or constant sizes.
 
         `kept` are slots that instructions write; those in `results` are handed to the user.
         """
         if not kept:
             return _nothing
-        if not is_plain(program):
-            return self._of_op(program.instructions[0].op, kept, len(program.input_slots))
-        if not self._on_host:
-            executable = self._executor.compile_exec(
-                with_last_use(replace(program, output_slots=tuple(kept)))
-            )
-            return lambda buffers: list(executable(*buffers))
-        step = program.instructions[0]
-        whole = step.input_slots == program.input_slots and len(step.output_slots) == 1
-        if whole and len(program.instructions) == 1:
-            return _of_call(_call(step.op))
-        return HostKernel(program, kept, results)
+        if self._on_host:
+            (step, *others) = program.instructions
+            whole = step.input_slots == program.input_slots and len(step.output_slots) == 1
+            if whole and not others:
+                return _of_call(self._call(step.op))
+            return HostKernel(program, kept, results, self._call)
+        wanted = with_last_use(replace(program, output_slots=tuple(kept)))
+        by_runtimes = self.boundary is not None and program.any_op(lambda op: op.family is not None)
+        if by_runtimes or not is_static(program):
+            return lambda buffers: run(wanted, buffers, self._step)
+        executable = self._executor.compile_exec(wanted)
+        return lambda buffers: list(executable(*buffers))
 
-    def _of_op(self, op: ExecOp, kept: Sequence[int], first: int) -> Kernel:
-        """The kernel of an op that the executor, or an extension's runtime, is asked to run."""
-        boundary = self.boundary if isinstance(op, Extension) else None
-        seal = _sealed if self._on_host else _unchanged
+    def _step(self, step: ExecInstruction, operands: list[Buffer]) -> Sequence[Buffer]:
+        """The results of one instruction."""
+        if step.op.family is None or self.boundary is None:
+            return self._executor.run_op(step.op, *operands)
+        return self.boundary(step.op, operands)
 
-        def run(buffers: list[Buffer]) -> list[Buffer]:
-            if boundary is None:
-                made = self._executor.run_op(op, *buffers)
-            else:
-                made = boundary(op, buffers)
-            return [seal(made[slot - first]) for slot in kept]
-
-        return run
+    def _call(self, op: ExecOp) -> Call:
+        """An op on NumPy arrays as a function: of the only output, or a tuple of several."""
+        evaluate: Callable[[Sequence[Any]], tuple[Any, ...]] = op.evaluate
+        if op.family is not None and self.boundary is not None:
+            evaluate = functools.partial(self.boundary, op)
+        elif type(op).evaluate is ExecOp.evaluate:
+            return op.numpy
+        if op.n_outputs == 1:
+            return lambda *arrays: evaluate(arrays)[0]
+        return lambda *arrays: evaluate(arrays)
 
 
 class HostKernel:
@@ -75,19 +79,27 @@ class HostKernel:
     array larger than themselves.
     """
 
-    def __init__(self, program: ExecProgram, kept: Sequence[int], results: Sequence[int]) -> None:
+    def __init__(
+        self,
+        program: ExecProgram,
+        kept: Sequence[int],
+        results: Sequence[int],
+        call_of: Callable[[ExecOp], Call],
+    ) -> None:
         first = len(program.input_slots)
         self._blank: list[Any] = [None] * (program.n_slots - first)
         self._kept = tuple(kept)
         self._results = tuple(slot for slot in kept if slot in set(results))
         self._steps: list[tuple[Call, tuple[int, ...], tuple[int, ...]]] = []
         for step in program.instructions:
-            known = [self._blank[slot - first] for slot in step.input_slots if slot >= first]
-            settled = len(known) == len(step.input_slots) and all(v is not None for v in known)
-            if settled and isinstance(step.op, Constant | BroadcastInDim):
-                self._blank[step.output_slots[0] - first] = step.op.evaluate(known)[0]
+            constants = [self._blank[slot - first] for slot in step.input_slots if slot >= first]
+            is_constant = len(constants) == len(step.input_slots) and all(
+                constant is not None for constant in constants
+            )
+            if is_constant and (step.op.source or step.op.repeats):
+                self._blank[step.output_slots[0] - first] = step.op.evaluate(constants)[0]
             else:
-                self._steps.append((_call(step.op), step.input_slots, step.output_slots))
+                self._steps.append((call_of(step.op), step.input_slots, step.output_slots))
 
     def __call__(self, buffers: list[Buffer]) -> list[Buffer]:
         """The kept values."""
@@ -112,21 +124,9 @@ _QUIET.run(np.seterr, all="ignore")
 """A context in which NumPy does not warn. Entering a copy is far cheaper than `numpy.errstate`."""
 
 
-def is_plain(program: ExecProgram) -> bool:
-    """Whether all extents are integers, and no op needs the runtime of an extension."""
-    metas = program.slot_metas()
-    return all(meta is not None and meta.static_shape is not None for meta in metas) and not any(
-        isinstance(step.op, Extension) for step in program.instructions
-    )
-
-
-def _call(op: ExecOp) -> Call:
-    """NumPy's meaning of an op as a function of arrays; the only output, or a tuple of several."""
-    if type(op).evaluate is ExecOp.evaluate:
-        return op.numpy
-    if op.n_outputs == 1:
-        return lambda *arrays: op.evaluate(arrays)[0]
-    return lambda *arrays: op.evaluate(arrays)
+def is_static(program: ExecProgram) -> bool:
+    """Whether all extents are integers."""
+    return all(meta is not None and meta.static_shape is not None for meta in program.slot_metas())
 
 
 def _of_call(call: Call) -> Kernel:
@@ -147,10 +147,6 @@ def _sealed(value: Any) -> Array:
         flags = value.flags
     flags.writeable = False
     return value  # type: ignore[no-any-return]
-
-
-def _unchanged(value: Buffer) -> Buffer:
-    return value
 
 
 def _nothing(buffers: list[Buffer]) -> list[Buffer]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tenferro.config import config
 from tenferro.exec_ir import encode
-from tenferro.shape import DType, TensorMeta, make_meta
+from tenferro.shape import DType, TensorMeta, as_dtype, make_meta
 
 
 class Kind:
@@ -97,6 +97,8 @@ def option_key(value: object) -> object:
             return value
         case tuple() | list():
             return type(value), tuple([option_key(item) for item in value])
+        case type() | np.dtype():
+            return as_dtype(value)
         case np.generic():
             return np.generic, encode(np.asarray(value))
         case np.ndarray() if value.nbytes > config.literal_bytes:

@@ -18,14 +18,14 @@ from tenferro.computegraph import (
     resolve_keys,
 )
 from tenferro.config import config
-from tenferro.eager.kernels import Kernel, Kernels, is_plain
+from tenferro.eager.kernels import Kernel, Kernels, is_static
 from tenferro.eager.kinds import Kind, kind_of
 from tenferro.eager.tensor import EagerTensor, Recorder
 from tenferro.exec_ir import ExecProgram, check_size
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Buffer, Executor, tensor_owner
-from tenferro.shape import ShapeGuardContext, TensorMeta, is_inexact
-from tenferro.traced import TraceEmitter, fresh_input
+from tenferro.shape import ShapeGuardContext, TensorMeta, fresh_input, is_inexact
+from tenferro.traced import TraceEmitter, user_site
 
 Program = CompiledProgram[StdTensorOp]
 
@@ -151,7 +151,7 @@ class Planner:
     def plan(self, program: Program, kinds: Sequence[Kind], single: bool = False) -> Plan | None:
         """The plan of `program`; None if it can only be computed op by op.
 
-        So it is where a size in the middle is not known beforehand, and with extension ops.
+        So it is where a size in the middle is not known beforehand.
 
         Raises:
             TenferroError: an op cannot take its operands, or a value is too large.
@@ -160,7 +160,7 @@ class Planner:
         for step in typed.instructions:
             for meta in step.output_metas:
                 check_size(meta, step.op.name, config.max_bytes)
-        if len(typed.instructions) > 1 and not is_plain(typed):
+        if len(typed.instructions) > 1 and not is_static(typed):
             return None
         return _Building(self, typed, kinds).plan(single)
 
@@ -271,7 +271,7 @@ def program_of_function(
     inputs = [fresh_input(o.meta, f"x{i}") for i, o in enumerate(operands) if isinstance(o, Kind)]
     keys = iter(inputs)
     values = [next(keys) if isinstance(operand, Kind) else operand for operand in operands]
-    result = function(TraceEmitter(), *values, **options)
+    result = function(TraceEmitter(user_site()), *values, **options)
     outputs: tuple[GlobalValKey, ...] = result if isinstance(result, tuple) else (result,)
     graph = materialize_merge(resolve_keys(), outputs, inputs)
     if len(graph.inputs) != len(inputs):

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tenferro.arrays import is_number
 from tenferro.autodiff import Leaf, LocalProgram, Origin
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
-from tenferro.contract import ExtensionCaches, Register
+from tenferro.derivatives import AdContext, check_active
 from tenferro.eager.derivatives import Differentiator, RecordApplier
 from tenferro.eager.emitter import EagerEmitter
 from tenferro.eager.kernels import Kernels
@@ -23,9 +24,10 @@ from tenferro.eager.kinds import Kind, kind_of, number_key, option_key
 from tenferro.eager.plan import Planner, program_of_function, program_of_op
 from tenferro.eager.tensor import EagerTensor, is_paused, pausing
 from tenferro.errors import ContextMismatch, DeviceError, ExecutorError
+from tenferro.families import further
+from tenferro.family import ExtensionCaches, Package, Register
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Executor, Tensor, executor_named, host_array, owner_of
-from tenferro.traced import AdContext, check_active
 
 _UNPLANNED = object()
 """Stands in the cache for what is computed op by op."""
@@ -39,8 +41,16 @@ class EagerRuntime(Differentiator):
 
     Args:
         executor: `"numpy"`, `"xla"`, or an executor.
-        ad_context: holds the derivative rules of extension families.
+        ad_context: holds the derivative rules of extension families, in place of those of
+            `packages`.
         capacity: bound of the cache, in entries.
+        packages: extension families, beside those that come with tenferro: their derivative rules,
+            and their runtimes where the executor has a native backend. XLA's lowerings are the
+            executor's own, `XlaExecutor(packages=...)`.
+
+    Raises:
+        ExecutorError: `executor` is neither an executor nor the name of one.
+        ExtensionRegistryError: a package is given twice, or is not one.
 
     >>> rt = EagerRuntime()
     >>> x, c = rt.variable([1.0, 2.0]), rt.constant(3.0)
@@ -55,6 +65,7 @@ class EagerRuntime(Differentiator):
         executor: str | Executor = "numpy",
         ad_context: AdContext | None = None,
         capacity: int = config.cache_entries,
+        packages: Sequence[Package] = (),
     ) -> None:
         if not isinstance(executor, str | Executor):
             raise ExecutorError(
@@ -62,8 +73,8 @@ class EagerRuntime(Differentiator):
             )
         self._executor = executor_named(executor) if isinstance(executor, str) else executor
         self._cache: BoundedCache[Any, Any] = BoundedCache(Capacity(capacity))
-        self._kernels = Kernels(self._executor)
-        shapes = (AdContext() if ad_context is None else ad_context).shapes
+        self._kernels = Kernels(self._executor, further(packages))
+        shapes = (AdContext(packages=packages) if ad_context is None else ad_context).shapes
         self._recent: dict[Any, Any] = {}
         self._recent_hits = 0
         self._planner = Planner(self._kernels, self._executor, shapes, self._cache)
@@ -221,7 +232,7 @@ class EagerRuntime(Differentiator):
         options: dict[str, Any],
     ) -> Any:
         """The plan of an array function; nothing is kept of one that is made anew for each call."""
-        if key is None or "<" in getattr(function, "__qualname__", "<"):
+        if key is None or not _lasts(function):
             return _UNPLANNED
         kinds = [part for part in key if isinstance(part, Kind)]
 
@@ -335,6 +346,11 @@ class EagerRuntime(Differentiator):
 
     def __repr__(self) -> str:
         return f"EagerRuntime({self._executor.name!r})"
+
+
+def _lasts(function: Callable[..., Any]) -> bool:
+    """Whether calls share one object: a function of a module, or a value that can be called."""
+    return not isinstance(function, FunctionType) or "<" not in function.__qualname__
 
 
 def _with_options(parts: list[Any], options: dict[str, Any]) -> tuple[Any, ...] | None:

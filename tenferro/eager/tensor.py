@@ -43,6 +43,8 @@ class EagerTensor(Tensor):
 
     __slots__ = ("_kind", "_origin", "_runtime")
 
+    precedence = 1
+
     _kind: Kind
     _origin: Origin | None
     _runtime: Recorder

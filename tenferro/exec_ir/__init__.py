@@ -1,31 +1,63 @@
-"""The one execution IR: ops, instructions over SSA slots, their text, and the verifier."""
+"""The one execution IR: ops, instructions over SSA slots, their text, and the verifier.
+
+Read in this order: `payloads` (what an op may hold), `identity`, `traits`, `op`, `program`,
+`build`, `run`, `rewrite`, `verify`, `text`, `budget`.
+"""
 
 from tenferro.exec_ir.budget import check_budget, check_size
-from tenferro.exec_ir.identity import encode
-from tenferro.exec_ir.op import Array, Category, ExecOp, payload, payload_text
-from tenferro.exec_ir.parse import parse_exec
-from tenferro.exec_ir.program import (
-    ExecBuilder,
-    ExecInstruction,
-    ExecProgram,
-    with_last_use,
-    with_slots,
+from tenferro.exec_ir.build import ExecBuilder, program_of_op
+from tenferro.exec_ir.identity import payload
+from tenferro.exec_ir.op import Category, ExecOp, Resolution
+from tenferro.exec_ir.payloads import (
+    MAX_INTEGER,
+    Array,
+    Body,
+    Json,
+    PayloadReader,
+    PayloadWriter,
+    Sizes,
+    encode,
+    kind_of,
+    kind_of_tag,
+    payload_text,
 )
+from tenferro.exec_ir.program import ExecInstruction, ExecProgram, with_last_use, with_slots
+from tenferro.exec_ir.rewrite import Rewriter
+from tenferro.exec_ir.run import evaluate, run
+from tenferro.exec_ir.text import parse_exec
+from tenferro.exec_ir.traits import AxisMap, Conjugation, MaskSite, Order
 from tenferro.exec_ir.verify import verify
 
 __all__ = [
+    "MAX_INTEGER",
     "Array",
+    "AxisMap",
+    "Body",
     "Category",
+    "Conjugation",
     "ExecBuilder",
     "ExecInstruction",
     "ExecOp",
     "ExecProgram",
+    "Json",
+    "MaskSite",
+    "Order",
+    "PayloadReader",
+    "PayloadWriter",
+    "Resolution",
+    "Rewriter",
+    "Sizes",
     "check_budget",
     "check_size",
     "encode",
+    "evaluate",
+    "kind_of",
+    "kind_of_tag",
     "parse_exec",
     "payload",
     "payload_text",
+    "program_of_op",
+    "run",
     "verify",
     "with_last_use",
     "with_slots",

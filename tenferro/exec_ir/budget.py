@@ -13,22 +13,22 @@ MAX_RANK = 64
 
 
 def check_budget(program: ExecProgram, max_bytes: int) -> None:
-    """Check each value of the program whose extents are integers; others are for after `bind`.
+    """Check each value of the program, and of programs inside its ops, whose extents are integers.
+
+    Others are for after `bind`.
 
     Raises:
         ExtentError: an extent is negative, sizes overflow 64 bits, a rank is over 64, or a value
             is larger than `max_bytes`. The text names the op, the type, the bytes and the budget.
     """
     fitting: set[int] = set()  # ids of types; values of one type share it
-    for position, meta in enumerate(program.input_metas):
+    named = [(f"input {i}", meta) for i, meta in enumerate(program.input_metas)]
+    for each in program.walk():
+        named += [(step.op.name, meta) for step in each.instructions for meta in step.output_metas]
+    for name, meta in named:
         if id(meta) not in fitting:
-            check_size(meta, f"input {position}", max_bytes)
+            check_size(meta, name, max_bytes)
             fitting.add(id(meta))
-    for step in program.instructions:
-        for meta in step.output_metas:
-            if id(meta) not in fitting:
-                check_size(meta, step.op.name, max_bytes)
-                fitting.add(id(meta))
 
 
 def check_size(meta: TensorMeta, name: str, max_bytes: int) -> None:

@@ -1,67 +1,118 @@
-"""When two payloads are one op.
-
-Python's `==` is too weak for that: `1 == True == 1.0`, `0.0 == -0.0`, `nan != nan`. A payload is
-encoded into bytes that tell all of these apart; equal bytes are equal payloads, in every process
-and version.
-"""
+"""What an op is: a name and a payload."""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
-from types import NoneType
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-import numpy as np
+from tenferro.exec_ir.payloads import Body, Sizes, bind_payload, encode, payload_text, symbols_of
+from tenferro.shape import InputDim, Leaf
 
-from tenferro.shape import DimExpr, short_name
+T = TypeVar("T")
 
 
-def encode(value: object) -> bytes:
-    """The canonical bytes of a payload value.
+class Payload:
+    """A name, and a payload: the fields of the dataclass that a subclass is.
 
-    Raises:
-        TypeError: the value is of a type that a payload cannot hold.
-
-    >>> encode(1) == encode(True), encode(0.0) == encode(-0.0)
-    (False, False)
-    >>> encode(float("nan")) == encode(float("nan"))
-    True
+    Two are equal if their names and payloads are: identity, text, file and symbols all follow from
+    the fields, by the table of `payloads`.
     """
-    encoder = _ENCODERS.get(type(value)) or _encoder_of_subclass(value)
-    return encoder(value)
+
+    name: ClassVar[str]
+    body_fields: ClassVar[tuple[str, ...]] = ()
+    """Names of the fields that hold programs."""
+    identity: bytes
+    _fields: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if name is not None:
+            cls.name = name
+
+    def __post_init__(self) -> None:
+        values = tuple([getattr(self, field) for field in self._fields])
+        object.__setattr__(self, "identity", self.name.encode() + encode(values))
+        if self.body_fields:  # worked out once, so that nobody goes down program by program
+            object.__setattr__(self, "_symbols", self._mentioned())
+
+    @classmethod
+    def payload_fields(cls) -> tuple[str, ...]:
+        """Names of the payload's fields."""
+        return cls._fields
+
+    def symbols(self) -> set[Leaf]:
+        """The symbols of the program that the payload mentions, without sizes of operands."""
+        known: set[Leaf] | None = getattr(self, "_symbols", None)
+        return self._mentioned() if known is None else known
+
+    def _mentioned(self) -> set[Leaf]:
+        names = self.payload_fields()
+        mentioned = {leaf for name in names for leaf in symbols_of(getattr(self, name))}
+        return {leaf for leaf in mentioned if not isinstance(leaf, InputDim)}
+
+    def bind(self, sizes: Sizes) -> Self:
+        """The op with symbols of its payload replaced by sizes."""
+        if not self.symbols():
+            return self
+        return type(self)(
+            **{name: bind_payload(getattr(self, name), sizes) for name in self.payload_fields()}
+        )
+
+    @property
+    def bodies(self) -> dict[str, Body]:
+        """The programs inside the op, by the name of their field."""
+        return {name: getattr(self, name) for name in self.body_fields}
+
+    def with_bodies(self, bodies: Mapping[str, Body]) -> Self:
+        """The op with other programs inside."""
+        return replace(self, **bodies)  # type: ignore[type-var]  # every op is a dataclass
+
+    @property
+    def label(self) -> str:
+        """What the op is called in short expressions: its name, without the payload."""
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Payload) and self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    def stored_fields(self) -> tuple[str, ...]:
+        """Names of the fields that a file holds: those that are not at their default.
+
+        So an op may gain a field, with a default, and files stay what they are.
+        """
+        return tuple(
+            field.name
+            for field in fields(self)  # type: ignore[arg-type]  # every op is a dataclass
+            if field.default is MISSING
+            or encode(getattr(self, field.name)) != encode(field.default)
+        )
+
+    def printed_fields(self) -> tuple[str, ...]:
+        """Names of the fields that the text shows: those that are not at their default."""
+        return tuple(
+            field.name
+            for field in fields(self)  # type: ignore[arg-type]  # every op is a dataclass
+            if field.default is MISSING or getattr(self, field.name) != field.default
+        )
+
+    def __str__(self) -> str:
+        names = [name for name in self.printed_fields() if name not in self.body_fields]
+        if not names:
+            return self.name
+        values = ", ".join(f"{name}={payload_text(getattr(self, name))}" for name in names)
+        return f"{self.name}[{values}]"
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
-def _tuple(items: tuple[object, ...]) -> bytes:
-    return b"(" + b"".join([encode(item) for item in items]) + b")"
-
-
-def _array(array: np.ndarray[Any, Any]) -> bytes:
-    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return b"a" + encode(array.dtype) + encode(array.shape) + _sized(b"", little.tobytes())
-
-
-def _sized(tag: bytes, data: bytes) -> bytes:
-    return tag + b"%d:" % len(data) + data
-
-
-_ENCODERS: dict[type, Callable[[Any], bytes]] = {
-    NoneType: lambda _: b"N",
-    bool: lambda value: b"T" if value else b"F",  # before int, of which it is a subclass
-    int: lambda value: b"i%d;" % value,
-    float: lambda value: b"f" + struct.pack("<d", value),
-    complex: lambda value: b"c" + struct.pack("<dd", value.real, value.imag),
-    str: lambda value: _sized(b"s", value.encode()),
-    bytes: lambda value: _sized(b"b", value),
-    tuple: _tuple,
-    DimExpr: lambda value: _sized(b"d", value.text.encode()),
-    np.dtype: lambda value: _sized(b"t", short_name(value).encode()),
-    np.ndarray: _array,
-}
-
-
-def _encoder_of_subclass(value: object) -> Callable[[Any], bytes]:
-    for kind, encoder in _ENCODERS.items():
-        if isinstance(value, kind):
-            return encoder
-    raise TypeError(f"payload: a {type(value).__name__} cannot be part of an op's identity")
+@dataclass_transform(frozen_default=True)
+def payload(cls: type[T]) -> type[T]:
+    """Make an op class a frozen dataclass whose equality is its identity."""
+    made = dataclass(frozen=True, eq=False, repr=False)(cls)
+    made._fields = tuple([field.name for field in fields(made)])  # type: ignore[attr-defined,arg-type]
+    return made

@@ -1,20 +1,19 @@
-"""One operation of the execution IR."""
+"""One operation of the execution IR, and the facts about it that passes ask for."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tenferro.chainrules import Emitter, V
 from tenferro.errors import GraphError
-from tenferro.exec_ir.identity import encode
-from tenferro.shape import DimExpr, InputDim, Leaf, TensorMeta, bind, leaves, short_name
-
-Array = np.ndarray[Any, np.dtype[Any]]
-T = TypeVar("T")
+from tenferro.exec_ir.identity import Payload
+from tenferro.exec_ir.payloads import Array
+from tenferro.exec_ir.traits import AxisMap, Conjugation, MaskSite, Order
+from tenferro.shape import TensorMeta
 
 
 class Category(enum.Enum):
@@ -28,36 +27,33 @@ class Category(enum.Enum):
     """Runs alone, through the backend or an extension's runtime."""
 
 
-class ExecOp:
-    """An op.
+class Resolution(NamedTuple):
+    """What a late op is once the sizes that it waits for are known.
 
-    A name, a payload (the dataclass fields), a shape rule, and its meaning on NumPy arrays.
+    Attributes:
+        op: an op whose result has constant extents.
+        operands: for each operand of `op` the position of an operand of the late op, or an op
+            without operands that makes it.
+    """
+
+    op: ExecOp
+    operands: tuple[int | ExecOp, ...]
+
+
+class ExecOp(Payload):
+    """An op: a name and a payload, a shape rule, its meaning on NumPy arrays, and its traits.
+
+    Traits are what passes ask. A pass does not list the ops that it knows: it asks the op. An op
+    states only what is true of it and cannot be derived; what it leaves out keeps an answer that is
+    safe for any op.
 
     Subclasses are made with `@payload` and name themselves in the class statement: `class Neg(…,
     name="negate")`.
     """
 
-    name: ClassVar[str]
     category: ClassVar[Category] = Category.SESSION
     n_inputs: int | None = 1
     n_outputs: int = 1
-    follows_shapes: ClassVar[bool] = False
-    """Whether sizes of the payload follow those of operands, some of which are there for that."""
-    identity: bytes
-
-    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if name is not None:
-            cls.name = name
-
-    def __post_init__(self) -> None:
-        values = tuple([getattr(self, field) for field in self.payload_fields()])
-        object.__setattr__(self, "identity", b"%s%s" % (self.name.encode(), encode(values)))
-
-    @classmethod
-    def payload_fields(cls) -> tuple[str, ...]:
-        """Names of the payload's fields."""
-        return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]  # every op is a dataclass
 
     def infer(self, *metas: Any, **_: Any) -> TensorMeta:
         """Metadata of the output from that of the operands.
@@ -68,7 +64,8 @@ class ExecOp:
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
         """Metadata of all outputs."""
-        self.check_arity(len(metas))
+        if len(metas) != self.n_inputs:
+            self.check_arity(len(metas))
         return (self.infer(*metas),)
 
     def numpy(self, *arrays: Any, **_: Any) -> Array:
@@ -79,101 +76,140 @@ class ExecOp:
         """The outputs on NumPy arrays."""
         return (self.numpy(*inputs),)
 
-    def resolved(self, shapes: Sequence[tuple[int, ...]]) -> ExecOp:
-        """The op to dispatch, on its first operands, where all operands have these shapes."""
-        return self
-
     def check_arity(self, count: int) -> None:
         """Raise GraphError unless the op takes `count` operands."""
         if self.n_inputs is not None and count != self.n_inputs:
             raise GraphError(f"{self.name}: takes {self.n_inputs} operands, got {count}")
 
-    def symbols(self) -> set[Leaf]:
-        """The symbols of the program that the payload mentions, without sizes of operands."""
-        found = [leaf for field in self.payload_fields() for leaf in _symbols(getattr(self, field))]
-        return {leaf for leaf in found if not isinstance(leaf, InputDim)}
+    # --- traits -----------------------------------------------------------------------------------
 
-    def bind(self: T, sizes: dict[Leaf, int]) -> T:
-        """The op with symbols of its payload replaced by sizes."""
-        assert isinstance(self, ExecOp)
-        if not self.symbols():
-            return self
-        values = {field: _bind(getattr(self, field), sizes) for field in self.payload_fields()}
-        return type(self)(**values)
+    pointwise: bool = False
+    """Whether each element of the result depends on the elements at its own place alone, and the
+    operands have the result's shape."""
+
+    seen_through: bool = False
+    """Whether simplifying what reads the result may look at the operands of this op."""
+
+    commutative: bool = False
+    """Whether its two operands may be exchanged."""
+
+    moves: bool = False
+    """Whether each element of the result is an element of an operand, and nothing is computed."""
+
+    repeats: bool = False
+    """Whether it repeats the elements of its operand along new axes, and does nothing else."""
+
+    view: bool = False
+    """Whether the result is its operand in memory, element by element."""
+
+    follows_shapes: bool = False
+    """Whether sizes of the payload follow those of operands, so that it is resolved before it is
+    run; see `resolved`."""
+
+    size_operand: int | None = None
+    """The operand whose number decides a size of the result, if there is one."""
+
+    family: str | None = None
+    """The extension family whose runtime or lowering runs it; None for an op of the vocabulary."""
+
+    def family_payload(self) -> tuple[object, ...]:
+        """All that distinguishes the op from others of its `family`, as files hold it."""
+        raise AssertionError(f"{self.name}: is of no extension family")
+
+    def standard_ops(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
+        """What the op of a family is in ops of the vocabulary; None if it has no such form."""
+        return None
 
     @property
-    def label(self) -> str:
-        """What the op is called in short expressions: its name, without the payload."""
-        return self.name
+    def source(self) -> bool:
+        """Whether it has no operands, so that its result can be made anew wherever it is read."""
+        return self.n_inputs == 0
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ExecOp) and self.identity == other.identity
+    @property
+    def conjugation(self) -> Conjugation:
+        """What it makes of conjugated operands, real ones being their own conjugates."""
+        return Conjugation.EXACT if self.moves else Conjugation.UNKNOWN
 
-    def __hash__(self) -> int:
-        return hash(self.identity)
+    @property
+    def componentwise(self) -> bool:
+        """Whether it does to real and imaginary parts what it does to numbers, each apart."""
+        return self.moves
 
-    def printed_fields(self) -> tuple[str, ...]:
-        """Names of the fields that the text shows: those that are not at their default."""
-        return tuple(
-            field.name
-            for field in fields(self)  # type: ignore[arg-type]  # every op is a dataclass
-            if field.default is MISSING or getattr(self, field.name) != field.default
-        )
+    @property
+    def streams(self) -> bool:
+        """Whether it reads each element of its operands about once, in any order, so that a
+        compiler can compute them on the way."""
+        return self.inlined
 
-    def __str__(self) -> str:
-        names = self.printed_fields()
-        if not names:
-            return self.name
-        values = ", ".join(f"{field}={payload_text(getattr(self, field))}" for field in names)
-        return f"{self.name}[{values}]"
+    @property
+    def inlined(self) -> bool:
+        """Whether an element of the result follows from few elements of the operands, so that a
+        compiler can compute it where it is read."""
+        return self.pointwise or self.moves
 
-    def __repr__(self) -> str:
-        return str(self)
+    def reads_shape_only(self, operand: int) -> bool:
+        """Whether an operand is there for its shape alone."""
+        return False
 
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap | None:
+        """Where the axes of operands of these ranks go; None if the op mixes them.
 
-@dataclass_transform(frozen_default=True)
-def payload(cls: type[T]) -> type[T]:
-    """Make an op class a frozen dataclass whose equality is its identity."""
-    return dataclass(frozen=True, eq=False, repr=False)(cls)
+        A pointwise op keeps every axis.
+        """
+        return tuple(tuple(range(rank)) for rank in ranks) if self.pointwise else None
 
+    def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order] | None:
+        """The op on operands whose axes lie in these orders, and the order of its result.
 
-def payload_text(value: object) -> str:
-    """A payload value as `parse_exec` reads it back."""
-    match value:
-        case np.dtype():
-            return short_name(value)
-        case tuple():
-            inner = ", ".join(payload_text(item) for item in value)
-            return f"({inner},)" if len(value) == 1 else f"({inner})"
-        case np.ndarray():
-            return (
-                payload_text(value.item())
-                if value.ndim == 0
-                else f"[{', '.join(payload_text(row) for row in value)}]"
-            )
-        case np.generic():
-            return payload_text(value.item())
-        case DimExpr():
-            return str(value)
-        case _:
-            return repr(value)
+        None where there is no such op. A pointwise op takes any order that its operands share.
+        """
+        if self.pointwise and len(set(orders)) == 1:
+            return self, orders[0]
+        return None
 
+    def trailing(self, size: int) -> ExecOp | None:
+        """The op that does the same for each entry of one more trailing axis of every operand.
 
-def _symbols(value: object) -> set[Leaf]:
-    match value:
-        case DimExpr():
-            return leaves(value)
-        case tuple():
-            return {leaf for item in value for leaf in _symbols(item)}
-        case _:
-            return set()
+        None where there is none. A pointwise op does so itself.
+        """
+        return self if self.pointwise else None
 
+    def resolved(
+        self, metas: Sequence[TensorMeta], scalars: Mapping[int, Array] | None = None
+    ) -> Resolution:
+        """What the op is where its operands have these types, of constant extents.
 
-def _bind(value: object, sizes: dict[Leaf, int]) -> object:
-    match value:
-        case DimExpr():
-            return bind(value, sizes)
-        case tuple():
-            return tuple(_bind(item, sizes) for item in value)
-        case _:
-            return value
+        `scalars` has the rank-0 array of the operand that is the `size_operand`.
+        """
+        return Resolution(self, tuple(range(len(metas))))
+
+    def pruned(self, live: Sequence[bool]) -> ExecOp | None:
+        """An op on the same operands that makes the live outputs only; None if nothing is gained.
+
+        Its output types are those of the live outputs.
+        """
+        return None
+
+    def masked(self, at: MaskSite) -> None:
+        """Write the op where sizes are rounded up, so that nothing kept depends on padding.
+
+        The default is right for pointwise ops: no element reads another. What such an op makes of
+        zeros, it makes of zeros in the padding.
+
+        Raises:
+            PadSafetyError: the op would read padding, or nothing shows that it does not.
+        """
+        metas = at.operand_metas
+        if not self.pointwise:
+            types = ", ".join(str(meta) for meta in metas)
+            raise at.refuse(f"nothing shows that it leaves {types} unmixed")
+        extents = at.result_metas[0].extents
+        for meta in metas:
+            if meta.rank and meta.extents != extents:
+                raise at.refuse(f"{meta} has not the shape of its result")
+        zeros = False
+        if all(meta.rank and at.has_zeros(i) for i, meta in enumerate(metas)):
+            with np.errstate(all="ignore"):
+                (result,) = self.evaluate([np.zeros((), meta.dtype) for meta in metas])
+            zeros = bool(result == 0)
+        at.keep(*[at.operand(i) for i in range(len(metas))], zeros=zeros)

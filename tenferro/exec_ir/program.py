@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
-from tenferro.errors import TenferroError
+from tenferro.computegraph import statically_frozen
 from tenferro.exec_ir.op import ExecOp
+from tenferro.exec_ir.payloads import Body, Sizes
 from tenferro.shape import Dim, DType, Leaf, ShapeExtent, TensorMeta, name_sizes
 
 
-@dataclass(frozen=True, slots=True)
+@statically_frozen
 class ExecInstruction:
     """One op on slots.
 
@@ -52,20 +54,22 @@ class ExecInstruction:
         return tuple(meta.extents for meta in self.output_metas)
 
     def __str__(self) -> str:
-        left = ", ".join(
+        results = ", ".join(
             f"%{slot}: {meta}"
             for slot, meta in zip(self.output_slots, self.output_metas, strict=True)
         )
         uses = self.last_use or (False,) * len(self.input_slots)
         operands = ", ".join(
-            f"%{slot}{'!' * last}" for slot, last in zip(self.input_slots, uses, strict=True)
+            f"%{slot}!" if last else f"%{slot}"
+            for slot, last in zip(self.input_slots, uses, strict=True)
         )
+        applied = f"{self.op} {operands}" if operands else str(self.op)
         comment = "" if self.site is None else f"  # {self.site}"
-        return f"{left} = {self.op}{' ' * bool(operands)}{operands}{comment}"
+        return f"{results} = {applied}{comment}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExecProgram:
+class ExecProgram(Body):
     """Instructions over SSA slots; `input_metas` are the types of `input_slots`."""
 
     instructions: tuple[ExecInstruction, ...]
@@ -79,37 +83,84 @@ class ExecProgram:
         metas: list[TensorMeta | None] = [None] * self.n_slots
         for slot, meta in zip(self.input_slots, self.input_metas, strict=True):
             metas[slot] = meta
-        for instruction in self.instructions:
-            for slot, meta in zip(instruction.output_slots, instruction.output_metas, strict=True):
-                metas[slot] = meta
+        for step in self.instructions:
+            slots = step.output_slots
+            if len(slots) == 1:  # nearly always, and a loop takes longer
+                metas[slots[0]] = step.output_metas[0]
+            else:
+                for slot, meta in zip(slots, step.output_metas, strict=True):
+                    metas[slot] = meta
         return metas
 
     @property
     def output_metas(self) -> tuple[TensorMeta, ...]:
         """Types of the outputs."""
         metas = self.slot_metas()
-        found = [metas[slot] for slot in self.output_slots]
-        return tuple(meta for meta in found if meta is not None)
+        outputs = [metas[slot] for slot in self.output_slots]
+        return tuple(meta for meta in outputs if meta is not None)
+
+    def any_op(self, test: Callable[[ExecOp], bool]) -> bool:
+        """Whether some instruction has an op that passes a test."""
+        return any(test(step.op) for step in self.instructions)
+
+    def makers(self) -> dict[int, ExecInstruction]:
+        """For each slot that an instruction writes, that instruction."""
+        return {slot: step for step in self.instructions for slot in step.output_slots}
+
+    def read_counts(self) -> dict[int, int]:
+        """How often each slot is read; being an output of the program counts once."""
+        counts: dict[int, int] = {}
+        slots = [slot for step in self.instructions for slot in step.input_slots]
+        for slot in [*slots, *self.output_slots]:
+            counts[slot] = counts.get(slot, 0) + 1
+        return counts
 
     def symbols(self) -> set[Leaf]:
         """The symbols that the inputs' extents mention."""
         return {leaf for meta in self.input_metas for leaf in meta.symbols()}
 
-    def bind(self, sizes: dict[Leaf, int]) -> ExecProgram:
+    def mentioned(self) -> set[Leaf]:
+        """The symbols that the inputs' extents and the ops' payloads mention."""
+        return self.symbols().union(*(step.op.symbols() for step in self.instructions))
+
+    def walk(self) -> Iterator[ExecProgram]:
+        """The program, and every program inside its ops, each before those inside it.
+
+        A program that several ops hold comes once.
+        """
+        stack, seen = [self], {id(self)}
+        while stack:
+            program = stack.pop()
+            yield program
+            for body in reversed(program.bodies()):
+                if id(body) not in seen:
+                    seen.add(id(body))
+                    stack.append(body)
+
+    def bodies(self) -> list[ExecProgram]:
+        """The programs inside its ops, in order."""
+        held = [step.op.bodies for step in self.instructions if step.op.body_fields]
+        return [cast(ExecProgram, body) for bodies in held for body in bodies.values()]
+
+    def map_bodies(self, rewrite: Callable[[ExecProgram], ExecProgram]) -> ExecProgram:
+        """The program with each program inside its ops rewritten, innermost first.
+
+        `rewrite` keeps the types of inputs and outputs. It is not applied to the program itself.
+        """
+        if not any(step.op.body_fields for step in self.instructions):
+            return self
+        rewritten: dict[int, ExecProgram] = {}
+        for program in reversed(list(self.walk())):
+            filled = _with_bodies(program, rewritten)
+            rewritten[id(program)] = filled if program is self else rewrite(filled)
+        return rewritten[id(self)]
+
+    def bind(self, sizes: Sizes) -> ExecProgram:
         """The program for given sizes of its symbols, every type inferred anew."""
         if not sizes:
             return self
-        builder = ExecBuilder()
-        slots = {
-            slot: builder.input(meta.bind(sizes))
-            for slot, meta in zip(self.input_slots, self.input_metas, strict=True)
-        }
-        for step in self.instructions:
-            results = builder.add(
-                step.op.bind(sizes), [slots[slot] for slot in step.input_slots], step.site
-            )
-            slots.update(zip(step.output_slots, results, strict=True))
-        return with_last_use(builder.build([slots[slot] for slot in self.output_slots]))
+        inside = self.map_bodies(lambda body: _bound(body, sizes))
+        return _bound(inside, sizes)
 
     @property
     def digest(self) -> str:
@@ -126,108 +177,52 @@ class ExecProgram:
         return sha.hexdigest()
 
     def __str__(self) -> str:
-        header = ", ".join(
-            f"%{slot}: {meta}"
-            for slot, meta in zip(self.input_slots, self.input_metas, strict=True)
+        return "\n".join(_lines(self))
+
+
+def _with_bodies(program: ExecProgram, rewritten: dict[int, ExecProgram]) -> ExecProgram:
+    """The program with the programs inside its ops replaced; itself if they stay."""
+    if all(rewritten[id(body)] is body for body in program.bodies()):
+        return program
+    steps = [
+        replace(
+            step,
+            op=step.op.with_bodies(
+                {name: rewritten[id(body)] for name, body in step.op.bodies.items()}
+            ),
         )
-        lines = [f"  {instruction}" for instruction in self.instructions]
-        returned = ", ".join(f"%{slot}" for slot in self.output_slots)
-        end = f"  return {returned}".rstrip()
-        return "\n".join([f"exec_program({header}) {{", *lines, end, "}"])
+        if step.op.body_fields
+        else step
+        for step in program.instructions
+    ]
+    return replace(program, instructions=tuple(steps))
 
 
-class ExecBuilder:
-    """Builds an `ExecProgram`, inferring the type of each slot as it goes."""
-
-    def __init__(self) -> None:
-        self.metas: list[TensorMeta] = []
-        self._inputs: list[int] = []
-        self._instructions: list[ExecInstruction] = []
-
-    def input(self, meta: TensorMeta) -> int:
-        """Declare an input and return its slot."""
-        self._inputs.append(len(self.metas))
-        return self._new(meta)
-
-    def add(
-        self, op: ExecOp, input_slots: Sequence[int], site: str | None = None
-    ) -> tuple[int, ...]:
-        """Append an instruction and return its output slots.
-
-        Raises:
-            ShapeError, DTypeError, GraphError: the op cannot take these operands.
-        """
-        metas = self.metas
-        inferred = op.infer_all([metas[slot] for slot in input_slots])
-        return self.add_inferred(op, tuple(input_slots), inferred, site)
-
-    def add_inferred(
-        self,
-        op: ExecOp,
-        input_slots: tuple[int, ...],
-        output_metas: tuple[TensorMeta, ...],
-        site: str | None,
-    ) -> tuple[int, ...]:
-        """Append an instruction whose output types are known to be what the op infers."""
-        outputs = tuple([self._new(meta, input_slots) for meta in output_metas])
-        metas = tuple([self.metas[slot] for slot in outputs])
-        self._instructions.append(ExecInstruction(op, input_slots, outputs, metas, (), site))
-        return outputs
-
-    def build(self, outputs: Iterable[int]) -> ExecProgram:
-        """The finished program. `last_use` is not filled in; see `with_last_use`."""
-        return ExecProgram(
-            tuple(self._instructions),
-            tuple(self._inputs),
-            tuple(self.metas[slot] for slot in self._inputs),
-            tuple(outputs),
-            len(self.metas),
+def _bound(program: ExecProgram, sizes: Sizes) -> ExecProgram:
+    """The program for given sizes; those inside its ops are bound already."""
+    metas: dict[int, TensorMeta] = {
+        slot: with_slots(meta.bind(sizes), slot, ())
+        for slot, meta in zip(program.input_slots, program.input_metas, strict=True)
+    }
+    steps: list[ExecInstruction] = []
+    for step in program.instructions:
+        op = step.op.bind(sizes)
+        inferred = op.infer_all([metas[slot] for slot in step.input_slots])
+        named = tuple(
+            [
+                with_slots(meta, slot, step.input_slots)
+                for slot, meta in zip(step.output_slots, inferred, strict=True)
+            ]
         )
-
-    def _new(self, meta: TensorMeta, operands: tuple[int, ...] = ()) -> int:
-        slot = len(self.metas)
-        self.metas.append(with_slots(meta, slot, operands))
-        return slot
+        metas.update(zip(step.output_slots, named, strict=True))
+        steps.append(replace(step, op=op, output_metas=named))
+    inputs = tuple([metas[slot] for slot in program.input_slots])
+    return with_last_use(replace(program, instructions=tuple(steps), input_metas=inputs))
 
 
 def with_slots(meta: TensorMeta, slot: int, operands: Sequence[int]) -> TensorMeta:
     """What an op inferred, with sizes that data decide named by the slots of a program."""
     return name_sizes(meta, slot, operands, lambda axis: None)
-
-
-def with_named_sizes(program: ExecProgram) -> ExecProgram:
-    """The program with what its text does not tell: which sizes that data decide are one size.
-
-    Types stay as they are, also where an op infers others; that is for `verify` to find.
-    """
-    if all(meta is None or meta.dims is not None for meta in program.slot_metas()):
-        return program
-    metas = {
-        slot: with_slots(meta, slot, ())
-        for slot, meta in zip(program.input_slots, program.input_metas, strict=True)
-    }
-    steps: list[ExecInstruction] = []
-    for step in program.instructions:
-        found = _inferred(step, metas)
-        named = tuple(
-            with_slots(meta, slot, step.input_slots)
-            for slot, meta in zip(step.output_slots, found, strict=True)
-        )
-        metas.update(zip(step.output_slots, named, strict=True))
-        steps.append(replace(step, output_metas=named))
-    inputs = tuple(metas[slot] for slot in program.input_slots)
-    return replace(program, instructions=tuple(steps), input_metas=inputs)
-
-
-def _inferred(step: ExecInstruction, metas: dict[int, TensorMeta]) -> tuple[TensorMeta, ...]:
-    """What the op infers, if it agrees with what is recorded; else that."""
-    if any(slot not in metas for slot in step.input_slots):
-        return step.output_metas
-    try:
-        found = step.op.infer_all([metas[slot] for slot in step.input_slots])
-    except TenferroError:
-        return step.output_metas
-    return found if found == step.output_metas else step.output_metas
 
 
 def with_last_use(program: ExecProgram) -> ExecProgram:
@@ -238,18 +233,52 @@ def with_last_use(program: ExecProgram) -> ExecProgram:
     alive = set(program.output_slots)
     marked: list[ExecInstruction] = []
     for step in reversed(program.instructions):
-        uses: list[bool] = []
-        for slot in reversed(step.input_slots):
-            uses.append(slot not in alive)
-            alive.add(slot)
-        marked.append(
-            ExecInstruction(
-                step.op,
-                step.input_slots,
-                step.output_slots,
-                step.output_metas,
-                tuple(reversed(uses)),
-                step.site,
+        slots = step.input_slots
+        if alive.issuperset(slots):
+            last_use: tuple[bool, ...] = (False,) * len(slots)
+        else:
+            last_use = tuple(
+                [slot not in alive and slot not in slots[i:] for i, slot in enumerate(slots, 1)]
             )
-        )
-    return replace(program, instructions=tuple(reversed(marked)))
+            alive.update(slots)
+        if step.last_use != last_use:
+            step = ExecInstruction(
+                step.op, slots, step.output_slots, step.output_metas, last_use, step.site
+            )
+        marked.append(step)
+    marked.reverse()
+    return replace(program, instructions=tuple(marked))
+
+
+def _lines(program: ExecProgram) -> Iterator[str]:
+    """The text of a program, line by line; programs inside its ops are indented blocks."""
+    stack = [_block("exec_program", program, "")]
+    while stack:
+        item = next(stack[-1], None)
+        if item is None:
+            stack.pop()
+        elif isinstance(item, str):
+            yield item
+        else:
+            stack.append(item)
+
+
+def _block(label: str, program: ExecProgram, indent: str) -> Iterator[str | Iterator[str]]:
+    """The lines of one program, and in their places the blocks of those inside its ops."""
+    header = ", ".join(
+        f"%{slot}: {meta}"
+        for slot, meta in zip(program.input_slots, program.input_metas, strict=True)
+    )
+    yield f"{indent}{label}({header}) {{"
+    for step in program.instructions:
+        if not step.op.body_fields:
+            yield f"{indent}  {step}"
+            continue
+        line, hash_, site = str(step).partition("  # ")
+        yield f"{indent}  {line} {{{hash_}{site}"
+        for name, body in step.op.bodies.items():
+            yield _block(name, cast(ExecProgram, body), f"{indent}    ")  # type: ignore[misc]  # blocks nest
+        yield f"{indent}  }}"
+    returned = ", ".join(f"%{slot}" for slot in program.output_slots)
+    yield f"{indent}  return {returned}".rstrip()
+    yield f"{indent}}}"

@@ -12,12 +12,17 @@ from tenferro.shape import TensorMeta
 def verify(program: ExecProgram, after: str = "") -> None:
     """Check that slots are written once, before they are read, with the types that ops infer.
 
-    `after` names the pass that has just run.
+    Programs inside ops are checked as well. `after` names the pass that has just run.
 
     Raises:
         VerifyError: an invariant is broken; the text shows the instruction.
     """
     where = f"after pass '{after}': " if after else ""
+    for each in reversed(list(program.walk())):
+        _verify_one(each, where)
+
+
+def _verify_one(program: ExecProgram, where: str) -> None:
     metas: dict[int, TensorMeta] = {}
     for slot, meta in zip(program.input_slots, program.input_metas, strict=True):
         if slot in metas:

@@ -6,20 +6,6 @@ runs it on a native backend, and `lower_to_standard_ops`, written with `inline`,
 """
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite
-from tenferro.contract import (
-    Extension,
-    ExtensionAdRule,
-    ExtensionCache,
-    ExtensionCaches,
-    ExtensionOp,
-    ExtensionRegistry,
-    ExtensionRuleSet,
-    ExtensionRuntime,
-    FamilyId,
-    OutputMeta,
-    family_id,
-    parse_family_id,
-)
 from tenferro.errors import (
     BackendFailureError,
     DTypeError,
@@ -35,8 +21,23 @@ from tenferro.errors import (
     UnsupportedExtensionError,
 )
 from tenferro.extension.apply import apply, apply_eager
-from tenferro.extension.inline import inline, replay
+from tenferro.extension.inline import inline
 from tenferro.extension.sizes import sizes_differ
+from tenferro.family import (
+    Extension,
+    ExtensionAdRule,
+    ExtensionCache,
+    ExtensionCaches,
+    ExtensionOp,
+    ExtensionRegistry,
+    ExtensionRuleSet,
+    ExtensionRuntime,
+    FamilyId,
+    OutputMeta,
+    family_id,
+    parse_family_id,
+)
+from tenferro.ops import replay
 from tenferro.shape import Dim, DType
 
 __all__ = [

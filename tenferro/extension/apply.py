@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tenferro.chainrules import Emitter, V
-from tenferro.contract import Extension, ExtensionOp
+from tenferro.dispatch import OpFunction
 from tenferro.dispatch import apply as apply_function
 from tenferro.eager import EagerTensor
 from tenferro.errors import InvalidConfigError, TracingError
+from tenferro.family import Extension, ExtensionOp
 from tenferro.runtime import Tensor
 from tenferro.traced import TracedTensor
 
@@ -26,19 +26,14 @@ def apply(op: ExtensionOp, *inputs: Any) -> Any:
         ShapeError, DTypeError: the op cannot take these inputs.
         UnregisteredExtensionError, UnsupportedExtensionError: it cannot run where the inputs are.
     """
-    carrier = Extension(op)
+    function = OpFunction(Extension(op))
     if len(inputs) != op.input_count:
         raise InvalidConfigError(
             op.family_id,
             f"family_id={op.family_id}: expected {op.input_count} inputs, got {len(inputs)}",
         )
 
-    def extension(at: Emitter[V], *values: V) -> V | tuple[V, ...]:
-        outputs = at.emit_all(carrier, *values)
-        return outputs if op.output_count != 1 else outputs[0]
-
-    extension.__name__ = op.family_id
-    return apply_function(extension, *[_array(value) for value in inputs])
+    return apply_function(function, *[_array(value) for value in inputs])
 
 
 def apply_eager(op: ExtensionOp, *inputs: Any) -> Any:

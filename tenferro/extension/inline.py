@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
-from tenferro.chainrules import Emitter, JvpSite, PrimitiveOp, TransposeSite, V
-from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
-from tenferro.errors import TracingError
-from tenferro.ops import StdTensorOp
-from tenferro.shape import TensorMeta, runtime_dims
-from tenferro.traced import TracedTensor, as_key, fresh_input, tracing
+from tenferro.chainrules import Emitter, JvpSite, TransposeSite, V
+from tenferro.computegraph import GlobalValKey
+from tenferro.ops import replay
+from tenferro.shape import TensorMeta, fresh_input, runtime_dims
+from tenferro.traced import TracedTensor, as_key, tracing
 
 
 def inline(
@@ -49,33 +48,8 @@ def inline(
     metas = [emitter.ctx.meta(value) for value in known.values()]
     if any(isinstance(value, GlobalValKey) for value in known.values()):
         known.update({key: cast(V, key) for key in _size_sources(metas)})
-    emitted = replay(emitter, outputs, known)
+    emitted = replay(emitter, outputs, known, "inline")
     return tuple(emitted) if several else emitted[0]
-
-
-def replay(
-    at: Emitter[V], outputs: Sequence[GlobalValKey | None], known: Mapping[GlobalValKey, V]
-) -> list[V | None]:
-    """Emit what a graph computes, given the values that its inputs stand for. None stays None.
-
-    Raises:
-        TracingError: the graph has an input that is not among `known`.
-    """
-    view: ResolvedView[StdTensorOp] = resolve_keys()
-    wanted = [key for key in outputs if key is not None]
-    ops, met = view.topo_order(wanted, leaves=tuple(known))
-    foreign = [key for key in met if key not in known]
-    if foreign:
-        raise TracingError(
-            f"inline: the function reads {foreign[0]}, which is not among its arguments; "
-            "pass it as a value"
-        )
-    made: dict[GlobalValKey, V] = dict(known)
-    for op in ops:
-        operands = [made[key] for key in op.inputs]
-        results = at.emit_all(cast(PrimitiveOp, op.primitive), *operands)
-        made.update(zip(op.outputs, results, strict=True))
-    return [None if key is None else made[key] for key in outputs]
 
 
 def _size_sources(metas: Iterable[TensorMeta]) -> Iterator[GlobalValKey]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
-from tenferro.contract import ExtensionOp, FamilyId, parse_family_id
 from tenferro.errors import ExtensionRegistryError, InvalidConfigError, UnsupportedExtensionError
 from tenferro.exec_ir import encode
+from tenferro.family import ExtensionOp, FamilyId, parse_family_id
 from tenferro.files.hints import as_declared
 
 Decode = Callable[[tuple[Any, ...]], ExtensionOp]
@@ -21,7 +21,7 @@ class PayloadCodecs:
     `load` is given one; there is no global registry.
 
     >>> from dataclasses import dataclass
-    >>> from tenferro.contract import family_id
+    >>> from tenferro.family import family_id
     >>> @family_id(namespace="my-package", name="twice", version=1)
     ... @dataclass(frozen=True)
     ... class Twice(ExtensionOp):

@@ -44,8 +44,8 @@ from tenferro.files.schema import items, number, numbers, reading, record, text
 from tenferro.files.values import BlobWriter
 from tenferro.ops import StdTensorOp, shape_context
 from tenferro.runtime import Tensor
-from tenferro.shape import TensorInput, TensorMeta, annotate
-from tenferro.traced import CapturedArray, fresh_input
+from tenferro.shape import TensorInput, TensorMeta, annotate, declare, fresh_input, type_of
+from tenferro.traced import CapturedArray
 
 _KEYS = frozenset({"kind", "identity", "entries", "fragments", "tangents", "blobs"})
 _TANGENT_KEYS = frozenset({"inputs", "outputs"})
@@ -234,8 +234,6 @@ class _Reader:
             fields = record(entry, _INPUT_KEYS, where)
             meta = parse_meta(fields["type"], where)
             value = self._input(fields["input"], meta, where)
-            if value.analysis is None:
-                value.analysis = meta
             self._define(value, (value,))
             return
         fields = record(entry, _NODE_KEYS, where)
@@ -249,7 +247,7 @@ class _Reader:
             outputs = node.outputs if isinstance(op, MissingExtension) else annotate(node)
         if isinstance(op, MissingExtension):
             for key, written in zip(outputs, types, strict=True):
-                key.analysis = parse_meta(written, where)
+                declare(key, parse_meta(written, where))
         else:
             check_types(op, types, [_context.meta(key) for key in outputs], where)
         self._define(node, outputs)
@@ -270,15 +268,16 @@ class _Reader:
                 return self._captured(fields, meta, where)
             case "tangent":
                 of = self.values[number(fields["of"], where, len(self.values))]
-                if of.analysis != meta:
-                    raise FileError(f"file: {where} is {meta}, the tangent of {of.analysis}")
+                if type_of(of) != meta:
+                    raise FileError(f"file: {where} is {meta}, the tangent of {type_of(of)}")
                 key = input_key(Tangent(of, self._pass(fields, where)))
                 _context.declare_like(key, of)
                 return key
             case _:
-                return input_key(
-                    Cotangent(number(fields["slot"], where), self._pass(fields, where))
-                )
+                slot = number(fields["slot"], where)
+                key = input_key(Cotangent(slot, self._pass(fields, where)))
+                declare(key, meta)
+                return key
 
     def _tensor(self, fields: dict[str, Json], meta: TensorMeta, where: str) -> Input:
         name = text(fields["name"], f"the name of {where}")
@@ -327,9 +326,9 @@ def _owner(key: GlobalValKey) -> _Owner:
 
 def _references(owner: _Owner) -> tuple[GlobalValKey, ...]:
     """The values that the definition of an input or node names."""
-    if isinstance(owner, GlobalOpKey):
-        return owner.inputs
-    return (owner.key.of,) if isinstance(owner.key, Tangent) else ()
+    if isinstance(owner, Input):
+        return (owner.key.of,) if isinstance(owner.key, Tangent) else ()
+    return owner.inputs
 
 
 def _owners(fragment: Fragment[StdTensorOp]) -> Iterator[_Owner]:

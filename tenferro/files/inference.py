@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from tenferro.contract import Extension
 from tenferro.errors import FileError, InvalidConfigError
+from tenferro.family import Extension
 from tenferro.files.container import Json
 from tenferro.files.schema import items, text
 from tenferro.files.types import parse_type, type_text

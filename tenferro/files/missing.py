@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, NoReturn
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.exec_ir import Array, Category, encode, payload
 from tenferro.ops import StdTensorOp
@@ -32,6 +32,11 @@ class MissingExtension(StdTensorOp, name="missing_extension"):
         super().__post_init__()
         object.__setattr__(self, "n_inputs", self.input_count)
         object.__setattr__(self, "n_outputs", len(self.types))
+        object.__setattr__(self, "family", self.family_id)
+
+    def family_payload(self) -> tuple[object, ...]:
+        """What was written of the op."""
+        return self.values
 
     @property
     def written_identity(self) -> bytes:
@@ -43,6 +48,10 @@ class MissingExtension(StdTensorOp, name="missing_extension"):
         self._refuse()
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """Refused."""
+        self._refuse()
+
+    def standard_ops(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
         """Refused."""
         self._refuse()
 

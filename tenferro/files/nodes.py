@@ -6,19 +6,19 @@ is looked up anywhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 
-from tenferro.contract import Extension
+from tenferro.control import VOCABULARY
 from tenferro.errors import FileError
-from tenferro.exec_ir import ExecOp, encode
+from tenferro.exec_ir import ExecOp
+from tenferro.family import Extension
 from tenferro.files.codecs import PayloadCodecs
 from tenferro.files.container import Json
 from tenferro.files.hints import as_declared
 from tenferro.files.missing import MissingExtension
 from tenferro.files.schema import items, reading, record, short, text
 from tenferro.files.values import BlobReader, BlobWriter, from_json, to_json
-from tenferro.ops import VOCABULARY, Constant, StdTensorOp
+from tenferro.ops import StdTensorOp
 
 _EXTENSION_KEYS = frozenset({"family", "values"})
 
@@ -44,15 +44,11 @@ def write_op(op: ExecOp, blobs: BlobWriter) -> tuple[str, Json]:
     Raises:
         FileError: the op is not of the vocabulary.
     """
-    if isinstance(op, MissingExtension):
-        return _extension(op.family_id, op.values, blobs)
-    if isinstance(op, Extension):
-        return _extension(op.family_id, tuple(op.op.payload()), blobs)
+    if op.family is not None:
+        return _extension(op.family, op.family_payload(), blobs)
     if VOCABULARY.get(op.name) is not type(op):
         raise FileError(f"file: {op.name} is no standard op; only those can be saved")
-    return op.name, {
-        name: to_json(value, blobs) for name, value in _fields(op) if _is_written(op, name, value)
-    }
+    return op.name, {name: to_json(getattr(op, name), blobs) for name in op.stored_fields()}
 
 
 def read_op(
@@ -93,18 +89,3 @@ def _read_extension(
     if reader.skip_missing and not known:
         return MissingExtension(family_id, values, operands, types)
     return Extension(reader.codecs.make(family_id, values))
-
-
-def _fields(op: ExecOp) -> Iterator[tuple[str, object]]:
-    return ((name, getattr(op, name)) for name in op.payload_fields())
-
-
-def _is_written(op: ExecOp, name: str, value: object) -> bool:
-    """Whether a field is not at its default.
-
-    So an op may gain a field, with a default, and files stay what they are.
-    """
-    if isinstance(op, Constant):
-        return name == "value"  # an array, which has a dtype and a shape
-    (default,) = [each.default for each in fields(op) if each.name == name]  # type: ignore[arg-type]  # every op is a dataclass
-    return default is MISSING or encode(value) != encode(default)

@@ -33,8 +33,7 @@ from tenferro.files.schema import items, numbers, reading, record, text
 from tenferro.files.types import parse_size, size_text
 from tenferro.files.values import BlobWriter
 from tenferro.runtime import GraphProgram, ProgramInput, Tensor
-from tenferro.shape import Exact, Guard, SymDim, TensorMeta
-from tenferro.traced import fresh_input
+from tenferro.shape import Exact, Guard, SymDim, TensorMeta, fresh_input
 
 _KEYS = frozenset({"kind", "identity", "digest", "inputs", "nodes", "outputs", "guards", "blobs"})
 _INPUT_KEYS = frozenset({"name", "type", "default"})

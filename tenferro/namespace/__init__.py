@@ -1,53 +1,15 @@
-"""What users call.
+"""What users call: the array functions, under the names of the Python array API standard.
 
-The array functions. The names are the Python array API standard's, NumPy's are aliases.
+A function that is `array_function(...)` here is declared in `tenferro.arrays`: types, docstring and
+meaning are there. The modules of this package hold those that do more than apply one array
+function. NumPy's names are aliases.
 """
 
-from tenferro.dispatch import apply
+from tenferro import arrays
+from tenferro.dispatch import apply as apply
+from tenferro.dispatch import array_function
 from tenferro.namespace import lax
-from tenferro.namespace.activations import (
-    log_sigmoid,
-    log_softmax,
-    logsumexp,
-    relu,
-    sigmoid,
-    silu,
-    softmax,
-    softplus,
-)
-from tenferro.namespace.analytic import (
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    cbrt,
-    cos,
-    cosh,
-    degrees,
-    erf,
-    erf_inv,
-    erfc,
-    exp,
-    exp2,
-    expm1,
-    hypot,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    logaddexp2,
-    radians,
-    rsqrt,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-)
+from tenferro.namespace.comparison import array_equal
 from tenferro.namespace.constants import (
     bool,
     complex64,
@@ -71,174 +33,207 @@ from tenferro.namespace.constants import (
 )
 from tenferro.namespace.creation import (
     arange,
-    diag,
-    diagflat,
+    asarray,
     empty,
-    empty_like,
     eye,
+    full,
     identity,
     linspace,
     logspace,
     meshgrid,
+    ones,
     tri,
+    zeros,
 )
-from tenferro.namespace.dynamic import dynamic_truncate, pad_to_match, shape_of
-from tenferro.namespace.elementwise import (
-    abs,
-    add,
-    angle,
-    astype,
-    clip,
-    complex,
-    conj,
-    convert,
-    divide,
-    floor_divide,
-    fmod,
-    imag,
-    maximum,
-    minimum,
-    multiply,
-    nan_to_num,
-    negative,
-    positive,
-    pow,
-    real,
-    reciprocal,
-    remainder,
-    sign,
-    square,
-    subtract,
-    where,
-)
-from tenferro.namespace.indexing import (
-    argmax,
-    argmin,
-    argsort,
-    sort,
-    take,
-    take_along_axis,
-    top_k,
-)
-from tenferro.namespace.inspection import (
-    can_cast,
-    finfo,
-    iinfo,
-    isdtype,
-    result_type,
-)
-from tenferro.namespace.joining import (
+from tenferro.namespace.indexing import take, take_along_axis, top_k
+from tenferro.namespace.inspection import can_cast, finfo, iinfo, isdtype, result_type
+from tenferro.namespace.joining import column_stack, concat, dstack, hstack, stack, vstack
+from tenferro.namespace.optional import average, clip, diff
+from tenferro.namespace.splitting import (
     array_split,
     atleast_1d,
     atleast_2d,
     atleast_3d,
     broadcast_arrays,
-    column_stack,
     dsplit,
-    dstack,
-    fliplr,
-    flipud,
     hsplit,
-    hstack,
-    repeat,
-    roll,
     split,
-    swapaxes,
-    tile,
     unstack,
     vsplit,
-    vstack,
 )
-from tenferro.namespace.layout import (
-    asarray,
-    broadcast_to,
-    concat,
-    diagonal,
-    expand_dims,
-    flip,
-    full,
-    full_like,
-    matrix_transpose,
-    moveaxis,
-    ones,
-    ones_like,
-    pad,
-    permute_dims,
-    ravel,
-    reshape,
-    squeeze,
-    stack,
-    tril,
-    triu,
-    zeros,
-    zeros_like,
-)
-from tenferro.namespace.logical import (
-    allclose,
-    array_equal,
-    bitwise_and,
-    bitwise_invert,
-    bitwise_left_shift,
-    bitwise_or,
-    bitwise_right_shift,
-    bitwise_xor,
-    copysign,
-    equal,
-    greater,
-    greater_equal,
-    isclose,
-    isfinite,
-    isinf,
-    isnan,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    not_equal,
-    signbit,
-)
-from tenferro.namespace.products import (
-    cross,
-    dot,
-    inner,
-    kron,
-    matmul,
-    outer,
-    tensordot,
-    trace,
-    vdot,
-    vecdot,
-)
-from tenferro.namespace.reductions import (
-    all,
-    any,
-    average,
-    count_nonzero,
-    max,
-    mean,
-    min,
-    prod,
-    ptp,
-    std,
-    sum,
-    var,
-)
-from tenferro.namespace.rounding import (
-    ceil,
-    floor,
-    rint,
-    round,
-    trunc,
-)
-from tenferro.namespace.scans import (
-    cumprod,
-    cumsum,
-    cumulative_prod,
-    cumulative_sum,
-    diff,
-)
+
+# Arithmetic and choice.
+add = array_function(arrays.elementwise.add)
+subtract = array_function(arrays.elementwise.subtract)
+multiply = array_function(arrays.elementwise.multiply)
+divide = array_function(arrays.elementwise.divide)
+floor_divide = array_function(arrays.elementwise.floor_divide)
+remainder = array_function(arrays.elementwise.remainder)
+fmod = array_function(arrays.elementwise.fmod)
+pow = array_function(arrays.elementwise.pow)
+maximum = array_function(arrays.elementwise.maximum)
+minimum = array_function(arrays.elementwise.minimum)
+where = array_function(arrays.elementwise.where)
+abs = array_function(arrays.elementwise.abs)
+negative = array_function(arrays.elementwise.negative)
+positive = array_function(arrays.elementwise.positive)
+sign = array_function(arrays.elementwise.sign)
+square = array_function(arrays.elementwise.square)
+reciprocal = array_function(arrays.elementwise.reciprocal)
+nan_to_num = array_function(arrays.elementwise.nan_to_num)
+real = array_function(arrays.elementwise.real)
+imag = array_function(arrays.elementwise.imag)
+conj = array_function(arrays.elementwise.conj)
+complex = array_function(arrays.elementwise.complex)
+astype = array_function(arrays.elementwise.astype)
+convert = array_function(arrays.elementwise.convert)
+
+# Exponentials.
+exp = array_function(arrays.analytic.exp)
+exp2 = array_function(arrays.analytic.exp2)
+expm1 = array_function(arrays.analytic.expm1)
+log = array_function(arrays.analytic.log)
+log1p = array_function(arrays.analytic.log1p)
+log2 = array_function(arrays.analytic.log2)
+log10 = array_function(arrays.analytic.log10)
+logaddexp = array_function(arrays.analytic.logaddexp)
+logaddexp2 = array_function(arrays.analytic.logaddexp2)
+sqrt = array_function(arrays.analytic.sqrt)
+rsqrt = array_function(arrays.analytic.rsqrt)
+cbrt = array_function(arrays.analytic.cbrt)
+hypot = array_function(arrays.analytic.hypot)
+erf = array_function(arrays.analytic.erf)
+erfc = array_function(arrays.analytic.erfc)
+erf_inv = array_function(arrays.analytic.erf_inv)
+
+# Angles.
+sin = array_function(arrays.analytic.sin)
+cos = array_function(arrays.analytic.cos)
+tan = array_function(arrays.analytic.tan)
+asin = array_function(arrays.analytic.asin)
+acos = array_function(arrays.analytic.acos)
+atan = array_function(arrays.analytic.atan)
+atan2 = array_function(arrays.analytic.atan2)
+sinh = array_function(arrays.analytic.sinh)
+cosh = array_function(arrays.analytic.cosh)
+tanh = array_function(arrays.analytic.tanh)
+asinh = array_function(arrays.analytic.asinh)
+acosh = array_function(arrays.analytic.acosh)
+atanh = array_function(arrays.analytic.atanh)
+angle = array_function(arrays.analytic.angle)
+degrees = array_function(arrays.analytic.degrees)
+radians = array_function(arrays.analytic.radians)
+
+# Rounding.
+floor = array_function(arrays.rounding.floor)
+ceil = array_function(arrays.rounding.ceil)
+trunc = array_function(arrays.rounding.trunc)
+round = array_function(arrays.rounding.round)
+rint = array_function(arrays.rounding.rint)
+
+# Comparison, logic and bits.
+equal = array_function(arrays.logical.equal)
+not_equal = array_function(arrays.logical.not_equal)
+less = array_function(arrays.logical.less)
+less_equal = array_function(arrays.logical.less_equal)
+greater = array_function(arrays.logical.greater)
+greater_equal = array_function(arrays.logical.greater_equal)
+isclose = array_function(arrays.logical.isclose)
+allclose = array_function(arrays.logical.allclose)
+isfinite = array_function(arrays.logical.isfinite)
+isinf = array_function(arrays.logical.isinf)
+isnan = array_function(arrays.logical.isnan)
+signbit = array_function(arrays.logical.signbit)
+copysign = array_function(arrays.logical.copysign)
+logical_and = array_function(arrays.logical.logical_and)
+logical_or = array_function(arrays.logical.logical_or)
+logical_xor = array_function(arrays.logical.logical_xor)
+logical_not = array_function(arrays.logical.logical_not)
+bitwise_and = array_function(arrays.logical.bitwise_and)
+bitwise_or = array_function(arrays.logical.bitwise_or)
+bitwise_xor = array_function(arrays.logical.bitwise_xor)
+bitwise_invert = array_function(arrays.logical.bitwise_invert)
+bitwise_left_shift = array_function(arrays.logical.bitwise_left_shift)
+bitwise_right_shift = array_function(arrays.logical.bitwise_right_shift)
+
+# Functions of neural networks.
+sigmoid = array_function(arrays.activations.sigmoid)
+log_sigmoid = array_function(arrays.activations.log_sigmoid)
+softplus = array_function(arrays.activations.softplus)
+relu = array_function(arrays.activations.relu)
+silu = array_function(arrays.activations.silu)
+softmax = array_function(arrays.activations.softmax)
+log_softmax = array_function(arrays.activations.log_softmax)
+logsumexp = array_function(arrays.activations.logsumexp)
+
+# Reductions and scans.
+sum = array_function(arrays.reductions.sum)
+prod = array_function(arrays.reductions.prod)
+max = array_function(arrays.reductions.max)
+min = array_function(arrays.reductions.min)
+mean = array_function(arrays.reductions.mean)
+var = array_function(arrays.reductions.var)
+std = array_function(arrays.reductions.std)
+ptp = array_function(arrays.reductions.ptp)
+any = array_function(arrays.reductions.any)
+all = array_function(arrays.reductions.all)
+count_nonzero = array_function(arrays.reductions.count_nonzero)
+cumulative_sum = array_function(arrays.scans.cumulative_sum)
+cumulative_prod = array_function(arrays.scans.cumulative_prod)
+cumsum = array_function(arrays.scans.cumsum)
+cumprod = array_function(arrays.scans.cumprod)
+
+# Products.
+matmul = array_function(arrays.products.matmul)
+dot = array_function(arrays.products.dot)
+vdot = array_function(arrays.products.vdot)
+vecdot = array_function(arrays.products.vecdot)
+inner = array_function(arrays.products.inner)
+outer = array_function(arrays.products.outer)
+kron = array_function(arrays.products.kron)
+cross = array_function(arrays.products.cross)
+tensordot = array_function(arrays.products.tensordot)
+trace = array_function(arrays.products.trace)
+
+# Shapes and places.
+reshape = array_function(arrays.layout.reshape)
+ravel = array_function(arrays.layout.ravel)
+permute_dims = array_function(arrays.layout.permute_dims)
+matrix_transpose = array_function(arrays.layout.matrix_transpose)
+moveaxis = array_function(arrays.layout.moveaxis)
+expand_dims = array_function(arrays.layout.expand_dims)
+squeeze = array_function(arrays.layout.squeeze)
+broadcast_to = array_function(arrays.layout.broadcast_to)
+flip = array_function(arrays.layout.flip)
+pad = array_function(arrays.layout.pad)
+diagonal = array_function(arrays.layout.diagonal)
+tril = array_function(arrays.layout.tril)
+triu = array_function(arrays.layout.triu)
+swapaxes = array_function(arrays.joining.swapaxes)
+repeat = array_function(arrays.joining.repeat)
+tile = array_function(arrays.joining.tile)
+roll = array_function(arrays.joining.roll)
+fliplr = array_function(arrays.joining.fliplr)
+flipud = array_function(arrays.joining.flipud)
+
+# New arrays like others.
+full_like = array_function(arrays.filling.full_like)
+zeros_like = array_function(arrays.filling.zeros_like)
+ones_like = array_function(arrays.filling.ones_like)
+empty_like = array_function(arrays.filling.empty_like)
+diag = array_function(arrays.creation.diag)
+diagflat = array_function(arrays.creation.diagflat)
+
+# Order.
+sort = array_function(arrays.sorting.sort)
+argsort = array_function(arrays.sorting.argsort)
+argmax = array_function(arrays.sorting.argmax)
+argmin = array_function(arrays.sorting.argmin)
+
+# Sizes that data decide.
+shape_of = array_function(arrays.dynamic.shape_of)
+dynamic_truncate = array_function(arrays.dynamic.dynamic_truncate)
+pad_to_match = array_function(arrays.dynamic.pad_to_match)
 
 # NumPy's names.
 arccos = acos
@@ -270,7 +265,7 @@ true_divide = divide
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any",
-    "apply", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
     "argmax", "argmin", "argsort", "around", "array", "array_equal", "array_split", "asarray",
     "asin", "asinh", "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d",
     "average", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",

@@ -1,25 +1,98 @@
-"""New arrays: counters, grids and matrices of ones, under the array API standard's names."""
+"""New arrays: of given values, of one number, counters, grids and matrices of ones."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
-from tenferro.arrays import creation, is_number
-from tenferro.dispatch import apply, apply_to_array, create
+import numpy as np
+
+from tenferro.arrays import creation, elementwise, filling, is_number
+from tenferro.dispatch import apply, create
+from tenferro.eager import EagerTensor
 from tenferro.errors import ShapeError
-from tenferro.namespace.elementwise import astype, pow
-from tenferro.namespace.layout import asarray, ravel, zeros, zeros_like
+from tenferro.namespace.joining import stack
+from tenferro.runtime import Tensor
 from tenferro.shape import as_dtype, dim
+from tenferro.traced import TracedTensor
+from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape, Size
+
+Bound = float | Size | np.integer | np.floating
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) -> Any:
+def asarray(value: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
+    """The value as a tensor.
+
+    An array, nested lists of numbers, or anything with `__array__` or `__dlpack__`.
+
+    A list that holds traced values becomes a traced array, one of eager tensors an eager one.
+
+    >>> tn.asarray([[1, 2], [3, 4]], dtype="float32")
+    Tensor([[1., 2.],
+            [3., 4.]], dtype=float32)
+    """
+    if isinstance(value, list | tuple) and _any_recorded(value):
+        value = stack([asarray(item) for item in value])
+    array = value if isinstance(value, Tensor | TracedTensor) else None
+    if array is None:
+        return Tensor(value, dtype)
+    return array if dtype is None or array.dtype == as_dtype(dtype) else array.astype(dtype)
+
+
+def _any_recorded(values: list[ArrayLike] | tuple[ArrayLike, ...]) -> bool:
+    return any(
+        isinstance(item, TracedTensor | EagerTensor)
+        or (isinstance(item, list | tuple) and _any_recorded(item))
+        for item in values
+    )
+
+
+def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
+    """A new array whose every element is `fill_value`; sizes may be names in a traced program.
+
+    >>> tn.full((2,), 7)
+    Tensor([7, 7])
+    """
+    element = None if dtype is None else as_dtype(dtype)
+    return create(filling.filled, fill_value, shape=shape, dtype=element)
+
+
+def zeros(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
+    """A new array of zeros.
+
+    >>> tn.zeros(2)
+    Tensor([0., 0.])
+    """
+    return full(shape, 0, dtype=dtype)
+
+
+def ones(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
+    """A new array of ones.
+
+    >>> tn.ones(2)
+    Tensor([1., 1.])
+    """
+    return full(shape, 1, dtype=dtype)
+
+
+def empty(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
+    """A new array of zeros: nothing is left open.
+
+    >>> tn.empty(2)
+    Tensor([0., 0.])
+    """
+    return zeros(shape, dtype=dtype)
+
+
+def arange(
+    start: Bound, stop: Bound | None = None, step: Bound = 1, dtype: DTypeLike | None = None
+) -> AnyTensor:
     """start, start + step, … up to `stop`, which is left out; from 0 if only one is given.
 
     Sizes may be names in a traced program, with start and step integers.
 
-    >>> arange(3)
+    >>> tn.arange(3)
     Tensor([0, 1, 2])
-    >>> arange(1.0, 2.0, 0.25)
+    >>> tn.arange(1.0, 2.0, 0.25)
     Tensor([1.  , 1.25, 1.5 , 1.75])
     """
     first, last = (0, start) if stop is None else (start, stop)
@@ -28,53 +101,65 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) ->
 
 
 def linspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: Size = 50,
     *,
     endpoint: bool = True,
-    dtype: object = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
-) -> Any:
+) -> AnyTensor:
     """`num` numbers evenly from `start` to `stop`, which is left out if not `endpoint`.
 
     Of arrays along a new axis.
 
-    >>> linspace(0, 1, 5)
+    >>> tn.linspace(0, 1, 5)
     Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     element = None if dtype is None else as_dtype(dtype)
-    options = {"shape": (dim(num),), "endpoint": endpoint, "dtype": element, "axis": axis}
+    shape = (dim(num),)
     if is_number(start) and is_number(stop):
-        return create(creation.linspace, start, stop=stop, **options)
-    return apply(creation.linspace, start, stop, **options)
+        return create(
+            creation.linspace,
+            start,
+            stop=stop,
+            shape=shape,
+            endpoint=endpoint,
+            dtype=element,
+            axis=axis,
+        )
+    return apply(
+        creation.linspace, start, stop, shape=shape, endpoint=endpoint, dtype=element, axis=axis
+    )
 
 
 def logspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: Size = 50,
     *,
     endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: object = None,
-) -> Any:
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike | None = None,
+) -> AnyTensor:
     """The powers of `base` with the exponents of `linspace`.
 
-    >>> logspace(0, 2, 3)
+    >>> tn.logspace(0, 2, 3)
     Tensor([  1.,  10., 100.])
     """
-    powers = pow(base, linspace(start, stop, num, endpoint=endpoint))
-    return powers if dtype is None else astype(powers, dtype)
+    powers = apply(elementwise.pow, base, linspace(start, stop, num, endpoint=endpoint))
+    return powers if dtype is None else powers.astype(dtype)
 
 
-def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: object = "float64") -> Any:
+def eye(
+    n_rows: Size, n_cols: Size | None = None, /, k: int = 0, dtype: DTypeLike = "float64"
+) -> AnyTensor:
     """The matrix with ones on diagonal `k`, zeros elsewhere.
 
-    >>> eye(2)
+    >>> tn.eye(2)
     Tensor([[1., 0.],
             [0., 1.]])
-    >>> eye(2, 3, k=1)
+    >>> tn.eye(2, 3, k=1)
     Tensor([[0., 1., 0.],
             [0., 0., 1.]])
     """
@@ -82,20 +167,22 @@ def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: object = "float64
     return create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype))
 
 
-def identity(n: Any, dtype: object = "float64") -> Any:
+def identity(n: Size, dtype: DTypeLike = "float64") -> AnyTensor:
     """The identity matrix.
 
-    >>> identity(2)
+    >>> tn.identity(2)
     Tensor([[1., 0.],
             [0., 1.]])
     """
     return eye(n, dtype=dtype)
 
 
-def tri(n_rows: Any, n_cols: Any = None, k: int = 0, dtype: object = "float64") -> Any:
+def tri(
+    n_rows: Size, n_cols: Size | None = None, k: int = 0, dtype: DTypeLike = "float64"
+) -> AnyTensor:
     """The matrix with ones on and below diagonal `k`, zeros above.
 
-    >>> tri(2)
+    >>> tn.tri(2)
     Tensor([[1., 0.],
             [1., 1.]])
     """
@@ -103,34 +190,12 @@ def tri(n_rows: Any, n_cols: Any = None, k: int = 0, dtype: object = "float64") 
     return create(creation.tri, 1, shape=shape, k=k, dtype=as_dtype(dtype))
 
 
-def diag(x: Any, k: int = 0) -> Any:
-    """The matrix with the vector x on diagonal `k`; of a matrix, that diagonal.
-
-    >>> diag([1, 2])
-    Tensor([[1, 0],
-            [0, 2]])
-    >>> diag([[1, 2], [3, 4]])
-    Tensor([1, 4])
-    """
-    return apply_to_array(creation.diag, x, k=k)
-
-
-def diagflat(x: Any, k: int = 0) -> Any:
-    """The matrix with the elements of x, in a row, on diagonal `k`.
-
-    >>> diagflat([[1], [2]])
-    Tensor([[1, 0],
-            [0, 2]])
-    """
-    return diag(ravel(x), k)
-
-
-def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
+def meshgrid(*arrays: ArrayLike, indexing: Literal["xy", "ij"] = "xy") -> list[AnyTensor]:
     """For each vector an array over the grid of all, that varies along its own axis alone.
 
     The first two axes are exchanged unless `indexing` is "ij".
 
-    >>> meshgrid([1, 2], [3, 4])[0]
+    >>> tn.meshgrid([1, 2], [3, 4])[0]
     Tensor([[1, 2],
             [1, 2]])
     """
@@ -142,21 +207,3 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
         apply(creation.on_grid, vector, axis=axis, shape=shape)
         for vector, axis in zip(vectors, axes, strict=True)
     ]
-
-
-def empty(shape: Any, dtype: object = "float64") -> Any:
-    """A new array of zeros: nothing is left open.
-
-    >>> empty(2)
-    Tensor([0., 0.])
-    """
-    return zeros(shape, dtype=dtype)
-
-
-def empty_like(x: Any, dtype: object = None) -> Any:
-    """Zeros of the shape of x: nothing is left open.
-
-    >>> empty_like([1, 2])
-    Tensor([0, 0])
-    """
-    return zeros_like(x, dtype=dtype)

@@ -1,37 +1,46 @@
-"""Networks of tensors: `einsum`, how it is planned, and the op it is where sizes are known late.
+"""Networks of tensors: `einsum`, and what a contraction is before it is computed.
 
-Story, file by file: `subscripts` and `nested` read the notation, `sizes` and `paths` check it
-against operands, `tree` is a contraction order with its costs, `optimize` says how one is found,
-`greedy`, `anneal`, `refine` and `search` find it by `cost`, `planner` keeps it, `contraction` and
-`lowering` emit it; `op`, `derivative` and `sliced` are the extension families, `rules` and
-`runtime` what they need; `slicing` says what to slice, `program` joins it all, `memory` predicts
-what it takes, `plan` is all of that as a value, which `drawing` shows and `budget` keeps within a
+How a network is written and in which order it is contracted is `tenferro.planning`; the extension
+families are in `tenferro.families`. Here, file by file: `program` emits a planned network and
+compiles it, `plan` is all of that as a value, which `drawing` shows and `budget` keeps within a
 limit; `einsum` is what users call.
 """
 
-from tenferro.network.cost import CostModel
-from tenferro.network.derivative import NetworkDerivative
+from tenferro.compiler import DeviceCosts, MemoryNeed, predict_memory
+from tenferro.families import EINSUM, EinsumOp, NetworkDerivative, SlicedNetwork
+from tenferro.family import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.network.einsum import PLANS, einsum, einsum_plan
-from tenferro.network.memory import MemoryNeed, predict_memory
-from tenferro.network.nested import NestedEinsum
-from tenferro.network.op import EinsumOp
-from tenferro.network.optimize import (
+from tenferro.network.plan import EinsumPlan
+from tenferro.planning import (
+    PLANNER,
     Auto,
     ContractionOptimizerOptions,
+    ContractionTree,
     EinsumOptimize,
     LeftToRight,
     Nested,
+    NestedEinsum,
     Path,
+    Planner,
+    SlicedTree,
+    Step,
+    Subscripts,
     Tree,
 )
-from tenferro.network.plan import EinsumPlan
-from tenferro.network.planner import PLANNER, Planner
-from tenferro.network.rules import ad_rules
-from tenferro.network.runtime import register_runtime
-from tenferro.network.sliced import Round, SlicedNetwork, make_round
-from tenferro.network.slicing import SlicedTree
-from tenferro.network.subscripts import Subscripts
-from tenferro.network.tree import ContractionTree, Step
+
+
+def ad_rules() -> ExtensionRuleSet:
+    """A fresh set with the derivative rules of the einsum families, which every context has."""
+    return rules_of([EINSUM])
+
+
+def register_runtime(registry: ExtensionRegistry) -> None:
+    """Give an executor the runtimes of the einsum families: `register_extension(register_runtime)`.
+
+    An executor has them without: it runs these families as standard ops.
+    """
+    register_runtimes([EINSUM], registry)
+
 
 __all__ = [
     "PLANNER",
@@ -39,7 +48,7 @@ __all__ = [
     "Auto",
     "ContractionOptimizerOptions",
     "ContractionTree",
-    "CostModel",
+    "DeviceCosts",
     "EinsumOp",
     "EinsumOptimize",
     "EinsumPlan",
@@ -50,7 +59,6 @@ __all__ = [
     "NetworkDerivative",
     "Path",
     "Planner",
-    "Round",
     "SlicedNetwork",
     "SlicedTree",
     "Step",
@@ -59,7 +67,6 @@ __all__ = [
     "ad_rules",
     "einsum",
     "einsum_plan",
-    "make_round",
     "predict_memory",
     "register_runtime",
 ]

@@ -8,8 +8,15 @@ from typing import Any, Literal
 
 from tenferro.errors import MemoryLimitError, PathError
 from tenferro.network.plan import EinsumPlan
-from tenferro.network.slicing import SlicedTree, find_slices
-from tenferro.network.subscripts import Label, Labels, Subscripts, is_lettered, labels_text
+from tenferro.planning import (
+    Label,
+    Labels,
+    SlicedTree,
+    Subscripts,
+    find_slices,
+    is_lettered,
+    labels_text,
+)
 
 EXACT_LABELS = 12
 """So many further labels are sliced at most when the predicted peak is still over the limit."""

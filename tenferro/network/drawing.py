@@ -8,8 +8,7 @@ import pkgutil
 from typing import Any
 
 from tenferro.errors import MissingExtraError
-from tenferro.network.subscripts import Labels, is_lettered, labels_text
-from tenferro.network.tree import ContractionTree
+from tenferro.planning import ContractionTree, Labels, is_lettered, labels_text
 
 SHOWN_LABELS = 30
 """Up to so many operands a value's labels are written beside it."""

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from tenferro.chainrules import Emitter, V
 from tenferro.computegraph import BoundedCache, Capacity
 from tenferro.config import config
 from tenferro.dispatch import apply
 from tenferro.errors import DTypeError, PathError, SubscriptError
 from tenferro.extension import apply as apply_extension
+from tenferro.families import EinsumOp
 from tenferro.network.budget import Slices, read_slices, within
-from tenferro.network.nested import NestedEinsum
-from tenferro.network.op import EinsumOp
-from tenferro.network.optimize import Auto, EinsumOptimize, Nested, as_optimize
 from tenferro.network.plan import EinsumPlan
-from tenferro.network.planner import PLANNER, specification
-from tenferro.network.program import emit_contraction, run_on
-from tenferro.network.subscripts import Subscripts
-from tenferro.runtime import RunEmitter, Tensor
+from tenferro.planning import (
+    PLANNER,
+    Auto,
+    EinsumOptimize,
+    Nested,
+    NestedEinsum,
+    Subscripts,
+    as_optimize,
+    specification,
+)
+from tenferro.runtime import Tensor
 from tenferro.shape import Dim, DType, Exact, InputDim, TensorMeta, TensorSpec, as_dtype, symbol
+from tenferro.typing import AnyTensor, ArrayLike
 
 PLANS: BoundedCache[Any, EinsumPlan] = BoundedCache(Capacity(config.cache_entries))
 """The plans of calls of `einsum`, each with the program that runs it at once on a device."""
@@ -31,11 +36,11 @@ PLANS: BoundedCache[Any, EinsumPlan] = BoundedCache(Capacity(config.cache_entrie
 
 def einsum(
     expression: Any,
-    *operands: Any,
+    *operands: ArrayLike,
     optimize: Any = True,
     slices: Any = None,
     memory_limit: int | None = None,
-) -> Any:
+) -> AnyTensor:
     """Sum of products of the operands over the labels that the output does not have.
 
     Args:
@@ -66,7 +71,7 @@ def einsum(
     call = read_call(expression, operands, optimize, slices, memory_limit)
     if any(not isinstance(size, int) for shape in call.shapes for size in shape):
         return _late(call)
-    return apply(_contraction(_planned(call)), *call.operands)
+    return apply(_planned(call).contract, *call.operands)
 
 
 def einsum_plan(
@@ -87,20 +92,6 @@ def einsum_plan(
     4     #0, %3: ij,jl->il  1.02e+03  1x8x8x8        512
     """
     return _planned(read_call(expression, operands, optimize, slices, memory_limit))
-
-
-def _contraction(plan: EinsumPlan) -> Callable[..., Any]:
-    """The array function of a plan: one program at once, its contractions where it is recorded."""
-
-    def contract(at: Emitter[V], *values: V) -> V:
-        if isinstance(at, RunEmitter):
-            return cast(V, run_on(at.executor, plan.program, values))
-        return emit_contraction(
-            at, values, plan.subscripts, plan.tree.sizes, plan.tree.pairs, plan.slices
-        )
-
-    contract.__name__ = "einsum"
-    return contract
 
 
 class Call:
@@ -246,7 +237,7 @@ def _known(shapes: Sequence[tuple[Dim, ...]]) -> list[tuple[int, ...]]:
     return known
 
 
-def _late(call: Call) -> Any:
+def _late(call: Call) -> AnyTensor:
     """One op in the graph, planned when the sizes are known."""
     if call.slices.kind in ("labels", "count"):
         raise PathError(
@@ -263,7 +254,9 @@ def _late(call: Call) -> Any:
     plan = specification(strategy, call.subscripts, call.shapes)
     network = call.subscripts.canonical()
     operands = [_of_dtype(operand, call.dtype) for operand in call.operands]
-    return apply_extension(EinsumOp(network.inputs, network.output, plan), *operands)
+    op = EinsumOp(network.inputs, network.output, plan)
+    result: AnyTensor = apply_extension(op, *operands)  # it has one output
+    return result
 
 
 def _of_dtype(operand: Any, dtype: DType) -> Any:

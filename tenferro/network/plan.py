@@ -10,17 +10,33 @@ from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
+from tenferro.arrays import convert
+from tenferro.chainrules import Emitter, V
+from tenferro.compiler import (
+    CPU,
+    DeviceCosts,
+    MemoryNeed,
+    Target,
+    contraction_passes,
+    optimize_for,
+    predict_memory,
+)
 from tenferro.errors import PathError
-from tenferro.network.cost import DEFAULT_MODEL, CostModel
 from tenferro.network.drawing import draw
-from tenferro.network.memory import MemoryNeed, predict_memory
-from tenferro.network.paths import Path
-from tenferro.network.program import network_program
-from tenferro.network.slicing import SlicedTree
-from tenferro.network.subscripts import Labels, Subscripts, is_lettered, labels_text
-from tenferro.network.tree import ContractionTree, Step
-from tenferro.runtime import GraphProgram
+from tenferro.network.program import emit_contraction, network_program
+from tenferro.planning import (
+    ContractionTree,
+    Labels,
+    LinearPath,
+    SlicedTree,
+    Step,
+    Subscripts,
+    is_lettered,
+    labels_text,
+    tree_seconds,
+)
 from tenferro.shape import DType, as_dtype, is_complex, make_meta
+from tenferro.values import GraphProgram, RunEmitter
 
 _FORMAT = "tenferro-einsum-plan"
 
@@ -35,14 +51,14 @@ class EinsumPlan:
         shapes: shapes of the operands.
         dtype: common dtype of the operands.
         tree: the contractions.
-        model: by which times are predicted.
+        costs: by which times are predicted.
         slices: labels that a loop runs over, so that less is held at once.
     """
 
     shapes: tuple[tuple[int, ...], ...]
     dtype: DType
     tree: ContractionTree
-    model: CostModel = DEFAULT_MODEL
+    costs: DeviceCosts = CPU
     slices: Labels = ()
 
     @property
@@ -51,7 +67,7 @@ class EinsumPlan:
         return self.tree.subscripts
 
     @property
-    def path(self) -> Path:
+    def path(self) -> LinearPath:
         """Pairs of positions in the shrinking list of operands."""
         return self.tree.path
 
@@ -78,10 +94,20 @@ class EinsumPlan:
             self.subscripts, self.tree.sizes, self.tree.pairs, self.slices, metas
         )
 
+    def contract(self, at: Emitter[V], *operands: V) -> V:
+        """The array function of the plan: one program at once, its contractions where recorded."""
+        if isinstance(at, RunEmitter):
+            numbers = [convert(at, operand, self.dtype) for operand in operands]
+            result: V = self.program.run_on(at.executor, numbers, {})[0]
+            return result
+        tree = self.tree
+        return emit_contraction(at, operands, tree.subscripts, tree.sizes, tree.pairs, self.slices)
+
     @cached_property
     def memory(self) -> MemoryNeed:
-        """Predicted bytes of a run; compiles nothing."""
-        return predict_memory(self.program.exec_program)
+        """Predicted bytes of a run on a device of these costs; compiles nothing."""
+        target = Target("plan", contraction_passes(self.costs))
+        return predict_memory(optimize_for(self.program.exec_program, target))
 
     @property
     def peak_bytes(self) -> int:
@@ -92,7 +118,7 @@ class EinsumPlan:
     def seconds(self) -> float:
         """Predicted run time; compare plans by it, the scale is that of the cost model."""
         factor = 4 if is_complex(self.dtype) else 1
-        return factor * self.model.tree_seconds(self.tree, self.dtype.itemsize)
+        return factor * tree_seconds(self.costs, self.tree, self.dtype.itemsize)
 
     def __str__(self) -> str:
         rows = [("step", "contraction", "flops", "B x M x N x K", "bytes")]

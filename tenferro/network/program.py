@@ -6,34 +6,23 @@ from collections.abc import Sequence
 
 from tenferro.arrays import convert, result_dtype
 from tenferro.chainrules import Emitter, V
-from tenferro.computegraph import BoundedCache, Capacity
-from tenferro.config import config
 from tenferro.extension import Extension
-from tenferro.network.contraction import Labeled, Sizes
-from tenferro.network.lowering import contract_step, emit_network, entered, finished
-from tenferro.network.paths import Pairs
-from tenferro.network.sliced import SlicedNetwork
-from tenferro.network.slicing import cut_loop, depends
-from tenferro.network.subscripts import Labels, Subscripts
-from tenferro.network.tree import steps_of
-from tenferro.runtime import (
-    NUMPY_EXECUTOR,
-    Buffer,
-    Executable,
-    Executor,
-    GraphProgram,
-    RunEmitter,
+from tenferro.families import (
+    Labeled,
+    Sizes,
+    SlicedNetwork,
+    contract_step,
+    emit_network,
+    entered,
+    finished,
 )
-from tenferro.shape import BOOL, INT64, TensorMeta
-from tenferro.traced import GraphCompiler, TracedTensor, fresh_input, record
+from tenferro.planning import Labels, Pairs, Subscripts, cut_loop, depends, steps_of
+from tenferro.shape import BOOL, INT64, TensorMeta, fresh_input
+from tenferro.traced import GraphCompiler, TracedTensor, record
+from tenferro.values import GraphProgram
 
 COMPILER = GraphCompiler(capacity=0)
 """Compiles networks. Whoever asks keeps the program."""
-
-RUNS: BoundedCache[tuple[int, int], tuple[Executor, GraphProgram, Executable]] = BoundedCache(
-    Capacity(config.cache_entries)
-)
-"""What runs un-jitted calls, by the ids of executor and program, which an entry keeps alive."""
 
 
 def emit_contraction(
@@ -105,22 +94,6 @@ def network_program(
 
     result = record(contract, tuple(traced), {})
     return COMPILER.compile([result], inputs=traced)
-
-
-def run_on(executor: Executor | None, program: GraphProgram, buffers: Sequence[Buffer]) -> Buffer:
-    """The result where the operands are, as one program that their executor compiles once.
-
-    None is NumPy arrays.
-    """
-    found = NUMPY_EXECUTOR if executor is None else executor
-    at = RunEmitter(executor)
-    metas = [declared.meta for declared in program.inputs]
-    values = [convert(at, each, meta.dtype) for each, meta in zip(buffers, metas, strict=True)]
-    key = (id(found), id(program))
-    _, _, run = RUNS.get_or_make(
-        key, lambda: (found, program, found.compile_exec(program.exec_program))
-    )
-    return run(*values)[0]
 
 
 def _flat(subscripts: Subscripts) -> list[int]:

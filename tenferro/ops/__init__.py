@@ -28,9 +28,10 @@ from tenferro.ops.analytic import (
     Sqrt,
     Tanh,
 )
+from tenferro.ops.argument import Argument
 from tenferro.ops.arithmetic import ADD, CONJ, DIV, MUL, NEG, SUB, Add, Conj, Div, Mul, Neg, Sub
 from tenferro.ops.assume import AssumeSize
-from tenferro.ops.base import StdTensorOp
+from tenferro.ops.base import StdTensorOp, meta_of
 from tenferro.ops.bitwise import (
     AND,
     NOT,
@@ -90,8 +91,10 @@ from tenferro.ops.indexing import (
     Scatter,
     Scattering,
 )
+from tenferro.ops.joining import Concatenate
 from tenferro.ops.layout import Reshape, Reverse, Transpose, inverse
 from tenferro.ops.reduce import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
+from tenferro.ops.replay import replay
 from tenferro.ops.rounding import (
     CEIL,
     FLOOR,
@@ -145,7 +148,7 @@ from tenferro.ops.trigonometric import (
     Sinh,
     Tan,
 )
-from tenferro.ops.window import Concatenate, Pad, Slice, meta_of
+from tenferro.ops.window import Pad, Slice
 from tenferro.shape import ShapeGuardContext
 
 ALL_OPS: tuple[type[StdTensorOp], ...] = (
@@ -167,7 +170,6 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(ExtractDiag, EmbedDiag, Tril, Triu),
     DotGeneral,
 )
-VOCABULARY: dict[str, type[StdTensorOp]] = {op.name: op for op in ALL_OPS}
 
 
 def shape_context(rules: Callable[[str], object | None] | None = None) -> ShapeGuardContext:
@@ -229,7 +231,6 @@ __all__ = [
     "SUB",
     "TAN",
     "TANH",
-    "VOCABULARY",
     "XOR",
     "Abs",
     "Acos",
@@ -238,6 +239,7 @@ __all__ = [
     "And",
     "ArgMax",
     "ArgMin",
+    "Argument",
     "Asin",
     "Asinh",
     "AssumeSize",
@@ -333,6 +335,7 @@ __all__ = [
     "gather_along",
     "inverse",
     "meta_of",
+    "replay",
     "scalar",
     "shape_context",
     "size_of_scalar",

@@ -17,7 +17,7 @@ from tenferro.chainrules import (
     each_active,
     multilinear,
 )
-from tenferro.exec_ir import Array, payload
+from tenferro.exec_ir import Array, Conjugation, payload
 from tenferro.ops.broadcast_reduce import full, uniform
 from tenferro.ops.elementwise import Elementwise, is_value
 from tenferro.shape import DType, is_complex, is_inexact, is_integer
@@ -31,6 +31,8 @@ class Add(Elementwise, name="add"):
 
     n_inputs = 2
     commutative = True
+    conjugation = Conjugation.ZERO_SIGNS
+    componentwise = True
 
     def numpy(self, x: Array, y: Array) -> Array:
         """`numpy.add`."""
@@ -63,6 +65,8 @@ class Sub(Elementwise, name="subtract"):
     """x - y."""
 
     n_inputs = 2
+    conjugation = Conjugation.ZERO_SIGNS
+    componentwise = True
 
     def numpy(self, x: Array, y: Array) -> Array:
         """`numpy.subtract`."""
@@ -95,6 +99,7 @@ class Mul(Elementwise, name="multiply"):
 
     n_inputs = 2
     commutative = True
+    conjugation = Conjugation.ZERO_SIGNS
 
     def numpy(self, x: Array, y: Array) -> Array:
         """`numpy.multiply`."""
@@ -134,6 +139,10 @@ class Mul(Elementwise, name="multiply"):
 class Neg(Elementwise, name="negate"):
     """-x; of unsigned integers, modulo their range."""
 
+    conjugation = Conjugation.EXACT
+    componentwise = True
+    seen_through = True
+
     def numpy(self, x: Array) -> Array:
         """`numpy.negative`."""
         return np.negative(x)
@@ -156,6 +165,7 @@ class Conj(Elementwise, name="conj"):
     """Complex conjugate; the operand itself where it is real."""
 
     kinds = "iufc"
+    seen_through = True
 
     def numpy(self, x: Array) -> Array:
         """`numpy.conjugate`."""
@@ -169,12 +179,14 @@ class Conj(Elementwise, name="conj"):
         """The conjugate of the cotangent."""
         return each_active(at, lambda ct: at.emit(CONJ, ct))
 
-    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """conj(conj(x)) is x; conj(x) is x for real x."""
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """conj(x) is x for real x."""
         (x,) = operands
-        if not is_complex(at.ctx.meta(x).dtype):
-            return x
-        made = at.producer(x)
+        return super().fold(at, operands) if is_complex(at.ctx.meta(x).dtype) else x
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """conj(conj(x)) is x."""
+        made = at.producer(operands[0])
         return made[1][0] if made is not None and type(made[0]) is Conj else None
 
 

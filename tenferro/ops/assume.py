@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active, multilinear
 from tenferro.errors import GuardViolationError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, payload
-from tenferro.ops.base import StdTensorOp, check_axes
-from tenferro.ops.window import meta_of
+from tenferro.ops.base import StdTensorOp, check_axes, meta_of
 from tenferro.shape import Dim, Exact, TensorMeta, canonical, describe
 
 
@@ -22,6 +21,9 @@ class AssumeSize(StdTensorOp, name="assume_size"):
 
     axis: int
     size: Dim
+
+    moves = True
+    view = True
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type with that size."""

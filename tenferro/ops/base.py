@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+import functools
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeVar, cast
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import (
@@ -13,8 +14,28 @@ from tenferro.errors import (
     ShapeError,
     UnsupportedDynamicShapeError,
 )
-from tenferro.exec_ir import ExecOp
-from tenferro.shape import Exact, TensorMeta, describe, make_meta, same_size
+from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, payload
+from tenferro.shape import DType, Exact, ShapeExtent, TensorMeta, describe, make_meta, same_size
+
+Infer = TypeVar("Infer", bound=Callable[..., TensorMeta])
+
+
+def inferred_once(infer: Infer) -> Infer:
+    """Let a shape rule work out what an op makes of given types once.
+
+    Types that do not say all there is are left out: those with a size that data decide, and
+    integers that are known to be a size.
+    """
+    remembered = functools.lru_cache(maxsize=4096)(infer)
+
+    @functools.wraps(infer)
+    def once(self: StdTensorOp, *metas: TensorMeta) -> TensorMeta:
+        for meta in metas:
+            if meta.dims is None or meta.as_size is not None:
+                return infer(self, *metas)
+        return remembered(self, *metas)
+
+    return cast(Infer, once)
 
 
 class StdTensorOp(ExecOp):
@@ -51,11 +72,59 @@ class Inactive(StdTensorOp):
 class SameType(StdTensorOp):
     """An op on operands of one type, elementwise. `kinds` are the NumPy dtype kinds it takes."""
 
+    pointwise = True
     kinds: ClassVar[str] = "iufc"
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
         """The operands' common type."""
+        first = metas[0]
+        alike = metas[-1] is first and len(metas) < 3  # types are shared: nearly always so
+        if alike and first.as_size is None and first.dtype.kind in self.kinds:
+            return first
         return same_type(self.name, metas, self.kinds)
+
+
+@payload
+class Reduction(StdTensorOp):
+    """An op that joins the elements over `axes`, which leave the shape."""
+
+    axes: tuple[int, ...]
+
+    streams = True
+
+    def neutral(self, dtype: DType) -> Array:
+        """The rank-0 array that changes nothing when it is joined to the others."""
+        raise AssertionError(f"{self.name}: has no neutral element")
+
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
+        """The other axes close up."""
+        (rank,) = ranks
+        places = iter(range(rank))
+        return (tuple(None if axis in self.axes else next(places) for axis in range(rank)),)
+
+    def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order]:
+        """The reduction over the places of `axes`."""
+        (order,) = orders
+        axes = tuple(place for place, axis in enumerate(order) if axis in self.axes)
+        ((*into,),) = self.axis_map([len(order)])
+        return type(self)(axes), tuple(
+            axis for axis in (into[held] for held in order) if axis is not None
+        )
+
+    def masked(self, at: MaskSite) -> None:
+        """Padding is replaced by what changes nothing."""
+        fill = self.neutral(at.operand_metas[0].dtype)
+        zero = bool(fill == 0)
+        if at.padded(0).keys().isdisjoint(self.axes):
+            at.keep(at.operand(0), zeros=zero and at.has_zeros(0))
+        else:
+            at.keep(at.zeroed(0) if zero else at.filled(0, fill), zeros=zero)
+
+
+def reduced(name: str, x: TensorMeta, axes: Sequence[int]) -> TensorMeta:
+    """The operand's type without `axes`."""
+    check_axes(name, axes, x.rank, x)
+    return keep_axes(x, [axis for axis in range(x.rank) if axis not in axes])
 
 
 def same_type(name: str, metas: Sequence[TensorMeta], kinds: str) -> TensorMeta:
@@ -132,3 +201,14 @@ def keep_axes(meta: TensorMeta, axes: Sequence[int]) -> TensorMeta:
     if meta.static_shape is not None:
         return make_meta(meta.dtype, tuple([meta.static_shape[axis] for axis in axes]))
     return meta.with_extents(meta.extents[axis] for axis in axes)
+
+
+def meta_of(array: Array) -> TensorMeta:
+    """The type of a NumPy array."""
+    return TensorMeta.of(array.dtype, array.shape)
+
+
+def exact_meta(dtype: DType, extents: Sequence[ShapeExtent]) -> TensorMeta:
+    """Metadata with these extents, those that are exact being in range."""
+    meta = TensorMeta(dtype, extents)
+    return meta if meta.dims is None else TensorMeta.of(dtype, meta.dims)

@@ -6,7 +6,8 @@ value that has it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,11 +21,18 @@ from tenferro.chainrules import (
     multilinear,
 )
 from tenferro.errors import AxisError, GraphError, ShapeError
-from tenferro.exec_ir import Array, payload
-from tenferro.ops.base import StdTensorOp, check_axes, check_kind, keep_axes
+from tenferro.exec_ir import Array, AxisMap, Conjugation, MaskSite, Resolution, payload
+from tenferro.ops.base import (
+    Reduction,
+    StdTensorOp,
+    check_axes,
+    check_kind,
+    inferred_once,
+    reduced,
+)
 from tenferro.ops.constant import Constant, scalar
 from tenferro.ops.shape_sources import extent_of, runtime_shape, size_at
-from tenferro.shape import Dim, Exact, TensorMeta, same_size
+from tenferro.shape import Dim, DType, Exact, TensorMeta, same_size
 
 
 @payload
@@ -37,6 +45,26 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
     shape: tuple[Dim, ...]
     dims: tuple[int, ...]
 
+    moves = True
+    repeats = True
+
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
+        """Axis i becomes axis `dims[i]`."""
+        return (self.dims,)
+
+    def trailing(self, size: int) -> BroadcastInDim:
+        """The new axis goes along."""
+        return BroadcastInDim((*self.shape, size), (*self.dims, len(self.shape)))
+
+    def masked(self, at: MaskSite) -> None:
+        """Padding is repeated along; an axis that is new, or was of size 1, has copies there."""
+        carried = {self.dims[axis] for axis in at.padded(0)}
+        own = at.padded_axes(at.result_metas[0]).keys() <= carried
+        at.keep(at.operand(0), zeros=own and at.has_zeros(0))
+
+    seen_through = True
+
+    @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
         """`shape`, if the operand fits it."""
         if len(self.dims) != x.rank:
@@ -96,7 +124,14 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
     dims: tuple[int, ...]
 
     n_inputs = None
+    moves = True
+    repeats = True
     follows_shapes = True
+    seen_through = True
+
+    def reads_shape_only(self, operand: int) -> bool:
+        """The further operands are."""
+        return operand > 0
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
         """`shape`, with the guarantees of the sizes that it speaks of."""
@@ -122,10 +157,15 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
 
     def numpy(self, x: Array, *sources: Array) -> Array:
         """`BroadcastInDim` to the sizes that the operands have."""
-        return self.resolved([x.shape, *(source.shape for source in sources)]).numpy(x)
+        return self._at([x.shape, *(source.shape for source in sources)]).numpy(x)
 
-    def resolved(self, shapes: Sequence[tuple[int, ...]]) -> BroadcastInDim:
-        """The broadcast for operands of these shapes."""
+    def resolved(
+        self, metas: Sequence[TensorMeta], scalars: Mapping[int, Array] | None = None
+    ) -> Resolution:
+        """The broadcast of the first operand."""
+        return Resolution(self._at([meta.exact_shape(self.name) for meta in metas]), (0,))
+
+    def _at(self, shapes: Sequence[tuple[Dim, ...]]) -> BroadcastInDim:
         return BroadcastInDim(tuple(size_at(size, shapes) for size in self.shape), self.dims)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
@@ -152,11 +192,23 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
 
 
 @payload
-class ReduceSum(StdTensorOp, name="reduce_sum"):
+class ReduceSum(Reduction, name="reduce_sum"):
     """Sum over `axes`, which leave the shape."""
 
     axes: tuple[int, ...]
 
+    conjugation = Conjugation.ZERO_SIGNS
+    componentwise = True
+
+    def trailing(self, size: int) -> ReduceSum:
+        """The same axes."""
+        return self
+
+    def neutral(self, dtype: DType) -> Array:
+        """Zero."""
+        return np.zeros((), dtype)
+
+    @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type without `axes`."""
         check_kind(self.name, x, "iufc")
@@ -190,12 +242,6 @@ class ReduceSum(StdTensorOp, name="reduce_sum"):
         return at.emit(ReduceSum(tuple(axes)), source)
 
 
-def reduced(name: str, x: TensorMeta, axes: Sequence[int]) -> TensorMeta:
-    """The operand's type without `axes`."""
-    check_axes(name, axes, x.rank, x)
-    return keep_axes(x, [axis for axis in range(x.rank) if axis not in axes])
-
-
 def broadcast_like(
     at: Emitter[V], x: V, meta: TensorMeta, dims: Sequence[int], primitive: str
 ) -> V:
@@ -207,9 +253,15 @@ def broadcast_like(
         UnsupportedDynamicShapeError: there is no such value; names `primitive` and the axis.
     """
     if meta.dims is not None:
-        return at.emit(BroadcastInDim(meta.dims, tuple(dims)), x)
+        return at.emit(_broadcast(meta.dims, tuple(dims)), x)
     shape, sources = runtime_shape(meta, primitive)
     return at.emit(DynamicBroadcastInDim(shape, tuple(dims)), x, *sources)
+
+
+@functools.lru_cache(maxsize=4096)
+def _broadcast(shape: tuple[Dim, ...], dims: tuple[int, ...]) -> BroadcastInDim:
+    """The op, made once: derivatives are full of ones and zeros of few shapes."""
+    return BroadcastInDim(shape, dims)
 
 
 def sum_back(at: TransposeSite[V], dims: Sequence[int], ct: V) -> V:

@@ -17,7 +17,7 @@ from tenferro.chainrules import (
     each_active,
 )
 from tenferro.errors import DTypeError
-from tenferro.exec_ir import Array, payload
+from tenferro.exec_ir import Array, Conjugation, payload
 from tenferro.ops.arithmetic import DIV, MUL, NEG, SUB
 from tenferro.ops.base import Inactive, StdTensorOp, check_same_shape, same_type, types
 from tenferro.ops.broadcast_reduce import full, full_like, on_scalars, uniform, zeros_like
@@ -43,6 +43,7 @@ class Compare(Inactive, name="compare"):
     direction: str
 
     n_inputs = 2
+    pointwise = True
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
         """bool, in the operands' shape."""
@@ -74,6 +75,8 @@ class Select(StdTensorOp, name="select"):
     """Where `pred` holds the second operand, elsewhere the third."""
 
     n_inputs = 3
+    pointwise = True
+    conjugation = Conjugation.EXACT
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
         """The type of the two choices."""
@@ -237,6 +240,8 @@ class Sign(Elementwise, name="sign"):
 @payload
 class Abs(Elementwise, name="abs"):
     """|x|, real for complex x. Its derivative at 0 is 0."""
+
+    conjugation = Conjugation.SAME
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
         """The operand's shape, with the real dtype."""

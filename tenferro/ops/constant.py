@@ -23,6 +23,7 @@ class Constant(Inactive, name="constant"):
 
     category = Category.HOST
     n_inputs = 0
+    seen_through = True
 
     def __post_init__(self) -> None:
         array = np.array(
@@ -38,6 +39,10 @@ class Constant(Inactive, name="constant"):
         object.__setattr__(self, "dtype", array.dtype)
         object.__setattr__(self, "shape", array.shape)
         super().__post_init__()
+
+    def stored_fields(self) -> tuple[str, ...]:
+        """The value, an array, has a dtype and a shape."""
+        return ("value",)
 
     def printed_fields(self) -> tuple[str, ...]:
         """The shape is in the value's brackets, unless there is no element."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, each_active, multilinear
 from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, Category, payload
+from tenferro.exec_ir import Array, Category, Conjugation, MaskSite, payload
 from tenferro.ops.arithmetic import conj
-from tenferro.ops.base import StdTensorOp, check_axes, check_kind, types
+from tenferro.ops.base import StdTensorOp, check_axes, check_kind, inferred_once, types
 from tenferro.ops.layout import Transpose, inverse
 from tenferro.shape import Dim, Exact, TensorMeta, describe, make_meta, same_size
 
@@ -32,7 +33,20 @@ class DotGeneral(StdTensorOp, name="dot_general"):
 
     category = Category.BOUNDARY
     n_inputs = 2
+    conjugation = Conjugation.ZERO_SIGNS
 
+    def masked(self, at: MaskSite) -> None:
+        """Zeros on both sides where padding is summed over: zero times NaN is NaN."""
+        contracted = (self.lhs_contract, self.rhs_contract)
+        operands = [
+            at.operand(position)
+            if at.padded(position).keys().isdisjoint(axes)
+            else at.zeroed(position)
+            for position, axes in enumerate(contracted)
+        ]
+        at.keep(*operands)
+
+    @inferred_once
     def infer(self, lhs: TensorMeta, rhs: TensorMeta) -> TensorMeta:
         """Batch, free axes of lhs, free axes of rhs."""
         if lhs.dtype != rhs.dtype:
@@ -110,24 +124,37 @@ class DotGeneral(StdTensorOp, name="dot_general"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangent contracted with the conjugate of the other operand, over its free axes."""
         lhs, rhs = at.inputs
-        ranks = at.ctx.meta(lhs).rank, at.ctx.meta(rhs).rank
-        n_batch = len(self.lhs_batch)
-        batch = tuple(range(n_batch))
-        lhs_free, rhs_free = self.lhs_free(ranks[0]), self.rhs_free(ranks[1])
-        from_lhs = tuple(range(n_batch, n_batch + len(lhs_free)))
-        from_rhs = tuple(range(n_batch + len(lhs_free), n_batch + len(lhs_free) + len(rhs_free)))
+        to_lhs, to_rhs = _pullbacks(self, at.ctx.meta(lhs).rank, at.ctx.meta(rhs).rank)
 
-        def to_lhs(ct: V) -> V:
-            dot = DotGeneral(from_rhs, rhs_free, batch, self.rhs_batch)
-            order = (*self.lhs_batch, *lhs_free, *_matched(self.rhs_contract, self.lhs_contract))
-            return at.emit(Transpose(inverse(order)), at.emit(dot, ct, conj(at.emitter, rhs)))
+        def pulled(ops: _Pullback, ct: V, other: V) -> V:
+            dot, transpose = ops
+            return at.emit(transpose, at.emit(dot, ct, conj(at.emitter, other)))
 
-        def to_rhs(ct: V) -> V:
-            dot = DotGeneral(from_lhs, lhs_free, batch, self.lhs_batch)
-            order = (*self.rhs_batch, *rhs_free, *_matched(self.lhs_contract, self.rhs_contract))
-            return at.emit(Transpose(inverse(order)), at.emit(dot, ct, conj(at.emitter, lhs)))
+        return each_active(
+            at, lambda ct: pulled(to_lhs, ct, rhs), lambda ct: pulled(to_rhs, ct, lhs)
+        )
 
-        return each_active(at, to_lhs, to_rhs)
+
+_Pullback = tuple[DotGeneral, Transpose]
+
+
+@functools.lru_cache(maxsize=1024)
+def _pullbacks(op: DotGeneral, lhs_rank: int, rhs_rank: int) -> tuple[_Pullback, _Pullback]:
+    """For each operand the contraction of cotangent and other operand, and the order of its axes.
+
+    They are made once: a program has many contractions of few kinds.
+    """
+    lhs_free, rhs_free = op.lhs_free(lhs_rank), op.rhs_free(rhs_rank)
+    batch = tuple(range(len(op.lhs_batch)))
+    first, second = len(batch), len(batch) + len(lhs_free)
+    from_lhs = tuple(range(first, second))
+    from_rhs = tuple(range(second, second + len(rhs_free)))
+    lhs_order = (*op.lhs_batch, *lhs_free, *_matched(op.rhs_contract, op.lhs_contract))
+    rhs_order = (*op.rhs_batch, *rhs_free, *_matched(op.lhs_contract, op.rhs_contract))
+    return (
+        (DotGeneral(from_rhs, rhs_free, batch, op.rhs_batch), Transpose(inverse(lhs_order))),
+        (DotGeneral(from_lhs, lhs_free, batch, op.lhs_batch), Transpose(inverse(rhs_order))),
+    )
 
 
 def _matched(of: Sequence[int], partner: Sequence[int]) -> tuple[int, ...]:

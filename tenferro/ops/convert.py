@@ -16,7 +16,7 @@ from tenferro.chainrules import (
     jointly_linear,
     multilinear,
 )
-from tenferro.exec_ir import Array, payload
+from tenferro.exec_ir import Array, Conjugation, payload
 from tenferro.ops.base import StdTensorOp, check_kind, same_type
 from tenferro.ops.broadcast_reduce import full, on_scalars, uniform, zeros_like
 from tenferro.shape import (
@@ -39,6 +39,8 @@ class Convert(StdTensorOp, name="convert"):
     """
 
     dtype: DType
+
+    pointwise = True
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's shape with `dtype`."""
@@ -89,6 +91,9 @@ def _saturate(x: Array, dtype: DType) -> Array:
 class Real(StdTensorOp, name="real"):
     """Real part of a complex operand."""
 
+    pointwise = True
+    conjugation = Conjugation.SAME
+
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The parts' dtype."""
         check_kind(self.name, x, "c")
@@ -117,6 +122,9 @@ class Real(StdTensorOp, name="real"):
 @payload
 class Imag(StdTensorOp, name="imag"):
     """Imaginary part of a complex operand."""
+
+    pointwise = True
+    conjugation = Conjugation.NEGATED
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The parts' dtype."""
@@ -148,6 +156,7 @@ class Complex(StdTensorOp, name="complex"):
     """The complex number with the given real and imaginary parts."""
 
     n_inputs = 2
+    pointwise = True
 
     def infer(self, *parts: TensorMeta) -> TensorMeta:
         """The complex dtype of the parts."""

@@ -6,17 +6,27 @@ import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, each_active, multilinear
 from tenferro.errors import AxisError, ShapeError
-from tenferro.exec_ir import Array, payload
+from tenferro.exec_ir import Array, MaskSite, payload
 from tenferro.ops.base import StdTensorOp, check_axes, keep_axes
 from tenferro.shape import TensorMeta
 
 
+class Diagonal(StdTensorOp):
+    """An op that relates two axes of one size: an index beyond it is padding before and after."""
+
+    def masked(self, at: MaskSite) -> None:
+        """As it is."""
+        at.keep(at.operand(0), zeros=at.has_zeros(0))
+
+
 @payload
-class ExtractDiag(StdTensorOp, name="extract_diag"):
+class ExtractDiag(Diagonal, name="extract_diag"):
     """The elements with equal indices along `axis_a` and `axis_b`; `axis_b` leaves the shape."""
 
     axis_a: int
     axis_b: int
+
+    moves = True
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type without `axis_b`."""
@@ -47,7 +57,7 @@ class ExtractDiag(StdTensorOp, name="extract_diag"):
 
 
 @payload
-class EmbedDiag(StdTensorOp, name="embed_diag"):
+class EmbedDiag(Diagonal, name="embed_diag"):
     """A new axis at `axis_b`: the operand where the index equals that along `axis_a`, else 0."""
 
     axis_a: int
@@ -82,7 +92,7 @@ class EmbedDiag(StdTensorOp, name="embed_diag"):
         return each_active(at, lambda ct: at.emit(ExtractDiag(self.axis_a, self.axis_b), ct))
 
 
-class Triangle(StdTensorOp):
+class Triangle(Diagonal):
     """One side of diagonal `k` of the last two axes, zeros on the other."""
 
     k: int

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import AxisError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array
+from tenferro.exec_ir import Array, MaskSite
 from tenferro.ops.base import check_axes, check_kind
 from tenferro.shape import Exact, ShapeExtent, TensorMeta, describe, same_size
 
@@ -283,3 +283,15 @@ def _as_int64(indices: Array) -> Array:
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**63 - 1))
     return indices.astype(np.int64, copy=False)
+
+
+def refuse_padded_places(at: MaskSite, index_vector_dim: int) -> None:
+    """Refuse what indexes into padding, or would have padding for a part of an index.
+
+    Raises:
+        PadSafetyError: it does.
+    """
+    for leaf in at.padded(0).values():
+        raise at.refuse(f"it indexes into {at.operand_metas[0]}", leaf)
+    if index_vector_dim in at.padded(1):
+        raise at.refuse(f"it is the length of the indices in {at.operand_metas[1]}")

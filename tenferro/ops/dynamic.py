@@ -6,16 +6,17 @@ They run on the host, since what follows depends on the sizes that they read or 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active
 from tenferro.errors import DTypeError, RuntimeSizeError, ShapeError
-from tenferro.exec_ir import Array, Category, payload
+from tenferro.exec_ir import Array, Category, MaskSite, Resolution, payload
 from tenferro.ops.base import Inactive, StdTensorOp, check_axes, types
 from tenferro.ops.broadcast_reduce import full
 from tenferro.ops.constant import scalar
+from tenferro.ops.window import Pad, Slice
 from tenferro.shape import (
     BOOL,
     INT64,
@@ -45,6 +46,18 @@ class ShapeOf(Inactive, name="shape_of"):
 
     category = Category.HOST
 
+    def reads_shape_only(self, operand: int) -> bool:
+        """It does."""
+        return True
+
+    def masked(self, at: MaskSite) -> None:
+        """The true size, which is an input."""
+        leaf = at.padded(0).get(self.axis)
+        if leaf is None:
+            at.keep(at.operand(0))
+        else:
+            at.define(at.true_size(leaf))
+
     def infer(self, x: TensorMeta) -> TensorMeta:
         """A scalar, known to be that size."""
         check_axes(self.name, (self.axis,), x.rank, x)
@@ -72,6 +85,18 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
 
     category = Category.HOST
     n_inputs = 2
+    moves = True
+    size_operand = 1
+
+    def resolved(
+        self, metas: Sequence[TensorMeta], scalars: Mapping[int, Array] | None = None
+    ) -> Resolution:
+        """A slice: to the number of the size, or, without it, to the size that the types tell."""
+        limits = list(self.infer(*metas).exact_shape(self.name)) if scalars is None else []
+        if scalars is not None:
+            limits = list(metas[0].exact_shape(self.name))
+            limits[self.axis] = minimum(size_of_scalar(scalars[1]), limits[self.axis])
+        return Resolution(Slice((0,) * len(limits), tuple(limits), (1,) * len(limits)), (0,))
 
     def infer(self, x: TensorMeta, size: TensorMeta) -> TensorMeta:
         """The operand's type with at most its extent along `axis`."""
@@ -127,6 +152,21 @@ class PadToMatch(StdTensorOp, name="pad_to_match"):
 
     category = Category.HOST
     n_inputs = 2
+    follows_shapes = True
+
+    def reads_shape_only(self, operand: int) -> bool:
+        """The second operand is."""
+        return operand == 1
+
+    def resolved(
+        self, metas: Sequence[TensorMeta], scalars: Mapping[int, Array] | None = None
+    ) -> Resolution:
+        """A padding of the first operand with zeros."""
+        shape, wanted = (meta.exact_shape(self.name) for meta in metas)
+        none = (0,) * len(shape)
+        missing = maximum(wanted[self.axis] - shape[self.axis], 0)
+        high = (*none[: self.axis], missing, *none[self.axis + 1 :])
+        return Resolution(Pad(none, high, none), (0, scalar(0, metas[0].dtype)))
 
     def infer(self, x: TensorMeta, reference: TensorMeta) -> TensorMeta:
         """The operand's type with the larger of the two extents along `axis`."""

@@ -27,6 +27,7 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
     slice_sizes: tuple[Dim, ...]
 
     n_inputs = None
+    moves = True
 
     def check_arity(self, count: int) -> None:
         """An operand, and a start for each size."""

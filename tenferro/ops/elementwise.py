@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -15,13 +14,21 @@ from tenferro.ops.broadcast_reduce import full, may_repeat, on_scalars, uniform
 class Elementwise(SameType):
     """An elementwise op, computed at once on constants; `simplify` holds what else it knows."""
 
-    commutative: ClassVar[bool] = False
-
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """Compute constants, and repeated scalars once; put commutative operands into one order.
 
         Then what the op itself knows.
         """
+        for operand in operands:
+            made = at.producer(operand)
+            if made is not None and made[0].seen_through:
+                return self._fold_through(at, operands)
+        if self.commutative and at.order(operands[0]) > at.order(operands[1]):
+            return at.emit(self, operands[1], operands[0])
+        return None
+
+    def _fold_through(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """The same where it matters what made the operands."""
         values: Sequence[np.ndarray | None] = [None] * len(operands)
         if any(may_repeat(at, operand) for operand in operands):
             values = [uniform(at, operand) for operand in operands]
@@ -46,7 +53,10 @@ class Elementwise(SameType):
     def simplify(
         self, at: Emitter[V], operands: tuple[V, ...], values: Sequence[np.ndarray | None]
     ) -> V | None:
-        """A simpler value, or None. `values[i]` is what all of operand i is, if that is known."""
+        """A simpler value, or None. `values[i]` is what all of operand i is, if that is known.
+
+        Only asked where an op that is `seen_through` made an operand.
+        """
         return None
 
 

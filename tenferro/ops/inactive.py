@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tenferro.errors import DTypeError
-from tenferro.exec_ir import Array, payload
+from tenferro.exec_ir import Array, MaskSite, payload
 from tenferro.ops.base import Inactive
 from tenferro.shape import Dim, DType, TensorMeta, short_name
 
@@ -25,6 +25,10 @@ class Iota(Inactive, name="iota"):
             raise DTypeError(f"iota: counts in numbers, not in {short_name(self.dtype)}")
         return TensorMeta.of(self.dtype, (self.size,))
 
+    def masked(self, at: MaskSite) -> None:
+        """Counting goes on in the padding."""
+        at.keep()
+
     def numpy(self) -> Array:
         """`numpy.arange`."""
         return np.arange(self.size).astype(self.dtype)  # type: ignore[arg-type]  # sizes are bound
@@ -33,6 +37,10 @@ class Iota(Inactive, name="iota"):
 @payload
 class StopGradient(Inactive, name="stop_gradient"):
     """The operand, of which derivatives take no notice."""
+
+    pointwise = True
+    moves = True
+    view = True
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active
 from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError
-from tenferro.exec_ir import Array, payload
+from tenferro.exec_ir import Array, MaskSite, Resolution, payload
 from tenferro.ops.base import StdTensorOp, check_kind, types
 from tenferro.ops.broadcast_reduce import (
     BroadcastInDim,
@@ -24,6 +24,7 @@ from tenferro.ops.dimension_numbers import (
     DimensionNumbers,
     gathered,
     is_number,
+    refuse_padded_places,
     rows_of,
     scattered,
 )
@@ -35,7 +36,6 @@ from tenferro.shape import (
     Dim,
     Exact,
     InputDim,
-    Leaf,
     ShapeExtent,
     TensorMeta,
     product,
@@ -55,6 +55,8 @@ class Gathering(StdTensorOp):
     operand_batching_dims: tuple[int, ...] = ()
     start_indices_batching_dims: tuple[int, ...] = ()
     unique: bool = False
+
+    moves = True
 
     @property
     def numbers(self) -> DimensionNumbers:
@@ -132,6 +134,11 @@ class Gather(Gathering, name="gather"):
 
     n_inputs = 2
 
+    def masked(self, at: MaskSite) -> None:
+        """Windows of one true operand, each at an index of its own."""
+        refuse_padded_places(at, self.index_vector_dim)
+        at.keep(at.operand(0), at.operand(1))
+
     def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
         """The slice sizes."""
         for size in self.slice_sizes:
@@ -163,27 +170,31 @@ class GatherDynamicSliceSizes(Gathering, name="gather_dynamic_slice_sizes"):
     n_inputs = None
     follows_shapes = True
 
+    def reads_shape_only(self, operand: int) -> bool:
+        """Operands after the indices are."""
+        return operand > 1
+
     def check_arity(self, count: int) -> None:
         """An operand and indices, and a shape source for each size that names one."""
         if count < 2:
             raise GraphError(f"{self.name}: takes an operand, indices and shape sources")
 
-    def symbols(self) -> set[Leaf]:
-        """The symbols of the program; sizes of operands are none of them."""
-        return {leaf for leaf in super().symbols() if not isinstance(leaf, InputDim)}
-
     def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
         """The slice sizes, with the guarantee that the operands' extents have."""
         return [extent_of(self.name, size, metas) for size in self.slice_sizes]
 
-    def resolved(self, shapes: Sequence[tuple[int, ...]]) -> Gather:
+    def resolved(
+        self, metas: Sequence[TensorMeta], scalars: Mapping[int, Array] | None = None
+    ) -> Resolution:
         """The `Gather` that this is for operands of these shapes."""
+        return Resolution(self._at([meta.exact_shape(self.name) for meta in metas]), (0, 1))
 
+    def _at(self, shapes: Sequence[tuple[Dim, ...]]) -> Gather:
         return self.fixed([size_at(size, shapes) for size in self.slice_sizes])
 
     def numpy(self, x: Array, indices: Array, *sources: Array) -> Array:
         """The meaning of the `Gather` for these shapes."""
-        gather = self.resolved([array.shape for array in (x, indices, *sources)])
+        gather = self._at([array.shape for array in (x, indices, *sources)])
         gather.window(())
         return gather.numpy(x, indices)
 
@@ -230,6 +241,10 @@ class Scattering(StdTensorOp):
             self.operand_batching_dims,
             self.scatter_indices_batching_dims,
         )
+
+    def reads_shape_only(self, operand: int) -> bool:
+        """The fourth operand is."""
+        return operand == 3
 
     def check_arity(self, count: int) -> None:
         """Operand, indices, updates, and maybe a shape source."""
@@ -303,6 +318,13 @@ class Scatter(Scattering, name="scatter"):
     """
 
     combiners: ClassVar[dict[str, str]] = {"add": "iufc", "set": "biufc"}
+
+    def masked(self, at: MaskSite) -> None:
+        """Zeros are added wherever an index in the padding points to."""
+        refuse_padded_places(at, self.index_vector_dim)
+        if self.combiner != "add" or self.unique or len(at.operand_metas) != 3:
+            raise at.refuse(f"{at.operand_metas[2]} would be put where padding says")
+        at.keep(at.operand(0), at.operand(1), at.zeroed(2))
 
     def numpy(self, x: Array, indices: Array, updates: Array, *source: Array) -> Array:
         """`numpy.add.at`, or assignment, on rows of the operand."""

@@ -8,14 +8,16 @@ import numpy as np
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active, multilinear
 from tenferro.errors import AxisError, ShapeError
-from tenferro.exec_ir import Array, payload
-from tenferro.ops.base import StdTensorOp, check_axes, keep_axes
+from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, payload
+from tenferro.ops.base import StdTensorOp, check_axes, inferred_once, keep_axes
 from tenferro.ops.broadcast_reduce import BroadcastInDim, full, scalar_source, uniform
 from tenferro.shape import Dim, TensorMeta, product
 
 
 class Rearrangement(StdTensorOp):
     """An op that only moves elements: linear, and constant on constants."""
+
+    moves = True
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Linear."""
@@ -45,6 +47,19 @@ class Transpose(Rearrangement, name="transpose"):
 
     perm: tuple[int, ...]
 
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
+        """Axis `perm[i]` becomes axis i."""
+        return (inverse(self.perm),)
+
+    def trailing(self, size: int) -> Transpose:
+        """The new axis stays last."""
+        return Transpose((*self.perm, len(self.perm)))
+
+    def masked(self, at: MaskSite) -> None:
+        """Padding moves with its axis."""
+        at.keep(at.operand(0), zeros=at.has_zeros(0))
+
+    @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's extents in the new order, guarantees unchanged."""
         if len(self.perm) != x.rank:
@@ -76,6 +91,30 @@ class Reshape(Rearrangement, name="reshape"):
 
     shape: tuple[Dim, ...]
 
+    view = True
+
+    def trailing(self, size: int) -> Reshape:
+        """The new axis stays as it is."""
+        return Reshape((*self.shape, size))
+
+    def masked(self, at: MaskSite) -> None:
+        """Safe if a padded axis keeps its place: as many elements before it, and as many after."""
+        before, after = at.operand_metas[0], at.result_metas[0]
+        places = [
+            [
+                (leaf, product(sizes[:axis]), product(sizes[axis + 1 :]))
+                for axis, leaf in axes.items()
+            ]
+            for sizes, axes in (
+                (before.exact_shape(self.name), at.padded(0)),
+                (after.exact_shape(self.name), at.padded_axes(after)),
+            )
+        ]
+        if places[0] != places[1]:
+            raise at.refuse(f"it mixes axes of {before} and {after}")
+        at.keep(at.operand(0), zeros=at.has_zeros(0))
+
+    @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
         """`shape`, if it has as many elements as the operand."""
         result = TensorMeta.of(x.dtype, self.shape)
@@ -106,6 +145,29 @@ class Reverse(Rearrangement, name="reverse"):
     """The elements along `axes` in the opposite order."""
 
     axes: tuple[int, ...]
+
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
+        """Each axis stays."""
+        return (tuple(range(ranks[0])),)
+
+    def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order]:
+        """The reversal of the places of `axes`."""
+        (order,) = orders
+        return Reverse(tuple(p for p, axis in enumerate(order) if axis in self.axes)), order
+
+    def trailing(self, size: int) -> Reverse:
+        """The same axes."""
+        return self
+
+    def masked(self, at: MaskSite) -> None:
+        """Refused along a padded axis, whose padding would come first."""
+        for axis in self.axes:
+            if axis in at.padded(0):
+                reason = (
+                    f"it reverses axis {axis} of {at.operand_metas[0]}, and padding would come "
+                )
+                raise at.refuse(reason + "first", at.padded(0)[axis])
+        at.keep(at.operand(0), zeros=at.has_zeros(0))
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type."""

@@ -8,26 +8,30 @@ from tenferro.chainrules import JvpSite, Slots, V, chain
 from tenferro.errors import ShapeError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import ADD, DIV, MUL
-from tenferro.ops.base import Inactive, StdTensorOp, check_kind
+from tenferro.ops.base import Inactive, Reduction, check_kind, meta_of, reduced
 from tenferro.ops.broadcast_reduce import (
     ReduceSum,
     broadcast_like,
     full,
     full_like,
-    reduced,
     zeros_like,
 )
 from tenferro.ops.compare import REAL_KINDS, SELECT, Compare
 from tenferro.ops.diagonal import EmbedDiag
-from tenferro.ops.window import Concatenate, Slice, meta_of
-from tenferro.shape import BOOL, Exact, TensorMeta
+from tenferro.ops.joining import Concatenate
+from tenferro.ops.window import Slice
+from tenferro.shape import BOOL, DType, Exact, TensorMeta
 
 
 @payload
-class ReduceProd(StdTensorOp, name="reduce_prod"):
+class ReduceProd(Reduction, name="reduce_prod"):
     """Product over `axes`, which leave the shape."""
 
     axes: tuple[int, ...]
+
+    def neutral(self, dtype: DType) -> Array:
+        """One."""
+        return np.ones((), dtype)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type without `axes`."""
@@ -92,7 +96,7 @@ def _window(at: JvpSite[V], value: V, axis: int, start: int, limit: int) -> V:
     return at.emit(Slice(starts, limits, (1,) * len(sizes)), value)
 
 
-class ReduceExtremum(StdTensorOp):
+class ReduceExtremum(Reduction):
     """Largest or smallest element: NaN wins; the derivative is the average over ties."""
 
     axes: tuple[int, ...]
@@ -131,6 +135,10 @@ class ReduceMax(ReduceExtremum, name="reduce_max"):
 
     axes: tuple[int, ...]
 
+    def neutral(self, dtype: DType) -> Array:
+        """The smallest number there is."""
+        return _end(dtype, -np.inf, "min")
+
     def numpy(self, x: Array) -> Array:
         """`numpy.max`."""
         return np.asarray(np.max(self.nonempty(x), axis=self.axes))
@@ -142,12 +150,25 @@ class ReduceMin(ReduceExtremum, name="reduce_min"):
 
     axes: tuple[int, ...]
 
+    def neutral(self, dtype: DType) -> Array:
+        """The largest number there is."""
+        return _end(dtype, np.inf, "max")
+
     def numpy(self, x: Array) -> Array:
         """`numpy.min`."""
         return np.asarray(np.min(self.nonempty(x), axis=self.axes))
 
 
-class ReduceBools(Inactive):
+def _end(dtype: DType, infinity: float, name: str) -> Array:
+    """The smallest or largest value of a dtype."""
+    if dtype.kind == "f":
+        return np.asarray(infinity, dtype)
+    if dtype.kind == "b":
+        return np.asarray(name == "max")
+    return np.asarray(getattr(np.iinfo(dtype), name), dtype)
+
+
+class ReduceBools(Reduction, Inactive):
     """A reduction of bools."""
 
     axes: tuple[int, ...]
@@ -164,6 +185,10 @@ class ReduceAnd(ReduceBools, name="reduce_and"):
 
     axes: tuple[int, ...]
 
+    def neutral(self, dtype: DType) -> Array:
+        """True."""
+        return np.asarray(True)
+
     def numpy(self, x: Array) -> Array:
         """`numpy.all`."""
         return np.asarray(np.all(x, axis=self.axes))
@@ -174,6 +199,10 @@ class ReduceOr(ReduceBools, name="reduce_or"):
     """Whether any element over `axes` holds; false where there is none."""
 
     axes: tuple[int, ...]
+
+    def neutral(self, dtype: DType) -> Array:
+        """False."""
+        return np.asarray(False)
 
     def numpy(self, x: Array) -> Array:
         """`numpy.any`."""

@@ -55,6 +55,8 @@ class RoundNearestEven(Rounding, name="round_nearest_even"):
 class SignBit(Inactive, name="sign_bit"):
     """Whether the sign bit of a floating-point x is set; that of -0.0 is, and NaN has one too."""
 
+    pointwise = True
+
     def infer(self, x: TensorMeta) -> TensorMeta:
         """bool, in the operand's shape."""
         check_kind(self.name, x, "f")

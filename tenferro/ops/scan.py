@@ -5,27 +5,58 @@ A `reverse` scan runs from the end of the axis to its start.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, chain, each_active, multilinear
-from tenferro.exec_ir import Array, payload
+from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, payload
 from tenferro.ops.arithmetic import MUL, conj
 from tenferro.ops.base import StdTensorOp, check_axes, check_kind, same_type
 from tenferro.ops.broadcast_reduce import full
 from tenferro.ops.window import Pad
-from tenferro.shape import TensorMeta
+from tenferro.shape import DType, TensorMeta
 
 NUMBERS = "iufc"
 
 
+class Cumulative(StdTensorOp):
+    """An op that joins, at each place of `axis`, the elements up to and with it."""
+
+    axis: int
+    reverse: bool
+
+    def neutral(self, dtype: DType) -> Array:
+        """The rank-0 array that changes nothing when it is joined to the others."""
+        raise AssertionError(f"{self.name}: has no neutral element")
+
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
+        """Each axis stays."""
+        return (tuple(range(ranks[0])),)
+
+    def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order]:
+        """The same along the place of `axis`."""
+        (order,) = orders
+        return replace(self, axis=order.index(self.axis)), order  # type: ignore[type-var]  # every op is a dataclass
+
+    def masked(self, at: MaskSite) -> None:
+        """Forward, true elements come first; backward, padding is what changes nothing."""
+        mixed = self.reverse and self.axis in at.padded(0)
+        fill = self.neutral(at.operand_metas[0].dtype)
+        at.keep(at.filled(0, fill) if mixed else at.operand(0))
+
+
 @payload
-class CumulativeSum(StdTensorOp, name="cumulative_sum"):
+class CumulativeSum(Cumulative, name="cumulative_sum"):
     """At each place of `axis` the sum of the elements up to and with it."""
 
     axis: int
     reverse: bool = False
+
+    def neutral(self, dtype: DType) -> Array:
+        """Zero."""
+        return np.zeros((), dtype)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type."""
@@ -47,11 +78,15 @@ class CumulativeSum(StdTensorOp, name="cumulative_sum"):
 
 
 @payload
-class CumulativeProd(StdTensorOp, name="cumulative_prod"):
+class CumulativeProd(Cumulative, name="cumulative_prod"):
     """At each place of `axis` the product of the elements up to and with it."""
 
     axis: int
     reverse: bool = False
+
+    def neutral(self, dtype: DType) -> Array:
+        """One."""
+        return np.ones((), dtype)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tenferro.errors import AxisError, UnsupportedDynamicShapeError
@@ -51,7 +51,7 @@ def extent_of(name: str, size: Dim, metas: Sequence[TensorMeta]) -> ShapeExtent:
     return UpperBound(_replaced(size, bounds), total)
 
 
-def size_at(size: Dim, shapes: Sequence[tuple[int, ...]]) -> Dim:
+def size_at(size: Dim, shapes: Sequence[tuple[Dim, ...]]) -> Dim:
     """A size in an op's payload where operands have these shapes."""
     return substitute(
         size,
@@ -95,3 +95,13 @@ def _replaced(size: Dim, values: dict[Any, Any]) -> Dim:
     if not isinstance(size, DimExpr):
         return size
     return substitute(size, lambda leaf: values[leaf] if leaf in values else symbol(leaf))
+
+
+def size_in(meta: TensorMeta) -> Callable[[Leaf], Dim]:
+    """What a size in a payload speaks of, where it is an exact size of the operand."""
+
+    def size(leaf: Leaf) -> Dim:
+        extent = meta.extents[leaf.axis] if isinstance(leaf, InputDim) else None
+        return extent.dim if isinstance(extent, Exact) else symbol(leaf)
+
+    return size

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, V
 from tenferro.errors import ShapeError
 from tenferro.exec_ir import Array, payload
-from tenferro.ops.base import Inactive, StdTensorOp, check_axes, check_kind
-from tenferro.ops.broadcast_reduce import reduced
+from tenferro.ops.base import Inactive, StdTensorOp, check_axes, check_kind, reduced
 from tenferro.ops.indexing import Gather
 from tenferro.shape import INT64, TensorMeta
 
@@ -20,11 +20,15 @@ class Sort(StdTensorOp, name="sort"):
     """The elements along `axis` in ascending order, and the place that each had before, in int64.
 
     NaN comes last. Elements that are equal keep their order, so that the places are well defined.
+    `outputs` says which of the two there are. A graph has both; passes drop what nothing reads.
     """
 
     axis: int
+    outputs: tuple[bool, bool] = (True, True)
 
-    n_outputs = 2
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "n_outputs", sum(self.outputs))
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
         """The operand's type, and int64 in its shape."""
@@ -32,16 +36,28 @@ class Sort(StdTensorOp, name="sort"):
         (x,) = metas
         check_kind(self.name, x, "biuf")
         check_axes(self.name, (self.axis,), x.rank, x)
-        return x, x.with_dtype(INT64)
+        return tuple(compress((x, x.with_dtype(INT64)), self.outputs))
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """`numpy.argsort`, stable."""
+        """`numpy.sort` and `numpy.argsort`, stable."""
         (x,) = inputs
+        if self.outputs == (True, False):
+            return (np.sort(x, axis=self.axis, kind="stable"),)
         places = np.argsort(x, axis=self.axis, kind="stable").astype(np.int64, copy=False)
+        if self.outputs == (False, True):
+            return (places,)
         return np.take_along_axis(x, places, self.axis), places
+
+    def pruned(self, live: Sequence[bool]) -> Sort | None:
+        """The elements alone, or the places alone."""
+        if self.outputs != (True, True):
+            return None
+        elements, places = live
+        return Sort(self.axis, (elements, places))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The tangent in the same order; places have none."""
+        assert self.outputs == (True, True), "outputs are dropped in programs, not in graphs"
         tangent = at.tangent[0]
         return (
             None if tangent is None else gather_along(at.emitter, tangent, at.out[1], self.axis),

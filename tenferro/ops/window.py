@@ -1,9 +1,9 @@
-"""Slice and Pad, each the other's transpose, and Concatenate."""
+"""Slice and Pad, each the other's transpose."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,22 +20,26 @@ from tenferro.chainrules import (
 from tenferro.errors import (
     AxisError,
     DTypeError,
-    GraphError,
     ShapeError,
     UnsupportedDynamicShapeError,
 )
-from tenferro.exec_ir import Array, payload
+from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, Resolution, payload
 from tenferro.ops.arithmetic import SUB
-from tenferro.ops.base import StdTensorOp, check_axes, check_same_shape, keep_axes, types
+from tenferro.ops.base import (
+    StdTensorOp,
+    exact_meta,
+    inferred_once,
+    meta_of,
+    types,
+)
 from tenferro.ops.broadcast_reduce import ReduceSum, full, uniform, zeros_like
-from tenferro.ops.shape_sources import extent_of, size_at
+from tenferro.ops.shape_sources import extent_of, size_at, size_in
 from tenferro.shape import (
     Dim,
-    DType,
     Exact,
     InputDim,
-    Leaf,
     ShapeExtent,
+    SymDim,
     TensorMeta,
     at_most,
     describe,
@@ -59,8 +63,46 @@ class Slice(StdTensorOp, name="slice"):
     limits: tuple[Dim, ...]
     strides: tuple[int, ...]
 
-    follows_shapes = True
+    moves = True
 
+    @property
+    def follows_shapes(self) -> bool:  # type: ignore[override]  # a fact of the payload here
+        """Whether a limit speaks of a size of the operand."""
+        sizes = (*self.starts, *self.limits)
+        return any(isinstance(leaf, InputDim) for size in sizes for leaf in leaves(size))
+
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
+        """Each axis stays."""
+        return (tuple(range(ranks[0])),)
+
+    def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order] | None:
+        """The same windows along axes in another order; None where limits speak of axes."""
+        (order,) = orders
+        if self.follows_shapes:
+            return None
+        return Slice(
+            tuple([self.starts[axis] for axis in order]),
+            tuple([self.limits[axis] for axis in order]),
+            tuple([self.strides[axis] for axis in order]),
+        ), order
+
+    def trailing(self, size: int) -> Slice:
+        """All of the new axis."""
+        return Slice((*self.starts, 0), (*self.limits, size), (*self.strides, 1))
+
+    def masked(self, at: MaskSite) -> None:
+        """All of a padded axis, or a number of elements from its front."""
+        window = zip(self.starts, self.limits, self.strides, strict=True)
+        for axis, (start, limit, stride) in enumerate(window):
+            leaf = at.padded(0).get(axis)
+            whole = leaf is not None and (start, limit, stride) == (0, symbol(leaf), 1)
+            mentioned = leaves(start) | leaves(limit)
+            late = any(not isinstance(each, SymDim) for each in mentioned)  # the operand's size
+            if late or (not whole and mentioned & at.rounded):
+                raise at.refuse(f"axis {axis} of {at.operand_metas[0]} is cut where it says")
+        at.keep(at.operand(0), zeros=at.has_zeros(0))
+
+    @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The number of elements picked along each axis."""
         if not len(self.starts) == len(self.limits) == len(self.strides) == x.rank:
@@ -71,7 +113,7 @@ class Slice(StdTensorOp, name="slice"):
         for axis, extent in enumerate(x.extents):
             start, limit, stride = self.starts[axis], self.limits[axis], self.strides[axis]
             inside: tuple[Dim, ...] = (0, start, limit, symbol(InputDim(0, axis)))
-            inside = tuple([substitute(size, _size_in(x)) for size in inside])
+            inside = tuple([substitute(size, size_in(x)) for size in inside])
             if not isinstance(extent, Exact) and not _is_within(inside, extent, axis):
                 raise UnsupportedDynamicShapeError(self.name, f"operand[{axis}]", describe(extent))
             gaps = [after - before for before, after in itertools.combinations(inside, 2)]
@@ -84,7 +126,7 @@ class Slice(StdTensorOp, name="slice"):
 
     def numpy(self, x: Array) -> Array:
         """Basic indexing."""
-        here = self.resolved([x.shape])
+        here = self._at([x.shape])
         return x[
             tuple(
                 slice(*window)
@@ -92,8 +134,13 @@ class Slice(StdTensorOp, name="slice"):
             )
         ]
 
-    def resolved(self, shapes: Sequence[tuple[int, ...]]) -> Slice:
+    def resolved(
+        self, metas: Sequence[TensorMeta], scalars: Mapping[int, Array] | None = None
+    ) -> Resolution:
         """The slice of an operand of that shape."""
+        return Resolution(self._at([metas[0].exact_shape(self.name)]), (0,))
+
+    def _at(self, shapes: Sequence[tuple[Dim, ...]]) -> Slice:
         if all(type(size) is int for size in (*self.starts, *self.limits)):
             return self
         starts, limits = (
@@ -113,11 +160,11 @@ class Slice(StdTensorOp, name="slice"):
             start, limit, stride = self.starts[axis], self.limits[axis], self.strides[axis]
             size: Dim = symbol(InputDim(0, axis))
             if isinstance(extent, Exact):
-                start, limit, size = (substitute(s, _size_in(meta)) for s in (start, limit, size))
+                start, limit, size = (substitute(s, size_in(meta)) for s in (start, limit, size))
             high.append(size - start - _spread(_count(start, limit, stride), stride - 1))
             if leaves(high[-1]) & leaves(symbol(InputDim(0, axis))):
                 raise UnsupportedDynamicShapeError(self.name, f"operand[{axis}]", describe(extent))
-        low = tuple([substitute(start, _size_in(meta)) for start in self.starts])
+        low = tuple([substitute(start, size_in(meta)) for start in self.starts])
         pad = Pad(low, tuple(high), tuple(stride - 1 for stride in self.strides))
         return each_active(
             at, lambda ct: at.emit(pad, ct, full(at.emitter, 0, TensorMeta.of(meta.dtype, ())))
@@ -127,7 +174,7 @@ class Slice(StdTensorOp, name="slice"):
         """Drop a slice of everything; a slice of a constant is a constant."""
         (x,) = operands
         meta = at.ctx.meta(x)
-        limits = [substitute(limit, _size_in(meta)) for limit in self.limits]
+        limits = [substitute(limit, size_in(meta)) for limit in self.limits]
         whole = all(map(_is_all, limits, meta.extents, range(meta.rank)))
         if whole and not any(self.starts) and all(s == 1 for s in self.strides):
             return x
@@ -148,7 +195,32 @@ class Pad(StdTensorOp, name="pad"):
     interior: tuple[int, ...]
 
     n_inputs = 2
+    moves = True
 
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
+        """Each axis stays."""
+        return tuple(range(ranks[0])), ()
+
+    def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order]:
+        """The same padding along axes in another order."""
+        order = orders[0]
+        return Pad(
+            tuple([self.low[axis] for axis in order]),
+            tuple([self.high[axis] for axis in order]),
+            tuple([self.interior[axis] for axis in order]),
+        ), order
+
+    def masked(self, at: MaskSite) -> None:
+        """A padded axis as it is; or another one, padded after its elements up to a size."""
+        x = at.operand_metas[0]
+        for axis, leaf in at.padded(0).items():
+            if (self.low[axis], self.high[axis], self.interior[axis]) != (0, 0, 0):
+                raise at.refuse(f"it pads axis {axis} of {x} itself", leaf)
+        if any(leaves(low) & at.rounded for low in self.low):
+            raise at.refuse(f"it decides where {x} goes")
+        at.keep(at.operand(0), at.operand(1))
+
+    @inferred_once
     def infer(self, x: TensorMeta, value: TensorMeta) -> TensorMeta:
         """The padded extents."""
         if x.dtype != value.dtype:
@@ -226,78 +298,6 @@ class Pad(StdTensorOp, name="pad"):
         return operands[0] if not (any(self.low) or any(self.high) or any(self.interior)) else None
 
 
-@payload
-class Concatenate(StdTensorOp, name="concatenate"):
-    """The operands one after another along `axis`."""
-
-    axis: int
-
-    n_inputs = None
-
-    def infer(self, *metas: TensorMeta) -> TensorMeta:
-        """The operands' type, with the sizes along `axis` added."""
-        if not metas:
-            raise GraphError("concatenate: takes at least one operand")
-        first = metas[0]
-        check_axes(self.name, (self.axis,), first.rank, first)
-        text = f"operands {types(metas)} must agree off axis {self.axis}"
-        off = keep_axes(first, [axis for axis in range(first.rank) if axis != self.axis])
-        for meta in metas:
-            if meta.dtype != first.dtype:
-                raise DTypeError(
-                    f"concatenate: operands have types {types(metas)}; convert them to one dtype"
-                )
-            if meta.rank != first.rank:
-                raise ShapeError(f"concatenate: {text}")
-            if meta is not first:
-                others = [axis for axis in range(meta.rank) if axis != self.axis]
-                check_same_shape(self.name, off, keep_axes(meta, others), text)
-        total: Dim = 0
-        for position in range(len(metas)):
-            total = total + symbol(InputDim(position, self.axis))
-        extents = list(first.extents)
-        extents[self.axis] = extent_of(self.name, total, metas)
-        return exact_meta(first.dtype, extents)
-
-    def numpy(self, *arrays: Array) -> Array:
-        """`numpy.concatenate`."""
-        return np.concatenate(arrays, axis=self.axis)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in all operands together."""
-        return jointly_linear(at, self, lambda operand: zeros_like(at.emitter, operand))
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Each operand's piece of the cotangent."""
-        ct = at.ct[0]
-        assert ct is not None
-        rank = at.ctx.meta(ct).rank
-        pieces: list[V | None] = []
-        offset: Dim = 0
-        for operand, active in zip(at.inputs, at.active, strict=True):
-            extent = at.ctx.meta(operand).extents[self.axis]
-            if not isinstance(extent, Exact):
-                field = f"operand[{self.axis}]"
-                raise UnsupportedDynamicShapeError(self.name, field, describe(extent))
-            starts: list[Dim] = [0] * rank
-            limits: list[Dim] = [symbol(InputDim(0, axis)) for axis in range(rank)]
-            starts[self.axis], limits[self.axis] = offset, offset + extent.dim
-            offset = offset + extent.dim
-            sizes = [substitute(size, _size_in(at.ctx.meta(ct))) for size in limits]
-            window = Slice(tuple(starts), tuple(sizes), (1,) * rank)
-            pieces.append(at.emit(window, ct) if active else None)
-        return tuple(pieces)
-
-    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """One operand alone is the result."""
-        return operands[0] if len(operands) == 1 else None
-
-
-def meta_of(array: Array) -> TensorMeta:
-    """The type of a NumPy array."""
-    return TensorMeta.of(array.dtype, array.shape)
-
-
 def _count(start: Dim, limit: Dim, stride: int) -> Dim:
     """How many elements `start:limit:stride` picks."""
     return floordiv(limit - start + stride - 1, stride)
@@ -306,22 +306,6 @@ def _count(start: Dim, limit: Dim, stride: int) -> Dim:
 def _spread(size: Dim, between: int) -> Dim:
     """The length of `size` elements with `between` more between each two."""
     return size + maximum(size - 1, 0) * between if between else size
-
-
-def exact_meta(dtype: DType, extents: Sequence[ShapeExtent]) -> TensorMeta:
-    """Metadata with these extents, those that are exact being in range."""
-    meta = TensorMeta(dtype, extents)
-    return meta if meta.dims is None else TensorMeta.of(dtype, meta.dims)
-
-
-def _size_in(meta: TensorMeta) -> Callable[[Leaf], Dim]:
-    """What a size in a payload speaks of, where it is an exact size of the operand."""
-
-    def size(leaf: Leaf) -> Dim:
-        extent = meta.extents[leaf.axis] if isinstance(leaf, InputDim) else None
-        return extent.dim if isinstance(extent, Exact) else symbol(leaf)
-
-    return size
 
 
 def _is_within(inside: tuple[Dim, ...], extent: ShapeExtent, axis: int) -> bool:

@@ -1,33 +1,34 @@
-"""Running execution programs: tensors, backends, segments, executors."""
+"""Running execution programs on native backends: backends, segments, executors."""
 
 from tenferro.runtime.backend import BackendSession, TensorBackend
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
 from tenferro.runtime.executor import NUMPY_EXECUTOR, GraphExecutor
-from tenferro.runtime.executors import (
+from tenferro.runtime.extensions import BoundaryDispatch
+from tenferro.runtime.numpy_backend import NumpyBackend
+from tenferro.runtime.segment import Segment, segment_exec_program
+from tenferro.values import (
+    Bound,
     Buffer,
     Executable,
     Executor,
-    executor_module,
-    executor_named,
-    installed_executors,
-    owner_of,
-    register_executor,
-    tensor_owner,
-)
-from tenferro.runtime.extensions import BoundaryDispatch
-from tenferro.runtime.numpy_backend import NumpyBackend
-from tenferro.runtime.program import (
-    Bound,
     GraphProgram,
     ProgramInput,
-    as_declared,
+    RunEmitter,
+    Tensor,
     bind_inputs,
     bind_shapes,
     bind_specs,
+    buffer_meta,
     check_program,
+    executor_module,
+    executor_named,
+    host_array,
+    installed_executors,
+    owner_of,
+    register_executor,
+    run_eagerly,
+    tensor_owner,
 )
-from tenferro.runtime.segment import Segment, segment_exec_program
-from tenferro.runtime.tensor import RunEmitter, Tensor, buffer_meta, host_array, run_eagerly
 
 __all__ = [
     "NUMPY_EXECUTOR",
@@ -45,7 +46,6 @@ __all__ = [
     "Segment",
     "Tensor",
     "TensorBackend",
-    "as_declared",
     "bind_inputs",
     "bind_shapes",
     "bind_specs",

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from tenferro.exec_ir import Array, ExecOp
-from tenferro.runtime.executors import Buffer
+from tenferro.values import Buffer
 
 
 class BackendSession(Protocol):

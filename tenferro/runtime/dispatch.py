@@ -10,10 +10,10 @@ from typing import assert_never
 
 from tenferro.exec_ir import Category, ExecInstruction, ExecOp, ExecProgram, check_size
 from tenferro.runtime.backend import BackendSession, TensorBackend
-from tenferro.runtime.executors import Buffer
 from tenferro.runtime.extensions import Boundary
 from tenferro.runtime.segment import Segment
-from tenferro.shape import make_meta
+from tenferro.shape import TensorMeta, make_meta
+from tenferro.values import Buffer
 
 Slots = list[Buffer | None]
 Reclaim = Callable[[Buffer], None]
@@ -81,8 +81,11 @@ def _executed(
     """The results of one session instruction, whose op is told the sizes that it follows."""
     op, operands = step.op, _operands(step, slots)
     if op.follows_shapes:
-        op = op.resolved([operand.shape for operand in operands])
-        operands = operands[: op.n_inputs]
+        op, sources = op.resolved([_meta_of(operand) for operand in operands])
+        operands = [
+            operands[source] if isinstance(source, int) else session.execute(source, ())[0]
+            for source in sources
+        ]
     if max_bytes is not None:
         _check_late(step, op, operands, max_bytes)
     return session.execute(op, operands)
@@ -94,9 +97,12 @@ def _check_late(
     """Raise ExtentError if a result would be too large whose size data have decided by now."""
     if all(meta.dims is not None for meta in step.output_metas):
         return
-    metas = [make_meta(operand.dtype, tuple(operand.shape)) for operand in operands]
-    for meta in op.infer_all(metas):
+    for meta in op.infer_all([_meta_of(operand) for operand in operands]):
         check_size(meta, op.name, max_bytes)
+
+
+def _meta_of(buffer: Buffer) -> TensorMeta:
+    return make_meta(buffer.dtype, tuple(buffer.shape))
 
 
 def _run_alone(

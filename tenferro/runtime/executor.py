@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tenferro.compiler import DEFAULT_OPTIONS, NATIVE, OptimizerOptions, optimize_for
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
-from tenferro.contract import ExtensionCaches, Register
-from tenferro.errors import DeviceError, ExecutorError
+from tenferro.errors import ExecutorError
 from tenferro.exec_ir import Array, Category, ExecOp, ExecProgram, check_budget, verify
+from tenferro.families import further
+from tenferro.family import ExtensionCaches, Package, Register
 from tenferro.runtime.backend import TensorBackend
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
-from tenferro.runtime.executors import Buffer, Executable, register_executor
 from tenferro.runtime.extensions import Boundary, BoundaryDispatch
 from tenferro.runtime.numpy_backend import NumpyBackend
-from tenferro.runtime.program import GraphProgram, bind_inputs
 from tenferro.runtime.segment import segment_exec_program
-from tenferro.runtime.tensor import Tensor
 from tenferro.shape import Leaf
+from tenferro.values import (
+    Buffer,
+    Executable,
+    GraphProgram,
+    Tensor,
+    bind_inputs,
+    place,
+    register_executor,
+)
 
 
 class GraphExecutor:
@@ -31,6 +40,7 @@ class GraphExecutor:
         segmented: whether neighbouring instructions share a backend session; the results are the
             same.
         max_bytes: the largest value in bytes that a program may hold; checked before it runs.
+        packages: families that programs may hold, beside those that come with tenferro.
 
     >>> import numpy as np, tenferro as tn
     >>> x = tn.TracedTensor.input(("n",), "float64", name="x")
@@ -41,7 +51,12 @@ class GraphExecutor:
     """
 
     def __init__(
-        self, backend: TensorBackend, *, segmented: bool = True, max_bytes: int = config.max_bytes
+        self,
+        backend: TensorBackend,
+        *,
+        segmented: bool = True,
+        max_bytes: int = config.max_bytes,
+        packages: Sequence[Package] = (),
     ) -> None:
         if not hasattr(backend, "with_backend_session"):
             raise ExecutorError(
@@ -50,7 +65,7 @@ class GraphExecutor:
         self._backend = backend
         self._segmented = segmented
         self._max_bytes = max_bytes
-        self._boundary = BoundaryDispatch(backend)
+        self._boundary = BoundaryDispatch(backend, further(packages))
         self._bound: BoundedCache[object, Executable] = BoundedCache(Capacity(config.cache_entries))
 
     @property
@@ -66,10 +81,13 @@ class GraphExecutor:
     def register_extension(self, register: Register) -> None:
         """Let a package register the runtimes of its families; registering again changes nothing.
 
+        Programs that were specialised before are dropped.
+
         Raises:
             MalformedFamilyIdError: the family id of a runtime is not one.
         """
         register(self._boundary.registry)
+        self._bound.clear()
 
     @property
     def extension_caches(self) -> ExtensionCaches:
@@ -87,36 +105,33 @@ class GraphExecutor:
             ExtentError: a value would be larger than the byte budget.
         """
         bound = bind_inputs(program, bindings)
-        inputs = [self._placed(value) for value in bound.values]
+        inputs = [place("run", value, self) for value in bound.values]
         key = (
             program.digest,
             tuple(sorted((str(leaf), size) for leaf, size in bound.sizes.items())),
+            program.options,
         )
         run = self._bound.get_or_make(
-            key, lambda: self.compile_exec(program.exec_program, sizes=bound.sizes)
+            key,
+            lambda: self.compile_exec(
+                program.exec_program, sizes=bound.sizes, options=program.options
+            ),
         )
         return [Tensor.wrap(value, None) for value in run(*inputs)]
-
-    def _placed(self, tensor: Tensor) -> Buffer:
-        if tensor.executor is None:
-            return self._backend.upload_host_tensor(tensor.data)
-        raise DeviceError(
-            f"run: {tensor.meta} is on {tensor.placement}, not on {self.name}; "
-            "move it with to_device('host')"
-        )
 
     def compile_exec(
         self,
         program: ExecProgram,
         donate: tuple[int, ...] = (),
         sizes: Mapping[Leaf, int] | None = None,
+        options: OptimizerOptions = DEFAULT_OPTIONS,
     ) -> Executable:
         """The program, for these sizes of its symbols, as a function of buffers.
 
         Nothing is overwritten, whatever is donated.
         """
-        if sizes:
-            program = program.bind(dict(sizes))
+        target = replace(NATIVE, families=self._boundary)
+        program = optimize_for(program, target, sizes, options)
         verify(program)
         check_budget(program, self._max_bytes)
         self._boundary.require_all(program)

@@ -6,11 +6,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tenferro.contract import Extension, ExtensionCaches, ExtensionRegistry
 from tenferro.errors import BackendFailureError
 from tenferro.exec_ir import ExecOp, ExecProgram
+from tenferro.families import STANDARD
+from tenferro.family import (
+    Extension,
+    ExtensionCaches,
+    ExtensionRegistry,
+    Package,
+    register_runtimes,
+)
 from tenferro.runtime.backend import TensorBackend
-from tenferro.runtime.executors import Buffer
+from tenferro.values import Buffer
 
 Boundary = Callable[[ExecOp, Sequence[Buffer]], tuple[Buffer, ...]]
 """Runs one boundary instruction."""
@@ -19,10 +26,13 @@ Boundary = Callable[[ExecOp, Sequence[Buffer]], tuple[Buffer, ...]]
 class BoundaryDispatch:
     """Runs single boundary instructions for one owner, with its registry and caches."""
 
-    def __init__(self, backend: TensorBackend) -> None:
+    def __init__(self, backend: TensorBackend, packages: Sequence[Package] = ()) -> None:
         self.registry = ExtensionRegistry()
         self.caches = ExtensionCaches()
         self._backend = backend
+        self._standard = ExtensionRegistry()
+        register_runtimes(STANDARD, self._standard)
+        register_runtimes(packages, self.registry)
 
     def __call__(self, op: ExecOp, inputs: Sequence[Buffer]) -> tuple[Buffer, ...]:
         """The outputs of `op`.
@@ -31,16 +41,30 @@ class BoundaryDispatch:
             UnregisteredExtensionError: the family of an extension op has no runtime here.
             BackendFailureError: the runtime failed, or its results are elsewhere.
         """
-        if isinstance(op, Extension):
-            results = self.registry.execute(self._backend, op, inputs, self.caches)
-            return tuple([self._here(op, result, inputs) for result in results])
-        return self._backend.execute_boundary(op, inputs)
+        if not isinstance(op, Extension):
+            return self._backend.execute_boundary(op, inputs)
+        registry = self._registry_of(op.family_id)
+        results = registry.execute(self._backend, op, inputs, self.caches)
+        return tuple([self._here(op, result, inputs) for result in results])
 
     def require_all(self, program: ExecProgram) -> None:
         """Raise UnregisteredExtensionError unless every family of the program has a runtime."""
-        for step in program.instructions:
-            if isinstance(step.op, Extension):
-                self.registry.require(step.op)
+        for each in program.walk():
+            for step in each.instructions:
+                if isinstance(step.op, Extension):
+                    self._registry_of(step.op.family_id).require(step.op)
+
+    def __contains__(self, family: object) -> bool:
+        """Whether ops of a family are run here as they are; else they run as standard ops.
+
+        A family of tenferro's own runs as standard ops, unless a runtime was registered for it. Any
+        other family needs its runtime: whoever lacks it is told so.
+        """
+        return family in self.registry or family not in self._standard
+
+    def _registry_of(self, family: str) -> ExtensionRegistry:
+        """The runtimes that were registered here come before those of tenferro's own families."""
+        return self.registry if family in self else self._standard
 
     def _here(self, op: Extension, result: Buffer, inputs: Sequence[Buffer]) -> Buffer:
         """A result as a buffer of the backend. One that is elsewhere is not moved."""

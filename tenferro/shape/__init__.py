@@ -47,7 +47,15 @@ from tenferro.shape.extent import (
     implies,
     same_size,
 )
-from tenferro.shape.guards import Guard, ShapeGuardContext, TensorInput, annotate
+from tenferro.shape.guards import (
+    Guard,
+    ShapeGuardContext,
+    TensorInput,
+    annotate,
+    declare,
+    fresh_input,
+    type_of,
+)
 from tenferro.shape.meta import MAX_EXTENT, TensorMeta, TensorSpec, make_meta, name_sizes
 from tenferro.shape.runtime_dims import RuntimeAxis, RuntimeScalar, Source, runtime_dims
 
@@ -86,11 +94,13 @@ __all__ = [
     "bind",
     "canonical",
     "complex_dtype",
+    "declare",
     "describe",
     "dim",
     "dim_of_ast",
     "dtype_of_short_name",
     "floordiv",
+    "fresh_input",
     "grows",
     "implies",
     "is_complex",
@@ -109,4 +119,5 @@ __all__ = [
     "short_name",
     "substitute",
     "symbol",
+    "type_of",
 ]

@@ -274,7 +274,7 @@ def substitute(value: Dim, of: Callable[[Leaf], Dim]) -> Dim:
     return total
 
 
-def bind(value: Dim, sizes: Mapping[Leaf, int]) -> Dim:
+def bind(value: Dim, sizes: Mapping[Leaf, Dim]) -> Dim:
     """The size with the symbols in `sizes` replaced; others stay."""
     return substitute(value, lambda leaf: sizes[leaf] if leaf in sizes else symbol(leaf))
 

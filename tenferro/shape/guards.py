@@ -1,17 +1,34 @@
-"""The one surface through which rules and builders read metadata, and record assumptions."""
+"""The one surface through which rules and builders read metadata, and record assumptions.
+
+This module alone writes the `analysis` slot of tensor values: what an op infers, what the key of an
+input says, or what is declared of an input. A value has one type for as long as it lives, whoever
+asks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tenferro.chainrules import PrimitiveOp
-from tenferro.computegraph import PRIMAL, Derived, GlobalOpKey, GlobalValKey, Input
+from tenferro.computegraph import (
+    PRIMAL,
+    Derived,
+    GlobalOpKey,
+    GlobalValKey,
+    Input,
+    SingleOutputNode,
+    input_key,
+    name_of,
+)
 from tenferro.errors import GuardViolationError, ShapeError
 from tenferro.shape.algebra import Dim, Leaf, bind, canonical
 from tenferro.shape.meta import TensorMeta, name_sizes
 from tenferro.shape.runtime_dims import Source
+
+_uids = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +54,22 @@ class Guard:
     right: Dim
     reason: str
 
-    def check(self, sizes: dict[Leaf, int]) -> None:
+    def check(self, sizes: Mapping[Leaf, Dim]) -> None:
         """Raise GuardViolationError unless the two sides are equal for `sizes`."""
         if bind(self.left, sizes) != bind(self.right, sizes):
             raise self.violation(sizes)
 
-    def violation(self, sizes: dict[Leaf, int]) -> GuardViolationError:
+    def violation(self, sizes: Mapping[Leaf, Dim]) -> GuardViolationError:
         """The error where the two sides are not equal for `sizes`."""
         return GuardViolationError(
             f"{self.reason}: assumed {self.left} == {self.right}, "
             f"but {bind(self.left, sizes)} != {bind(self.right, sizes)}"
         )
+
+
+def fresh_input(meta: TensorMeta, name: str) -> Input:
+    """A new input of a graph, different from every other."""
+    return input_key(TensorInput(name, meta, next(_uids)))
 
 
 class ShapeGuardContext:
@@ -79,14 +101,12 @@ class ShapeGuardContext:
         Raises:
             ShapeError: an input on the way carries no metadata.
         """
-        found = value.analysis
-        if found is None:
-            found = self._infer(value)
-        return found  # type: ignore[return-value]  # only this class writes the slot of tensor values
+        return type_of(value)
 
     def declare_like(self, value: GlobalValKey, like: GlobalValKey) -> None:
-        """Give the new input `value` the metadata of `like`."""
-        value.analysis = self.meta(like)
+        """Give the new value `value` the metadata of `like`; what is known of it already stays."""
+        if value.analysis is None:
+            value.analysis = type_of(like)
 
     def registered_rule(self, name: str) -> object | None:
         """The rules registered under a name, or None."""
@@ -116,36 +136,67 @@ class ShapeGuardContext:
         assert size is not None, "require_equal refuses sizes that differ"
         return size
 
-    def _infer(self, value: GlobalValKey) -> TensorMeta:
-        stack: list[GlobalValKey] = [value]
-        while stack:
-            top = stack[-1]
-            if top.analysis is not None:
-                stack.pop()
-                continue
-            if isinstance(top, Input):
-                top.analysis = _input_meta(top)
-                stack.pop()
-                continue
-            assert isinstance(top, Derived)
-            waiting = [key for key in top.op.inputs if key.analysis is None]
-            if waiting:
-                stack.extend(waiting)
-                continue
-            annotate(top.op)
-            stack.pop()
-        assert isinstance(value.analysis, TensorMeta)
-        return value.analysis
+
+def type_of(value: GlobalValKey) -> TensorMeta:
+    """Metadata of a value.
+
+    Raises:
+        ShapeError: an input on the way carries no metadata.
+    """
+    known: Any = value.analysis
+    if known is None:
+        _infer(value)
+        known = value.analysis
+    return known  # type: ignore[no-any-return]  # only this module writes the slot
+
+
+def declare(value: GlobalValKey, meta: TensorMeta) -> None:
+    """Say of which type a value is that does not say so itself, such as a cotangent.
+
+    Raises:
+        ShapeError: the value has another type.
+    """
+    if value.analysis is None:
+        value.analysis = meta
+    elif value.analysis != meta:
+        raise ShapeError(
+            f"meta: {name_of(value)} is {value.analysis}, and cannot be {meta} as well"
+        )
 
 
 def annotate(op: GlobalOpKey) -> tuple[GlobalValKey, ...]:
     """Infer the metadata of an op's outputs from that of its inputs, and return the outputs."""
+    _write(op, [type_of(key) for key in op.inputs])
+    return op.outputs
+
+
+def _infer(value: GlobalValKey) -> None:
+    """Work out the metadata of a value, and of all that it is made of and that is not known yet."""
+    stack: list[Any] = [value]
+    while stack:
+        top = stack[-1]
+        if top.analysis is not None:
+            stack.pop()
+        elif isinstance(top, Input):
+            top.analysis = _input_meta(top)
+        else:
+            op = top if type(top) is SingleOutputNode else top.op
+            metas = [key.analysis for key in op.inputs]
+            if all(metas):
+                _write(op, metas)
+            else:
+                stack += [key for key in op.inputs if key.analysis is None]
+
+
+def _write(op: GlobalOpKey, metas: list[Any]) -> None:
+    """Infer the metadata of an op's outputs from that of its inputs."""
     primitive: Any = op.primitive
-    outputs = op.outputs
-    metas = primitive.infer_all([key.analysis for key in op.inputs])
-    for key, meta in zip(outputs, metas, strict=True):
+    inferred = primitive.infer_all(metas)
+    if type(op) is SingleOutputNode and inferred[0].dims is not None:
+        (op.analysis,) = inferred
+        return
+    for key, meta in zip(op.outputs, inferred, strict=True):
         key.analysis = meta if meta.dims is not None else _named(op, key, meta)
-    return outputs
 
 
 def _named(op: GlobalOpKey, key: Derived, meta: TensorMeta) -> TensorMeta:
@@ -153,7 +204,7 @@ def _named(op: GlobalOpKey, key: Derived, meta: TensorMeta) -> TensorMeta:
 
     def source(axis: int) -> Source | None:
         # A tangent is no value that another could take its shape from.
-        return Source(op, key.slot, axis) if op.mode is PRIMAL else None
+        return Source.of(key, axis) if op.mode is PRIMAL else None
 
     return name_sizes(meta, key.serial, [operand.serial for operand in op.inputs], source)
 
@@ -164,4 +215,4 @@ def _input_meta(value: Input) -> TensorMeta:
         raise ShapeError(
             f"meta: input {value.key} carries no metadata; make it with TensorInput(name, meta)"
         )
-    return name_sizes(meta, value.serial, (), lambda axis: Source(value, 0, axis))
+    return name_sizes(meta, value.serial, (), lambda axis: Source.of(value, axis))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tenferro.errors import ExtentError, ShapeError, UnsupportedDynamicShapeError
 from tenferro.shape.algebra import Dim, DimExpr, Leaf, bind, leaves, substitute, symbol
@@ -23,25 +23,32 @@ class TensorMeta:
     extent whose size the value is, where it is a scalar of which that is known; like the `size` of
     an extent it is no part of the type.
 
+    Attributes:
+        dtype: the element type.
+        extents: for each axis what is guaranteed of its size.
+        rank: the number of axes; always exact.
+        dims: the exact sizes, constant or symbolic, or None if some extent is not exact.
+        static_shape: the shape, if every extent is a known integer; else None.
+
     >>> meta = TensorMeta.of("f64", ("n", 3))
     >>> print(meta, meta.rank, meta.exact_shape())
     f64[n,3] 2 (dim('n'), 3)
     """
 
-    __slots__ = ("_dims", "_static", "as_size", "dtype", "extents")
+    __slots__ = ("_hash", "as_size", "dims", "dtype", "extents", "rank", "static_shape")
 
     def __init__(
         self, dtype: DType, extents: Iterable[ShapeExtent], as_size: ShapeExtent | None = None
     ) -> None:
         self.dtype = dtype
         self.as_size = as_size
+        self._hash: int | None = None
         self.extents: tuple[ShapeExtent, ...] = tuple(extents)
+        self.rank = len(self.extents)
         exact = [extent.dim for extent in self.extents if isinstance(extent, Exact)]
-        self._dims: tuple[Dim, ...] | None = (
-            tuple(exact) if len(exact) == len(self.extents) else None
-        )
-        static = self._dims is not None and all(type(size) is int for size in self._dims)
-        self._static: tuple[int, ...] | None = self._dims if static else None  # type: ignore[assignment]
+        self.dims: tuple[Dim, ...] | None = tuple(exact) if len(exact) == self.rank else None
+        static = self.dims is not None and all(type(size) is int for size in self.dims)
+        self.static_shape: tuple[int, ...] | None = self.dims if static else None  # type: ignore[assignment]
 
     @classmethod
     def of(cls, dtype: object, dims: Sequence[int | str | Dim]) -> TensorMeta:
@@ -53,21 +60,6 @@ class TensorMeta:
         sizes = tuple([_checked(size) for size in dims])
         return make_meta(as_dtype(dtype), sizes)
 
-    @property
-    def rank(self) -> int:
-        """Number of axes; always exact."""
-        return len(self.extents)
-
-    @property
-    def static_shape(self) -> tuple[int, ...] | None:
-        """The shape, if every extent is a known integer; else None."""
-        return self._static
-
-    @property
-    def dims(self) -> tuple[Dim, ...] | None:
-        """The exact sizes, constant or symbolic, or None if some extent is not exact."""
-        return self._dims
-
     def exact_shape(self, primitive: str = "shape", field: str = "shape") -> tuple[Dim, ...]:
         """The exact sizes, constant or symbolic.
 
@@ -75,12 +67,12 @@ class TensorMeta:
             UnsupportedDynamicShapeError: an extent is an upper bound or unknown; names `primitive`
                 and the axis.
         """
-        if self._dims is None:
+        if self.dims is None:
             axis = next(i for i, extent in enumerate(self.extents) if not isinstance(extent, Exact))
             raise UnsupportedDynamicShapeError(
                 primitive, f"{field}[{axis}]", describe(self.extents[axis])
             )
-        return self._dims
+        return self.dims
 
     def bound_shape(self, primitive: str = "shape", field: str = "shape") -> tuple[Dim, ...]:
         """For each axis a size that it does not exceed.
@@ -100,8 +92,8 @@ class TensorMeta:
         if dtype is self.dtype:
             return self
         return (
-            make_meta(dtype, self._static)
-            if self._static is not None
+            make_meta(dtype, self.static_shape)
+            if self.static_shape is not None
             else TensorMeta(dtype, self.extents)
         )
 
@@ -109,20 +101,20 @@ class TensorMeta:
         """The same dtype, other extents."""
         return TensorMeta(self.dtype, extents)
 
-    def bind(self, sizes: dict[Leaf, int]) -> TensorMeta:
+    def bind(self, sizes: Mapping[Leaf, Dim]) -> TensorMeta:
         """The metadata with symbols replaced by the sizes they are bound to.
 
         An extent whose size is a number then is exact.
         """
-        if self._static is not None:
+        if self.static_shape is not None:
             return self
-        if self._dims is not None:
-            return make_meta(self.dtype, tuple(bind(size, sizes) for size in self._dims))
+        if self.dims is not None:
+            return make_meta(self.dtype, tuple(bind(size, sizes) for size in self.dims))
         return TensorMeta(self.dtype, [_bound(extent, sizes) for extent in self.extents])
 
     def symbols(self) -> set[Leaf]:
         """The symbols that the extents mention."""
-        if self._static is not None:
+        if self.static_shape is not None:
             return set()
         return {
             leaf
@@ -141,7 +133,9 @@ class TensorMeta:
         )
 
     def __hash__(self) -> int:
-        return hash((self.dtype, self.extents))
+        if self._hash is None:
+            self._hash = hash((self.dtype, self.extents))
+        return self._hash
 
     def __str__(self) -> str:
         return f"{short_name(self.dtype)}[{','.join(str(extent) for extent in self.extents)}]"
@@ -183,7 +177,7 @@ def name_sizes(
     return meta.with_extents(named(axis, extent) for axis, extent in enumerate(meta.extents))
 
 
-def _bound(extent: ShapeExtent, sizes: dict[Leaf, int]) -> ShapeExtent:
+def _bound(extent: ShapeExtent, sizes: Mapping[Leaf, Dim]) -> ShapeExtent:
     if isinstance(extent, Exact):
         return Exact(bind(extent.dim, sizes))
     size = None if extent.size is None else bind(extent.size, sizes)

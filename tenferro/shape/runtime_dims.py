@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tenferro.computegraph import GlobalOpKey, GlobalValKey
+from tenferro.computegraph import Derived, GlobalValKey, GraphOp, Input, op_key
 from tenferro.shape.algebra import Dim, leaves
 
 
@@ -17,18 +17,29 @@ from tenferro.shape.algebra import Dim, leaves
 class Source:
     """An axis of a graph value that has a size which data decide.
 
-    A value that an op makes is held by that op: what is known of a value must not hold the value.
+    Of a value that an op makes, `made_by` says how to make it: what is known of a value must not
+    hold the value, or neither would ever be freed. An input is held as it is.
     """
 
-    origin: GlobalOpKey | GlobalValKey
+    made_by: Input | tuple[GraphOp, tuple[GlobalValKey, ...], str | None]
     slot: int
     axis: int
+
+    @classmethod
+    def of(cls, value: Input | Derived, axis: int) -> Source:
+        """The axis `axis` of a value."""
+        if isinstance(value, Input):
+            return cls(value, 0, axis)
+        op = value.op
+        return cls((op.primitive, op.inputs, op.site), value.slot, axis)
 
     @property
     def value(self) -> GlobalValKey:
         """The value."""
-        origin = self.origin
-        return origin.output(self.slot) if isinstance(origin, GlobalOpKey) else origin
+        if isinstance(self.made_by, Input):
+            return self.made_by
+        primitive, inputs, site = self.made_by
+        return op_key(primitive, inputs, site=site).output(self.slot)
 
 
 @dataclass(frozen=True, slots=True)

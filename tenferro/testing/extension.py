@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.contract import ExtensionOp, ExtensionRuleSet, Register
 from tenferro.errors import ConfigError, TenferroError
 from tenferro.exec_ir import Array
+from tenferro.family import ExtensionOp, ExtensionRuleSet, Register
 from tenferro.files import PayloadCodecs
 from tenferro.shape import Dim, TensorMeta, TensorSpec
 from tenferro.testing.derivatives import DERIVATIVES

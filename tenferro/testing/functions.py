@@ -10,12 +10,13 @@ import numpy as np
 
 from tenferro.compiler import OptimizerOptions
 from tenferro.computegraph import ResolvedView, resolve_keys
-from tenferro.contract import Extension, ExtensionCache, ExtensionOp, ExtensionRegistry
+from tenferro.derivatives import AdContext
 from tenferro.exec_ir import Array
+from tenferro.family import Extension, ExtensionCache, ExtensionOp, ExtensionRegistry
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import GraphExecutor, GraphProgram, NumpyBackend
 from tenferro.shape import TensorMeta, is_inexact
-from tenferro.traced import AdContext, GraphCompiler, TracedTensor
+from tenferro.traced import GraphCompiler, TracedTensor
 
 STEP = 1e-5
 

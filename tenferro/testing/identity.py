@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tenferro.computegraph import input_key, op_key
-from tenferro.contract import Extension, ExtensionOp, parse_family_id
 from tenferro.exec_ir import encode
+from tenferro.family import Extension, ExtensionOp, parse_family_id
 from tenferro.shape import TensorInput
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
 from tenferro.testing.subject import Subject

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from tenferro.testing.functions import GraphFunction, difference, rounding, trac
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
 from tenferro.testing.subject import Subject, metas_of
 from tenferro.traced import TracedTensor
+from tenferro.typing import AnyTensor
 
 Axes = list[tuple[int, int]]
 """Positions of inputs, and axes of them."""
@@ -82,7 +84,7 @@ def _cut(subject: Subject, axes: Axes, arrays: Sequence[Array]) -> GraphFunction
     """The op on inputs of which a scalar, the last input, says how much is meant."""
     inputs = traced_inputs(metas_of(arrays), "x")
     count = TracedTensor.input((), "int64", name="count")
-    values = list(inputs)
+    values: list[AnyTensor] = list(inputs)
     for i, axis in axes:
         values[i] = dynamic_truncate(values[i], count, axis)
     result = apply(subject.op, *values)
@@ -96,7 +98,8 @@ def _gradient(subject: Subject, function: GraphFunction) -> GraphFunction:
     total = terms[0]
     for term in terms[1:]:
         total = total + term
-    found = subject.ad.grad_optional(total, [function.inputs[i] for i in subject.wrt])
+    wrt = [function.inputs[i] for i in subject.wrt]
+    found = subject.ad.grad_optional(cast(TracedTensor, total), wrt)
     return GraphFunction(function.inputs, tuple(found), subject.ad)
 
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.contract import Extension, ExtensionOp, ExtensionRuleSet, Register
+from tenferro.derivatives import AdContext
 from tenferro.eager import EagerRuntime
 from tenferro.errors import ConfigError, TenferroError
 from tenferro.exec_ir import Array
 from tenferro.extension import apply
+from tenferro.family import Extension, ExtensionOp, ExtensionRuleSet, Register
 from tenferro.files import PayloadCodecs
 from tenferro.runtime import GraphExecutor, NumpyBackend
 from tenferro.shape import Leaf, TensorMeta, TensorSpec, is_inexact, make_meta, symbol
 from tenferro.testing.functions import STEP, GraphFunction, traced_inputs
-from tenferro.traced import AdContext
 
 DOUBLE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128)}
 

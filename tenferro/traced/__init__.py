@@ -1,34 +1,54 @@
-"""The traced front end: values of a graph, their derivatives, and programs made of them."""
+"""The traced front end: values of a graph, functions traced to them, and programs made of them.
 
+Read in this order: `capture`, `sites`, `tensor`, `arguments`, `substitute`, `trees`, `function`,
+`compiler`, `wrapping`, `results`.
+"""
+
+from tenferro.traced.arguments import argument, open_arguments
 from tenferro.traced.capture import CapturedArray, capture
 from tenferro.traced.compiler import GraphCompiler, specialise
-from tenferro.traced.derivatives import AdContext, AdContextBuilder, check_active, check_scalar
-from tenferro.traced.substitute import substitute
+from tenferro.traced.function import Trace, is_traced, leaf_meta, trace_function
+from tenferro.traced.results import Results
+from tenferro.traced.sites import user_site
+from tenferro.traced.substitute import joined, settled, substitute
 from tenferro.traced.tensor import (
     TracedTensor,
     TraceEmitter,
     as_key,
-    fresh_input,
     is_tracing,
     record,
     tracing,
 )
+from tenferro.traced.trees import NAMESPACE, TreeDef, flatten, leaf_names, unflatten
+from tenferro.traced.wrapping import compiled_within, wraps
 
 __all__ = [
-    "AdContext",
-    "AdContextBuilder",
+    "NAMESPACE",
     "CapturedArray",
     "GraphCompiler",
+    "Results",
+    "Trace",
     "TraceEmitter",
     "TracedTensor",
+    "TreeDef",
+    "argument",
     "as_key",
     "capture",
-    "check_active",
-    "check_scalar",
-    "fresh_input",
+    "compiled_within",
+    "flatten",
+    "is_traced",
     "is_tracing",
+    "joined",
+    "leaf_meta",
+    "leaf_names",
+    "open_arguments",
     "record",
+    "settled",
     "specialise",
     "substitute",
+    "trace_function",
     "tracing",
+    "unflatten",
+    "user_site",
+    "wraps",
 ]

@@ -16,8 +16,8 @@ from tenferro.computegraph import GlobalValKey, input_key, op_key
 from tenferro.config import config
 from tenferro.exec_ir import Array
 from tenferro.ops import Constant
-from tenferro.runtime import Tensor
 from tenferro.shape import TensorMeta, annotate
+from tenferro.values import Tensor
 
 _numbers = itertools.count()
 
@@ -55,9 +55,7 @@ def capture(value: object, limit: int = config.literal_bytes) -> GlobalValKey:
         if held is None or not _unchanged(held, source):
             tensor = value if isinstance(value, Tensor) else Tensor(value)
             held = _captured[id(source)] = CapturedArray(tensor, source)
-    key = input_key(held)
-    key.analysis = held.meta
-    return key
+    return input_key(held)
 
 
 def _unchanged(held: CapturedArray, source: object) -> bool:

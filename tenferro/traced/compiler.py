@@ -17,13 +17,13 @@ from tenferro.computegraph import (
     resolve_keys,
 )
 from tenferro.config import config
-from tenferro.contract import ExtensionCaches
 from tenferro.errors import BindingError, TracingError
 from tenferro.exec_ir import ExecProgram
-from tenferro.runtime import GraphProgram, ProgramInput, bind_specs
-from tenferro.shape import Guard, TensorMeta, TensorSpec
+from tenferro.family import ExtensionCaches
+from tenferro.shape import Guard, TensorSpec, type_of
 from tenferro.traced.capture import CapturedArray
 from tenferro.traced.tensor import TracedTensor
+from tenferro.values import GraphProgram, ProgramInput, bind_specs
 
 _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...], tuple[Guard, ...]]
 
@@ -102,7 +102,7 @@ class GraphCompiler:
         graph = materialize_merge(resolve_keys(), outputs, inputs)
         if "materialized" in config.dump:
             sys.stderr.write(f"{graph}\n")
-        metas = [_meta(key) for key in graph.inputs]
+        metas = [type_of(key) for key in graph.inputs]
         lowered = compile_std_to_exec(compile_graph(graph), metas, self._families)
         assumed = tuple(dict.fromkeys([*guards, *guards_of(lowered)]))
         exec_program = optimize(lowered, self.options)
@@ -114,7 +114,7 @@ class GraphCompiler:
             )
             for name, meta, key in zip(names, metas, graph.inputs, strict=True)
         ]
-        return GraphProgram(exec_program, tuple(declared), assumed)
+        return GraphProgram(exec_program, tuple(declared), assumed, self.options)
 
     def stats(self) -> CacheStats:
         """How many programs are held, and how often one was reused."""
@@ -137,7 +137,8 @@ def specialise(program: GraphProgram, specs: Mapping[TracedTensor, TensorSpec]) 
         ProgramInput(declared.name, declared.meta.bind(sizes), declared.key, declared.default)
         for declared in program.inputs
     )
-    return GraphProgram(program.exec_program.bind(sizes), inputs, program.guards)
+    bound = program.exec_program.bind(sizes)
+    return GraphProgram(bound, inputs, program.guards, program.options)
 
 
 def _as_input(tensor: TracedTensor) -> Input:
@@ -148,20 +149,14 @@ def _as_input(tensor: TracedTensor) -> Input:
     return tensor.key
 
 
-def _meta(key: Input) -> TensorMeta:
-    meta = key.analysis
-    assert isinstance(meta, TensorMeta), f"input {key} was made without metadata"
-    return meta
-
-
 def _check_symbols(program: ExecProgram) -> None:
     """Every symbol must have a size as soon as the inputs are bound."""
     known = program.symbols()
-    for step in program.instructions:
-        unknown = sorted(str(leaf) for leaf in step.op.symbols() - known)
+    for op in {id(step.op): step.op for step in program.instructions}.values():
+        unknown = sorted(str(leaf) for leaf in op.symbols() - known)
         if unknown:
             raise BindingError(
-                f"compile: {step.op} needs the size {unknown[0]}, which no input has; "
+                f"compile: {op} needs the size {unknown[0]}, which no input has; "
                 "declare the input that defines it with compile(..., inputs=[...])"
             )
 

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
-from types import CodeType, FrameType
+from types import FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_ours: dict[CodeType, bool] = {}
+_sites_of: dict[str, dict[int, str] | None] = {}
+"""For each file its sites by line, made once; None for the files of this package."""
 
 
-def user_site() -> str | None:
-    """`file.py:12` of the innermost frame outside this package; None for what is in no file."""
-    frame: FrameType | None = sys._getframe(1)
+def user_site(depth: int = 1) -> str | None:
+    """`file.py:12` of the innermost frame outside this package; None for what is in no file.
+
+    The search starts `depth` frames out: each frame that is looked at takes time.
+    """
+    frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
-        code = frame.f_code
-        ours = _ours.get(code)
-        if ours is None:
-            ours = _ours[code] = code.co_filename.startswith(_PACKAGE)
-        if not ours:
-            if code.co_filename.startswith("<"):  # typed at a prompt, or a doctest
-                return None
-            return f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
+        file = frame.f_code.co_filename
+        if file not in _sites_of:
+            _sites_of[file] = None if file.startswith(_PACKAGE) else {}
+        sites = _sites_of[file]
+        if sites is not None:
+            return None if file.startswith("<") else _site(file, sites, frame.f_lineno)
         frame = frame.f_back
     return None
+
+
+def _site(file: str, sites: dict[int, str], line: int) -> str:
+    site = sites.get(line)
+    if site is None:
+        site = sites[line] = f"{os.path.basename(file)}:{line}"
+    return site

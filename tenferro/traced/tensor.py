@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,23 +10,22 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from tenferro.arrays import ArrayOperators, Number, convert, is_number, result_dtype
-from tenferro.chainrules import PrimitiveOp
-from tenferro.computegraph import Derived, GlobalValKey, Input, input_key, name_of, op_key
+from tenferro.chainrules import PrimitiveOp, only_output
+from tenferro.computegraph import PRIMAL, GlobalValKey, SingleOutputNode, name_of, op_key
 from tenferro.errors import TracingError
 from tenferro.ops import shape_context
-from tenferro.runtime import Tensor, owner_of
 from tenferro.shape import (
     Dim,
     DimExpr,
     ShapeExtent,
-    ShapeGuardContext,
-    TensorInput,
     TensorMeta,
+    fresh_input,
+    type_of,
 )
 from tenferro.traced.capture import capture
 from tenferro.traced.sites import user_site
+from tenferro.values import Tensor, owner_of
 
-_uids = itertools.count()
 _depth: ContextVar[int] = ContextVar("tenferro_tracing", default=0)
 
 
@@ -61,6 +59,8 @@ class TracedTensor(ArrayOperators):
 
     __slots__ = ("key", "weak")
 
+    precedence = 2
+
     def __init__(self, key: GlobalValKey, weak: Number | None = None) -> None:
         self.key = key
         self.weak = weak
@@ -89,7 +89,7 @@ class TracedTensor(ArrayOperators):
     @property
     def meta(self) -> TensorMeta:
         """Dtype and extents."""
-        return _EMITTER.ctx.meta(self.key)
+        return type_of(self.key)
 
     @property
     def extents(self) -> tuple[ShapeExtent, ...]:
@@ -129,7 +129,7 @@ class TracedTensor(ArrayOperators):
             )
         return self.shape[0]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Self]:
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
@@ -161,7 +161,7 @@ class TracedTensor(ArrayOperators):
         """Refused: a traced value has no number yet."""
         self._refuse("item()", "return it from the traced function")
 
-    def numpy(self) -> Any:
+    def numpy(self) -> np.ndarray[Any, Any]:
         """Refused: a traced value has no elements yet."""
         self._refuse("numpy()", "return it from the traced function")
 
@@ -179,42 +179,42 @@ class TracedTensor(ArrayOperators):
 
 
 class TraceEmitter:
-    """Records each op as it is written.
+    """Records each op as it is written; `site` is where in the user's program that is.
 
     Nothing is simplified, so that the graph is what the user wrote.
     """
 
-    def __init__(self) -> None:
-        self._ctx = shape_context()
+    __slots__ = ("ctx", "site")
 
-    @property
-    def ctx(self) -> ShapeGuardContext:
-        """The metadata of graph values."""
-        return self._ctx
+    def __init__(self, site: str | None = None) -> None:
+        self.ctx = _CONTEXT  # the metadata of graph values
+        self.site = site
 
     def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
-        """Output 0 of the op."""
-        return self.emit_all(op, *operands)[0]
+        """The output of a single-output op."""
+        node = op_key(op, operands, PRIMAL, self.site)
+        output = node if type(node) is SingleOutputNode else only_output(op, node.outputs)
+        if output.analysis is None:
+            type_of(output)  # refuses wrong operands here, where the user wrote the op
+        return output
 
     def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
         """All outputs of the op."""
-        outputs = op_key(op, operands, site=user_site()).outputs
+        outputs = op_key(op, operands, PRIMAL, self.site).outputs
         if outputs:
-            self._ctx.meta(outputs[0])  # refuses wrong operands here, where the user wrote the op
+            type_of(outputs[0])
         return outputs
 
     def producer(self, value: GlobalValKey) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
         """The op and operands of a single-output op."""
-        if not isinstance(value, Derived) or value.op.primitive.n_outputs != 1:
-            return None
-        return value.op.primitive, value.op.inputs
+        return (value.primitive, value.inputs) if type(value) is SingleOutputNode else None
 
     def order(self, value: GlobalValKey) -> int:
         """Older values come first."""
         return value.serial
 
 
-_EMITTER = TraceEmitter()
+_CONTEXT = shape_context()
 
 
 def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -222,26 +222,44 @@ def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dic
 
     Returns NotImplemented when an operand is of no kind that can be recorded.
     """
-    lifted = [_lift(operand) for operand in operands]
-    if any(operand is NotImplemented for operand in lifted):
-        return NotImplemented
-    weak = [operand for operand in operands if getattr(operand, "weak", None) is not None]
-    if not weak:
-        return _traced(function(_EMITTER, *lifted, **options))
+    lifted: list[Any] = []
+    weak: list[Any] = []
+    for operand in operands:
+        key = operand.key if type(operand) is TracedTensor else _lift(operand)
+        if key is NotImplemented:
+            return NotImplemented
+        lifted.append(key)
+        if getattr(operand, "weak", None) is not None:
+            weak.append(operand)
+    at = TraceEmitter(user_site(2))
+    if weak:
+        return _record_weak(at, function, lifted, operands, weak, options)
+    return _traced(function(at, *lifted, **options))
+
+
+def _record_weak(
+    at: TraceEmitter,
+    function: Callable[..., Any],
+    lifted: Sequence[Any],
+    operands: tuple[Any, ...],
+    weak: Sequence[Any],
+    options: dict[str, Any],
+) -> Any:
+    """The same where some operands are `weak`: their dtype gives way to that of arrays."""
     arrays = [
         key for key, operand in zip(lifted, operands, strict=True) if _is_strong(key, operand)
     ]
     if arrays:
-        dtype = result_dtype(_EMITTER, [*arrays, *(operand.weak for operand in weak)])
+        dtype = result_dtype(at, [*arrays, *(operand.weak for operand in weak)])
         lifted = [
-            convert(_EMITTER, key, dtype) if getattr(operand, "weak", None) is not None else key
+            convert(at, key, dtype) if getattr(operand, "weak", None) is not None else key
             for key, operand in zip(lifted, operands, strict=True)
         ]
-        return _traced(function(_EMITTER, *lifted, **options))
-    result = function(_EMITTER, *lifted, **options)
+        return _traced(function(at, *lifted, **options))
+    result = function(at, *lifted, **options)
     if isinstance(result, tuple):
         return _traced(result)
-    kept = None if "dtype" in options else np.zeros((), _EMITTER.ctx.meta(result).dtype).item()
+    kept = None if "dtype" in options else np.zeros((), type_of(result).dtype).item()
     return TracedTensor(result, kept)
 
 
@@ -263,16 +281,6 @@ def as_key(value: object) -> GlobalValKey:
         DTypeError: the value is no array of numbers.
     """
     return value.key if isinstance(value, TracedTensor) else capture(Tensor(value))
-
-
-def fresh_input(meta: TensorMeta, name: str) -> Input:
-    """A new input of a graph, different from every other."""
-    key = input_key(TensorInput(name, meta, next(_uids)))
-    if meta.dims is not None:
-        key.analysis = meta
-    else:
-        _EMITTER.ctx.meta(key)  # names the sizes that data decide
-    return key
 
 
 def _lift(operand: Any) -> Any:

@@ -1,16 +1,29 @@
-"""Functional transforms: jit, grad and its relatives, over pytrees, nesting in any order."""
+"""Functions of arrays compiled: `jit` and `make_program`; and with them all functional transforms.
 
-from tenferro.transforms.gradients import grad, grad_optional, value_and_grad, vjp
-from tenferro.transforms.jacobians import hessian, jacfwd, jacrev
-from tenferro.transforms.jit import Jitted, jit
+Read in this order: `call`, `symbolic` (the arguments of a call), `jitted`,
+`jit`, `programs`. Derivatives are
+in `tenferro.derivatives`.
+"""
+
+from tenferro.derivatives import (
+    derivative,
+    grad,
+    grad_optional,
+    hessian,
+    hvp,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+)
+from tenferro.traced import flatten, leaf_names, unflatten
+from tenferro.transforms.jit import jit
+from tenferro.transforms.jitted import Jitted
 from tenferro.transforms.programs import make_program
-from tenferro.transforms.tangents import derivative, hvp, jvp, linearize
-from tenferro.transforms.trace import AD, COMPILER
-from tenferro.transforms.trees import flatten, leaf_names, unflatten
 
 __all__ = [
-    "AD",
-    "COMPILER",
     "Jitted",
     "derivative",
     "flatten",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 from tenferro.errors import PytreeError, TracingError
 from tenferro.exec_ir import encode
+from tenferro.traced import wraps
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class StaticArguments:
     """The arguments of a function that are Python values, by name.
 
     Raises:
-        TracingError: a name is no parameter of the function.
+        TracingError: a name is not that of a parameter of the function.
     """
 
     def __init__(self, function: Callable[..., Any], names: str | Sequence[str]) -> None:
@@ -45,7 +45,9 @@ class StaticArguments:
         if self._signature is not None:
             for name in self.names:
                 if name not in self._signature.parameters:
-                    raise TracingError(f"jit: static_argnames has {name!r}, which is no parameter")
+                    raise TracingError(
+                        f"jit: static_argnames has {name!r}, which is not a parameter"
+                    )
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], text: object) -> Call:
         """The call without them. `text` is what the function is called in errors.
@@ -69,7 +71,7 @@ class StaticArguments:
             merged = [static[i] if i in static else next(rest) for i in range(len(args))]
             return self._function(*merged, **options, **named)
 
-        functools.update_wrapper(of_others, self._function)
+        wraps(self._function, of_others)
         shown = [p for p in self._signature.parameters.values() if p.name not in self.names]
         of_others.__signature__ = self._signature.replace(parameters=shown)  # type: ignore[attr-defined]
         positions = [i for i in range(len(args)) if i not in static]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tenferro.compiler import OptimizerOptions
 from tenferro.errors import TracingError
-from tenferro.runtime import GraphProgram
-from tenferro.traced import GraphCompiler
-from tenferro.transforms.trace import trace_function
+from tenferro.traced import GraphCompiler, trace_function
+from tenferro.typing import PyTree
+from tenferro.values import GraphProgram
 
 
 def make_program(
-    function: Callable[..., Any], *specs: Any, options: OptimizerOptions | None = None
+    function: Callable[..., object], *specs: PyTree, options: OptimizerOptions | None = None
 ) -> GraphProgram:
     """The program of `function` for arguments of the given types.
 
@@ -24,7 +23,7 @@ def make_program(
         options: which passes run.
 
     Raises:
-        PytreeError: a leaf of the specs or of the result is no array.
+        PytreeError: a leaf of the specs or of the result is not an array.
         TracingError: the function reads values of a trace around it.
 
     >>> import tenferro as tn
@@ -36,9 +35,9 @@ def make_program(
       return %2
     }
     """
-    trace, _ = trace_function(function, specs, {})
+    trace, _ = trace_function(function, specs, {}, nested=False)
     if trace.outer:
         raise TracingError(
             "make_program: the function reads values of a trace around it; pass them as arguments"
         )
-    return GraphCompiler(options).compile_keys(trace.outputs, trace.inputs)
+    return GraphCompiler(options).compile_keys(trace.outputs, trace.program_inputs)

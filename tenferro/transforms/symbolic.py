@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import optree
 
 from tenferro.arrays import is_number
 from tenferro.errors import BindingError, PytreeError, ShapeError, TracingError
-from tenferro.shape import (
-    Dim,
-    DimExpr,
-    DType,
-    Exact,
-    Leaf,
-    TensorMeta,
-    TensorSpec,
-    leaves,
-    substitute,
-    symbol,
-)
+from tenferro.shape import DimExpr, DType, TensorMeta, TensorSpec
+from tenferro.traced import NAMESPACE, flatten, leaf_meta
 from tenferro.transforms.call import Call
-from tenferro.transforms.trace import leaf_meta
-from tenferro.transforms.trees import NAMESPACE, flatten
+from tenferro.values import Solved, learn_sizes
 
 
 class Axes:
@@ -72,6 +62,14 @@ class Axes:
         return f"({', '.join([*sizes, *['...'] * self._rest])})"
 
 
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    """An argument with the type that is declared of it."""
+
+    name: str
+    meta: TensorMeta
+
+
 class SymbolicArguments:
     """The arguments of a function of which some extents are names.
 
@@ -112,6 +110,19 @@ class SymbolicArguments:
         """
         return [spec for name, arg in _named(call) for spec in self._of(name, arg)]
 
+    def check_traced(self, call: Call) -> None:
+        """Check values of a trace around the call against what is declared of them.
+
+        Raises:
+            BindingError: one symbol would have two sizes, or a size is not as declared.
+        """
+        sizes: Solved = {}
+        for name, arg in _named(call):
+            for spec, leaf in zip(self._of(name, arg), flatten(arg)[0], strict=True):
+                meta = leaf_meta(leaf, f"argument {name}")
+                if spec is not None and meta.dims is not None:
+                    learn_sizes("jit", _Argument(str(name), spec.meta), meta.dims, sizes)
+
     def _of(self, name: str | None, arg: Any) -> list[TensorSpec | None]:
         found, _ = flatten(arg)
         if name is None or name not in self._trees:
@@ -123,32 +134,6 @@ class SymbolicArguments:
                 f"jit: symbolic[{name!r}] does not fit the argument: {error}"
             ) from None
         return [each.spec(leaf) for each, leaf in zip(axes, found, strict=True)]
-
-
-def check_traced(specs: Sequence[TensorSpec | None], given: Sequence[Any]) -> None:
-    """Check values of a trace around the call against what is declared of them.
-
-    Raises:
-        BindingError: one symbol would have two sizes, or a size is not as declared.
-    """
-    known: dict[Leaf, Dim] = {}
-    for spec, leaf in zip(specs, given, strict=True):
-        if spec is None:
-            continue
-        meta = leaf_meta(leaf, "argument")
-        for axis, (declared, extent) in enumerate(zip(spec.shape, meta.extents, strict=True)):
-            if not isinstance(extent, Exact):
-                continue
-            if isinstance(declared, DimExpr):
-                for lone in leaves(declared) - known.keys():
-                    if symbol(lone) == declared:
-                        known[lone] = extent.dim
-            expected = substitute(declared, lambda leaf: known.get(leaf, symbol(leaf)))
-            if isinstance(expected, int) and isinstance(extent.dim, int) and expected != extent.dim:
-                raise BindingError(
-                    f"jit: axis {axis} of {meta} is declared {declared} in {spec.meta}, "
-                    f"which is {expected} here"
-                )
 
 
 def _axes_tree(name: str, declared: Any) -> Any:

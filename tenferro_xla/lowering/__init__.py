@@ -8,6 +8,7 @@ from tenferro_xla.lowering import (
     compare,
     constant,
     contraction,
+    control,
     convert,
     diagonal,
     dynamic,
@@ -15,6 +16,7 @@ from tenferro_xla.lowering import (
     inactive,
     indexing,
     layout,
+    parts,
     reduce,
     rounding,
     scan,
@@ -24,10 +26,12 @@ from tenferro_xla.lowering import (
     trigonometric,
     window,
 )
+from tenferro_xla.lowering.families import ExtensionLowerings
 from tenferro_xla.lowering.program import JaxFunction, jax_function
 from tenferro_xla.lowering.registry import Lowering, LoweringOptions, Precision, lower
 
 __all__ = [
+    "ExtensionLowerings",
     "JaxFunction",
     "Lowering",
     "LoweringOptions",
@@ -39,6 +43,7 @@ __all__ = [
     "compare",
     "constant",
     "contraction",
+    "control",
     "convert",
     "diagonal",
     "dynamic",
@@ -48,6 +53,7 @@ __all__ = [
     "jax_function",
     "layout",
     "lower",
+    "parts",
     "reduce",
     "rounding",
     "scan",

@@ -7,22 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jax import Array, lax
 
-from tenferro.ops import Gather, GatherDynamicSliceSizes, Scatter, Scattering
+from tenferro.ops import Gather, Scatter, Scattering
 from tenferro.shape import TensorMeta, make_meta
 from tenferro_xla.lowering.registry import lower
 
 
 @lower.register
 def _(op: Gather, x: Array, indices: Array) -> Array:
-    return _gather(op, x, indices)
-
-
-@lower.register
-def _(op: GatherDynamicSliceSizes, x: Array, indices: Array, *sources: Array) -> Array:
-    return _gather(op.resolved([array.shape for array in (x, indices, *sources)]), x, indices)
-
-
-def _gather(op: Gather, x: Array, indices: Array) -> Array:
     (meta,) = op.infer_all([_meta(x), _meta(indices)])
     assert meta.static_shape is not None
     if 0 in meta.static_shape:  # there may be no room for a window then

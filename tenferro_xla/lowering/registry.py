@@ -11,7 +11,7 @@ import jax
 
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import ExecOp
-from tenferro_xla.extension import ExtensionLowerings
+from tenferro_xla.lowering.families import ExtensionLowerings
 
 Precision = Literal["default", "high", "highest"]
 Rule = Callable[..., Any]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import compress
+
 import numpy as np
 from jax import Array, lax
 
@@ -10,10 +12,12 @@ from tenferro_xla.lowering.registry import lower
 
 
 @lower.register
-def _(op: Sort, x: Array) -> tuple[Array, Array]:
+def _(op: Sort, x: Array) -> tuple[Array, ...]:
+    if op.outputs == (True, False):
+        return (lax.sort(x, dimension=op.axis, is_stable=True),)
     places = lax.broadcasted_iota(np.dtype(np.int64), x.shape, op.axis)
-    values, places = lax.sort((x, places), dimension=op.axis, is_stable=True, num_keys=1)
-    return values, places
+    both = lax.sort((x, places), dimension=op.axis, is_stable=True, num_keys=1)
+    return tuple(compress(both, op.outputs))
 
 
 @lower.register

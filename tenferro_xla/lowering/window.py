@@ -7,15 +7,13 @@ from typing import Any
 from jax import Array, lax
 
 from tenferro.ops import Concatenate, Pad, Slice
-from tenferro.shape import Dim, DimExpr
+from tenferro.shape import Dim
 from tenferro_xla.lowering.registry import lower
 
 
 @lower.register
 def _(op: Slice, x: Array) -> Array:
-    late = any(isinstance(size, DimExpr) for size in (*op.starts, *op.limits))
-    here = op.resolved([x.shape]) if late else op
-    return lax.slice(x, _sizes(here.starts), _sizes(here.limits), op.strides)
+    return lax.slice(x, _sizes(op.starts), _sizes(op.limits), op.strides)
 
 
 @lower.register

@@ -1,17 +1,22 @@
-"""A chain of many ops: microseconds per op of every stage, beside JAX's trace of the same chain.
+"""The cost of building programs: microseconds per op of every stage, beside JAX's traces.
 
-The chain is y ← sin(y)·x, over and over. What is compiled is its value together with its pullback,
-so that stages from `materialize` on handle more ops than the chain has: the column `ops` says how
-many, for each op of the chain. Seconds of the process are what counts; `wall` shows how much other
-work disturbed. Python's garbage collector is on, as it is for a user, but the modules that were
-there before are frozen: one scan of JAX's alone would be 40 µs for each op of a short chain.
+First a chain of many ops, y ← sin(y)·x over and over, at several lengths; then programs of other
+shapes. What is compiled is a value together with its pullback, so that stages from `materialize` on
+handle more ops than the function has: the column `ops` says how many, for each op of the function.
+`SUM` is all stages from the function to the optimized program; printing, hashing and freeing it
+come after. Through `make_program` is how users come by programs.
+
+Seconds of the process are what counts; `wall` shows how much other work disturbed. Rounds of
+tenferro and JAX are interleaved, and medians are shown with the lowest and the highest sum.
+Python's garbage collector is on, as it is for a user, but the modules that were there before are
+frozen: one scan of JAX's alone would be 40 µs for each op of a short chain.
 """
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -23,10 +28,63 @@ import tenferro as tn
 from tenferro.autodiff import differentiate, transpose
 from tenferro.compiler import compile_std_to_exec, optimize
 from tenferro.computegraph import compile_graph, interned_count, materialize_merge, resolve_keys
-from tenferro.traced import AdContext
+from tenferro.derivatives import AdContext
 
 Laps = dict[str, tuple[float, float, float]]
 """Stage → seconds of the process, seconds by the clock, ops that the stage handles or makes."""
+Function = Callable[[Any], Any]
+
+SUMMED = ("record", "linearize", "transpose", "materialize", "slots", "lower", "optimize")
+LONGEST_VJP = 10_000  # ops of which JAX traces the pullback in seconds
+
+
+def chain(library: Any, length: int) -> Function:
+    def function(x: Any) -> Any:
+        y = x
+        for _ in range(length // 2):
+            y = library.sin(y) * x
+        return y
+
+    return function
+
+
+def scaled_chain(library: Any, length: int) -> Function:
+    def function(x: Any) -> Any:
+        y = x
+        for _ in range(length // 2):
+            y = library.sin(y) * 0.999
+        return y
+
+    return function
+
+
+def fan(library: Any, length: int) -> Function:
+    def function(x: Any) -> Any:
+        total = x
+        for number in range(length // 3):
+            total = total + library.tanh(x * float(number))
+        return total
+
+    return function
+
+
+def matmul_chain(library: Any, length: int) -> Function:
+    def function(x: Any) -> Any:
+        y = x
+        for _ in range(length // 2):
+            y = library.tanh(y @ x)
+        return y
+
+    return function
+
+
+Make = Callable[[Any, int], Function]
+SHAPES: dict[str, tuple[Make, tuple[int, ...]]] = {
+    "y ← sin(y)·x": (chain, (8,)),
+    "y ← sin(y)·0.999": (scaled_chain, (8,)),
+    "Σ tanh(i·x)": (fan, (8,)),
+    "y ← tanh(y @ x)": (matmul_chain, (8, 8)),
+}
 
 
 class Stopwatch:
@@ -43,45 +101,35 @@ class Stopwatch:
         self.restart()
 
 
-def chain(sin: Callable[[Any], Any], length: int) -> Callable[[Any], Any]:
-    def function(x: Any) -> Any:
-        y = x
-        for _ in range(length // 2):
-            y = sin(y) * x
-        return y
-
-    return function
-
-
-def tenferro_laps(length: int) -> Laps:
-    """Every stage from building to freeing."""
+def tenferro_laps(function: Function, shape: tuple[int, ...], length: int) -> Laps:
+    """Every stage from recording to freeing."""
     before = interned_count()
-    watch = compiled_and_dropped(length)
-    watch.lap("free", watch.laps["compile_graph"][2])
+    watch = compiled_and_dropped(function, shape, length)
+    watch.lap("free", watch.laps["slots"][2])
     assert interned_count() == before, "the graph is still there"
     return watch.laps
 
 
-def compiled_and_dropped(length: int) -> Stopwatch:
+def compiled_and_dropped(function: Function, shape: tuple[int, ...], length: int) -> Stopwatch:
     """Every stage; the graph dies when this returns, and the watch is running."""
     shapes = AdContext().shapes
-    x = tn.TracedTensor.input((8,), "float64", name="x")
+    x = tn.TracedTensor.input(shape, "float64", name="x")
     view = resolve_keys()
     gc.collect()
     watch = Stopwatch()
-    y = chain(tn.sin, length)(x)
-    watch.lap("build", length)
+    y = function(x)
+    watch.lap("record", length)
     linear = differentiate(view, [y.key], [x.key], ctx=shapes)
-    watch.lap("differentiate", len(linear.fragment.ops))
+    watch.lap("linearize", len(linear.fragment.nodes))
     transposed = transpose(linear, ctx=shapes)
-    watch.lap("transpose", len(linear.fragment.ops))
+    watch.lap("transpose", len(linear.fragment.nodes))
     (pulled,) = transposed.output_keys
     assert pulled is not None
     graph = materialize_merge(view, [y.key, pulled])
     watch.lap("materialize", len(graph.ops))
     program = compile_graph(graph)
-    watch.lap("compile_graph", len(graph.ops))
-    metas = [key.analysis for key in graph.inputs]
+    watch.lap("slots", len(graph.ops))
+    metas = [shapes.meta(key) for key in graph.inputs]
     lowered = compile_std_to_exec(program, metas)
     watch.lap("lower", len(graph.ops))
     optimized = optimize(lowered)
@@ -90,94 +138,136 @@ def compiled_and_dropped(length: int) -> Stopwatch:
     watch.lap("print", len(optimized.instructions))
     assert len(optimized.digest) == 64
     watch.lap("digest", len(optimized.instructions))
-    assert text.count("\n") > length
+    assert text.count("\n") > length / 2
     watch.restart()
     return watch
 
 
-def jax_laps(length: int) -> Laps:
-    """JAX's trace of the chain, and, for short ones, of its value and pullback."""
-    point = np.ones(8, np.float32)
+def program_laps(make: Make, shape: tuple[int, ...], length: int) -> Laps:
+    """Programs as users come by them: of a function, and of its gradient."""
+    function, spec = make(tn, length), tn.TensorSpec(shape, "float64")
+    gradient = tn.grad(lambda x: tn.sum(function(x)))
     gc.collect()
     watch = Stopwatch()
-    jax.make_jaxpr(chain(jnp.sin, length))(point)
+    tn.make_program(function, spec)
+    watch.lap("make_program", length)
+    tn.make_program(gradient, spec)
+    watch.lap("make_program of grad", length)
+    return watch.laps
+
+
+def jax_laps(make: Make, shape: tuple[int, ...], length: int) -> Laps:
+    """JAX's trace of the function and, of short ones, of the gradient and value and pullback."""
+    point, function = np.ones(shape, np.float32), make(jnp, length)
+    gc.collect()
+    watch = Stopwatch()
+    jax.make_jaxpr(function)(point)
     watch.lap("jax: trace", length)
-    jax.make_jaxpr(chain(jax.lax.sin, length))(point)
-    watch.lap("jax: trace, lax", length)
-    if length <= 10_000:
+    if length <= LONGEST_VJP:
 
         def pullback(x: Any, ct: Any) -> Any:
-            value, pull = jax.vjp(chain(jnp.sin, length), x)
+            value, pull = jax.vjp(function, x)
             return value, pull(ct)
 
-        watch.restart()
+        jax.make_jaxpr(jax.grad(lambda x: jnp.sum(function(x))))(point)
+        watch.lap("jax: trace of grad", length)
         jax.make_jaxpr(pullback)(point, point)
         watch.lap("jax: trace of vjp", length)
     return watch.laps
 
 
-def measured(length: int, rounds: int) -> Laps:
-    """Medians over rounds, tenferro and JAX in turn."""
-    found = [tenferro_laps(length) | jax_laps(length) for _ in range(rounds)]
-    medians = {}
-    for stage in found[0]:
-        process, wall, ops = np.median([laps[stage] for laps in found], axis=0)
-        medians[stage] = float(process), float(wall), float(ops)
-    return medians
+def summed(laps: Laps) -> Laps:
+    """The laps with their sum before those that come after the program is made."""
+    process, wall, _ = np.sum([laps[stage] for stage in SUMMED], axis=0)
+    total = {"SUM": (float(process), float(wall), laps["slots"][2])}
+    first = {stage: laps[stage] for stage in SUMMED}
+    return first | total | {stage: lap for stage, lap in laps.items() if stage not in first}
+
+
+class Measured:
+    """Medians over rounds of one program, tenferro and JAX in turn."""
+
+    def __init__(self, make: Make, shape: tuple[int, ...], length: int, rounds: int) -> None:
+        function = make(tn, length)
+        found = [
+            summed(tenferro_laps(function, shape, length))
+            | program_laps(make, shape, length)
+            | jax_laps(make, shape, length)
+            for _ in range(rounds)
+        ]
+        self.length = length
+        self.sums = [laps["SUM"][0] / length * 1e6 for laps in found]
+        self.laps: Laps = {}
+        for stage in found[0]:
+            process, wall, ops = np.median([laps[stage] for laps in found], axis=0)
+            self.laps[stage] = float(process), float(wall), float(ops)
+
+    def per_op(self, stage: str) -> str:
+        """Microseconds per op of the function."""
+        return f"{self.laps[stage][0] / self.length * 1e6:.2f}" if stage in self.laps else "–"
+
+    def spread(self) -> str:
+        """The lowest and the highest sum."""
+        return f"[{min(self.sums):.0f}, {max(self.sums):.0f}] of {len(self.sums)}"
 
 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--rounds", type=int, nargs="+", default=[7, 3, 1], help="for each length")
-    parser.add_argument("--bound", type=float, default=20.0, help="µs per op of the chain")
+    parser.add_argument("--shapes", type=int, default=1_000, help="ops of the other programs")
+    parser.add_argument("--bounds", type=float, nargs="+", default=[60, 70, 80], help="of the SUM")
     parser.add_argument("--no-gc", action="store_true", help="turn the garbage collector off")
     chosen = parser.parse_args()
     if chosen.no_gc:
         gc.disable()
     environment()
-    measured(100, 1)
+    for make, shape in SHAPES.values():
+        Measured(make, shape, 100, 1)
     gc.collect()
     gc.freeze()
-    sizes = {
-        length: measured(length, rounds)
-        for length, rounds in zip(chosen.lengths, chosen.rounds, strict=True)
+    other = {
+        name: Measured(make, shape, chosen.shapes, chosen.rounds[0])
+        for name, (make, shape) in SHAPES.items()
     }
-    show(sizes, chosen.bound)
+    sizes = [
+        Measured(chain, (8,), length, rounds)
+        for length, rounds in zip(chosen.lengths, chosen.rounds, strict=True)
+    ]
+    show_sizes(sizes)
+    show_shapes(other)
+    for measured, bound in zip(sizes, chosen.bounds, strict=True):
+        total = float(np.median(measured.sums))
+        note(f"{measured.length:,} ops: SUM {total:.0f} µs {measured.spread()}; bound {bound:g}")
 
 
-def show(sizes: dict[int, Laps], bound: float) -> None:
-    first, last = min(sizes), max(sizes)
+def show_sizes(sizes: list[Measured]) -> None:
+    first, last = sizes[0], sizes[-1]
     rows: list[list[object]] = []
-    for stage in sizes[first]:
-        per_op = {n: laps[stage][0] / n * 1e6 for n, laps in sizes.items() if stage in laps}
-        seconds, wall, ops = sizes[max(per_op)][stage]
+    for stage in first.laps:
+        longest = next(measured for measured in reversed(sizes) if stage in measured.laps)
+        process, wall, ops = longest.laps[stage]
+        grown = process / longest.length / (first.laps[stage][0] / first.length)
         rows.append(
             [
                 stage,
-                *(f"{per_op[n]:.2f}" if n in per_op else "–" for n in sizes),
-                f"{wall / max(per_op) * 1e6:.2f}",
-                f"{per_op[last] / per_op[first]:.2f}" if last in per_op else "–",
-                f"{ops / max(per_op):.1f}",
-                f"{seconds / ops * 1e6:.2f}",
+                *(measured.per_op(stage) for measured in sizes),
+                f"{wall / longest.length * 1e6:.2f}",
+                f"{grown:.2f}" if longest is last else "–",
+                f"{ops / longest.length:.1f}",
+                f"{process / ops * 1e6:.2f}",
             ]
         )
-    columns = [
-        "µs per op of the chain",
-        *(f"{n:,}" for n in sizes),
-        "wall",
-        "growth",
-        "ops",
-        "µs/op",
-    ]
-    table("tenferro's stages, and JAX", columns, rows)
-    for length, laps in sizes.items():
-        dear = [
-            stage
-            for stage, (seconds, _, _) in laps.items()
-            if not stage.startswith("jax") and seconds / length * 1e6 > bound
-        ]
-        note(f"{length:,} ops: dearer than {bound:g} µs per op: {', '.join(dear) or 'none'}")
+    lengths = [f"{measured.length:,}" for measured in sizes]
+    columns = ["µs per op of the chain", *lengths, "wall", "growth", "ops", "µs/op"]
+    table("y ← sin(y)·x: tenferro's stages, and JAX", columns, rows)
+
+
+def show_shapes(shapes: Mapping[str, Measured]) -> None:
+    stages = next(iter(shapes.values())).laps
+    rows = [[stage, *(measured.per_op(stage) for measured in shapes.values())] for stage in stages]
+    rows.append(["SUM, spread", *(measured.spread() for measured in shapes.values())])
+    table("other programs, µs per op of the function", ["stage", *shapes], rows)
 
 
 if __name__ == "__main__":

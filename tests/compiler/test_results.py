@@ -22,7 +22,7 @@ def test_random_programs_give_the_same_results(programs: int) -> None:
         program = random_program(seed)
         verify(program)
         for options in (OptimizerOptions(), OPTIONS[seed % len(OPTIONS)]):
-            result = optimize(program, options)
+            result = optimize(program, options, PASSES)
             verify(result, after=f"{options} at seed {seed}")
             assert result.output_metas == program.output_metas
             assert_same_results(program, result, {})
@@ -52,20 +52,20 @@ def test_an_optimized_program_has_at_most_as_many_contractions() -> None:
 
     for seed in range(60):
         program = random_program(seed)
-        assert contractions(optimize(program)) <= contractions(program)
+        assert contractions(optimize(program, passes=PASSES)) <= contractions(program)
 
 
 def test_optimizing_again_changes_nothing_of_substance() -> None:
     for seed in range(60):
-        once = optimize(random_program(seed))
-        twice = optimize(once)
+        once = optimize(random_program(seed), passes=PASSES)
+        twice = optimize(once, passes=PASSES)
         assert len(twice.instructions) <= len(once.instructions)
 
 
 def test_nan_and_infinity_come_out_where_they_came_out_before() -> None:
     for seed in range(40):
         program = random_program(seed)
-        result = optimize(program)
+        result = optimize(program, passes=PASSES)
         rng = np.random.default_rng(seed)
         inputs = []
         for meta in program.input_metas:

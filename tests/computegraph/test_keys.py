@@ -109,8 +109,9 @@ def test_keys_show_what_they_are() -> None:
     x = input_key("x")
     node = op_key(MUL, (x, x), Linear((False, True)))
     assert repr(x) == "Input('x')"
-    assert repr(node) == "GlobalOpKey(mul, 2 inputs, linear[fixed,active])"
     assert repr(node.output(0)) == "Derived(mul, slot=0)"
+    assert repr(op_key(Split(2), (x,))) == "GlobalOpKey(split[2], 1 inputs, primal)"
+    assert repr(op_key(Split(2), (x,)).output(1)) == "Derived(split[2], slot=1)"
 
 
 def test_an_identity_that_nothing_holds_is_freed() -> None:

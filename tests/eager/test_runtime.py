@@ -260,6 +260,15 @@ def test_a_step_seen_before_makes_nothing_anew(executor: str) -> None:
     assert after.hits > before.hits
 
 
+def test_one_plan_serves_a_dtype_however_it_is_named(rt: tn.EagerRuntime) -> None:
+    x = rt.constant(X)
+    assert tn.sum(x, dtype=np.float32).dtype == np.float32
+    before = rt.stats()
+    assert tn.sum(x, dtype=np.dtype("float32")).dtype == np.float32
+    assert tn.sum(x, dtype=np.dtype(">f4")).dtype == np.float32
+    assert (rt.stats().entries, rt.stats().misses) == (before.entries, before.misses)
+
+
 def test_functions_made_anew_leave_nothing_behind(rt: tn.EagerRuntime) -> None:
     x = rt.variable(X)
 

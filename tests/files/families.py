@@ -18,9 +18,9 @@ from tenferro.chainrules import (
     each_active,
     multilinear,
 )
-from tenferro.contract import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
 from tenferro.exec_ir import Array, ExecBuilder, with_last_use
 from tenferro.extension import inline
+from tenferro.family import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
 from tenferro.ops import NEG, StdTensorOp
 from tenferro.runtime import GraphProgram
 from tenferro.shape import FLOAT64, Dim, DType, TensorMeta

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tenferro.ops import VOCABULARY
+from tenferro.control import VOCABULARY
 from tests.files.headers import (
     body_of,
     header_of,

@@ -10,8 +10,7 @@ import numpy as np
 from tenferro.compiler import parse
 from tenferro.exec_ir import ExecProgram, with_last_use
 from tenferro.runtime import GraphProgram, ProgramInput, Tensor
-from tenferro.shape import Guard, dim
-from tenferro.traced import fresh_input
+from tenferro.shape import Guard, dim, fresh_input
 
 LAYER = """
 exec_program(%0: f64[n,3], %1: f64[3,4], %2: f64[4]) {

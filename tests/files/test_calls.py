@@ -175,7 +175,7 @@ def test_numbers_take_the_declared_dtype() -> None:
         (([1.0], [1.0], [1.0]), {}, "call: the program takes 2 inputs, got 3 values"),
         (([1.0],), {"z": [1.0]}, "call: 'z' is not an input of this program"),
         (([1.0],), {"x": [1.0]}, "call: input 'x' is given twice"),
-        (([1.0], [[1.0]]), {}, r"input 'y' is f64\[n\], but is bound to f64\[1,1\]"),
+        (([1.0], [[1.0]]), {}, r"input 'y' is f64\[n\], got f64\[1,1\]"),
         ((np.ones(1, "f4"), [1.0]), {}, r"call: input 'x' is f64\[n\], got f32\[1\]"),
         (([1.0], [1.0, 2.0]), {}, r"call: axis 0 of input 'y' is declared n \(n is 1\), but the"),
     ],
@@ -208,5 +208,5 @@ def test_assumptions_are_checked() -> None:
     text = "exec_program(%0: f64[n], %1: f64[m]) {\n return %0, %1\n}"
     held = program(text, "x y", guards=(Guard(dim("n"), dim("m"), "add: x + y"),))
     tn.call(held, [1.0], [2.0])
-    with pytest.raises(GuardViolationError, match=r"call: add: x \+ y: assumed n == m, but here"):
+    with pytest.raises(GuardViolationError, match=r"add: x \+ y: assumed n == m, but 1 != 2"):
         tn.call(held, [1.0], [2.0, 3.0])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.contract import Extension, ExtensionOp, ExtensionRuleSet
 from tenferro.errors import (
     ExtensionRegistryError,
     FileError,
@@ -18,6 +17,7 @@ from tenferro.errors import (
     UnsupportedADRuleError,
     UnsupportedExtensionError,
 )
+from tenferro.family import Extension, ExtensionOp, ExtensionRuleSet
 from tenferro.files import MissingExtension, PayloadCodecs, call, dumps, loads
 from tenferro.runtime import GraphProgram
 from tests.files.families import MinMax, Mode, OldScale, Scale, ScaleRule, Table, applied, scaled

@@ -19,8 +19,8 @@ from tenferro.computegraph import (
     materialize_merge,
     resolve,
 )
-from tenferro.contract import Extension
 from tenferro.errors import FileError, UnsupportedExtensionError
+from tenferro.family import Extension
 from tenferro.files import PayloadCodecs, dumps, loads
 from tenferro.ops import EXP, MUL, SIN, ReduceSum, StdTensorOp
 from tenferro.runtime import Tensor

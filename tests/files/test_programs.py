@@ -9,10 +9,11 @@ import pytest
 
 import tenferro as tn
 from tenferro.compiler import parse
+from tenferro.control import CONTROL_OPS, VOCABULARY
 from tenferro.errors import FileError
 from tenferro.exec_ir import ExecBuilder, ExecOp, payload, verify
 from tenferro.files import dumps, loads
-from tenferro.ops import ALL_OPS, VOCABULARY
+from tenferro.ops import ALL_OPS
 from tenferro.runtime import GraphProgram
 from tenferro.shape import TensorMeta
 from tests.files.headers import changed, header_of
@@ -52,7 +53,7 @@ def test_every_op_survives_a_file(case: Case, dtype: str) -> None:
 
 
 def test_every_op_of_the_vocabulary_is_known_by_its_name() -> None:
-    assert list(VOCABULARY.values()) == list(ALL_OPS)
+    assert list(VOCABULARY.values()) == [*ALL_OPS, *CONTROL_OPS]
 
 
 @pytest.mark.parametrize("seed", range(20))

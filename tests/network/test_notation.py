@@ -4,8 +4,7 @@ import pytest
 
 from tenferro.errors import PathError, ShapeError, SubscriptError
 from tenferro.network import ContractionTree, NestedEinsum, Subscripts
-from tenferro.network.paths import left_to_right, pairs_of_path, path_of_pairs
-from tenferro.network.sizes import build_size_dict
+from tenferro.planning import build_size_dict, left_to_right, pairs_of_path, path_of_pairs
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,15 @@ from tenferro.network import (
     Planner,
     Subscripts,
 )
-from tenferro.network.anneal import annealed
-from tenferro.network.greedy import greedy_pairs
-from tenferro.network.paths import left_to_right, pairs_of_path
-from tenferro.network.search import find_tree
-from tenferro.network.tree import ContractionTree, concrete_sizes
+from tenferro.planning import (
+    ContractionTree,
+    concrete_sizes,
+    find_tree,
+    left_to_right,
+    pairs_of_path,
+)
+from tenferro.planning.anneal import annealed
+from tenferro.planning.greedy import greedy_pairs
 from tests.network.networks import instances
 
 

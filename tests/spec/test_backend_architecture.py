@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.compiler import PASSES, compile_program, compile_std_to_exec, optimize, parse
+from tenferro.compiler import (
+    CANONICAL,
+    NATIVE,
+    compile_program,
+    compile_std_to_exec,
+    optimize,
+    parse,
+)
 from tenferro.computegraph import CompiledProgram, Instruction
 from tenferro.errors import DeviceError, ExecutorError
 from tenferro.exec_ir import Category, ExecInstruction, ExecOp, ExecProgram, verify
@@ -168,7 +175,7 @@ def test_iii_lowering_infers_dtype_shape_and_extents_and_resolves_them() -> None
 
 
 def test_iii_the_active_passes_in_their_order() -> None:
-    names = [each.name for each in PASSES]
+    names = [each.name for each in (*CANONICAL, *NATIVE.passes)]
     wanted = ["dot_dimension_sorter", "transpose_folding", "dot_decomposer", "dead_code"]
     positions = [names.index(wanted[0])]
     for name in wanted[1:]:

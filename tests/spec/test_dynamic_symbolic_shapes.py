@@ -25,8 +25,7 @@ from tenferro.ops import (
     Transpose,
     shape_context,
 )
-from tenferro.shape import FLOAT64, Exact, TensorMeta, Unknown, UpperBound, dim
-from tenferro.traced import fresh_input
+from tenferro.shape import FLOAT64, Exact, TensorMeta, Unknown, UpperBound, dim, fresh_input
 
 N = dim("n")
 BOUND = TensorMeta(FLOAT64, [UpperBound(N), Exact(3)])

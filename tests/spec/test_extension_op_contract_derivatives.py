@@ -92,7 +92,7 @@ def test_9_a_context_keeps_the_rules_it_was_built_with() -> None:
     ctx = context(rules)
     rules.register_rule(PairRule())
     ctx.extension_rules.register_rule(PairRule())
-    assert len(ctx.extension_rules) == 0
+    assert Pair.FAMILY_ID not in str(ctx.extension_rules)
     with refused(UnsupportedADRuleError, Pair.FAMILY_ID, "no linearize rule"):
         tn.grad(loss, ad_context=ctx)(X, Y)
 

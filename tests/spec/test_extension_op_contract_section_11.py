@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tenferro as tn
-from tenferro.contract import ExtensionOp
 from tenferro.errors import MalformedFamilyIdError, UnsupportedExtensionError
+from tenferro.family import ExtensionOp
 from tests.files.families import OldScale, Scale, scaled
 from tests.files.headers import changed, header_of
 

@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 
 from tenferro.compiler import parse
 from tenferro.computegraph import Capacity
-from tenferro.config import config
 from tenferro.errors import (
     BindingError,
     DeviceError,
@@ -26,10 +24,9 @@ from tenferro.errors import (
 from tenferro.exec_ir import ExecBuilder, ExecProgram
 from tenferro.ops import ADD, SIN, BroadcastInDim, scalar
 from tenferro.runtime import GraphExecutor, GraphProgram, NumpyBackend, Tensor
-from tenferro.shape import FLOAT64, TensorMeta, TensorSpec
+from tenferro.shape import FLOAT64, TensorMeta
 from tenferro.traced import GraphCompiler, TracedTensor
 from tenferro_xla import (
-    Cost,
     XlaExecutor,
     default_executor,
     device_name,
@@ -220,33 +217,6 @@ def test_what_was_donated_is_refused_afterwards(xla: XlaExecutor) -> None:
         run.run_host(x, np.ones(3))
     with pytest.raises(DeviceError, match=re.escape("f64[3] was donated to an earlier call")):
         xla.get(x)
-
-
-def test_lowering_shows_every_stage(xla: XlaExecutor) -> None:
-    lowered = xla.lower(symbolic(), {"x": TensorSpec((4, 3), "float64")})
-    assert "stablehlo.multiply" in lowered.stablehlo()
-    assert "tensor<4x3xf64>" in lowered.stablehlo()
-    assert lowered.cost().flops >= 24
-    compiled = lowered.compile()
-    assert isinstance(compiled.cost(), Cost)
-    assert compiled.memory().arguments == 4 * 3 * 8
-    assert lowered.memory() == compiled.memory()
-    assert "HloModule" in compiled.as_text()
-    squares, _ = compiled.run({"x": np.full((4, 3), 2.0)})
-    np.testing.assert_allclose(squares.numpy(), 4.1)
-    with pytest.raises(BindingError, match="compiled for n = 4, but the inputs have n = 5"):
-        compiled.run({"x": np.ones((5, 3))})
-    with pytest.raises(BindingError, match="no spec gives the size of n"):
-        xla.lower(symbolic())
-    assert xla.stats().misses == 1
-
-
-def test_stablehlo_is_dumped_on_request(
-    xla: XlaExecutor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("tenferro_xla.stablehlo.config", replace(config, dump=("stablehlo",)))
-    xla.compile_exec(program_of(DOUBLE))
-    assert "stablehlo.add" in capsys.readouterr().err
 
 
 def huge(*shape: int) -> ExecProgram:

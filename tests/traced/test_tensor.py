@@ -8,8 +8,8 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import DTypeError, ExtentError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.shape import FLOAT64, TensorMeta, Unknown, UpperBound, dim
-from tenferro.traced import fresh_input, is_tracing
+from tenferro.shape import FLOAT64, TensorMeta, Unknown, UpperBound, dim, fresh_input
+from tenferro.traced import is_tracing
 
 
 def vector() -> tn.TracedTensor:

@@ -10,7 +10,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ExtentError, PytreeError, TracingError
-from tests.transforms.reference import Layer, Pair
+from tests.derivatives.reference import Layer, Pair
 
 X = tn.Tensor([2.0, 3.0])
 numpy_and_xla = pytest.mark.parametrize("executor", ["numpy", "xla"])
@@ -99,7 +99,7 @@ def test_static_arguments_are_part_of_the_program() -> None:
     assert f.stats().entries == 3
     with pytest.raises(PytreeError, match=r"static arguments must be hashable, got .*\[1\]"):
         f(X, [1])
-    with pytest.raises(TracingError, match="static_argnames has 'm', which is no parameter"):
+    with pytest.raises(TracingError, match="static_argnames has 'm', which is not a parameter"):
         tn.jit(lambda x: x, static_argnames="m")
 
 

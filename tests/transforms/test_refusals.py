@@ -119,7 +119,11 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
         ShapeError,
         "jvp: the tangent of f64[2] must have its type, got f32[2]",
     ),
-    "complex tangent": (lambda: tn.jvp(same, (1.0,), (1j,)), DTypeError, "complex"),
+    "complex tangent": (
+        lambda: tn.jvp(same, (1.0,), (1j,)),
+        DTypeError,
+        "c128[] does not fit f64[]",
+    ),
     "not tuples": (
         lambda: tn.jvp(same, X, (X,)),
         PytreeError,
@@ -225,5 +229,5 @@ def test_sizes_with_a_name_have_no_order(order: Callable[[Any], bool]) -> None:
 
 def test_static_arguments_are_named() -> None:
     place: Any = 1
-    with pytest.raises(TracingError, match="static_argnames has 1, which is no parameter"):
+    with pytest.raises(TracingError, match="static_argnames has 1, which is not a parameter"):
         tn.jit(lambda x, n: x * n, static_argnames=place)

@@ -13,7 +13,7 @@ import pytest
 import tenferro as tn
 from tenferro.errors import BindingError, GuardViolationError, PytreeError, ShapeError, TracingError
 from tenferro_xla import XlaExecutor
-from tests.transforms.reference import Layer
+from tests.derivatives.reference import Layer
 
 numpy_and_xla = pytest.mark.parametrize("executor", ["numpy", "xla"])
 ARRAYS = {"x": ("n", 3), "y": ("n",)}
@@ -91,7 +91,7 @@ def test_one_symbol_of_two_sizes_is_refused(executor: str) -> None:
     add = tn.jit(lambda x, y: x + y, executor=executor, symbolic={"x": ("n",), "y": ("n",)})
     with pytest.raises(BindingError, match=r"axis 0 of input 'y' is declared n \(n is 3\)"):
         add(np.ones(3), np.ones(4))
-    with pytest.raises(BindingError, match=re.escape("axis 0 of f64[4] is declared n in f64[n]")):
+    with pytest.raises(BindingError, match=r"axis 0 of input 'y' is declared n \(n is 3\)"):
         tn.grad(lambda x: tn.sum(add(x, np.ones(4))))(np.ones(3))
     assert add(np.ones(4), np.ones(4)).tolist() == [2.0] * 4
 

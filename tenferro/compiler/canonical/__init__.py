@@ -1,0 +1,21 @@
+"""Passes that need neither sizes nor a device: they run when a function has been traced.
+
+What they leave is the canonical program, which files hold. Their order is `CANONICAL` in
+`compiler.pipeline`.
+"""
+
+from tenferro.compiler.canonical.algebraic_simplifier import AlgebraicSimplifier
+from tenferro.compiler.canonical.common_subexpressions import CommonSubexpressions
+from tenferro.compiler.canonical.conjugate_sinking import ConjugateSinking
+from tenferro.compiler.canonical.dead_code import DeadCode
+from tenferro.compiler.canonical.dot_dimension_sorter import DotDimensionSorter
+from tenferro.compiler.canonical.transpose_folding import TransposeFolding
+
+__all__ = [
+    "AlgebraicSimplifier",
+    "CommonSubexpressions",
+    "ConjugateSinking",
+    "DeadCode",
+    "DotDimensionSorter",
+    "TransposeFolding",
+]

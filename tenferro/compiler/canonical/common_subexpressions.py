@@ -1,0 +1,32 @@
+"""Common subexpressions: each value computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tenferro.compiler.passing import Pass
+from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
+
+
+@dataclass(frozen=True)
+class CommonSubexpressions(Pass):
+    """Value numbering: of instructions with one op on the same operands, the first one stays.
+
+    The linear mode of graph nodes is gone from an execution program, so that a primal value and a
+    coefficient that reads alike meet here. Needs nothing of extents.
+    """
+
+    name = "common_subexpressions"
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with later copies of an instruction replaced by the first."""
+        known: dict[tuple[bytes, tuple[int, ...]], tuple[int, ...]] = {}
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
+            key = operands
+            if step.op.commutative and operands[0] > operands[1]:
+                key = operands[::-1]
+            first = known.setdefault((step.op.identity, key), step.output_slots)
+            return None if first is step.output_slots else first
+
+        return Rewriter(program).run(rule)

@@ -1,0 +1,63 @@
+"""Dead code: instructions that no output needs, and outputs that nothing reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tenferro.compiler.passing import Pass
+from tenferro.errors import InvalidConfigError, VerifyError
+from tenferro.exec_ir import ExecInstruction, ExecProgram
+
+
+@dataclass(frozen=True)
+class DeadCode(Pass):
+    """Drops instructions none of whose outputs is read. Needs nothing of extents.
+
+    An op some of whose outputs are dead is asked for one that makes only the others.
+    """
+
+    name = "dead_code"
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with only what its outputs need."""
+        alive = set(program.output_slots)
+        kept: list[ExecInstruction] = []
+        changed = False
+        for step in reversed(program.instructions):
+            if alive.isdisjoint(step.output_slots):
+                changed = True
+                continue
+            pruned = step if len(step.output_slots) == 1 else _pruned(step, alive, program)
+            changed = changed or pruned is not step
+            alive.update(pruned.input_slots)
+            kept.append(pruned)
+        if not changed:
+            return program
+        kept = [replace(step, last_use=()) if step.last_use else step for step in reversed(kept)]
+        return replace(program, instructions=tuple(kept))
+
+
+def _pruned(step: ExecInstruction, alive: set[int], program: ExecProgram) -> ExecInstruction:
+    """The instruction without its dead outputs, if its op can leave them out.
+
+    Raises:
+        InvalidConfigError, VerifyError: the op that it offers in its place has other outputs than
+            were asked for.
+    """
+    live = tuple([slot in alive for slot in step.output_slots])
+    smaller = None if all(live) else step.op.pruned(live)
+    if smaller is None:
+        return step
+    slots = tuple([slot for slot, is_live in zip(step.output_slots, live, strict=True) if is_live])
+    wanted = tuple([meta for meta, is_live in zip(step.output_metas, live, strict=True) if is_live])
+    types = program.slot_metas()
+    operands = [meta for slot in step.input_slots if (meta := types[slot]) is not None]
+    inferred = smaller.infer_all(operands)
+    if inferred != wanted:
+        made, asked = (", ".join(map(str, metas)) or "nothing" for metas in (inferred, wanted))
+        problem = f"gave an op that makes {made}, asked for {asked}"
+        family = step.op.family
+        if family is None:
+            raise VerifyError(f"{step.op.name}: pruned {problem}")
+        raise InvalidConfigError(family, f"family_id={family}: prune_outputs {problem}")
+    return replace(step, op=smaller, output_slots=slots, output_metas=wanted)

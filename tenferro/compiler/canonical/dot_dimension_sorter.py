@@ -1,0 +1,66 @@
+"""Contracted axes in the order that leaves the least to transpose."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tenferro.compiler.passing import Pass
+from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
+from tenferro.ops import DotGeneral
+
+
+@dataclass(frozen=True)
+class DotDimensionSorter(Pass):
+    """Sorts the contracted pairs of each `DotGeneral` by the axis of lhs, or by that of rhs.
+
+    The sum does not depend on the order in which the pairs are listed, but the decomposer can merge
+    contracted axes without a transpose only where they are listed as they lie. lhs decides, unless
+    only the order of rhs makes a run. Needs nothing of extents.
+    """
+
+    name = "dot_dimension_sorter"
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with the pairs sorted."""
+        if not program.any_op(lambda op: isinstance(op, DotGeneral)):
+            return program
+        rewriter = Rewriter(program)
+        known: dict[DotGeneral, DotGeneral | None] = {}
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
+            if not isinstance(step.op, DotGeneral):
+                return None
+            if step.op not in known:
+                known[step.op] = _sorted(step.op)
+            dot = known[step.op]
+            return None if dot is None else rewriter.emit_all(dot, *operands)
+
+        return rewriter.run(rule)
+
+
+def _sorted(dot: DotGeneral) -> DotGeneral | None:
+    """The contraction with its pairs in order; None if they are."""
+    if len(dot.lhs_contract) < 2:
+        return None
+    pairs = list(zip(dot.lhs_contract, dot.rhs_contract, strict=True))
+    by_lhs = sorted(pairs)
+    by_rhs = sorted(pairs, key=lambda pair: pair[1])
+    chosen = by_rhs if _runs(by_rhs) > _runs(by_lhs) else by_lhs
+    if chosen == pairs:
+        return None
+    return DotGeneral(
+        tuple(left for left, _ in chosen),
+        tuple(right for _, right in chosen),
+        dot.lhs_batch,
+        dot.rhs_batch,
+    )
+
+
+def _runs(pairs: Sequence[tuple[int, int]]) -> int:
+    """On how many sides the axes follow one another as listed."""
+    return sum(
+        all(b == a + 1 for a, b in itertools.pairwise(axes))
+        for axes in ([left for left, _ in pairs], [right for _, right in pairs])
+    )

@@ -1,0 +1,148 @@
+"""Transposes around a contraction, folded into its dimension numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tenferro.compiler.passing import Pass
+from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
+from tenferro.ops import DotGeneral, Transpose
+
+
+@dataclass(frozen=True)
+class TransposeFolding(Pass):
+    """Lets a `DotGeneral` read what its operands were before a `Transpose`.
+
+    Matched axes may lie anywhere. Free axes appear in the result in the order in which they lie in
+    the operand, so a transpose that reorders those is folded only where every use of the result is
+    a transpose again, which takes up the difference. A transpose of a contraction that is read
+    nowhere else, and only exchanges the operands' axes or reorders batch axes, is a contraction
+    itself. Extents keep their guarantees.
+    """
+
+    name = "transpose_folding"
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with fewer transposes; those that became useless are left to `DeadCode`."""
+        if not program.any_op(lambda op: isinstance(op, Transpose)):
+            return program
+        rewriter = Rewriter(program)
+        reads, transposed = program.read_counts(), _read_by_transposes_alone(program)
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
+            value = None
+            if isinstance(step.op, DotGeneral):
+                (slot,) = step.output_slots
+                value = _fold_operands(rewriter, step.op, operands, slot in transposed)
+                maker = None if value is None else rewriter.producer(value)
+                if maker is not None and isinstance(maker[0], Transpose):
+                    reads[maker[1][0]] = reads.get(slot, 0)
+            elif isinstance(step.op, Transpose):
+                value = _fold_result(rewriter, step.op, operands[0], reads)
+            return value
+
+        return rewriter.run(rule)
+
+
+def _read_by_transposes_alone(program: ExecProgram) -> set[int]:
+    """The slots that only transposes read."""
+    by_transposes: set[int] = set()
+    by_others: set[int] = set(program.output_slots)
+    for step in program.instructions:
+        readers = by_transposes if isinstance(step.op, Transpose) else by_others
+        readers.update(step.input_slots)
+    return by_transposes - by_others
+
+
+def _fold_operands(
+    at: Rewriter, dot: DotGeneral, operands: tuple[int, ...], any_order: bool
+) -> int | None:
+    """The same value from operands that are not transposed, or None.
+
+    With `any_order` it may be a transpose of the contraction.
+    """
+    lhs, rhs = operands
+    lhs_rank, rhs_rank = at.ctx.meta(lhs).rank, at.ctx.meta(rhs).rank
+    left = _untransposed(at, lhs, dot.lhs_free(lhs_rank), any_order)
+    right = _untransposed(at, rhs, dot.rhs_free(rhs_rank), any_order)
+    if left is None and right is None:
+        return None
+    lhs, lhs_axes = left or (lhs, tuple(range(lhs_rank)))
+    rhs, rhs_axes = right or (rhs, tuple(range(rhs_rank)))
+    folded = DotGeneral(
+        tuple(lhs_axes[axis] for axis in dot.lhs_contract),
+        tuple(rhs_axes[axis] for axis in dot.rhs_contract),
+        tuple(lhs_axes[axis] for axis in dot.lhs_batch),
+        tuple(rhs_axes[axis] for axis in dot.rhs_batch),
+    )
+    n_batch = len(dot.lhs_batch)
+    from_lhs = _ranks([lhs_axes[axis] for axis in dot.lhs_free(lhs_rank)])
+    from_rhs = _ranks([rhs_axes[axis] for axis in dot.rhs_free(rhs_rank)])
+    order = (
+        *range(n_batch),
+        *(n_batch + axis for axis in from_lhs),
+        *(n_batch + len(from_lhs) + axis for axis in from_rhs),
+    )
+    (value,) = at.emit_all(folded, lhs, rhs)
+    if order == tuple(range(len(order))):
+        return value
+    return at.emit_all(Transpose(order), value)[0]
+
+
+def _untransposed(
+    at: Rewriter, operand: int, free: Sequence[int], any_order: bool
+) -> tuple[int, tuple[int, ...]] | None:
+    """What `operand` is a transpose of and, for each of its axes, the axis there."""
+    made = at.producer(operand)
+    if made is None or not isinstance(made[0], Transpose):
+        return None
+    perm = made[0].perm
+    lie = [perm[axis] for axis in free]
+    return (made[1][0], perm) if any_order or lie == sorted(lie) else None
+
+
+def _ranks(axes: Sequence[int]) -> list[int]:
+    """For each axis its place among them in increasing order."""
+    place = {axis: position for position, axis in enumerate(sorted(axes))}
+    return [place[axis] for axis in axes]
+
+
+def _fold_result(at: Rewriter, op: Transpose, operand: int, reads: dict[int, int]) -> int | None:
+    """A transposed contraction as a contraction, or with fewer transposes; None where neither."""
+    perm, source = op.perm, operand
+    read_once = reads.get(operand) == 1
+    made = at.producer(source)
+    if made is not None and isinstance(made[0], Transpose):
+        perm, source = tuple(made[0].perm[axis] for axis in perm), made[1][0]
+        made = at.producer(source)
+    if perm == tuple(range(len(perm))):
+        return source
+    read_once = read_once and reads.get(source) == 1
+    if made is not None and isinstance(made[0], DotGeneral) and read_once:
+        value = _absorbed(at, made[0], made[1], perm)
+        if value is not None:
+            return value
+    return None if source == operand else at.emit_all(Transpose(perm), source)[0]
+
+
+def _absorbed(
+    at: Rewriter, dot: DotGeneral, operands: tuple[int, ...], perm: tuple[int, ...]
+) -> int | None:
+    """The contraction whose result is that of `dot` transposed by `perm`, or None."""
+    lhs, rhs = operands
+    n_batch = len(dot.lhs_batch)
+    middle = n_batch + len(dot.lhs_free(at.ctx.meta(lhs).rank))
+    batch, free = perm[:n_batch], perm[n_batch:]
+    from_lhs, from_rhs = tuple(range(n_batch, middle)), tuple(range(middle, len(perm)))
+    if sorted(batch) != list(range(n_batch)):
+        return None
+    lhs_batch = tuple(dot.lhs_batch[axis] for axis in batch)
+    rhs_batch = tuple(dot.rhs_batch[axis] for axis in batch)
+    if free == from_lhs + from_rhs:
+        same = DotGeneral(dot.lhs_contract, dot.rhs_contract, lhs_batch, rhs_batch)
+        return at.emit_all(same, lhs, rhs)[0]
+    if free == from_rhs + from_lhs:
+        exchanged = DotGeneral(dot.rhs_contract, dot.lhs_contract, rhs_batch, lhs_batch)
+        return at.emit_all(exchanged, rhs, lhs)[0]
+    return None

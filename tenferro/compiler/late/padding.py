@@ -1,0 +1,227 @@
+"""Programs that give the same results when some of their sizes are rounded up.
+
+An axis whose extent is such a size holds, after its true elements, elements that mean nothing: its
+*padding*. A program is safe if nothing that is kept depends on the padding. Each op says how it is
+written then (`ExecOp.masked`). Elementwise ops mix no elements. Sums, products and contractions
+over the axis do, so the padding is replaced there by what changes nothing. An op without an answer
+is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tenferro.compiler.passing import Pass, run_passes
+from tenferro.errors import PadSafetyError
+from tenferro.exec_ir import Array, ExecInstruction, ExecOp, ExecProgram, Rewriter, with_last_use
+from tenferro.ops import BroadcastInDim, Compare, Constant, Iota, Select
+from tenferro.shape import INT64, Exact, Leaf, TensorMeta, leaves, symbol
+
+Axes = dict[int, Leaf]
+"""The axes of a value that have padding, and the sizes they have without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A program that may be run at sizes larger than the true ones.
+
+    Attributes:
+        program: it takes, after the inputs of the original, the true size of each of `sizes` as a
+            rank-0 int64.
+        sizes: the symbols that may be rounded up, in the order of those inputs.
+        inputs: for each input of the original, its axes with padding, which must be zeros.
+        outputs: for each output, its axes with padding, which means nothing.
+    """
+
+    program: ExecProgram
+    sizes: tuple[Leaf, ...]
+    inputs: tuple[Axes, ...]
+    outputs: tuple[Axes, ...]
+
+
+def mask_program(program: ExecProgram, rounded: Collection[Leaf]) -> Masked:
+    """The program with its padding masked where it would be read.
+
+    Raises:
+        PadSafetyError: an op would read padding, or cannot be shown not to.
+
+    >>> from tenferro.compiler import parse
+    >>> from tenferro.shape import SymDim
+    >>> total = '''exec_program(%0: f64[n]) {
+    ...   %1: f64[n] = cosine %0!
+    ...   %2: f64[] = reduce_sum[axes=(0,)] %1!
+    ...   return %2
+    ... }'''
+    >>> print(mask_program(parse(total), [SymDim("n")]).program)
+    exec_program(%0: f64[n], %3: i64[]) {
+      %1: f64[n] = cosine %0!
+      %4: f64[] = constant[value=0.0, dtype=f64]
+      %5: f64[n] = broadcast_in_dim[shape=(n,), dims=()] %4!
+      %6: i64[n] = broadcast_in_dim[shape=(n,), dims=()] %3!
+      %7: i64[n] = iota[dtype=i64, size=n]
+      %8: bool[n] = compare[direction='LT'] %7!, %6!
+      %9: bool[n] = broadcast_in_dim[shape=(n,), dims=(0,)] %8!
+      %10: f64[n] = select %9!, %1!, %5!
+      %2: f64[] = reduce_sum[axes=(0,)] %10!
+      return %2
+    }
+    """
+    masking = MaskPadding(tuple(sorted(rounded, key=str)))
+    masked = with_last_use(run_passes(program, [masking]))
+    inputs = tuple(padded_axes(meta, masking.sizes, "input") for meta in program.input_metas)
+    outputs = tuple(padded_axes(meta, masking.sizes, "output") for meta in masked.output_metas)
+    return Masked(masked, masking.sizes, inputs, outputs)
+
+
+@dataclass(frozen=True)
+class MaskPadding(Pass):
+    """Replaces padding where an op would read it; the true sizes become inputs, in order.
+
+    Attributes:
+        sizes: the symbols whose sizes are rounded up.
+    """
+
+    sizes: tuple[Leaf, ...]
+
+    name = "mask_padding"
+    refuses = True
+    enters_bodies = False  # an op that holds programs says itself whether it is safe
+    keeps_types = False
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with its padding masked.
+
+        Raises:
+            PadSafetyError: an op would read padding, or cannot be shown not to.
+        """
+        for meta in program.input_metas:
+            padded_axes(meta, self.sizes, "input")
+        masking = _Masking(program, self.sizes)
+        return masking.rewriter.run(masking.rule)
+
+
+def padded_axes(meta: TensorMeta, rounded: Collection[Leaf], name: str) -> Axes:
+    """The axes of a type that have padding; `name` is for the error.
+
+    Raises:
+        PadSafetyError: an extent is computed from a size that is rounded up.
+    """
+    axes: Axes = {}
+    for axis, extent in enumerate(meta.extents):
+        if not isinstance(extent, Exact):
+            raise PadSafetyError(name, str(min(rounded, key=str)), f"data decide a size of {meta}")
+        for leaf in leaves(extent.dim) & set(rounded):
+            if extent.dim != symbol(leaf):
+                raise PadSafetyError(name, str(leaf), f"axis {axis} of {meta} is computed from it")
+            axes[axis] = leaf
+    return axes
+
+
+class _Masking:
+    """Writes the masked program; while it stands at an instruction it is that op's `MaskSite`."""
+
+    def __init__(self, program: ExecProgram, sizes: Sequence[Leaf]) -> None:
+        self.rewriter = Rewriter(program)
+        self.rounded = frozenset(sizes)
+        self._sizes = {leaf: self.rewriter.input(TensorMeta(INT64, ())) for leaf in sizes}
+        self._zeros: set[int] = set(program.input_slots)
+        self._within: dict[Leaf, int] = {}
+        self._step: ExecInstruction
+        self._operands: tuple[int, ...] = ()
+        self._results: tuple[int, ...] = ()
+
+    def rule(self, step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
+        """What stands for an instruction."""
+        self._step, self._operands = step, operands
+        metas = [*self.operand_metas, *self.result_metas]
+        touched = [bool(self.padded_axes(meta)) for meta in metas]  # refuses computed sizes
+        if not any(touched) and self.rounded.isdisjoint(step.op.symbols()):
+            return None
+        step.op.masked(self)
+        return self._results
+
+    # What ops ask.
+
+    @property
+    def operand_metas(self) -> list[TensorMeta]:
+        """Types of the operands."""
+        return [self.rewriter.ctx.meta(slot) for slot in self._operands]
+
+    @property
+    def result_metas(self) -> tuple[TensorMeta, ...]:
+        """Types of the results."""
+        return self._step.output_metas
+
+    def padded(self, operand: int) -> Axes:
+        """The axes of an operand that have padding."""
+        return self.padded_axes(self.rewriter.ctx.meta(self._operands[operand]))
+
+    def padded_axes(self, meta: TensorMeta) -> Axes:
+        """The axes of a type that have padding."""
+        return padded_axes(meta, self.rounded, self._step.op.name)
+
+    def has_zeros(self, operand: int) -> bool:
+        """Whether all padding of an operand is known to be zero."""
+        return self._operands[operand] in self._zeros
+
+    def refuse(self, reason: str, leaf: Leaf | None = None) -> PadSafetyError:
+        """The error that names the op, and a size that it has to do with."""
+        if leaf is None:
+            padded = (
+                self.padded_axes(m).values() for m in (*self.operand_metas, *self.result_metas)
+            )
+            leaf = min((self._step.op.symbols() & self.rounded).union(*padded), key=str)
+        return PadSafetyError(self._step.op.name, str(leaf), reason)
+
+    # What ops write.
+
+    def operand(self, position: int) -> int:
+        """An operand, padding included."""
+        return self._operands[position]
+
+    def filled(self, position: int, fill: Array) -> int:
+        """An operand with `fill` for its padding."""
+        value = self._operands[position]
+        shape = self.rewriter.ctx.meta(value).exact_shape(self._step.op.name)
+        repeated = self._add(BroadcastInDim(shape, ()), self._add(Constant(fill)))
+        for axis, leaf in self.padded(position).items():
+            within = self._add(BroadcastInDim(shape, (axis,)), self._is_within(leaf))
+            value = self._add(Select(), within, value, repeated)
+        return value
+
+    def zeroed(self, position: int) -> int:
+        """An operand with zeros for its padding."""
+        if self.has_zeros(position) or not self.padded(position):
+            return self.operand(position)
+        dtype = self.operand_metas[position].dtype
+        return self.filled(position, np.zeros((), dtype))
+
+    def true_size(self, leaf: Leaf) -> int:
+        """The true size, as a rank-0 int64."""
+        return self._sizes[leaf]
+
+    def keep(self, *operands: int, zeros: bool = False) -> None:
+        """Write the op on these operands; `zeros` if the padding of its results is zero."""
+        self.define(*self.rewriter.emit_all(self._step.op, *operands), zeros=zeros)
+
+    def define(self, *results: int, zeros: bool = False) -> None:
+        """Let these values be the results."""
+        self._results = results
+        if zeros:
+            self._zeros.update(results)
+            self._zeros.update(self._step.output_slots)
+
+    def _is_within(self, leaf: Leaf) -> int:
+        """For each place along an axis of that size whether it is one of the true elements."""
+        if leaf not in self._within:
+            size = symbol(leaf)
+            end = self._add(BroadcastInDim((size,), ()), self._sizes[leaf])
+            counter = self._add(Iota(INT64, size))
+            self._within[leaf] = self._add(Compare("LT"), counter, end)
+        return self._within[leaf]
+
+    def _add(self, op: ExecOp, *operands: int) -> int:
+        return self.rewriter.emit_all(op, *operands)[0]

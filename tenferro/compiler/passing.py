@@ -1,0 +1,145 @@
+"""Passes, and the driver that runs them: bodies first, verified, dumped and timed."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tenferro.config import config
+from tenferro.errors import TenferroError, VerifyError
+from tenferro.exec_ir import ExecProgram, verify
+
+
+class Needs(enum.Enum):
+    """What a pass must know of extents to rewrite an instruction; it leaves others alone."""
+
+    RANKS = "ranks, which are always exact"
+    EXACT_EXTENTS = "exact extents, since it writes target sizes"
+    CONSTANT_EXTENTS = "constant extents, in the whole program"
+
+
+class Pass(ABC):
+    """A rewriting of programs that keeps their meaning, up to rounding.
+
+    A subclass is a frozen dataclass whose fields are its options. A pass takes linear time, and
+    returns the program itself where it has nothing to do. It may not claim more of an extent than
+    was known, nor take a bound of a size for the size.
+
+    Attributes:
+        name: what it is called in dumps and errors, and its switch in `OptimizerOptions`, if it has
+            one there.
+        needs: what it must know of extents.
+        enters_bodies: whether the driver runs it on programs inside ops too, innermost first.
+        keeps_types: whether inputs and outputs keep their types.
+        refuses: whether its errors are about the program that it was given, so that they do not
+            name the pass.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[Needs] = Needs.RANKS
+    enters_bodies: ClassVar[bool] = True
+    keeps_types: ClassVar[bool] = True
+    refuses: ClassVar[bool] = False
+
+    @abstractmethod
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The rewritten program; its `last_use` marks are not filled in."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassReport:
+    """What one pass did.
+
+    Attributes:
+        name: the pass.
+        before: the program that it was given.
+        after: the program that it returned; the same object if it had nothing to do.
+        milliseconds: how long it took.
+    """
+
+    name: str
+    before: ExecProgram
+    after: ExecProgram
+    milliseconds: float
+
+    @property
+    def changed(self) -> bool:
+        """Whether the program is another one."""
+        return self.after is not self.before
+
+    def __str__(self) -> str:
+        count = len(self.before.instructions)
+        title = f"# pass {self.name}: {self.milliseconds:.3f} ms, {count} instructions"
+        if not self.changed:
+            return f"{title}, unchanged"
+        diff = difflib.unified_diff(
+            str(self.before).splitlines(),
+            str(self.after).splitlines(),
+            "before",
+            "after",
+            lineterm="",
+        )
+        return "\n".join([f"{title} -> {len(self.after.instructions)}", *diff])
+
+
+Observer = Callable[[PassReport], object]
+"""Told of each pass that has run."""
+
+
+def run_passes(
+    program: ExecProgram, passes: Iterable[Pass], observe: Observer | None = None
+) -> ExecProgram:
+    """The program after the passes, in their order.
+
+    A pass that comes again is skipped if nothing has changed since it ran.
+
+    Raises:
+        VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
+    """
+    settled: dict[Pass, ExecProgram] = {}
+    for each in passes:
+        if settled.get(each) is not program:
+            program = settled[each] = _run(each, program, observe)
+    return program
+
+
+def _run(each: Pass, program: ExecProgram, observe: Observer | None) -> ExecProgram:
+    start = time.perf_counter()
+    try:
+        inside = program.map_bodies(each.run) if each.enters_bodies else program
+        result = each.run(inside)
+    except TenferroError as error:
+        if not each.refuses:
+            error.add_note(f"raised in pass '{each.name}'")
+        raise
+    milliseconds = (time.perf_counter() - start) * 1e3
+    if observe is not None or "passes" in config.dump:
+        report = PassReport(each.name, program, result, milliseconds)
+        if observe is not None:
+            observe(report)
+        if "passes" in config.dump:
+            sys.stderr.write(f"{report}\n")
+    if config.verify and result is not program:
+        verify(result, after=each.name)
+        if each.keeps_types:
+            _verify_interface(program, result, each.name)
+    return result
+
+
+def _verify_interface(before: ExecProgram, after: ExecProgram, name: str) -> None:
+    """A pass keeps what a caller sees: the types of inputs and outputs, guarantees included."""
+    for what, old, new in (
+        ("input", before.input_metas, after.input_metas),
+        ("output", before.output_metas, after.output_metas),
+    ):
+        if old != new:
+            types = [", ".join(str(meta) for meta in metas) for metas in (old, new)]
+            raise VerifyError(
+                f"after pass '{name}': {what} types are {types[1]}, but were {types[0]}"
+            )

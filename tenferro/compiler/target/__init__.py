@@ -1,0 +1,23 @@
+"""Passes that need sizes and a device: they run in the executor.
+
+`bind_sizes`, `expand` and `settle` make a program of constant sizes out of ordinary ops; `costs`
+says what products and moves take on a device; `contraction_layout`, with the package `layout`, and
+`dot_decomposer` bring contractions into the form that the device is fast at.
+"""
+
+from tenferro.compiler.target.bind_sizes import BindSizes
+from tenferro.compiler.target.contraction_layout import ContractionLayout
+from tenferro.compiler.target.costs import CPU, DeviceCosts
+from tenferro.compiler.target.dot_decomposer import DotDecomposer
+from tenferro.compiler.target.expand import ExpandFamilies
+from tenferro.compiler.target.settle import Settle
+
+__all__ = [
+    "CPU",
+    "BindSizes",
+    "ContractionLayout",
+    "DeviceCosts",
+    "DotDecomposer",
+    "ExpandFamilies",
+    "Settle",
+]

@@ -1,0 +1,52 @@
+"""The order of axes of every value, chosen for the contractions that read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tenferro.compiler.passing import Needs, Pass
+from tenferro.compiler.target.costs import CPU, DeviceCosts
+from tenferro.compiler.target.layout import (
+    TRIALS,
+    LayoutRewrite,
+    Problem,
+    ProgramWriter,
+    choose,
+)
+from tenferro.exec_ir import ExecProgram
+from tenferro.ops import DotGeneral
+from tenferro.shape import MAX_EXTENT
+
+
+@dataclass(frozen=True)
+class ContractionLayout(Pass):
+    """Chooses in which order the axes of computed values lie, for the `DotGeneral`s that read them.
+
+    A contraction is fast where batch axes lead, the contracted axes lie together, last on the
+    left, and the longer side is the left one. Working from outputs to inputs, each contraction
+    requests an order of axes for its operands; where readers disagree, the most expensive one wins.
+    An op that keeps its axes apart passes the request on, a transpose is a change of names, and
+    axes are moved only where requests conflict.
+
+    Attributes:
+        costs: by which orders are compared.
+        trials: how many changes of the rules' choices are tried at most; 0 for the rules alone.
+    """
+
+    costs: DeviceCosts = CPU
+    trials: int = TRIALS
+
+    name = "contraction_layout"
+    needs = Needs.CONSTANT_EXTENTS
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with other orders of axes inside; inputs and outputs are as they were."""
+        if sum(isinstance(step.op, DotGeneral) for step in program.instructions) < 2:
+            return program
+        if any(meta is not None and meta.static_shape is None for meta in program.slot_metas()):
+            return program
+        problem, writer = Problem(program), ProgramWriter()
+        if min(problem.sizes) == 0 or max(problem.sizes) > MAX_EXTENT:
+            return program  # takes no time, or will be refused
+        outputs = LayoutRewrite(choose(problem, self.costs, self.trials), writer).run()
+        return writer.build(outputs)

@@ -1,0 +1,109 @@
+"""What products, moves and kernels cost on one kind of device: the one cost model there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tenferro.shape import DType
+
+SHORT = 64
+"""Rows of a left side below which a product takes `short_left` longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCosts:
+    """Seconds on one kind of device, for 64-bit real numbers; others in proportion to their bytes.
+
+    The planner of networks, the pass that chooses orders of axes and the pass that computes complex
+    products as real ones all decide by it. `tests/benchmarks/calibrate.py` fits the constants to
+    run times of whole networks, half of which it keeps to judge the result.
+
+    Attributes:
+        multiply: one multiplication and addition of a large product of real numbers.
+        complex_multiply: one multiplication and addition of a large product of complex numbers, in
+            the device's own complex product.
+        edge: number of rows, columns or terms for which a product takes twice its arithmetic; a
+            product of `m`, `n` and `k` takes `1 + edge/m + edge/n + edge/k` times its arithmetic.
+        matrix: each further matrix of a batch of real products, whatever its size.
+        complex_matrix: each further matrix of a batch of complex products.
+        reduce: one multiplication and addition of a sum over products of elements.
+        contracted_first: how much longer a product takes, as a part of its time, if the contracted
+            axes of its left operand come first.
+        short_left: how much longer a product takes, as a part of its time, if its left side has
+            fewer than 64 rows and its right side has more columns than that.
+        move: one number of a transpose.
+        load: one number that comes from memory and not from a cache: of an input of the program,
+            or of a value larger than the caches.
+        write: one number of a value that is written for one product, repeated or split.
+        kernel: each kernel, whatever its size.
+        worthwhile: a complex product is computed as real ones if that takes at most this part of
+            its time; below 1, since every kernel costs compile time and memory.
+    """
+
+    multiply: float = 1.8e-11
+    complex_multiply: float = 1.7e-10
+    edge: float = 16.0
+    matrix: float = 1.5e-7
+    complex_matrix: float = 1.5e-6
+    reduce: float = 1.1e-9
+    contracted_first: float = 0.6
+    short_left: float = 0.3
+    move: float = 1.5e-9
+    load: float = 3e-9
+    write: float = 0.8e-9
+    kernel: float = 1.5e-6
+    worthwhile: float = 0.85
+
+    def edges(self, rows: int, columns: int, terms: int) -> float:
+        """How many times its arithmetic a product takes."""
+        return 1 + self.edge * (1 / rows + 1 / columns + 1 / terms)
+
+    def product(self, dtype: DType, batch: int, rows: int, columns: int, terms: int) -> float:
+        """Seconds for a batched product of matrices; a complex one in its best form."""
+        arithmetic = batch * rows * columns * terms * self.multiply
+        if not arithmetic:
+            return 0.0
+        is_complex = dtype.kind == "c"
+        if is_complex:
+            arithmetic *= 4
+        matrix = self.complex_matrix if is_complex else self.matrix
+        scaled = arithmetic * self.edges(rows, columns, terms) * self.scale(dtype)
+        return scaled + (batch - 1) * matrix
+
+    def contraction(
+        self, batch: int, rows: int, columns: int, terms: int, itemsize: int = 8
+    ) -> float:
+        """Seconds for a contraction and its kernel: what takes longer, arithmetic or traffic.
+
+        Without terms, 1, it is a product of elements.
+        """
+        numbers = batch * (rows * terms + terms * columns + rows * columns)
+        seconds = numbers * self.write * itemsize / 8
+        if terms > 1:
+            arithmetic = batch * rows * columns * terms * self.multiply
+            arithmetic *= self.edges(rows, columns, terms)
+            seconds = max(arithmetic + (batch - 1) * self.matrix, seconds)
+        return seconds + self.kernel
+
+    def moving(self, dtype: DType, numbers: int, loaded: bool = False) -> float:
+        """Seconds for a transpose; `loaded` if it is one of an input of the program."""
+        move = self.load if loaded else self.move
+        return self.kernel + move * numbers * dtype.itemsize / 8
+
+    def writing(self, dtype: DType, numbers: int) -> float:
+        """Seconds for writing repeated numbers."""
+        return self.write * numbers * dtype.itemsize / 8
+
+    def short_side(self, left: int, right: int) -> float:
+        """How much longer a product takes, as a part of its time, if its shorter side is left."""
+        if left >= right:
+            return 0.0
+        return self.short_left if left < SHORT else self.short_left / 3
+
+    def scale(self, dtype: DType) -> float:
+        """What the parts of a number take, against 64-bit ones."""
+        return dtype.itemsize / (16 if dtype.kind == "c" else 8)
+
+
+CPU = DeviceCosts()
+"""XLA on two threads of a CPU."""

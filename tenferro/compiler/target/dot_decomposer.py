@@ -1,0 +1,138 @@
+"""Contractions in the canonical form of a batched matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tenferro.compiler.passing import Needs, Pass
+from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
+from tenferro.ops import DotGeneral, Reshape, Transpose
+from tenferro.shape import MAX_EXTENT, TensorMeta, product
+
+
+@dataclass(frozen=True)
+class DotDecomposer(Pass):
+    """Brings each `DotGeneral` to canonical form, with `Transpose` and `Reshape` around it.
+
+    Batch axes come first on both sides, in the order of the result; each side has at most one
+    contracted and one free axis, and one batch axis if its extents are constant. Several of a kind
+    are merged by a reshape, and operands are transposed only where a group does not lie together.
+    Whether contracted axes come before or after free ones is left as it is; an lhs that must be
+    transposed anyway gets them last, an rhs first.
+
+    Reshapes need exact extents. A contraction of anything else is left alone.
+    """
+
+    name = "dot_decomposer"
+    needs = Needs.EXACT_EXTENTS
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with canonical contractions."""
+        if not program.any_op(lambda op: isinstance(op, DotGeneral)):
+            return program
+        rewriter = Rewriter(program)
+        forms: dict[tuple[DotGeneral, TensorMeta, TensorMeta], MatrixForm | None] = {}
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
+            if not isinstance(step.op, DotGeneral):
+                return None
+            lhs, rhs = operands
+            key = (step.op, rewriter.ctx.meta(lhs), rewriter.ctx.meta(rhs))
+            if key not in forms:
+                forms[key] = matrix_form(*key)
+            form = forms[key]
+            return None if form is None else form.emit(rewriter, operands)
+
+        return rewriter.run(rule)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixOperand:
+    """How an operand gets its canonical form, and where its contracted axis is then."""
+
+    transpose: Transpose
+    reshape: Reshape
+    contract: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixForm:
+    """The ops that stand for a contraction."""
+
+    lhs: MatrixOperand
+    rhs: MatrixOperand
+    dot: DotGeneral
+    result: Reshape
+
+    def emit(self, at: Rewriter, operands: tuple[int, ...]) -> int:
+        """The value of the contraction; what moves nothing is dropped by the ops' own `fold`."""
+        matrices = [
+            at.emit(side.reshape, at.emit(side.transpose, operand))
+            for side, operand in zip((self.lhs, self.rhs), operands, strict=True)
+        ]
+        (value,) = at.emit_all(self.dot, *matrices)
+        return at.emit(self.result, value)
+
+
+def matrix_form(dot: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> MatrixForm | None:
+    """The canonical form; None where the contraction has it, or cannot be brought to it."""
+    left = (dot.lhs_batch, dot.lhs_free(lhs.rank), dot.lhs_contract)
+    right = (dot.rhs_batch, dot.rhs_free(rhs.rank), dot.rhs_contract)
+    one_batch = _are_constant(lhs, dot.lhs_batch) and _are_constant(rhs, dot.rhs_batch)
+    if _is_canonical(*left, one_batch) and _is_canonical(*right, one_batch):
+        return None
+    if not (_can_merge(lhs, *left) and _can_merge(rhs, *right)):
+        return None
+    left_form = _operand(lhs, *left, one_batch, contract_last=True)
+    right_form = _operand(rhs, *right, one_batch, contract_last=False)
+    batch = tuple(range(min(len(dot.lhs_batch), 1) if one_batch else len(dot.lhs_batch)))
+    canonical = DotGeneral(left_form.contract, right_form.contract, batch, batch)
+    return MatrixForm(
+        left_form, right_form, canonical, Reshape(dot.infer(lhs, rhs).exact_shape(dot.name))
+    )
+
+
+def _are_constant(meta: TensorMeta, axes: Sequence[int]) -> bool:
+    return meta.dims is not None and all(isinstance(meta.dims[axis], int) for axis in axes)
+
+
+def _is_canonical(
+    batch: Sequence[int], free: Sequence[int], contract: Sequence[int], one_batch: bool
+) -> bool:
+    leads = tuple(batch) == tuple(range(len(batch))) and (len(batch) <= 1 or not one_batch)
+    return leads and len(free) <= 1 and len(contract) <= 1
+
+
+def _can_merge(
+    meta: TensorMeta, batch: Sequence[int], free: Sequence[int], contract: Sequence[int]
+) -> bool:
+    """Whether the extents are exact and the merged ones fit 64 bits."""
+    if meta.dims is None:
+        return False
+    merged = (product(meta.dims[axis] for axis in group) for group in (batch, free, contract))
+    return all(not isinstance(size, int) or size <= MAX_EXTENT for size in merged)
+
+
+def _operand(
+    meta: TensorMeta,
+    batch: tuple[int, ...],
+    free: tuple[int, ...],
+    contract: tuple[int, ...],
+    one_batch: bool,
+    *,
+    contract_last: bool,
+) -> MatrixOperand:
+    """The operand with its groups of axes merged."""
+    contracted_last, contracted_first = (*batch, *free, *contract), (*batch, *contract, *free)
+    as_is = tuple(range(meta.rank))
+    if as_is in (contracted_last, contracted_first):
+        contract_last = contracted_last == as_is if contract_last else contracted_first != as_is
+    order = contracted_last if contract_last else contracted_first
+    sizes = meta.exact_shape("dot_decomposer", "operand")
+    groups = [batch] if one_batch else [(axis,) for axis in batch]
+    groups += [free, contract] if contract_last else [contract, free]
+    groups = [group for group in groups if group]
+    shape = tuple(product(sizes[axis] for axis in group) for group in groups)
+    contracted = (groups.index(contract),) if contract else ()
+    return MatrixOperand(Transpose(order), Reshape(shape), contracted)

@@ -1,0 +1,118 @@
+"""The axes of a contraction by what becomes of them, and how many numbers lie along them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tenferro.compiler.target.costs import DeviceCosts
+from tenferro.compiler.target.layout.order import AxisGroups, Order, agree
+from tenferro.exec_ir import ExecInstruction
+from tenferro.ops import DotGeneral
+from tenferro.shape import DType
+
+
+@dataclass(frozen=True, slots=True)
+class OperandAxes:
+    """One operand: its slot, and its batch, free and contracted axes.
+
+    Attributes:
+        into: the axes of the result that the free ones become.
+        extent: how many numbers lie along the free axes.
+        size: how many numbers the operand has.
+    """
+
+    slot: int
+    batch: Order
+    free: Order
+    contracted: Order
+    into: Order
+    extent: int
+    size: int
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether, in its natural order, batch axes come first and contracted ones together."""
+        free, contracted = self.free, self.contracted
+        together = not (free and contracted) or (
+            max(free) < min(contracted) or max(contracted) < min(free)
+        )
+        return together and set(self.batch) == set(range(len(self.batch)))
+
+    @property
+    def outer_terms(self) -> int:
+        """How many contracted axes come before the free ones, if others come after them."""
+        if not self.free or set(self.batch) != set(range(len(self.batch))):
+            return 0
+        count = sum(axis < min(self.free) for axis in self.contracted)
+        inside = any(min(self.free) < axis < max(self.free) for axis in self.contracted)
+        return 0 if inside or count == len(self.contracted) else count
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """A contraction of a program.
+
+    Attributes:
+        batch_axes: batch axes of the result, which come first.
+        size: how many numbers the result has.
+        terms: how many products each of them is the sum of.
+    """
+
+    slot: int
+    dtype: DType
+    left: OperandAxes
+    right: OperandAxes
+    batch_axes: Order
+    size: int
+    terms: int
+
+    @property
+    def batch(self) -> int:
+        """Number of matrices."""
+        return self.size // max(1, self.left.extent * self.right.extent)
+
+    def seconds(
+        self, costs: DeviceCosts, side: OperandAxes | None = None, times: int = 1, split: int = 1
+    ) -> float:
+        """Seconds for the product.
+
+        With `side`, as `times` as many products with as many times fewer of its free indices; with
+        `split`, as so many products of fewer terms.
+        """
+        rows, columns = self.left.extent, self.right.extent
+        if side is self.left:
+            rows //= max(1, times)
+        elif side is self.right:
+            columns //= max(1, times)
+        batch = self.batch * times * split
+        return costs.product(self.dtype, batch, rows, columns, self.terms // max(1, split))
+
+    def split_excess(self, costs: DeviceCosts, count: int) -> float:
+        """What it takes longer to make so many products split and to add them."""
+        more = self.seconds(costs, split=count) - self.seconds(costs)
+        return more + 2 * costs.writing(self.dtype, count * self.size)
+
+    def agreements(self, groups: AxisGroups) -> tuple[bool, bool]:
+        """Whether the result can be made in an order, with its sides as they are and exchanged."""
+        batch, left, right = self.batch_axes, self.left.into, self.right.into
+        return agree(groups, (batch, left, right)), agree(groups, (batch, right, left))
+
+
+def contraction_of(step: ExecInstruction, shapes: list[tuple[int, ...]]) -> Contraction:
+    """What a contraction does; `shapes` are those of the program's slots."""
+    dot = step.op
+    assert isinstance(dot, DotGeneral)
+    lhs, rhs = (shapes[slot] for slot in step.input_slots)
+    free = dot.lhs_free(len(lhs)), dot.rhs_free(len(rhs))
+    start, middle = len(dot.lhs_batch), len(dot.lhs_batch) + len(free[0])
+    into = tuple(range(start, middle)), tuple(range(middle, middle + len(free[1])))
+    axes = ((dot.lhs_batch, free[0], dot.lhs_contract), (dot.rhs_batch, free[1], dot.rhs_contract))
+    left, right = (
+        OperandAxes(slot, *own, new, math.prod(shape[axis] for axis in own[1]), math.prod(shape))
+        for slot, own, new, shape in zip(step.input_slots, axes, into, (lhs, rhs), strict=True)
+    )
+    (slot,) = step.output_slots
+    terms = math.prod(lhs[axis] for axis in dot.lhs_contract)
+    batch = tuple(range(start))
+    return Contraction(slot, step.dtype, left, right, batch, math.prod(shapes[slot]), terms)

@@ -1,0 +1,31 @@
+"""The derivatives that users ask for: of values that exist already, and of functions.
+
+Read in this order: `front` (of values, traced and eager alike), `context` (of traced tensors),
+`linear_map`, `gradients`, `tangents`, `jacobians` (of functions, over pytrees).
+"""
+
+from tenferro.derivatives.context import AD, AdContext, AdContextBuilder
+from tenferro.derivatives.front import Derivatives, check_active, check_scalar
+from tenferro.derivatives.gradients import grad, grad_optional, value_and_grad, vjp
+from tenferro.derivatives.jacobians import hessian, jacfwd, jacrev
+from tenferro.derivatives.tangents import derivative, hvp, jvp, linearize
+
+__all__ = [
+    "AD",
+    "AdContext",
+    "AdContextBuilder",
+    "Derivatives",
+    "check_active",
+    "check_scalar",
+    "derivative",
+    "grad",
+    "grad_optional",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "value_and_grad",
+    "vjp",
+]

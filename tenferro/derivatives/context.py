@@ -1,0 +1,218 @@
+"""AdContext: derivatives of traced tensors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from tenferro.autodiff import LinearFragment, differentiate, pull_back, push_forward
+from tenferro.chainrules import KeyEmitter
+from tenferro.computegraph import (
+    BoundedCache,
+    CacheStats,
+    Capacity,
+    GlobalValKey,
+    ResolvedView,
+    resolve_keys,
+)
+from tenferro.config import config
+from tenferro.derivatives.front import Derivatives, check_active
+from tenferro.errors import ADError
+from tenferro.families import STANDARD, further
+from tenferro.family import ExtensionRuleSet, Package, rules_of
+from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
+from tenferro.shape import ShapeGuardContext, TensorMeta
+from tenferro.traced import TracedTensor, as_key
+
+Linear = LinearFragment[StdTensorOp]
+_CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
+
+
+class AdContext(Derivatives[TracedTensor]):
+    """Takes derivatives of traced tensors, and keeps the linearizations it has made.
+
+    >>> x = TracedTensor.input((3,), "float64", name="x")
+    >>> ctx = AdContext.builder().build()
+    >>> (dx,) = ctx.grad((x * x).sum(), [x])
+    >>> dx
+    TracedTensor(f64[3])
+    """
+
+    def __init__(
+        self,
+        capacity: int = config.cache_entries,
+        rules: ExtensionRuleSet | None = None,
+        packages: Sequence[Package] = (),
+    ) -> None:
+        """A context with the rules of tenferro's own families, of `packages`, and further `rules`.
+
+        Rules that are given for a family of tenferro's own take the place of its rules.
+
+        Raises:
+            ExtensionRegistryError: a package is given twice, or is none.
+            DuplicateRuleError: a family of a package is among `rules`.
+        """
+        own = rules_of(further(packages))
+        own = own if rules is None else own | rules
+        self._rules = own.over(rules_of(STANDARD))
+        self._shapes = shape_context(self._rules.lookup)
+        self._cache: BoundedCache[_CacheKey, Linear] = BoundedCache(Capacity(capacity))
+
+    @classmethod
+    def builder(cls) -> AdContextBuilder:
+        """A builder with the default settings."""
+        return AdContextBuilder()
+
+    @property
+    def shapes(self) -> ShapeGuardContext:
+        """Metadata of graph values, and the guards that rules have recorded."""
+        return self._shapes
+
+    @property
+    def extension_rules(self) -> ExtensionRuleSet:
+        """A copy of the derivative rules of extension families that the context has."""
+        return self._rules.copy()
+
+    def linearize(self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]) -> Linear:
+        """The linear fragment of `outputs` by `wrt`, made once for each pair."""
+        return self._cache.get_or_make(
+            (tuple(outputs), tuple(wrt)), lambda: self._linearize(outputs, wrt)
+        )
+
+    def _linearize(self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]) -> Linear:
+        linear = differentiate(_everything(), outputs, wrt, ctx=self._shapes)
+        if "fragment" in config.dump:
+            sys.stderr.write(f"{linear}\n")
+        return linear
+
+    def push_forward(
+        self,
+        outputs: Sequence[GlobalValKey],
+        wrt: Sequence[GlobalValKey],
+        tangents: Sequence[GlobalValKey | None],
+    ) -> list[GlobalValKey | None]:
+        """Tangents of graph values for given seeds."""
+        return push_forward(_everything(), outputs, wrt, tangents, ctx=self._shapes)
+
+    def pull_back(
+        self, linear: Linear, cotangents: Sequence[GlobalValKey | None]
+    ) -> list[GlobalValKey | None]:
+        """Cotangents of graph values for given seeds."""
+        return pull_back(linear, cotangents, ctx=self._shapes)
+
+    def zeros_like(self, key: GlobalValKey) -> GlobalValKey:
+        """Explicit zeros of the type of a graph value."""
+        return zeros_like(KeyEmitter(self._shapes), key)
+
+    def stats(self) -> CacheStats:
+        """How many linearizations are held, and how often one was reused."""
+        return self._cache.stats()
+
+    def clear(self) -> None:
+        """Drop the linearizations."""
+        self._cache.clear()
+
+    @property
+    def capacity(self) -> Capacity:
+        """The bounds of the cache."""
+        return self._cache.capacity
+
+    def _metas(self, name: str, values: Sequence[TracedTensor]) -> list[TensorMeta]:
+        for value in values:
+            if not isinstance(value, TracedTensor):
+                raise ADError(f"{name}: takes traced tensors, got a {type(value).__name__}")
+        return [value.meta for value in values]
+
+    def _pulled(
+        self,
+        name: str,
+        ys: Sequence[TracedTensor],
+        wrt: Sequence[TracedTensor],
+        cts: Sequence[TracedTensor | None],
+    ) -> list[TracedTensor | None]:
+        linear = self.linearize([y.key for y in ys], self._sources(name, wrt))
+        return _traced(self.pull_back(linear, _keys(cts)))
+
+    def _pushed(
+        self,
+        name: str,
+        ys: Sequence[TracedTensor],
+        wrt: Sequence[TracedTensor],
+        tangents: Sequence[TracedTensor | None],
+    ) -> list[TracedTensor | None]:
+        sources = self._sources(name, wrt)
+        return _traced(self.push_forward([y.key for y in ys], sources, _keys(tangents)))
+
+    def _sources(self, name: str, wrt: Sequence[TracedTensor]) -> list[GlobalValKey]:
+        """The graph values of `wrt`, which may be differentiated by."""
+        for value, meta in zip(wrt, self._metas(name, wrt), strict=True):
+            check_active(meta, f"derivative by {value.name}")
+        return [value.key for value in wrt]
+
+    def _value(self, name: str, array: Any) -> TracedTensor:
+        return TracedTensor(as_key(array))
+
+    def _one(self, y: TracedTensor) -> TracedTensor:
+        return TracedTensor(full_like(KeyEmitter(self._shapes), 1, y.key))
+
+    def _zeros_like(self, value: TracedTensor) -> TracedTensor:
+        return TracedTensor(self.zeros_like(value.key))
+
+
+class AdContextBuilder:
+    """Settings of an `AdContext`."""
+
+    def __init__(self) -> None:
+        self._capacity = config.cache_entries
+        self._rules = ExtensionRuleSet()
+        self._packages: tuple[Package, ...] = ()
+
+    def with_packages(self, *packages: Package) -> AdContextBuilder:
+        """Add packages of extension families.
+
+        Raises:
+            ExtensionRegistryError: a package is given twice, or is none.
+        """
+        self._packages = further((*self._packages, *packages))
+        return self
+
+    def with_extension_rules(self, rules: ExtensionRuleSet) -> AdContextBuilder:
+        """Add the derivative rules of extension families. May be called for several packages.
+
+        Raises:
+            DuplicateRuleError: a family has rules already.
+            ADError: `rules` is no rule set.
+        """
+        if not isinstance(rules, ExtensionRuleSet):
+            raise ADError(
+                f"with_extension_rules: takes an ExtensionRuleSet, got a {type(rules).__name__}; "
+                "make one, and register each rule in it with register_rule(rule)"
+            )
+        self._rules = self._rules | rules
+        return self
+
+    def with_capacity(self, entries: int) -> AdContextBuilder:
+        """Bound the transform cache."""
+        self._capacity = entries
+        return self
+
+    def build(self) -> AdContext:
+        """The context."""
+        return AdContext(self._capacity, self._rules, self._packages)
+
+
+def _everything() -> ResolvedView[StdTensorOp]:
+    return resolve_keys()
+
+
+def _keys(values: Sequence[TracedTensor | None]) -> list[GlobalValKey | None]:
+    return [None if value is None else value.key for value in values]
+
+
+def _traced(keys: Sequence[GlobalValKey | None]) -> list[TracedTensor | None]:
+    return [None if key is None else TracedTensor(key) for key in keys]
+
+
+AD = AdContext(capacity=0)
+"""Differentiates for the functional transforms. Each trace is new, so it keeps nothing."""

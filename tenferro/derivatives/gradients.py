@@ -1,0 +1,285 @@
+"""Reverse-mode transforms: grad, value_and_grad, vjp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, ParamSpec, TypeVar, overload
+
+from tenferro.chainrules import KeyEmitter
+from tenferro.computegraph import GlobalValKey, name_of
+from tenferro.derivatives.context import AD, AdContext
+from tenferro.derivatives.front import check_active, check_scalar, matching
+from tenferro.derivatives.linear_map import LinearMap
+from tenferro.errors import ADError, PytreeError
+from tenferro.ops import full_like
+from tenferro.traced import (
+    Results,
+    Trace,
+    TreeDef,
+    flatten,
+    leaf_meta,
+    trace_function,
+    unflatten,
+    wraps,
+)
+from tenferro.typing import PyTree
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Aux = TypeVar("Aux")
+Argnums = int | Sequence[int]
+Pullback = Callable[[PyTree], tuple[PyTree, ...]]
+"""From a cotangent of the result to those of the arguments."""
+
+
+def grad(
+    function: Callable[P, object],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+) -> Callable[P, PyTree]:
+    """A function that returns the gradient of `function` by its arguments `argnums`.
+
+    The result has the structure of those arguments; an input that nothing reaches gets zeros. At
+    complex inputs the gradient is the conjugate of `jax.grad`: `grad(|z|²)` is `2z`.
+
+    Args:
+        function: returns a real scalar (a complex one if `holomorphic`), or a pair with it first if
+            `has_aux`.
+        argnums: which positional arguments; a tuple gives a tuple of gradients.
+        has_aux: return (gradient, aux).
+        holomorphic: allow a complex result.
+        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
+
+    Raises:
+        NonScalarGradError: the result is not such a scalar.
+        DTypeError: a leaf to differentiate by is neither floating-point nor complex.
+
+    >>> import tenferro as tn
+    >>> grad(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
+    Tensor([2., 4.])
+    """
+    both: Callable[P, tuple[PyTree, PyTree]] = value_and_grad(
+        function, argnums, has_aux=has_aux, holomorphic=holomorphic, ad_context=ad_context
+    )
+
+    def gradient(*args: P.args, **kwargs: P.kwargs) -> PyTree:
+        value, grads = both(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    return wraps(function, gradient)
+
+
+def grad_optional(
+    function: Callable[P, object],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+) -> Callable[P, PyTree]:
+    """As `grad`, with None for an input that nothing reaches.
+
+    >>> import tenferro as tn
+    >>> grad_optional(lambda x, y: x * 2.0, argnums=(0, 1))(1.0, 1.0)
+    (Tensor(2.), None)
+    """
+
+    differentiated = _ValueAndGrad(function, argnums, has_aux, holomorphic, ad_context)
+
+    def gradient(*args: P.args, **kwargs: P.kwargs) -> PyTree:
+        value, grads = differentiated(args, kwargs, fill=False)
+        return (grads, value[1]) if has_aux else grads
+
+    return wraps(function, gradient)
+
+
+def value_and_grad(
+    function: Callable[P, R],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+) -> Callable[P, tuple[R, PyTree]]:
+    """A function that returns both the value and the gradient.
+
+    With `has_aux`, ((value, aux), gradient).
+
+    >>> import tenferro as tn
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (Tensor(9.), Tensor(6.))
+    """
+
+    differentiated = _ValueAndGrad(function, argnums, has_aux, holomorphic, ad_context)
+
+    def both(*args: P.args, **kwargs: P.kwargs) -> tuple[R, PyTree]:
+        return differentiated(args, kwargs, fill=True)
+
+    return wraps(function, both)
+
+
+@overload
+def vjp(
+    function: Callable[..., R],
+    *primals: PyTree,
+    has_aux: Literal[False] = False,
+    ad_context: AdContext | None = None,
+) -> tuple[R, Pullback]: ...
+
+
+@overload
+def vjp(
+    function: Callable[..., tuple[R, Aux]],
+    *primals: PyTree,
+    has_aux: Literal[True],
+    ad_context: AdContext | None = None,
+) -> tuple[R, Pullback, Aux]: ...
+
+
+def vjp(
+    function: Callable[..., PyTree],
+    *primals: PyTree,
+    has_aux: bool = False,
+    ad_context: AdContext | None = None,
+) -> tuple[PyTree, Pullback] | tuple[PyTree, Pullback, PyTree]:
+    """The value at `primals`, and the pullback.
+
+    From a cotangent of the result to a tuple of those of the primals.
+
+    The pullback may be called any number of times; what it needs of the forward run is kept, not
+    computed again.
+
+    >>> import tenferro as tn
+    >>> y, pullback = vjp(tn.sin, tn.Tensor([0.0, 1.0]))
+    >>> pullback(tn.Tensor([1.0, 0.0]))
+    (Tensor([1., 0.]),)
+    """
+    trace, leaves = trace_function(function, primals, {}, has_aux)
+    _, in_tree = flatten(primals)
+    require_active(trace.inputs)
+    results = Results(trace.inputs, leaves, trace.outer, function)
+    linear_map = LinearMap.pullback(trace, results, context_of(ad_context))
+
+    def pullback(ct: PyTree) -> tuple[PyTree, ...]:
+        cts = matching_leaves("vjp", "cotangent", ct, trace.out_tree, trace.outputs)
+        cotangents: tuple[PyTree, ...] = unflatten(in_tree, linear_map(cts))
+        return cotangents
+
+    value = unflatten(trace.out_tree, linear_map.values)
+    return (value, pullback, linear_map.aux) if has_aux else (value, pullback)
+
+
+@dataclass(frozen=True, slots=True)
+class _ValueAndGrad:
+    """What `grad` and its kin do on each call."""
+
+    function: Callable[..., Any]
+    argnums: Argnums
+    has_aux: bool
+    holomorphic: bool
+    ad_context: AdContext | None
+
+    def __call__(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], fill: bool
+    ) -> tuple[Any, Any]:
+        """The value and the gradients; `fill` puts zeros where nothing reaches."""
+        groups = _argument_leaves(args, normal_argnums("grad", self.argnums, len(args)))
+        active = [position for positions, _ in groups for position in positions]
+        trace, leaves = trace_function(self.function, args, kwargs, self.has_aux, active)
+        wrt = [trace.input_at[position] for position in active]
+        require_active(wrt)
+        ad = context_of(self.ad_context)
+        keys = _gradient_keys(trace, wrt, self.holomorphic, ad)
+        if fill:
+            keys = [
+                ad.zeros_like(x) if key is None else key for key, x in zip(keys, wrt, strict=True)
+            ]
+        present = [key for key in keys if key is not None]
+        results = Results(trace.inputs, leaves, trace.outer, self.function)
+        values = results.of([*trace.outputs, *present, *trace.aux.keys])
+        computed = iter(values[1:])
+        flat = iter([None if key is None else next(computed) for key in keys])
+        grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
+        value = unflatten(trace.out_tree, values[:1])
+        if self.has_aux:
+            value = (value, trace.aux.rebuild(list(computed)))
+        return value, grads[0] if isinstance(self.argnums, int) else tuple(grads)
+
+
+def _gradient_keys(
+    trace: Trace, wrt: Sequence[GlobalValKey], holomorphic: bool, ad: AdContext
+) -> list[GlobalValKey | None]:
+    """Gradients of the only output."""
+    if len(trace.outputs) != 1:
+        raise PytreeError(
+            f"grad: the function must return one scalar, got {len(trace.outputs)} leaves; "
+            "return auxiliary results with has_aux=True"
+        )
+    (output,) = trace.outputs
+    check_scalar(ad.shapes.meta(output), holomorphic)
+    one = full_like(KeyEmitter(ad.shapes), 1, output)
+    return ad.pull_back(ad.linearize([output], wrt), [one])
+
+
+def require_active(keys: Sequence[GlobalValKey]) -> None:
+    """Raise DTypeError unless all inputs can be differentiated by."""
+    for key in keys:
+        check_active(AD.shapes.meta(key), f"derivative by {name_of(key)}")
+
+
+def context_of(ad_context: AdContext | None) -> AdContext:
+    """What takes the derivatives: by default one that knows tenferro's own families."""
+    return AD if ad_context is None else ad_context
+
+
+def matching_leaves(
+    name: str, what: str, tree: Any, expected: TreeDef, like: Sequence[GlobalValKey]
+) -> list[Any]:
+    """The leaves of a tree of tangents or cotangents, checked against the values they belong to.
+
+    Raises:
+        PytreeError: the structure differs, or a leaf is not an array.
+        ShapeError: the type of a leaf differs. Python numbers take the type of a scalar.
+    """
+    leaves, treedef = flatten(tree)
+    if treedef != expected:
+        raise PytreeError(f"{name}: the {what} has structure {treedef}, expected {expected}")
+    for leaf in leaves:
+        leaf_meta(leaf, f"{name}: the {what}")
+    metas = [AD.shapes.meta(key) for key in like]
+    return [matching(name, what, leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
+
+
+def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
+    """Positions of arguments, counted from the front.
+
+    Raises:
+        ADError: one is out of range or named twice.
+    """
+    numbers: list[Any] = list(argnums) if isinstance(argnums, tuple | list) else [argnums]
+    for number in numbers:
+        if not isinstance(number, int):
+            raise ADError(f"{name}: argnums must be integers, got {number!r}")
+        if not -count <= number < count:
+            raise ADError(
+                f"{name}: argnums {number} is out of range for {count} positional arguments"
+            )
+    normal = [number % count for number in numbers]
+    if len(set(normal)) != len(normal):
+        raise ADError(f"{name}: argnums {argnums} names an argument twice")
+    return normal
+
+
+def _argument_leaves(args: tuple[Any, ...], numbers: Sequence[int]) -> list[tuple[range, TreeDef]]:
+    """For each argument, the positions of its leaves among those of all, and its structure."""
+    groups: list[tuple[range, TreeDef]] = []
+    start = 0
+    for arg in args:
+        leaves, treedef = flatten(arg)
+        groups.append((range(start, start + len(leaves)), treedef))
+        start += len(leaves)
+    return [groups[number] for number in numbers]

@@ -1,0 +1,190 @@
+"""Forward-mode transforms: jvp, linearize, hvp, derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, overload
+
+from tenferro.chainrules import KeyEmitter
+from tenferro.derivatives.context import AdContext
+from tenferro.derivatives.gradients import context_of, grad, matching_leaves, require_active
+from tenferro.derivatives.linear_map import LinearMap
+from tenferro.errors import ADError, PytreeError, ShapeError
+from tenferro.ops import full_like
+from tenferro.traced import Results, flatten, trace_function, unflatten, wraps
+from tenferro.typing import ArrayLike, PyTree
+
+R = TypeVar("R")
+Aux = TypeVar("Aux")
+
+
+@overload
+def jvp(
+    function: Callable[..., R],
+    primals: PyTree,
+    tangents: PyTree,
+    *,
+    has_aux: Literal[False] = False,
+    ad_context: AdContext | None = None,
+) -> tuple[R, R]: ...
+
+
+@overload
+def jvp(
+    function: Callable[..., tuple[R, Aux]],
+    primals: PyTree,
+    tangents: PyTree,
+    *,
+    has_aux: Literal[True],
+    ad_context: AdContext | None = None,
+) -> tuple[R, R, Aux]: ...
+
+
+def jvp(
+    function: Callable[..., PyTree],
+    primals: PyTree,
+    tangents: PyTree,
+    *,
+    has_aux: bool = False,
+    ad_context: AdContext | None = None,
+) -> tuple[PyTree, PyTree] | tuple[PyTree, PyTree, PyTree]:
+    """The value at `primals`, and its derivative in the direction `tangents`.
+
+    Args:
+        function: any function of arrays.
+        primals: tuple of arguments.
+        tangents: tuple of the same structure and types.
+        has_aux: the function returns a pair; return (value, tangent, aux).
+        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
+
+    Raises:
+        PytreeError, ShapeError: `tangents` does not match `primals`.
+
+    >>> import tenferro as tn
+    >>> jvp(lambda x: x * x, (3.0,), (1.0,))
+    (Tensor(9.), Tensor(6.))
+    """
+    primals, tangents = _tuples("jvp", primals, tangents)
+    trace, leaves = trace_function(function, primals, {}, has_aux)
+    ad = context_of(ad_context)
+    require_active(trace.inputs)
+    _, in_tree = flatten(primals)
+    seeds = matching_leaves("jvp", "tangent", tangents, in_tree, trace.inputs)
+    keys, results = Results(trace.inputs, leaves, trace.outer, function).seeds(seeds, "tangent")
+    pushed = ad.push_forward(trace.outputs, trace.inputs, keys)
+    filled = [
+        ad.zeros_like(out) if key is None else key
+        for key, out in zip(pushed, trace.outputs, strict=True)
+    ]
+    values = results.of([*trace.outputs, *filled, *trace.aux.keys])
+    count = len(trace.outputs)
+    out = unflatten(trace.out_tree, values[:count])
+    tangent_out = unflatten(trace.out_tree, values[count : 2 * count])
+    return (
+        (out, tangent_out, trace.aux.rebuild(values[2 * count :]))
+        if has_aux
+        else (out, tangent_out)
+    )
+
+
+def linearize(
+    function: Callable[..., R], *primals: PyTree, ad_context: AdContext | None = None
+) -> tuple[R, Callable[..., R]]:
+    """The value at `primals`, and the derivative there as a linear function of tangents.
+
+    The linear function may be called any number of times; what it needs of the forward run is kept.
+
+    >>> import tenferro as tn
+    >>> y, derivative_at = linearize(lambda x: x * x, 3.0)
+    >>> derivative_at(1.0), derivative_at(0.5)
+    (Tensor(6.), Tensor(3.))
+    """
+    trace, leaves = trace_function(function, primals, {})
+    require_active(trace.inputs)
+    _, in_tree = flatten(primals)
+    results = Results(trace.inputs, leaves, trace.outer, function)
+    linear_map = LinearMap.pushforward(trace, results, context_of(ad_context))
+
+    def linear(*tangents: PyTree) -> R:
+        directions = matching_leaves("linearize", "tangent", tangents, in_tree, trace.inputs)
+        return unflatten(trace.out_tree, linear_map(directions))  # type: ignore[no-any-return]  # as the function
+
+    return unflatten(trace.out_tree, linear_map.values), linear
+
+
+def hvp(
+    function: Callable[..., object],
+    primals: PyTree,
+    tangents: PyTree,
+    *,
+    ad_context: AdContext | None = None,
+) -> PyTree:
+    """Product of the Hessian of a real scalar function with a direction: forward over reverse.
+
+    Args:
+        function: returns a real scalar.
+        primals: tuple of arguments, or one argument alone.
+        tangents: direction, of the same structure.
+        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
+
+    >>> import tenferro as tn
+    >>> hvp(lambda x: tn.sum(x * x * x), (tn.Tensor([1.0, 2.0]),), (tn.Tensor([1.0, 0.0]),))
+    Tensor([6., 0.])
+    """
+    primals, tangents = _tuples("hvp", primals, tangents)
+    argnums: Any = 0 if len(primals) == 1 else tuple(range(len(primals)))
+    gradient = grad(function, argnums, ad_context=ad_context)
+    return jvp(gradient, primals, tangents, ad_context=ad_context)[1]
+
+
+def derivative(
+    function: Callable[..., R], order: int = 1, *, ad_context: AdContext | None = None
+) -> Callable[[ArrayLike], R]:
+    """The derivative of that order of a function of one scalar, by repeated forward mode.
+
+    The passes share all common values, so that the program grows with a small power of the order.
+
+    Args:
+        function: from a real or complex scalar to any tree of arrays.
+        order: how often to differentiate; 0 gives the function itself.
+        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
+
+    Raises:
+        ShapeError: the argument is not one scalar.
+
+    >>> import tenferro as tn
+    >>> derivative(lambda x: x**4, order=3)(2.0)
+    Tensor(48.)
+    """
+    if not isinstance(order, int) or order < 0:
+        raise ADError(f"derivative: order must be an integer of at least 0, got {order!r}")
+
+    ad = context_of(ad_context)
+
+    def differentiated(x: ArrayLike) -> R:
+        trace, leaves = trace_function(function, (x,), {})
+        if len(trace.inputs) != 1 or ad.shapes.meta(trace.inputs[0]).rank != 0:
+            raise ShapeError(
+                "derivative: the function must take one scalar; use jacfwd or hessian for arrays"
+            )
+        require_active(trace.inputs)
+        one = full_like(KeyEmitter(ad.shapes), 1, trace.inputs[0])
+        keys = list(trace.outputs)
+        for _ in range(order):
+            pushed = ad.push_forward(keys, trace.inputs, [one])
+            keys = [
+                ad.zeros_like(key) if tangent is None else tangent
+                for key, tangent in zip(keys, pushed, strict=True)
+            ]
+        values = Results(trace.inputs, leaves, trace.outer, function).of(keys)
+        return unflatten(trace.out_tree, values)  # type: ignore[no-any-return]  # as the function
+
+    return wraps(function, differentiated)
+
+
+def _tuples(name: str, primals: Any, tangents: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    if isinstance(primals, tuple | list) != isinstance(tangents, tuple | list):
+        raise PytreeError(f"{name}: primals and tangents must both be tuples of arguments")
+    if not isinstance(primals, tuple | list):
+        return (primals,), (tangents,)
+    return tuple(primals), tuple(tangents)

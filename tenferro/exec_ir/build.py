@@ -1,0 +1,118 @@
+"""Building a program instruction by instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tenferro.errors import TenferroError
+from tenferro.exec_ir.op import ExecOp
+from tenferro.exec_ir.program import ExecInstruction, ExecProgram, with_slots
+from tenferro.shape import TensorMeta
+
+
+class ExecBuilder:
+    """Builds an `ExecProgram`, inferring the type of each slot as it goes."""
+
+    def __init__(self) -> None:
+        self.metas: list[TensorMeta] = []
+        self._inputs: list[int] = []
+        self._instructions: list[ExecInstruction] = []
+        self._types_alone: dict[int, tuple[TensorMeta, ...]] = {}
+
+    def input(self, meta: TensorMeta) -> int:
+        """Declare an input and return its slot."""
+        slot = len(self.metas)
+        self._inputs.append(slot)
+        self.metas.append(with_slots(meta, slot, ()))
+        return slot
+
+    def add(
+        self, op: ExecOp, input_slots: Sequence[int], site: str | None = None
+    ) -> tuple[int, ...]:
+        """Append an instruction and return its output slots.
+
+        Raises:
+            ShapeError, DTypeError, GraphError: the op cannot take these operands.
+        """
+        metas = self.metas
+        inferred = op.infer_all([metas[slot] for slot in input_slots])
+        return self.add_inferred(op, tuple(input_slots), inferred, site)
+
+    def add_inferred(
+        self,
+        op: ExecOp,
+        input_slots: tuple[int, ...],
+        output_metas: tuple[TensorMeta, ...],
+        site: str | None,
+    ) -> tuple[int, ...]:
+        """Append an instruction whose output types are known to be what the op infers."""
+        first = len(self.metas)
+        if len(output_metas) == 1 and output_metas[0].dims is not None:
+            outputs: tuple[int, ...] = (first,)
+            # One tuple for all results of a type: there are as many instructions as ops.
+            output_metas = self._types_alone.setdefault(id(output_metas[0]), output_metas)
+        else:
+            outputs = tuple(range(first, first + len(output_metas)))
+            output_metas = tuple(
+                [with_slots(meta, first + i, input_slots) for i, meta in enumerate(output_metas)]
+            )
+        self.metas.extend(output_metas)
+        self._instructions.append(ExecInstruction(op, input_slots, outputs, output_metas, (), site))
+        return outputs
+
+    def build(self, outputs: Iterable[int]) -> ExecProgram:
+        """The finished program. `last_use` is not filled in; see `with_last_use`."""
+        return ExecProgram(
+            tuple(self._instructions),
+            tuple(self._inputs),
+            tuple(self.metas[slot] for slot in self._inputs),
+            tuple(outputs),
+            len(self.metas),
+        )
+
+
+def program_of_op(op: ExecOp, metas: Sequence[TensorMeta]) -> ExecProgram:
+    """One op on inputs of these types, all of whose outputs are returned.
+
+    Raises:
+        ShapeError, DTypeError, GraphError: the op cannot take them.
+    """
+    builder = ExecBuilder()
+    slots = [builder.input(meta) for meta in metas]
+    return builder.build(builder.add(op, slots))
+
+
+def with_named_sizes(program: ExecProgram) -> ExecProgram:
+    """The program with what its text does not tell: which sizes that data decide are one size.
+
+    Types stay as they are, also where an op infers others; that is for `verify` to find.
+    """
+    if all(meta is None or meta.dims is not None for meta in program.slot_metas()):
+        return program
+    metas = {
+        slot: with_slots(meta, slot, ())
+        for slot, meta in zip(program.input_slots, program.input_metas, strict=True)
+    }
+    steps: list[ExecInstruction] = []
+    for step in program.instructions:
+        agreed = _inferred(step, metas)
+        named = tuple(
+            with_slots(meta, slot, step.input_slots)
+            for slot, meta in zip(step.output_slots, agreed, strict=True)
+        )
+        metas.update(zip(step.output_slots, named, strict=True))
+        steps.append(replace(step, output_metas=named))
+    inputs = tuple(metas[slot] for slot in program.input_slots)
+    return replace(program, instructions=tuple(steps), input_metas=inputs)
+
+
+def _inferred(step: ExecInstruction, metas: dict[int, TensorMeta]) -> tuple[TensorMeta, ...]:
+    """What the op infers, if it agrees with what is recorded; else that."""
+    if any(slot not in metas for slot in step.input_slots):
+        return step.output_metas
+    try:
+        inferred = step.op.infer_all([metas[slot] for slot in step.input_slots])
+    except TenferroError:
+        return step.output_metas
+    return inferred if inferred == step.output_metas else step.output_metas

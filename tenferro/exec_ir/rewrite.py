@@ -1,0 +1,199 @@
+"""Rewriting a program: one walk over its instructions, and an emitter of what replaces them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
+
+from tenferro.chainrules import PrimitiveOp, only_output
+from tenferro.exec_ir.op import ExecOp
+from tenferro.exec_ir.program import ExecInstruction, ExecProgram, with_slots
+from tenferro.shape import TensorMeta
+
+Operands = tuple[int, ...]
+Rule = Callable[[ExecInstruction, Operands], int | Sequence[int] | None]
+"""What stands in the place of an instruction, given the slots where its operands are now: the slots
+of its results; None to leave the instruction as it is; `()` to leave it out, if nobody reads it."""
+
+
+class SlotContext:
+    """The types of slots, as folds ask for them."""
+
+    def __init__(self, metas: list[TensorMeta | None]) -> None:
+        self._metas = metas
+
+    @property
+    def adder(self) -> PrimitiveOp:
+        """None: a rewriting sums no cotangents."""
+        raise AssertionError("a rewriting sums no cotangents")
+
+    def meta(self, value: int) -> TensorMeta:
+        """Type of a slot that has been written."""
+        meta = self._metas[value]
+        assert meta is not None, f"%{value} is not written"
+        return meta
+
+    def declare_like(self, value: int, like: int) -> None:
+        """Refused: a rewriting declares its inputs with their types."""
+        raise AssertionError("a rewriting declares its inputs with `Rewriter.input`")
+
+    def registered_rule(self, name: str) -> None:
+        """None: a rewriting takes no derivatives."""
+
+
+class Rewriter:
+    """Builds a rewritten program, in the order of the old one.
+
+    `run` asks a rule about each instruction. A rule emits what it needs with `emit` and `emit_all`
+    and returns what stands for the results. A value keeps its slot number as long as anything
+    computes it, so that a diff of the two texts shows what was rewritten and nothing else; new
+    values get new numbers.
+
+    It is an `Emitter`, so that an op's `fold` says once what simplifies it, for derivative rules
+    and for passes.
+
+    >>> from tenferro.compiler import parse
+    >>> from tenferro.ops import EXP, Neg
+    >>> program = parse("exec_program(%0: f64[n]) { \\n %1: f64[n] = negate %0 \\n return %1 \\n }")
+    >>> rewriter = Rewriter(program)
+    >>> def rule(step, operands):
+    ...     return rewriter.emit(EXP, *operands) if isinstance(step.op, Neg) else None
+    >>> print(rewriter.run(rule))
+    exec_program(%0: f64[n]) {
+      %1: f64[n] = exponential %0
+      return %1
+    }
+    """
+
+    ctx: SlotContext
+
+    def __init__(
+        self, program: ExecProgram, input_metas: Sequence[TensorMeta] | None = None
+    ) -> None:
+        """`input_metas` are other types of the inputs; the rule then writes every instruction."""
+        self._program = program
+        self._metas = program.slot_metas()
+        if input_metas is not None:
+            for slot, meta in zip(program.input_slots, input_metas, strict=True):
+                self._metas[slot] = with_slots(meta, slot, ())
+        self.ctx = SlotContext(self._metas)
+        self._inputs: list[int] = list(program.input_slots)
+        self._instructions: list[ExecInstruction] = []
+        self._makers: dict[int, ExecInstruction] = {}  # what makes a slot, and nothing else
+        self._now = list(range(program.n_slots))  # where each value of the old program is
+        self._moved = False  # whether any of them is elsewhere
+        self._site: str | None = None
+        self._mark = 0
+        self._changed = input_metas is not None
+
+    def run(self, rule: Rule, outputs: Callable[[], Sequence[int]] | None = None) -> ExecProgram:
+        """The program with each instruction replaced by what `rule` returns.
+
+        It is the old program itself where nothing was rewritten. `outputs`, called at the end, says
+        where the outputs are, if not where the values of the old program are now.
+        """
+        for step in self._program.instructions:
+            operands = self._begin(step)
+            results = rule(step, operands)
+            if results is None:
+                self._keep(step, operands)
+            else:
+                self._define(step, (results,) if isinstance(results, int) else tuple(results))
+        return self._build(self.now(self._program.output_slots) if outputs is None else outputs())
+
+    def input(self, meta: TensorMeta) -> int:
+        """A further input of the program, after those that it has."""
+        slot = len(self._metas)
+        self._metas.append(with_slots(meta, slot, ()))
+        self._inputs.append(slot)
+        self._changed = True
+        return slot
+
+    def now(self, slots: Iterable[int]) -> Operands:
+        """Where values of the old program are now."""
+        return tuple([self._now[slot] for slot in slots])
+
+    def emit(self, op: PrimitiveOp, *operands: int) -> int:
+        """The output of a single-output op, after the op's own local simplification."""
+        folded = op.fold(self, operands)
+        return folded if folded is not None else only_output(op, self.emit_all(op, *operands))
+
+    def emit_all(self, op: PrimitiveOp | ExecOp, *operands: int) -> Operands:
+        """All outputs of `op`, which is not simplified."""
+        metas = self._metas
+        exec_op = cast(ExecOp, op)
+        inferred = exec_op.infer_all([self.ctx.meta(slot) for slot in operands])
+        first = len(metas)
+        named = tuple([with_slots(meta, first + i, operands) for i, meta in enumerate(inferred)])
+        metas.extend(named)
+        outputs = tuple(range(first, len(metas)))
+        step = ExecInstruction(exec_op, operands, outputs, named, (), self._site)
+        self._instructions.append(step)
+        if len(outputs) == 1:
+            self._makers[first] = step
+        return outputs
+
+    def producer(self, value: int) -> tuple[Any, Operands] | None:
+        """The op and operands of a single-output op."""
+        step = self._makers.get(value)
+        return None if step is None else (step.op, step.input_slots)
+
+    def order(self, value: int) -> int:
+        """The number of the slot."""
+        return value
+
+    def _begin(self, step: ExecInstruction) -> Operands:
+        """Turn to `step`; returns the slots where its operands are now."""
+        self._site = step.site
+        self._mark = len(self._instructions)
+        return self.now(step.input_slots) if self._moved else step.input_slots
+
+    def _keep(self, step: ExecInstruction, operands: Operands) -> None:
+        """Leave `step` as it is, on what its operands are now."""
+        if operands != step.input_slots or step.last_use:
+            step = ExecInstruction(
+                step.op, operands, step.output_slots, step.output_metas, (), step.site
+            )
+        self._instructions.append(step)
+        if len(step.output_slots) == 1:
+            self._makers[step.output_slots[0]] = step
+
+    def _define(self, step: ExecInstruction, values: Operands) -> None:
+        """Let `values` stand for the outputs of `step`; they have the same types."""
+        self._changed = True
+        if not values:
+            return
+        if len(values) == 1 and self._is_last_emitted(values[0]):
+            self._rename_last(step.output_slots[0])
+            return
+        self._moved = True
+        for slot, value in zip(step.output_slots, values, strict=True):
+            self._now[slot] = value
+
+    def _build(self, outputs: Sequence[int]) -> ExecProgram:
+        """The rewritten program."""
+        program = self._program
+        if not self._changed:
+            return program
+        return ExecProgram(
+            tuple(self._instructions),
+            tuple(self._inputs),
+            tuple([self.ctx.meta(slot) for slot in self._inputs]),
+            tuple(outputs),
+            len(self._metas),
+        )
+
+    def _is_last_emitted(self, value: int) -> bool:
+        return (
+            len(self._instructions) > self._mark
+            and self._instructions[-1].output_slots == (value,)
+            and value == len(self._metas) - 1
+        )
+
+    def _rename_last(self, slot: int) -> None:
+        """Give the value that was emitted last the number of the one that it stands for."""
+        last = self._instructions[-1]
+        step = ExecInstruction(last.op, last.input_slots, (slot,), last.output_metas, (), last.site)
+        self._instructions[-1] = self._makers[slot] = step
+        del self._makers[len(self._metas) - 1]
+        self._metas[slot] = self._metas.pop()

@@ -1,0 +1,127 @@
+"""Emitting contractions: a value with labels on its axes, and what is done to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from tenferro.chainrules import Emitter, V
+from tenferro.ops import (
+    MUL,
+    BroadcastInDim,
+    DotGeneral,
+    EmbedDiag,
+    ExtractDiag,
+    ReduceSum,
+    Reshape,
+    Transpose,
+)
+from tenferro.planning import Label, Labels
+from tenferro.shape import Dim
+
+Sizes = Mapping[Label, Dim]
+
+
+@dataclass(frozen=True, slots=True)
+class Labeled(Generic[V]):
+    """A value, and the label of each of its axes."""
+
+    value: V
+    labels: Labels
+
+
+def squeeze_ones(at: Emitter[V], x: Labeled[V], sizes: Sizes) -> Labeled[V]:
+    """Without axes of size 1 whose label has another size elsewhere: those are broadcast."""
+    shape = at.ctx.meta(x.value).exact_shape("einsum", "operand")
+    kept = [
+        axis
+        for axis, (label, size) in enumerate(zip(x.labels, shape, strict=True))
+        if size != 1 or sizes[label] == 1
+    ]
+    if len(kept) == len(shape):
+        return x
+    value = at.emit(Reshape(tuple(shape[axis] for axis in kept)), x.value)
+    return Labeled(value, tuple(x.labels[axis] for axis in kept))
+
+
+def diagonalize_repeated(at: Emitter[V], x: Labeled[V]) -> Labeled[V]:
+    """The diagonal over each label that occurs more than once: `iij` becomes `ij`."""
+    value, labels = x.value, list(x.labels)
+    second = _repeat(labels)
+    while second is not None:
+        first = labels.index(labels[second])
+        value = at.emit(ExtractDiag(first, second), value)
+        del labels[second]
+        second = _repeat(labels)
+    return Labeled(value, tuple(labels))
+
+
+def sum_over_others(at: Emitter[V], x: Labeled[V], kept: Sequence[Label]) -> Labeled[V]:
+    """The sum over all labels that are not among `kept`."""
+    axes = tuple(axis for axis, label in enumerate(x.labels) if label not in kept)
+    if not axes:
+        return x
+    value = at.emit(ReduceSum(axes), x.value)
+    return Labeled(value, tuple(label for label in x.labels if label in kept))
+
+
+def transpose_to_labels(at: Emitter[V], x: Labeled[V], labels: Labels) -> Labeled[V]:
+    """The axes in the order of `labels`."""
+    if labels == x.labels:
+        return x
+    perm = tuple(x.labels.index(label) for label in labels)
+    return Labeled(at.emit(Transpose(perm), x.value), labels)
+
+
+def embed_repeated(at: Emitter[V], x: Labeled[V], labels: Labels) -> Labeled[V]:
+    """A value whose labels are those of `labels`, each once, on the diagonal of the repeats."""
+    value, have = x.value, list(x.labels)
+    for axis, label in enumerate(labels):
+        if axis >= len(have) or have[axis] != label:
+            value = at.emit(EmbedDiag(have.index(label), axis), value)
+            have.insert(axis, label)
+    return Labeled(value, labels)
+
+
+def broadcast_new(at: Emitter[V], x: Labeled[V], labels: Labels, sizes: Sizes) -> Labeled[V]:
+    """The value repeated along the labels that it does not have."""
+    if set(labels) == set(x.labels):
+        return transpose_to_labels(at, x, labels)
+    ordered = transpose_to_labels(at, x, tuple(label for label in labels if label in x.labels))
+    dims = tuple(labels.index(label) for label in ordered.labels)
+    shape = tuple(sizes[label] for label in labels)
+    return Labeled(at.emit(BroadcastInDim(shape, dims), ordered.value), labels)
+
+
+def contract_pair(
+    at: Emitter[V], a: Labeled[V], b: Labeled[V], contracted: Sequence[Label], sizes: Sizes
+) -> Labeled[V]:
+    """The product of two values, summed over `contracted`, which both have.
+
+    The result's labels are the common ones that stay, then those of `a` alone, then those of `b`.
+    Without a label to sum over it is a product of elements, which fuses with what reads it.
+    """
+    batch = tuple(label for label in a.labels if label in b.labels and label not in contracted)
+    free_a = tuple(label for label in a.labels if label not in b.labels)
+    free_b = tuple(label for label in b.labels if label not in a.labels)
+    labels = (*batch, *free_a, *free_b)
+    if not contracted:
+        left = broadcast_new(at, a, labels, sizes)
+        right = broadcast_new(at, b, labels, sizes)
+        return Labeled(at.emit(MUL, left.value, right.value), labels)
+    dot = DotGeneral(
+        tuple(a.labels.index(label) for label in contracted),
+        tuple(b.labels.index(label) for label in contracted),
+        tuple(a.labels.index(label) for label in batch),
+        tuple(b.labels.index(label) for label in batch),
+    )
+    return Labeled(at.emit(dot, a.value, b.value), labels)
+
+
+def _repeat(labels: Sequence[Label]) -> int | None:
+    """The first axis whose label has occurred before."""
+    for axis, label in enumerate(labels):
+        if label in labels[:axis]:
+            return axis
+    return None

@@ -1,0 +1,238 @@
+"""The sliced family: a network contracted slice by slice, and its derivatives, each one loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tenferro.chainrules import Emitter, V
+from tenferro.control import Scan
+from tenferro.exec_ir import Array, ExecProgram, Rewriter
+from tenferro.families.einsum.derivative import NetworkDerivative, Transform
+from tenferro.families.reference import evaluate_standard
+from tenferro.family import ExtensionOp, OutputMeta, family_id
+from tenferro.ops import (
+    ADD,
+    DIV,
+    REM,
+    Constant,
+    DynamicSlice,
+    DynamicUpdateSlice,
+    Reshape,
+    full,
+    scalar,
+)
+from tenferro.planning import PLANNER, Labels, Pairs, Subscripts, build_size_dict
+from tenferro.shape import INT64, Dim, DType, TensorMeta, make_meta
+
+
+@family_id(namespace="tenferro-einsum", name="sliced", version=1)
+@dataclass(frozen=True)
+class SlicedNetwork(ExtensionOp):
+    """A network, or transforms of one, as a loop over the values of some labels.
+
+    Each round takes operands at one value of every sliced label and adds what it computes to the
+    outputs at that value. Differentiation commutes with that: a derivative is the loop whose round
+    is the derivative of the round.
+
+    Attributes:
+        inputs, output: the network, as in `EinsumOp`.
+        pairs: the order of its contractions.
+        sliced: the labels that the loop runs over.
+        transforms: what is taken of it, as in `NetworkDerivative`.
+    """
+
+    inputs: tuple[Labels, ...]
+    output: Labels
+    pairs: Pairs
+    sliced: Labels
+    transforms: tuple[Transform, ...] = ()
+
+    @property
+    def whole(self) -> NetworkDerivative:
+        """The same without slicing."""
+        return NetworkDerivative(self.inputs, self.output, self._plan, self.transforms)
+
+    @property
+    def slice(self) -> NetworkDerivative:
+        """What one round computes, of operands without the sliced labels."""
+        inputs = tuple(self._others(term) for term in self.inputs)
+        return NetworkDerivative(inputs, self._others(self.output), self._plan, self.transforms)
+
+    @property
+    def input_count(self) -> int:
+        """As without slicing."""
+        return self.whole.input_count
+
+    @property
+    def output_count(self) -> int:
+        """As without slicing."""
+        return self.whole.output_count
+
+    @property
+    def term_labels(self) -> tuple[list[Labels], list[Labels]]:
+        """The labels of all operands, and of all outputs."""
+        inputs, outputs = list(self.inputs), [self.output]
+        for kind, mask in self.transforms:
+            chosen = outputs if kind == "select" else inputs
+            active = [labels for labels, on in zip(chosen, mask, strict=True) if on]
+            if kind == "jvp":
+                inputs = inputs + active
+            elif kind == "vjp":
+                inputs, outputs = inputs + outputs, active
+            else:
+                outputs = active
+        return inputs, outputs
+
+    def infer_output_meta(
+        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
+    ) -> Sequence[OutputMeta]:
+        """As without slicing."""
+        return self.whole.infer_output_meta(input_dtypes, input_shapes)
+
+    def prune_outputs(self, live: tuple[bool, ...]) -> SlicedNetwork:
+        """Only the outputs that are read."""
+        return replace(self, transforms=(*self.transforms, ("select", live)))
+
+    def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """The loop on NumPy arrays."""
+        return evaluate_standard(self, inputs)
+
+    def lower_to_standard_ops(
+        self,
+        builder: Emitter[V],
+        inputs: Sequence[V],
+        input_dtypes: Sequence[DType],
+        input_shapes: Sequence[tuple[Dim, ...]],
+    ) -> Sequence[V] | None:
+        """One `Scan`, whose body is one round; None where sizes are not known."""
+        metas = [
+            make_meta(dtype, tuple(shape))
+            for dtype, shape in zip(input_dtypes, input_shapes, strict=True)
+        ]
+        if any(meta.static_shape is None for meta in metas):
+            return None
+        outputs = [
+            make_meta(dtype, tuple(shape))
+            for dtype, shape in self.infer_output_meta(input_dtypes, input_shapes)
+        ]
+        zeros = [full(builder, 0, meta) for meta in outputs]
+        counts = self.counts([meta.static_shape or () for meta in metas])
+        length = math.prod(counts)
+        if not length:
+            return zeros
+        body = _round(self, metas, outputs, counts)
+        scan = Scan(body, consts=len(metas), carry=1 + len(outputs), length=length)
+        first = builder.emit(scalar(0, INT64))
+        return builder.emit_all(scan, *inputs, first, *zeros)[1:]
+
+    def counts(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """How many values each sliced label has, for operands of these shapes."""
+        network = Subscripts(self.inputs, self.output)
+        sizes = build_size_dict(network, shapes[: len(self.inputs)])
+        found = tuple(size for label in self.sliced if isinstance(size := sizes[label], int))
+        assert len(found) == len(self.sliced), "a network is sliced once its sizes are known"
+        return found
+
+    @property
+    def _plan(self) -> tuple[object, ...]:
+        return ("pairs", self.pairs)
+
+    def _others(self, labels: Labels) -> Labels:
+        return tuple(label for label in labels if label not in self.sliced)
+
+
+def _round(
+    op: SlicedNetwork,
+    metas: Sequence[TensorMeta],
+    outputs: Sequence[TensorMeta],
+    counts: tuple[int, ...],
+) -> ExecProgram:
+    """One round: operands, the number of the round and sums so far give the next number and sums.
+
+    >>> op = SlicedNetwork(((0, 1), (1, 2)), (0, 2), ((0, 1),), sliced=(0,))
+    >>> a, b, c = (make_meta(np.dtype("f8"), shape) for shape in ((4, 2), (2, 3), (4, 3)))
+    >>> body = _round(op, [a, b], [c], (4,))
+    >>> [str(meta) for meta in body.input_metas], [str(meta) for meta in body.output_metas]
+    (['f64[4,2]', 'f64[2,3]', 'i64[]', 'f64[4,3]'], ['i64[]', 'f64[4,3]'])
+    """
+    at = Rewriter(ExecProgram((), (), (), (), 0))
+    term_labels, output_labels = op.term_labels
+    operands = [at.input(meta) for meta in metas]
+    round_number = at.input(make_meta(INT64, ()))
+    sums = [at.input(meta) for meta in outputs]
+
+    def results() -> list[int]:
+        numbers = _label_values(at, round_number, dict(zip(op.sliced, counts, strict=True)))
+        taken = [
+            _taken(at, operand, labels, numbers)
+            for operand, labels in zip(operands, term_labels, strict=True)
+        ]
+        additions = op.slice.emitted(at, taken, PLANNER)
+        assert additions is not None, "the order of the contractions is given"
+        totals = [
+            _added(at, total, addition, labels, numbers)
+            for total, addition, labels in zip(sums, additions, output_labels, strict=True)
+        ]
+        return [at.emit(ADD, round_number, at.emit(scalar(1, INT64))), *totals]
+
+    return at.run(lambda step, operands: None, results)
+
+
+def _label_values(at: Rewriter, number: int, counts: Mapping[int, int]) -> dict[int, int]:
+    """The value that each sliced label has in a round; that of the last label changes fastest."""
+    first, *others = counts
+    values: dict[int, int] = {}
+    for label in reversed(others):
+        size = at.emit(scalar(counts[label], INT64))
+        values[label] = at.emit(REM, number, size)
+        number = at.emit(DIV, number, size)
+    return {**values, first: number}
+
+
+def _taken(at: Rewriter, operand: int, labels: Labels, numbers: dict[int, int]) -> int:
+    """An operand at one value of each sliced label."""
+    shape = _static(at.ctx.meta(operand))
+    if not any(label in numbers for label in labels):
+        return operand
+    window = _window(shape, labels, numbers)
+    starts = _starts(at, shape, labels, numbers)
+    slice_ = at.emit_all(DynamicSlice(window), operand, *starts)[0]
+    others = [size for label, size in zip(labels, shape, strict=True) if label not in numbers]
+    return at.emit(Reshape(tuple(others)), slice_)
+
+
+def _added(at: Rewriter, total: int, addition: int, labels: Labels, numbers: dict[int, int]) -> int:
+    """A sum with the addition of one round in its window."""
+    if not any(label in numbers for label in labels):
+        return at.emit(ADD, total, addition)
+    shape = _static(at.ctx.meta(total))
+    window = _window(shape, labels, numbers)
+    starts = _starts(at, shape, labels, numbers)
+    old = at.emit_all(DynamicSlice(window), total, *starts)[0]
+    new = at.emit(ADD, old, at.emit(Reshape(window), addition))
+    return at.emit_all(DynamicUpdateSlice(), total, new, *starts)[0]
+
+
+def _window(shape: Sequence[int], labels: Labels, numbers: dict[int, int]) -> tuple[int, ...]:
+    """The sizes of an operand or result at one value of each sliced label."""
+    return tuple(1 if label in numbers else n for label, n in zip(labels, shape, strict=True))
+
+
+def _starts(
+    at: Rewriter, shape: Sequence[int], labels: Labels, numbers: dict[int, int]
+) -> list[int]:
+    """Where that window starts; an axis of size 1 has one place for all rounds."""
+    zero = at.emit_all(Constant(np.asarray(0, np.int64)))[0]
+    return [
+        numbers[label] if label in numbers and size != 1 else zero
+        for label, size in zip(labels, shape, strict=True)
+    ]
+
+
+def _static(meta: TensorMeta) -> tuple[int, ...]:
+    assert meta.static_shape is not None, "a network is sliced once its sizes are known"
+    return meta.static_shape

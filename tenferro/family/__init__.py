@@ -1,0 +1,45 @@
+"""The ExtensionOp contract: what a family of ops from outside says of itself.
+
+Story, file by file: `family_id` names a family, `op` is what its author writes, `rules` holds its
+derivatives, `carrier` makes it an op of graphs and programs, `caches` and `runtime` are what an
+executor runs it with. Authors import all of it from `tenferro.extension`.
+"""
+
+from tenferro.family.caches import ExtensionCache, ExtensionCaches
+from tenferro.family.carrier import Extension
+from tenferro.family.family_id import FamilyId, family_id, parse_family_id
+from tenferro.family.op import ExtensionOp, OutputMeta
+from tenferro.family.package import (
+    Decode,
+    Lowering,
+    Package,
+    distinct,
+    lowering_of,
+    register_runtimes,
+    rules_of,
+)
+from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime, Register
+from tenferro.family.rules import ExtensionAdRule, ExtensionRuleSet
+
+__all__ = [
+    "Decode",
+    "Extension",
+    "ExtensionAdRule",
+    "ExtensionCache",
+    "ExtensionCaches",
+    "ExtensionOp",
+    "ExtensionRegistry",
+    "ExtensionRuleSet",
+    "ExtensionRuntime",
+    "FamilyId",
+    "Lowering",
+    "OutputMeta",
+    "Package",
+    "Register",
+    "distinct",
+    "family_id",
+    "lowering_of",
+    "parse_family_id",
+    "register_runtimes",
+    "rules_of",
+]

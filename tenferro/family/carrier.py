@@ -1,0 +1,343 @@
+"""The carrier: an `ExtensionOp` as an op of graphs and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
+from tenferro.errors import (
+    BackendFailureError,
+    DTypeError,
+    InvalidConfigError,
+    TenferroError,
+    UnsupportedADRuleError,
+)
+from tenferro.exec_ir import Array, Category, MaskSite, Sizes, encode, payload, payload_text
+from tenferro.family.family_id import parse_family_id
+from tenferro.family.op import ExtensionOp, OutputMeta
+from tenferro.family.rules import ExtensionAdRule
+from tenferro.family.standard import emit_standard
+from tenferro.ops import StdTensorOp
+from tenferro.shape import (
+    Dim,
+    DimExpr,
+    Exact,
+    InputDim,
+    Leaf,
+    ShapeExtent,
+    TensorMeta,
+    Unknown,
+    leaves,
+    make_meta,
+    same_size,
+    symbol,
+)
+
+
+@payload
+class Extension(StdTensorOp, name="extension"):
+    """Stands for an extension op wherever an op can stand; there is no other carrier.
+
+    Its identity is that it is a carrier, the family id, and the payload. Ops of different families
+    are never equal.
+
+    Raises:
+        MalformedFamilyIdError: the family has no valid id.
+        InvalidConfigError: the payload has no identity.
+    """
+
+    op: ExtensionOp
+
+    category: ClassVar[Category] = Category.BOUNDARY
+
+    def __post_init__(self) -> None:
+        op = self.op
+        if not isinstance(op, ExtensionOp):
+            raise InvalidConfigError("", f"apply: takes an ExtensionOp, got a {type(op).__name__}")
+        parse_family_id(op.family_id)
+        for name in ("input_count", "output_count"):
+            count = getattr(op, name)
+            if type(count) is not int or count < 0:
+                raise self._invalid(f"{name} must be an integer of at least 0, got {count!r}")
+        identity = b"extension" + encode(op.family_id) + op.payload_identity()
+        object.__setattr__(self, "identity", identity)
+        object.__setattr__(self, "n_inputs", op.input_count)
+        object.__setattr__(self, "n_outputs", op.output_count)
+        object.__setattr__(self, "family", op.family_id)
+        object.__setattr__(self, "pointwise", op.pointwise)
+        object.__setattr__(self, "commutative", op.commutative)
+
+    @property
+    def family_id(self) -> str:
+        """The family."""
+        return self.op.family_id
+
+    def family_payload(self) -> tuple[object, ...]:
+        """All that distinguishes the op from others of its family, as files hold it."""
+        return tuple(self.op.payload())
+
+    @property
+    def label(self) -> str:
+        """The op's name within its namespace."""
+        return parse_family_id(self.family_id).name
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """What `infer_output_meta` says, with no guarantee stronger than the inputs'.
+
+        An extent that is no exact size goes in as a symbol of its own: what comes out as that very
+        symbol has the input's extent, what is computed from it is unknown.
+
+        Raises:
+            InvalidConfigError: the op contradicts its own arity, or fails on valid inputs.
+            ShapeError, DTypeError: the op cannot take these inputs.
+        """
+        self._check_count("inputs", self.n_inputs, len(metas))
+        stand_ins: dict[Leaf, ShapeExtent] = {}
+        shapes = [_sizes(i, meta, stand_ins) for i, meta in enumerate(metas)]
+        found = self._inferred(metas, shapes)
+        self._check_count("outputs", self.n_outputs, len(found))
+        return tuple([self._meta(output, stand_ins) for output in found])
+
+    def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """The op's reference meaning, checked against what it infers.
+
+        Raises:
+            BackendFailureError: `eager_execute` failed.
+            InvalidConfigError: the results are not what the op infers.
+        """
+        expected = self.infer_all([make_meta(array.dtype, array.shape) for array in inputs])
+        try:
+            results = self.op.eager_execute(inputs)
+        except (BackendFailureError, InvalidConfigError):
+            raise
+        except Exception as error:
+            raise failure(self.family_id, error) from error
+        return self.checked_results(expected, results)
+
+    def checked_results(self, expected: Sequence[TensorMeta], results: object) -> tuple[Any, ...]:
+        """`results` as a tuple.
+
+        Raises:
+            InvalidConfigError: their number or types are not what was inferred.
+        """
+        found = tuple(results) if isinstance(results, tuple | list) else (results,)
+        self._check_count("outputs", self.n_outputs, len(found))
+        for slot, (meta, result) in enumerate(zip(expected, found, strict=True)):
+            shape = getattr(result, "shape", None)
+            if shape is None or result.dtype != meta.dtype or not _fits(meta, shape):
+                raise self._invalid(
+                    f"output {slot} is {_described(result)}, but infer_output_meta says {meta}"
+                )
+        return found
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The family's rule in the context's rule set.
+
+        Raises:
+            UnsupportedADRuleError: there is none.
+            InvalidConfigError: the op has another number of inputs than it stands on, or the rule
+                gives another number of tangents than there are outputs.
+        """
+        self._check_count("inputs", self.n_inputs, len(at.primal))
+        rule = self._rule(at, "linearize")
+        try:
+            return self._check_tangents(
+                self._slots("linearize", rule.linearize(self.op, at), self.n_outputs), at
+            )
+        except Exception as error:
+            error.add_note(f"in the linearize rule of {self.family_id}")
+            raise
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The family's rule in the context's rule set.
+
+        Raises:
+            UnsupportedADRuleError: there is none.
+            InvalidConfigError: the rule gives another number of cotangents than there are inputs.
+        """
+        rule = self._rule(at, "transpose")
+        try:
+            return self._slots("transpose", rule.transpose_rule(self.op, at), len(at.active))
+        except Exception as error:
+            error.add_note(f"in the transpose rule of {self.family_id}")
+            raise
+
+    def pruned(self, live: Sequence[bool]) -> Extension | None:
+        """What the op's `prune_outputs` offers.
+
+        Raises:
+            InvalidConfigError: it takes other inputs, or makes another number of outputs.
+        """
+        smaller = self.op.prune_outputs(tuple(live))
+        if smaller is None:
+            return None
+        op = Extension(smaller)
+        if op.n_inputs != self.n_inputs or op.n_outputs != sum(live):
+            raise self._invalid(
+                f"prune_outputs gave {op.n_inputs} inputs and {op.n_outputs} outputs, asked for "
+                f"{self.n_inputs} and {sum(live)}"
+            )
+        return op
+
+    def masked(self, at: MaskSite) -> None:
+        """A pointwise op as it is; nothing is known of the padding that it makes."""
+        if not self.pointwise:
+            super().masked(at)
+            return
+        at.keep(*[at.operand(i) for i in range(len(at.operand_metas))])
+
+    def standard_ops(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
+        """What the family's `lower_to_standard_ops` emits; see `emit_standard`."""
+        expected = self.infer_all([at.ctx.meta(value) for value in operands])
+        return emit_standard(self.op, expected, at, operands)
+
+    def symbols(self) -> set[Leaf]:
+        """None: sizes reach an extension op through its inputs."""
+        return set()
+
+    def bind(self, sizes: Sizes) -> Extension:
+        """The op itself: its payload mentions no symbols."""
+        return self
+
+    def __str__(self) -> str:
+        values = [f"family_id={self.family_id!r}"]
+        names = self.op.payload_fields()
+        if type(self.op).payload is ExtensionOp.payload:
+            values += [f"{name}={payload_text(getattr(self.op, name))}" for name in names]
+        else:
+            values.append(f"payload={payload_text(self.family_payload())}")
+        return f"{self.name}[{', '.join(values)}]"
+
+    def _rule(self, at: JvpSite[V] | TransposeSite[V], kind: str) -> ExtensionAdRule:
+        rule = at.ctx.registered_rule(self.family_id)
+        if rule is None:
+            raise UnsupportedADRuleError(
+                self.family_id,
+                kind,
+                f"no {kind} rule is registered; build the AdContext with the rule set of this "
+                "family, AdContext.builder().with_extension_rules(...), and pass it on",
+            )
+        assert isinstance(rule, ExtensionAdRule)
+        return rule
+
+    def _slots(self, kind: str, result: Any, count: int) -> Slots[Any]:
+        """What a rule returned, as a tuple of the right length."""
+        if not isinstance(result, tuple | list) or len(result) != count:
+            got = f"{len(result)} values" if isinstance(result, tuple | list) else "one value"
+            place = "output" if kind == "linearize" else "input"
+            raise self._invalid(
+                f"its {kind} rule returns {got}; return a tuple of {count}, one for each {place}"
+            )
+        return tuple(result)
+
+    def _check_tangents(self, tangents: Slots[V], at: JvpSite[V]) -> Slots[V]:
+        """The tangents, each of the type of its output."""
+        for slot, (tangent, out) in enumerate(zip(tangents, at.out, strict=True)):
+            problem = None if tangent is None else _mistyped(tangent, at.ctx.meta(out), at.ctx)
+            if problem is not None:
+                raise self._invalid(f"its linearize rule returns for number {slot} {problem}")
+        return tangents
+
+    def _inferred(
+        self, metas: Sequence[TensorMeta], shapes: Sequence[tuple[Dim, ...]]
+    ) -> Sequence[OutputMeta]:
+        try:
+            return tuple(self.op.infer_output_meta([meta.dtype for meta in metas], shapes))
+        except TenferroError as error:
+            error.add_note(f"in infer_output_meta of {self.family_id}")
+            raise
+        except Exception as error:
+            types = ", ".join(str(meta) for meta in metas)
+            raise self._invalid(
+                f"infer_output_meta failed on {types}: {type(error).__name__}: {error}"
+            ) from error
+
+    def _meta(self, output: OutputMeta, stand_ins: dict[Leaf, ShapeExtent]) -> TensorMeta:
+        try:
+            dtype, shape = output
+            meta = TensorMeta.of(dtype, tuple(shape))
+        except (TypeError, ValueError, DTypeError) as error:
+            raise self._invalid(
+                f"infer_output_meta returned {output!r}, not a dtype and a shape: {error}"
+            ) from error
+        if not stand_ins or not meta.symbols() & stand_ins.keys():
+            return meta
+        return meta.with_extents(_guaranteed(extent, stand_ins) for extent in meta.extents)
+
+    def _check_count(self, what: str, expected: int | None, got: int) -> None:
+        if got != expected:
+            raise self._invalid(f"expected {expected} {what}, got {got}")
+
+    def _invalid(self, problem: str) -> InvalidConfigError:
+        return InvalidConfigError(self.family_id, f"family_id={self.family_id}: {problem}")
+
+
+def failure(family_id: str, error: Exception) -> BackendFailureError:
+    """What an op of the family failed with, as the error for that."""
+    return BackendFailureError(family_id, f"{family_id}: {str(error) or type(error).__name__}")
+
+
+def _mistyped(value: Any, expected: TensorMeta, ctx: Any) -> str | None:
+    """How a tangent is not of the type of what it belongs to; None if it is."""
+    try:
+        meta: TensorMeta = ctx.meta(value)
+    except (AttributeError, TypeError):
+        return f"a {type(value).__name__}, which is no value of the site"
+    fits = meta.dtype == expected.dtype and meta.rank == expected.rank
+    if fits and not any(map(_differ, meta.extents, expected.extents)):
+        return None
+    return f"{meta}, which must be {expected}"
+
+
+def _differ(one: ShapeExtent, other: ShapeExtent) -> bool:
+    """Whether two sizes are known and certainly not the same."""
+    if not isinstance(one, Exact) or not isinstance(other, Exact):
+        return False
+    gap = one.dim - other.dim
+    return isinstance(gap, int) and gap != 0
+
+
+def _sizes(position: int, meta: TensorMeta, stand_ins: dict[Leaf, ShapeExtent]) -> tuple[Dim, ...]:
+    """The sizes of an input; where one is not exact, a symbol in its place."""
+    if meta.dims is not None:
+        return meta.dims
+    sizes: list[Dim] = []
+    for axis, extent in enumerate(meta.extents):
+        if isinstance(extent, Exact):
+            sizes.append(extent.dim)
+        else:
+            sizes.append(symbol(_stand_in(extent, InputDim(position, axis), stand_ins)))
+    return tuple(sizes)
+
+
+def _stand_in(extent: ShapeExtent, leaf: Leaf, stand_ins: dict[Leaf, ShapeExtent]) -> Leaf:
+    """The symbol that stands for an extent: one for all that certainly have one size."""
+    for known, other in stand_ins.items():
+        if same_size(extent, other):
+            return known
+    stand_ins[leaf] = extent
+    return leaf
+
+
+def _guaranteed(extent: ShapeExtent, stand_ins: dict[Leaf, ShapeExtent]) -> ShapeExtent:
+    assert isinstance(extent, Exact)
+    mentioned = leaves(extent.dim) & stand_ins.keys()
+    if not mentioned:
+        return extent
+    (first, *_) = mentioned
+    return stand_ins[first] if extent.dim == symbol(first) else Unknown()
+
+
+def _fits(meta: TensorMeta, shape: tuple[int, ...]) -> bool:
+    """Whether a value of that shape may be what was inferred, as far as sizes are known."""
+    return meta.rank == len(shape) and all(
+        size == extent.dim or isinstance(extent.dim, DimExpr)
+        for extent, size in zip(meta.extents, shape, strict=True)
+        if isinstance(extent, Exact)
+    )
+
+
+def _described(result: object) -> str:
+    shape, dtype = getattr(result, "shape", None), getattr(result, "dtype", None)
+    return f"a {type(result).__name__}" if shape is None else f"{dtype}{list(shape)}"

@@ -1,0 +1,143 @@
+"""Package: all that a distribution says of its families, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from tenferro.errors import ExtensionRegistryError
+from tenferro.family.family_id import parse_family_id
+from tenferro.family.op import ExtensionOp
+from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime
+from tenferro.family.rules import ExtensionAdRule, ExtensionRuleSet
+
+OpClass = type[ExtensionOp]
+Decode = Callable[[tuple[Any, ...]], ExtensionOp]
+"""Makes the op whose `payload()` is the given tuple."""
+
+Lowering = Callable[..., Any]
+"""Takes an op and its operands as values of a compiler, returns the output, or a tuple of them."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """The families of one distribution: their ops, and what can be done with them.
+
+    Every context takes packages: `AdContext`, `GraphExecutor`, `EagerRuntime`, `XlaExecutor`,
+    `load`, `export`. A context takes what it needs and ignores the rest.
+
+    Attributes:
+        name: the distribution.
+        ops: the op classes, one for each family.
+        rules: derivative rules, one for each family that has some.
+        runtimes: how families run on native backends.
+        lowerings: for XLA, by op class; a function of the op and its operands as JAX values, or
+            `"module:function"`, which is imported when XLA first meets the family, so that a
+            package need not import JAX.
+        codecs: for op classes whose payload is not the fields of a dataclass, how files make them.
+
+    Raises:
+        MalformedFamilyIdError: an op class has no valid family id.
+        ExtensionRegistryError: two op classes have one family, or a rule, runtime, lowering or
+            codec belongs to a family that the package does not have; the text names it.
+    """
+
+    name: str
+    ops: tuple[OpClass, ...]
+    rules: tuple[ExtensionAdRule, ...] = ()
+    runtimes: tuple[ExtensionRuntime, ...] = ()
+    lowerings: Mapping[OpClass, Lowering | str] = field(default_factory=dict)
+    codecs: Mapping[OpClass, Decode] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for op in self.ops:
+            parse_family_id(getattr(op, "FAMILY_ID", ""))
+        families = self.families
+        for family in families:
+            if families.count(family) > 1:
+                raise ExtensionRegistryError(
+                    family, f"Package {self.name!r}: two op classes are of the family {family!r}"
+                )
+        parts = {
+            "a rule": [rule.family_id for rule in self.rules],
+            "a runtime": [runtime.family_id for runtime in self.runtimes],
+            "a lowering": [op.FAMILY_ID for op in self.lowerings],
+            "a codec": [op.FAMILY_ID for op in self.codecs],
+        }
+        for what, held in parts.items():
+            for family in held:
+                if family not in families:
+                    raise ExtensionRegistryError(
+                        family,
+                        f"Package {self.name!r}: has {what} for {family!r}, which is not the "
+                        "family of any of its ops; add the op class to ops=",
+                    )
+                if held.count(family) > 1:
+                    raise ExtensionRegistryError(
+                        family, f"Package {self.name!r}: has {what} for {family!r} twice"
+                    )
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The family ids, in the order of the ops."""
+        return tuple(op.FAMILY_ID for op in self.ops)
+
+
+def distinct(packages: Iterable[Package]) -> tuple[Package, ...]:
+    """The packages, checked.
+
+    Raises:
+        ExtensionRegistryError: something among them is not a package, or two of them have one
+            family; the text names both.
+    """
+    checked = tuple(packages)
+    owners: dict[str, Package] = {}
+    for package in checked:
+        if not isinstance(package, Package):
+            raise ExtensionRegistryError(
+                "", f"packages: takes Package values, got a {type(package).__name__}"
+            )
+        for family in package.families:
+            if family in owners:
+                raise ExtensionRegistryError(
+                    family,
+                    f"packages: the family {family!r} is in {owners[family].name!r} and in "
+                    f"{package.name!r}; pass each package once",
+                )
+            owners[family] = package
+    return checked
+
+
+def rules_of(packages: Sequence[Package]) -> ExtensionRuleSet:
+    """The derivative rules of packages, as a fresh set."""
+    rules = ExtensionRuleSet()
+    for package in packages:
+        for rule in package.rules:
+            rules.register_rule(rule)
+    return rules
+
+
+def register_runtimes(packages: Sequence[Package], registry: ExtensionRegistry) -> None:
+    """Make the runtimes of packages known to a registry."""
+    for package in packages:
+        for runtime in package.runtimes:
+            registry.register(runtime)
+
+
+def lowering_of(lowering: Lowering | str) -> Lowering:
+    """The function of a lowering, imported if it is given by name.
+
+    Raises:
+        ExtensionRegistryError: there is no such module or function.
+    """
+    if not isinstance(lowering, str):
+        return lowering
+    try:
+        function: Lowering = EntryPoint("lowering", lowering, "tenferro.lowerings").load()
+    except (ImportError, AttributeError) as error:
+        raise ExtensionRegistryError(
+            "", f"packages: the lowering {lowering!r} cannot be imported: {error}"
+        ) from error
+    return function

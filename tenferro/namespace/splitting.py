@@ -1,0 +1,141 @@
+"""Functions with several results: the parts of an array, and each of several arrays changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import overload
+
+from tenferro.arrays import joining
+from tenferro.chainrules import Emitter
+from tenferro.dispatch import apply
+from tenferro.namespace.creation import asarray
+from tenferro.typing import AnyTensor, ArrayLike, Integers
+
+
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[AnyTensor, ...]:
+    """The parts of x along `axis`, which they do not have.
+
+    >>> tn.unstack([[1, 2], [3, 4]])
+    (Tensor([1, 2]), Tensor([3, 4]))
+    """
+    return tuple(_pieces("unstack", x, axis, None, drop=True))
+
+
+def split(x: ArrayLike, indices_or_sections: Integers, axis: int = 0) -> list[AnyTensor]:
+    """x cut along `axis` into so many equal parts, or at the given places.
+
+    >>> tn.split([1, 2, 3, 4], 2)
+    [Tensor([1, 2]), Tensor([3, 4])]
+    >>> tn.split([1, 2, 3, 4], [1, 3])
+    [Tensor([1]), Tensor([2, 3]), Tensor([4])]
+    """
+    return _pieces("split", x, axis, indices_or_sections)
+
+
+def array_split(x: ArrayLike, indices_or_sections: Integers, axis: int = 0) -> list[AnyTensor]:
+    """As `split`; parts that cannot be equal differ by one element, the longer ones first.
+
+    >>> tn.array_split([1, 2, 3], 2)
+    [Tensor([1, 2]), Tensor([3])]
+    """
+    return _pieces("array_split", x, axis, indices_or_sections)
+
+
+def hsplit(x: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
+    """x cut along its second axis; a vector along its only one.
+
+    >>> tn.hsplit([1, 2, 3, 4], 2)
+    [Tensor([1, 2]), Tensor([3, 4])]
+    """
+    return _pieces("hsplit", x, min(1, asarray(x).ndim - 1), indices_or_sections)
+
+
+def vsplit(x: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
+    """x cut along its first axis.
+
+    >>> tn.vsplit([[1, 2], [3, 4]], 2)
+    [Tensor([[1, 2]]), Tensor([[3, 4]])]
+    """
+    return _pieces("vsplit", x, 0, indices_or_sections)
+
+
+def dsplit(x: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
+    """x cut along its third axis.
+
+    >>> tn.dsplit([[[1, 2], [3, 4]]], 2)
+    [Tensor([[[1],
+             [3]]]), Tensor([[[2],
+             [4]]])]
+    """
+    return _pieces("dsplit", x, 2, indices_or_sections)
+
+
+@overload
+def atleast_1d(x: ArrayLike, /) -> AnyTensor: ...
+@overload
+def atleast_1d(*arrays: ArrayLike) -> list[AnyTensor]: ...
+def atleast_1d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
+    """Each array with new axes of size 1 until it has one axis; a list if there are several.
+
+    >>> tn.atleast_1d(1.0)
+    Tensor([1.])
+    """
+    return _each(joining.atleast_1d, arrays)
+
+
+@overload
+def atleast_2d(x: ArrayLike, /) -> AnyTensor: ...
+@overload
+def atleast_2d(*arrays: ArrayLike) -> list[AnyTensor]: ...
+def atleast_2d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
+    """Each array with new axes of size 1 until it has two; a list if there are several.
+
+    >>> tn.atleast_2d(1.0)
+    Tensor([[1.]])
+    """
+    return _each(joining.atleast_2d, arrays)
+
+
+@overload
+def atleast_3d(x: ArrayLike, /) -> AnyTensor: ...
+@overload
+def atleast_3d(*arrays: ArrayLike) -> list[AnyTensor]: ...
+def atleast_3d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
+    """Each array with new axes of size 1 until it has three; a list if there are several.
+
+    >>> tn.atleast_3d(1.0)
+    Tensor([[[1.]]])
+    """
+    return _each(joining.atleast_3d, arrays)
+
+
+def broadcast_arrays(*arrays: ArrayLike) -> list[AnyTensor]:
+    """The arrays repeated to their common shape.
+
+    >>> tn.broadcast_arrays([1, 2], [[3], [4]])[0]
+    Tensor([[1, 2],
+            [1, 2]])
+    """
+    return [
+        apply(joining.like_the_others, array, *arrays[:i], *arrays[i + 1 :])
+        for i, array in enumerate(arrays)
+    ]
+
+
+def _each(
+    function: Callable[[Emitter[ArrayLike], ArrayLike], ArrayLike], arrays: Sequence[ArrayLike]
+) -> AnyTensor | list[AnyTensor]:
+    results = [apply(function, array) for array in arrays]
+    return results[0] if len(results) == 1 else results
+
+
+def _pieces(
+    name: str, x: ArrayLike, axis: int, cuts: Integers | None, drop: bool = False
+) -> list[AnyTensor]:
+    """The parts of an array between its ends and the places where it is cut."""
+    array = asarray(x)
+    along, windows = joining.windows(name, array.meta, axis, cuts)
+    return [
+        apply(joining.piece, array, axis=along, start=start, stop=stop, drop=drop)
+        for start, stop in windows
+    ]

@@ -1,0 +1,53 @@
+"""Argument: an argument of a function, as a value that no other is equal to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.base import StdTensorOp
+from tenferro.shape import TensorMeta
+
+
+@payload
+class Argument(StdTensorOp, name="argument"):
+    """The operand, as an argument of one call of a function.
+
+    It stands in graphs alone: lowering leaves it out, and so it is not part of the vocabulary of
+    programs. `is_open` says whether the function is still being traced; it is a state, and not a
+    part of the identity.
+    """
+
+    number: int
+
+    is_open: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.mark(is_open=True)
+
+    def mark(self, is_open: bool) -> None:
+        """Say whether the function is still being traced."""
+        object.__setattr__(self, "is_open", is_open)
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type."""
+        return x
+
+    def numpy(self, x: Array) -> Array:
+        """The operand."""
+        return x
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangent of the operand."""
+        return at.tangent
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent of the result."""
+        return at.ct
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V:
+        """The operand: what is emitted anew has no need of the argument."""
+        return operands[0]

@@ -1,0 +1,45 @@
+"""Emitting a graph again, from other values of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from tenferro.chainrules import Emitter, V
+from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
+from tenferro.errors import TracingError
+from tenferro.ops.argument import Argument
+from tenferro.ops.base import StdTensorOp
+
+
+def replay(
+    at: Emitter[V],
+    outputs: Sequence[GlobalValKey | None],
+    known: Mapping[GlobalValKey, V],
+    caller: str = "replay",
+) -> list[V | None]:
+    """Emit what a graph computes, given the values that its inputs stand for. None stays None.
+
+    `caller` is the function that an error names.
+
+    Raises:
+        TracingError: the graph has an input that is not among `known`.
+    """
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    wanted = [key for key in outputs if key is not None]
+    ops, met = view.topo_order(wanted, leaves=tuple(known))
+    foreign = [key for key in met if key not in known]
+    if foreign:
+        raise TracingError(
+            f"{caller}: the function reads {foreign[0]}, which is not among its arguments; "
+            "pass it as a value"
+        )
+    values: dict[GlobalValKey, V] = dict(known)
+    for op in ops:
+        operands = [values[key] for key in op.inputs]
+        if type(op.primitive) is Argument:
+            (values[op.output(0)],) = operands
+            continue
+        results = at.emit_all(cast(StdTensorOp, op.primitive), *operands)
+        values.update(zip(op.outputs, results, strict=True))
+    return [None if key is None else values[key] for key in outputs]

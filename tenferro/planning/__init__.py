@@ -1,0 +1,76 @@
+"""In which order a network of tensors is contracted: how it is written, and how an order is found.
+
+Story, file by file: `subscripts` and `nested` read the notation, `sizes` and `paths` check it
+against operands, `tree` is a contraction order with its flops and sizes, `cost` its time,
+`optimize` says how an order is found, `greedy`, `anneal`, `refine` and `search` find it, `progress`
+shows how far they are, `planner` keeps it; `slicing` says which labels to loop over. Nothing here
+knows what a contraction is computed with.
+"""
+
+from tenferro.planning.cost import step_seconds, tree_seconds
+from tenferro.planning.nested import NestedEinsum
+from tenferro.planning.optimize import (
+    Auto,
+    ContractionOptimizerOptions,
+    EinsumOptimize,
+    LeftToRight,
+    Nested,
+    Path,
+    Tree,
+    as_optimize,
+)
+from tenferro.planning.paths import LinearPath, Pairs, left_to_right, pairs_of_path, path_of_pairs
+from tenferro.planning.planner import (
+    PLANNER,
+    Planner,
+    Specification,
+    check_memory,
+    options_of,
+    specification,
+)
+from tenferro.planning.search import find_tree
+from tenferro.planning.sizes import build_size_dict
+from tenferro.planning.slicing import SlicedTree, cut_loop, depends, find_slices
+from tenferro.planning.subscripts import Label, Labels, Subscripts, is_lettered, labels_text
+from tenferro.planning.tree import ContractionTree, Step, concrete_sizes, entering_labels, steps_of
+
+__all__ = [
+    "PLANNER",
+    "Auto",
+    "ContractionOptimizerOptions",
+    "ContractionTree",
+    "EinsumOptimize",
+    "Label",
+    "Labels",
+    "LeftToRight",
+    "LinearPath",
+    "Nested",
+    "NestedEinsum",
+    "Pairs",
+    "Path",
+    "Planner",
+    "SlicedTree",
+    "Specification",
+    "Step",
+    "Subscripts",
+    "Tree",
+    "as_optimize",
+    "build_size_dict",
+    "check_memory",
+    "concrete_sizes",
+    "cut_loop",
+    "depends",
+    "entering_labels",
+    "find_slices",
+    "find_tree",
+    "is_lettered",
+    "labels_text",
+    "left_to_right",
+    "options_of",
+    "pairs_of_path",
+    "path_of_pairs",
+    "specification",
+    "step_seconds",
+    "steps_of",
+    "tree_seconds",
+]

@@ -1,0 +1,143 @@
+"""EinsumOptimize: how the contraction order of a network is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from tenferro.errors import PathError
+from tenferro.planning.nested import NestedEinsum
+from tenferro.planning.tree import ContractionTree
+
+Objective = Literal["time", "flops", "size"]
+Method = Literal["auto", "greedy", "exact", "search", "cotengra"]
+Progress = Callable[[int, int, float], object]
+"""Called with the number of trees tried, how many there will be, and the best score so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContractionOptimizerOptions:
+    """What an automatic plan aims at, and how long it may look for it.
+
+    Attributes:
+        objective: least predicted run time, flops, or largest intermediate.
+        method: `"exact"` dynamic programming, `"greedy"` in milliseconds, `"search"` with our
+            planners and opt_einsum's, `"cotengra"` (extra `paths`); `"auto"` takes the exact one
+            for small networks and searches otherwise.
+        trials: candidate trees of a search. The result depends on this and on `seed` alone.
+        seconds: stop searching after this time; the result may then depend on the machine.
+        seed: of all random choices.
+        memory_limit: bytes that intermediates may take at once; met by slicing.
+        progress: called after each trial; True shows a bar.
+    """
+
+    objective: Objective = "time"
+    method: Method = "auto"
+    trials: int = 16
+    seconds: float | None = None
+    seed: int = 0
+    memory_limit: int | None = None
+    progress: Progress | bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("objective", self.objective, get_args(Objective)),
+            ("method", self.method, get_args(Method)),
+        ):
+            if value not in allowed:
+                raise PathError(
+                    f"einsum: {name} must be one of {', '.join(allowed)}, got {value!r}"
+                )
+        if self.trials < 1:
+            raise PathError(f"einsum: trials must be at least 1, got {self.trials}")
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What the plan depends on."""
+        seconds = None if self.seconds is None else float(self.seconds)
+        return (self.objective, self.method, self.trials, seconds, self.seed, self.memory_limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """The best order that a search with these options finds."""
+
+    options: ContractionOptimizerOptions = ContractionOptimizerOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftToRight:
+    """Each operand in turn: what `optimize=False` means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """The order of parentheses."""
+
+    einsum: NestedEinsum
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Groups of positions in the shrinking list of operands, as `jax.numpy.einsum` takes them."""
+
+    path: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A tree made before, for operands of these very sizes."""
+
+    tree: ContractionTree
+
+
+EinsumOptimize = Auto | LeftToRight | Nested | Path | Tree
+
+
+def as_optimize(value: Any) -> EinsumOptimize:
+    """The strategy that `optimize=` means.
+
+    None, True and `"auto"` search; `"greedy"`, `"optimal"` and `"cotengra"` do so by that method;
+    False contracts from left to right; a list of pairs is a path.
+
+    Raises:
+        PathError: the value is no strategy.
+
+    >>> as_optimize(False), as_optimize([(0, 1)])
+    (LeftToRight(), Path(path=((0, 1),)))
+    """
+    match value:
+        case Auto() | LeftToRight() | Nested() | Path() | Tree():
+            return value
+        case None | True | "auto":
+            return Auto()
+        case False:
+            return LeftToRight()
+        case "greedy" | "search" | "cotengra":
+            return Auto(ContractionOptimizerOptions(method=value))
+        case "optimal" | "dp" | "exact":
+            return Auto(ContractionOptimizerOptions(method="exact"))
+        case ContractionOptimizerOptions():
+            return Auto(value)
+        case NestedEinsum():
+            return Nested(value)
+        case ContractionTree():
+            return Tree(value)
+        case list() | tuple():
+            return Path(_groups(value))
+        case _:
+            raise PathError(
+                f"einsum: optimize={value!r} is no strategy; give True, False, a path, a "
+                "NestedEinsum, a ContractionTree or ContractionOptimizerOptions"
+            )
+
+
+def _groups(value: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
+    groups = value[1:] if value and value[0] == "einsum_path" else value
+    try:
+        return tuple(tuple(int(position) for position in group) for group in groups)
+    except (TypeError, ValueError):
+        raise PathError(
+            f"einsum: {value!r} is no path; a path is a list of pairs of positions"
+        ) from None

@@ -1,0 +1,180 @@
+"""Searching for a contraction order."""
+
+from __future__ import annotations
+
+import pkgutil
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import opt_einsum
+
+from tenferro.compiler import CPU, DeviceCosts
+from tenferro.errors import PathError
+from tenferro.planning.anneal import annealed
+from tenferro.planning.cost import tree_seconds
+from tenferro.planning.greedy import greedy_pairs
+from tenferro.planning.optimize import ContractionOptimizerOptions, Progress
+from tenferro.planning.paths import Pairs, pairs_of_path
+from tenferro.planning.progress import progress_bar
+from tenferro.planning.refine import TRAFFIC, exact_pairs, refined
+from tenferro.planning.subscripts import Label, Subscripts
+from tenferro.planning.tree import ContractionTree
+
+EXACT_OPERANDS = 8
+"""Up to so many operands the exact planner takes milliseconds."""
+
+FINALISTS = 4
+"""So many of a search's candidates are annealed, and the best half of what comes of it refined."""
+
+MOVES = 300_000
+"""Moves of one annealing, about; a few seconds at most, and less for small networks."""
+
+
+def find_tree(
+    subscripts: Subscripts,
+    sizes: Mapping[Label, int],
+    options: ContractionOptimizerOptions,
+    costs: DeviceCosts = CPU,
+) -> ContractionTree:
+    """The best tree found.
+
+    Raises:
+        PathError: the method is not available here.
+    """
+    count = len(subscripts.inputs)
+    if count <= 2:
+        return ContractionTree(subscripts, sizes, ((0, 1),) if count == 2 else ())
+    search = _Search(subscripts, sizes, options, costs)
+    method = options.method
+    if method == "auto":
+        method = "exact" if count <= EXACT_OPERANDS else "search"
+    with _reporting(options) as report:
+        return _METHODS[method](search, report)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    subscripts: Subscripts
+    sizes: Mapping[Label, int]
+    options: ContractionOptimizerOptions
+    costs: DeviceCosts
+
+    def tree(self, pairs: Pairs) -> ContractionTree:
+        return ContractionTree(self.subscripts, self.sizes, pairs)
+
+    def score(self, tree: ContractionTree) -> float:
+        match self.options.objective:
+            case "flops":
+                return float(tree.flops)
+            case "size":
+                return float(tree.largest) + 1e-9 * float(tree.flops)
+            case "time":
+                return tree_seconds(self.costs, tree)
+
+    def best(self, candidates: Iterator[Pairs], report: Progress, total: int) -> ContractionTree:
+        """The tree with the lowest score, after the best few candidates were improved."""
+        start = time.monotonic()
+        seconds = self.options.seconds
+        scored: list[tuple[float, int, ContractionTree]] = []
+        for number, pairs in enumerate(candidates, start=1):
+            tree = self.tree(pairs)
+            scored.append((self.score(tree), number, tree))
+            report(number, total, min(scored)[0])
+            if seconds is not None and time.monotonic() - start > seconds:
+                break
+        finalists = [tree for _, _, tree in sorted(scored)[:FINALISTS]]
+        improved: list[ContractionTree] = []
+        for number, tree in enumerate(finalists):
+            if seconds is None or time.monotonic() - start < seconds:
+                improved.append(self.annealed(tree, number))
+        ranked = sorted([*improved, *finalists], key=self.score)
+        return min((refined(tree, self.score) for tree in ranked[: FINALISTS // 2]), key=self.score)
+
+    def annealed(self, tree: ContractionTree, number: int) -> ContractionTree:
+        """A better tree near by, whatever the objective: small values make for few flops."""
+        sweeps = max(100, min(3000, MOVES // len(tree.pairs)))
+        return self.tree(annealed(tree, self.options.seed + number, TRAFFIC, sweeps))
+
+
+def _greedy(search: _Search, report: Progress) -> ContractionTree:
+    return search.tree(greedy_pairs(search.subscripts, search.sizes))
+
+
+def _exact(search: _Search, report: Progress) -> ContractionTree:
+    if len(search.subscripts.inputs) <= EXACT_OPERANDS:
+        return search.tree(exact_pairs(search.subscripts, search.sizes))
+    minimize = "size" if search.options.objective == "size" else "flops"
+    planner = opt_einsum.DynamicProgramming(minimize=minimize)
+    return search.tree(_by_opt_einsum(search, planner))
+
+
+def _searched(search: _Search, report: Progress) -> ContractionTree:
+    trials = search.options.trials
+    return search.best(_candidates(search), report, trials)
+
+
+def _candidates(search: _Search) -> Iterator[Pairs]:
+    """Greedy trees, the plain ones first, then with noise."""
+    subscripts, sizes, options = search.subscripts, search.sizes, search.options
+    yield greedy_pairs(subscripts, sizes)
+    if options.trials > 1:
+        yield _by_opt_einsum(search, opt_einsum.paths.greedy)
+    generator = random.Random(options.seed)
+    for trial in range(2, options.trials):
+        alpha = generator.uniform(0.2, 1.6)
+        temperature = 10.0 ** generator.uniform(-2.0, 0.5)
+        yield greedy_pairs(subscripts, sizes, alpha, temperature, options.seed + trial)
+
+
+def _by_cotengra(search: _Search, report: Progress) -> ContractionTree:
+    try:
+        hyper_optimizer: Any = pkgutil.resolve_name("cotengra:HyperOptimizer")
+    except ImportError:
+        raise PathError(
+            "einsum: method 'cotengra' needs the package cotengra; install tenferro[paths]"
+        ) from None
+    options = search.options
+    planner = hyper_optimizer(
+        methods=["greedy"],
+        minimize="size" if options.objective == "size" else "flops",
+        max_repeats=options.trials,
+        max_time=options.seconds,
+        parallel=False,
+        optlib="random",
+        seed=options.seed,
+        progbar=False,
+    )
+    pairs = _by_opt_einsum(search, planner)
+    return search.best(iter([pairs]), report, 1)
+
+
+_METHODS: dict[str, Callable[[_Search, Progress], ContractionTree]] = {
+    "greedy": _greedy,
+    "exact": _exact,
+    "search": _searched,
+    "cotengra": _by_cotengra,
+}
+
+
+def _by_opt_einsum(search: _Search, planner: Callable[..., Any]) -> Pairs:
+    """The pairs of a planner that has opt_einsum's interface."""
+    inputs = [frozenset(labels) for labels in search.subscripts.inputs]
+    output = frozenset(search.subscripts.output)
+    sizes = {label: max(size, 1) for label, size in search.sizes.items()}
+    path = planner(inputs, output, sizes, None)
+    return pairs_of_path(path, len(inputs))
+
+
+@contextmanager
+def _reporting(options: ContractionOptimizerOptions) -> Iterator[Progress]:
+    if callable(options.progress):
+        yield options.progress
+    elif options.progress:
+        with progress_bar() as report:
+            yield report
+    else:
+        yield lambda done, total, best: None

@@ -1,0 +1,58 @@
+"""Sizes of labels, from the shapes of the operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tenferro.errors import ShapeError, SubscriptError
+from tenferro.planning.subscripts import Label, Subscripts, label_name
+from tenferro.shape import Dim, DimExpr
+
+Sizes = dict[Label, Dim]
+
+
+def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> Sizes:
+    """The size of each label. A size of 1 gives way to another, as in NumPy.
+
+    Symbolic sizes that cannot be compared yet are taken as equal; they are compared when they are
+    known.
+
+    Raises:
+        SubscriptError: the number of operands, or the rank of one, is not that of the subscripts.
+        ShapeError: a label has two sizes; names it, the operands and their axes.
+
+    >>> build_size_dict(Subscripts.parse("ij,jk->ik"), [(2, 3), (3, 4)])
+    {105: 2, 106: 3, 107: 4}
+    """
+    if len(shapes) != len(subscripts.inputs):
+        raise SubscriptError(
+            f"einsum: {subscripts} names {len(subscripts.inputs)} operands, "
+            f"but {len(shapes)} are given"
+        )
+    sizes: Sizes = {}
+    where: dict[Label, tuple[int, int]] = {}
+    for position, (labels, shape) in enumerate(zip(subscripts.inputs, shapes, strict=True)):
+        if len(labels) != len(shape):
+            raise SubscriptError(
+                f"einsum: operand {position} has {len(shape)} axes {_shape(shape)}, "
+                f"but {subscripts} gives it {len(labels)} labels"
+            )
+        for axis, (label, size) in enumerate(zip(labels, shape, strict=True)):
+            held = sizes.get(label)
+            if held is None or held == 1 or (isinstance(held, DimExpr) and isinstance(size, int)):
+                if held is not None and size == 1:
+                    continue
+                sizes[label] = size
+                where[label] = (position, axis)
+            elif size not in (held, 1) and isinstance(held, int) and isinstance(size, int):
+                first, first_axis = where[label]
+                raise ShapeError(
+                    f"einsum: label {label_name(label)!r} of {subscripts} has size {held} on axis "
+                    f"{first_axis} of operand {first} and size {size} on axis {axis} of operand "
+                    f"{position}"
+                )
+    return sizes
+
+
+def _shape(shape: Sequence[Dim]) -> str:
+    return f"[{','.join(str(size) for size in shape)}]"

@@ -1,0 +1,175 @@
+"""Tracing a Python function on fresh inputs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
+from tenferro.errors import PytreeError, TracingError
+from tenferro.ops import StdTensorOp
+from tenferro.shape import TensorMeta, fresh_input
+from tenferro.traced.arguments import argument, open_arguments
+from tenferro.traced.capture import CapturedArray, capture
+from tenferro.traced.substitute import joined
+from tenferro.traced.tensor import TracedTensor, tracing
+from tenferro.traced.trees import TreeDef, flatten, leaf_names, unflatten
+from tenferro.values import Tensor, is_array, meta_of_value, weak_number
+
+
+@dataclass(slots=True)
+class Trace:
+    """A function that has been traced on fresh inputs.
+
+    Attributes:
+        inputs: one fresh value for each traced leaf of the arguments: an `argument` where the leaf
+            is a value of a trace around, else an input.
+        input_at: the same, by the position of the leaf among all leaves.
+        outputs: the graph value of each leaf of the result.
+        out_tree: structure of the result.
+        aux: what the function returned beside its result.
+        outer: whether the function read values of a trace around it.
+    """
+
+    inputs: list[GlobalValKey]
+    input_at: dict[int, GlobalValKey]
+    outputs: list[GlobalValKey]
+    out_tree: TreeDef
+    aux: Aux
+    outer: bool
+
+    @property
+    def program_inputs(self) -> list[Input]:
+        """The inputs of a function that is not nested: all are inputs of a graph."""
+        return [key for key in self.inputs if isinstance(key, Input)]
+
+
+@dataclass(slots=True)
+class Aux:
+    """What a function returns beside its result.
+
+    Traced leaves become values, others are passed through.
+    """
+
+    leaves: list[Any]
+    tree: TreeDef
+
+    @property
+    def keys(self) -> list[GlobalValKey]:
+        """The graph values among the leaves."""
+        return [leaf.key for leaf in self.leaves if isinstance(leaf, TracedTensor)]
+
+    def rebuild(self, values: Sequence[Any]) -> Any:
+        """The tree with the given values in place of the traced leaves."""
+        computed = iter(values)
+        return unflatten(
+            self.tree,
+            [next(computed) if isinstance(leaf, TracedTensor) else leaf for leaf in self.leaves],
+        )
+
+
+def trace_function(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    has_aux: bool = False,
+    active: Container[int] | None = None,
+    nested: bool = True,
+) -> tuple[Trace, list[Any]]:
+    """Trace `function` on fresh values of the types of the arguments' leaves; also those leaves.
+
+    `active` are the positions of leaves that must be arrays; other leaves that are not arrays are
+    passed to the function as they are. None means that all must be. Unless `nested`, values of a
+    trace around are not passed, and only their types count.
+
+    Raises:
+        PytreeError: such a leaf, or a leaf of the result, is not an array.
+    """
+    leaves, treedef = flatten((args, dict(kwargs)))
+    names = _argument_names(function, args, kwargs)
+    input_at: dict[int, GlobalValKey] = {}
+    values = list(leaves)
+    for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
+        if active is None or position in active or is_array(leaf):
+            meta = leaf_meta(leaf, f"argument {name}")
+            key = argument(leaf.key) if isinstance(leaf, TracedTensor) and nested else None
+            input_at[position] = fresh_input(meta, name) if key is None else key
+            values[position] = TracedTensor(input_at[position], weak_number(leaf))
+    inputs = list(input_at.values())
+    traced_args, traced_kwargs = unflatten(treedef, values)
+    with tracing(), open_arguments(inputs):
+        result = function(*traced_args, **traced_kwargs)
+        result, aux = _split_aux(result) if has_aux else (result, None)
+        out_leaves, out_tree = flatten(result)
+        outputs = [_output_key(leaf, position) for position, leaf in enumerate(out_leaves)]
+        aux_leaves, aux_tree = flatten(aux)
+        aux_keys = [leaf.key for leaf in aux_leaves if isinstance(leaf, TracedTensor)]
+        view: ResolvedView[StdTensorOp] = resolve_keys()
+        ops, met = view.topo_order([*outputs, *aux_keys], leaves=inputs)
+        outputs = joined(outputs, ops)
+    outer = any(not isinstance(key.key, CapturedArray) for key in met)
+    trace = Trace(inputs, input_at, outputs, out_tree, Aux(aux_leaves, aux_tree), outer)
+    return trace, [leaves[position] for position in input_at]
+
+
+def leaf_meta(leaf: Any, what: str) -> TensorMeta:
+    """The type of an array leaf.
+
+    Raises:
+        PytreeError: the leaf is neither an array nor a number.
+    """
+    meta = meta_of_value(leaf)
+    if meta is None:
+        raise PytreeError(
+            f"{what} is a {type(leaf).__name__}, not an array or number; make it static, "
+            "or leave it out of the arguments"
+        )
+    return meta
+
+
+def is_traced(leaves: Sequence[Any]) -> bool:
+    """Whether any leaf is a value of a trace that is going on."""
+    return any(isinstance(leaf, TracedTensor) for leaf in leaves)
+
+
+def _output_key(leaf: Any, position: int) -> GlobalValKey:
+    if isinstance(leaf, TracedTensor):
+        return leaf.key
+    leaf_meta(leaf, f"result leaf {position}")
+    return capture(leaf if isinstance(leaf, np.ndarray) else Tensor(leaf))
+
+
+def _split_aux(result: Any) -> tuple[Any, Any]:
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise PytreeError("has_aux: the function must return a pair (result, aux)")
+    return result
+
+
+def _argument_names(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> list[str]:
+    """Names for the leaves of the arguments, in the order of `flatten((args, kwargs))`.
+
+    Raises:
+        TracingError: `function` cannot be called.
+    """
+    if not callable(function):
+        raise TracingError(f"trace: takes a function of arrays, got a {type(function).__name__}")
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    roots = [*positional, *(f"arg{i}" for i in range(len(positional), len(args)))]
+    names: list[str] = []
+    for root, arg in zip(roots, args, strict=False):
+        names += leaf_names(arg, root)
+    for root in sorted(kwargs):
+        names += leaf_names(kwargs[root], root)
+    return names

@@ -1,0 +1,92 @@
+"""Turning graph values into what the caller of a transform expects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tenferro.computegraph import GlobalValKey, Input
+from tenferro.ops import shape_context
+from tenferro.shape import fresh_input
+from tenferro.traced.compiler import GraphCompiler
+from tenferro.traced.function import is_traced, leaf_meta
+from tenferro.traced.substitute import substitute
+from tenferro.traced.tensor import TracedTensor, as_key
+from tenferro.traced.wrapping import compiled_within
+from tenferro.values import Tensor, executor_named, place, tensor_owner, where_to_run
+
+_COMPILER = GraphCompiler(capacity=0)
+"""Compiles the programs of transforms that run at once. Each trace is new, so it keeps nothing."""
+
+_TYPES = shape_context()
+
+
+class Results:
+    """Turns graph values into results.
+
+    By running them, or, within an outer trace, as values of that trace.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[GlobalValKey],
+        actual: Sequence[Any],
+        outer: bool,
+        function: Any = None,
+    ) -> None:
+        self.inputs = inputs
+        self.actual = actual
+        self.traced = outer or is_traced(actual)
+        self._function = function
+
+    def seeds(self, leaves: Sequence[Any], names: str) -> tuple[list[GlobalValKey], Results]:
+        """Graph values for further arguments, and the `Results` that know them.
+
+        In an outer trace the arguments stand for themselves, so that constants simplify; otherwise
+        they are inputs.
+        """
+        if self.traced or is_traced(leaves):
+            keys = [as_key(leaf) for leaf in leaves]
+            return keys, self.within()
+        fresh = [
+            fresh_input(leaf_meta(leaf, names), f"{names}{i}") for i, leaf in enumerate(leaves)
+        ]
+        return list(fresh), self.extended([*self.inputs, *fresh], [*self.actual, *leaves])
+
+    def within(self) -> Results:
+        """The same inputs, with results that are values of the trace around."""
+        return Results(self.inputs, self.actual, True, self._function)
+
+    def extended(self, inputs: Sequence[GlobalValKey], actual: Sequence[Any]) -> Results:
+        """The same way of making results, for other inputs."""
+        return Results(inputs, actual, self.traced, self._function)
+
+    def of(self, outputs: Sequence[GlobalValKey]) -> list[Any]:
+        """The values of `outputs`."""
+        if self.traced:
+            replacement: dict[GlobalValKey, GlobalValKey] = {
+                key: as_key(leaf)
+                for key, leaf in zip(self.inputs, self.actual, strict=True)
+                if isinstance(key, Input)  # what is none stands for the leaf by itself
+            }
+            replaced = substitute(outputs, replacement, _TYPES) if replacement else outputs
+            return [TracedTensor(key) for key in replaced if key is not None]
+        return self._run(outputs)
+
+    def _run(self, outputs: Sequence[GlobalValKey]) -> list[Tensor]:
+        compiled = compiled_within(self._function)
+        tensors = [Tensor(leaf) for leaf in self.actual]
+        inputs = [key for key in self.inputs if isinstance(key, Input)]
+        compiler = _COMPILER if compiled is None else GraphCompiler(compiled.options, capacity=0)
+        program = compiler.compile_keys(outputs, inputs)
+        captured = [declared.default for declared in program.inputs[len(tensors) :]]
+        operands = [*tensors, *(array for array in captured if array is not None)]
+        if compiled is None:
+            executor = where_to_run("call", [t for t in operands if t.executor is not None])
+        else:
+            executor = compiled.executor
+        runs_on = executor_named("numpy") if executor is None else executor
+        execute = runs_on.compile_exec(program.exec_program, options=program.options)
+        results = execute(*[place(runs_on.name, tensor, runs_on) for tensor in operands])
+        owner = tensor_owner(runs_on)
+        return [Tensor.wrap(buffer, owner) for buffer in results]

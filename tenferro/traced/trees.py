@@ -1,0 +1,69 @@
+"""Pytrees: dicts, lists, tuples, named tuples, dataclasses and None, with arrays as leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import optree
+
+from tenferro.typing import PyTree
+
+NAMESPACE = "tenferro"
+TreeDef = optree.PyTreeSpec
+
+_lock = threading.Lock()
+_known: set[type] = set()
+"""Types of leaves that have been looked at, and registered if they are dataclasses."""
+
+
+def flatten(tree: PyTree) -> tuple[list[PyTree], TreeDef]:
+    """The leaves of a tree and its structure. None is an empty tree.
+
+    >>> leaves, treedef = flatten({"b": 2.0, "a": [1.0, None]})
+    >>> leaves
+    [1.0, 2.0]
+    """
+    leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
+    if _register_dataclasses(leaves):
+        return flatten(tree)
+    return leaves, treedef
+
+
+def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
+    """The tree of that structure with the given leaves."""
+    return optree.tree_unflatten(treedef, leaves)
+
+
+def leaf_names(tree: PyTree, root: str) -> list[str]:
+    """A name for each leaf, as one would write it: `params['w']`."""
+    flatten(tree)  # registers what must be
+    accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
+    return [accessor.codify(root) for accessor in accessors]
+
+
+def _register_dataclasses(leaves: list[Any]) -> bool:
+    """Make trees of the dataclasses among the leaves; whether there was a new one."""
+    new = {type(leaf) for leaf in leaves} - _known
+    if not new:
+        return False
+    with _lock:
+        found = [kind for kind in new - _known if dataclasses.is_dataclass(kind)]
+        for kind in found:
+            _register(kind)
+        _known.update(new)
+    return bool(found)
+
+
+def _register(kind: Any) -> None:
+    names = tuple(field.name for field in dataclasses.fields(kind) if field.init)
+
+    def children_of(value: Any) -> tuple[list[Any], None, tuple[str, ...]]:
+        return [getattr(value, name) for name in names], None, names
+
+    def rebuild(_: Any, children: Iterable[Any]) -> Any:
+        return kind(**dict(zip(names, children, strict=True)))
+
+    optree.register_pytree_node(kind, children_of, rebuild, namespace=NAMESPACE)

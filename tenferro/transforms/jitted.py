@@ -1,0 +1,341 @@
+"""Jitted: a function compiled for the types that it is called with, or once for all sizes."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from tenferro.compiler import OptimizerOptions
+from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.config import config
+from tenferro.errors import ExecutorError, TracingError
+from tenferro.traced import (
+    GraphCompiler,
+    TracedTensor,
+    TreeDef,
+    flatten,
+    is_tracing,
+    trace_function,
+    unflatten,
+    wraps,
+)
+from tenferro.transforms.call import Call, StaticArguments
+from tenferro.transforms.symbolic import SymbolicArguments
+from tenferro.values import (
+    Buffer,
+    Executable,
+    Executor,
+    GraphProgram,
+    Tensor,
+    bind_shapes,
+    executor_named,
+    place,
+    tensor_owner,
+)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TracedFunction:
+    """A function traced for arguments of given types, whose extents may be symbolic.
+
+    Attributes:
+        program: what it computes.
+        captured: buffers of the arrays that the function closes over, passed after the arguments.
+        donated: the inputs of the program that belong to donated arguments.
+        out_tree: structure of the result.
+    """
+
+    program: GraphProgram
+    captured: tuple[Buffer, ...]
+    donated: tuple[int, ...]
+    out_tree: TreeDef
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledVersion:
+    """A traced function on its executor, for arguments of given sizes.
+
+    Attributes:
+        traced: the function.
+        executable: its program for these sizes.
+        is_leaf: whether the result is one array and no tree.
+    """
+
+    traced: TracedFunction
+    executable: Executable
+    is_leaf: bool
+
+
+class Jitted(Generic[P, R_co]):
+    """What `jit` returns; call it like the function it wraps.
+
+    Within another trace it is inlined, so that transforms of compiled functions see through them.
+    """
+
+    def __init__(
+        self,
+        function: Callable[P, R_co],
+        executor: str | Executor | None = None,
+        static_argnames: str | Sequence[str] = (),
+        donate_argnums: int | Sequence[int] = (),
+        options: OptimizerOptions | None = None,
+        symbolic: Mapping[str, Any] | None = None,
+    ) -> None:
+        wraps(function, self)
+        self._function = function
+        if not isinstance(executor, str | Executor | None):
+            raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
+        self._choice: str | Executor = config.executor if executor is None else executor
+        self._static = StaticArguments(function, static_argnames)
+        self._symbolic = (
+            None if symbolic is None else SymbolicArguments(function, symbolic, self._static.names)
+        )
+        self._donate = (
+            (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
+        )
+        self._compiler = GraphCompiler(options, capacity=0)  # each trace is new
+        self._cache: BoundedCache[Hashable, CompiledVersion] = BoundedCache(
+            Capacity(config.cache_entries)
+        )
+        self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(
+            Capacity(config.cache_entries)
+        )
+        self._seen: dict[Hashable, CompiledVersion] = {}
+        self._seen_hits = 0
+        self._owner: Executor | None = None
+
+    @property
+    def options(self) -> OptimizerOptions:
+        """Which compiler passes run."""
+        return self._compiler.options
+
+    @property
+    def executor(self) -> Executor:
+        """The executor that runs the function."""
+        if isinstance(self._choice, str):
+            self._choice = executor_named(self._choice)
+        self._owner = tensor_owner(self._choice)
+        return self._choice
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Run the function, compiled for these arguments; compile it first if need be."""
+        # The short way: arguments that are arrays in place, of types seen before.
+        in_place = None if kwargs else self._in_place(args)
+        if in_place is not None:
+            buffers, types = in_place
+            entry = self._seen.get(tuple(types))
+            if entry is not None:
+                self._seen_hits += 1
+                return cast(R_co, self._run(entry, entry.executable, buffers))
+        return cast(R_co, self._in_full(args, kwargs))
+
+    def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The long way: static arguments, trees, numbers, arrays elsewhere, types not yet seen."""
+        executor = self.executor
+        call = self._static.split(args, kwargs, self)
+        leaves, treedef = flatten((call.args, call.kwargs))
+        found = self._in_place(leaves)
+        types = _leaf_types(leaves) if found is None else found[1]
+        if types is None:
+            if self._symbolic is not None:
+                self._symbolic.check_traced(call)
+            return call.function(*call.args, **call.kwargs)
+        entry = self._entry(call, leaves, treedef, types)
+        if entry is None:
+            return call.function(*call.args, **call.kwargs)
+        if found is not None:
+            if call.static is None and not kwargs and _are_leaves(args, leaves):
+                self._remember(types, entry)
+            return self._run(entry, entry.executable, found[0])
+        buffers = [_buffer(leaf, executor) for leaf in leaves]
+        on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
+        run = entry.executable.run_host if on_host else entry.executable
+        return self._run(entry, run, buffers)
+
+    def _in_place(self, leaves: Sequence[Any]) -> tuple[list[Buffer], list[Hashable]] | None:
+        """Buffers and types of leaves that are all arrays on the executor already, else None."""
+        owner = self._owner
+        buffers: list[Buffer] = []
+        types: list[Hashable] = []
+        for leaf in leaves:
+            if type(leaf) is Tensor and leaf.executor is owner:
+                buffer = leaf.data
+            elif owner is not None and owner.owns(leaf):
+                buffer = leaf
+            else:
+                return None
+            buffers.append(buffer)
+            types += (buffer.shape, buffer.dtype)
+        return buffers, types
+
+    def _remember(self, types: Sequence[Hashable], entry: CompiledVersion) -> None:
+        """Let the short way find `entry` for arguments of these types."""
+        if len(self._seen) >= self._cache.capacity.entries:
+            self._seen.clear()
+        self._seen[tuple(types)] = entry
+
+    def _run(
+        self,
+        entry: CompiledVersion,
+        run: Callable[..., Sequence[Buffer]],
+        buffers: Sequence[Buffer],
+    ) -> Any:
+        results = run(*buffers, *entry.traced.captured)
+        owner = self._owner
+        if entry.is_leaf:
+            return Tensor.wrap(results[0], owner)
+        return entry.traced.out_tree.unflatten([Tensor.wrap(result, owner) for result in results])
+
+    def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
+        """The optimized program for these arguments; its symbols are those of `symbolic`."""
+        call = self._static.split(args, kwargs, self)
+        leaves, treedef = flatten((call.args, call.kwargs))
+        types = _leaf_types(leaves)
+        if types is None:
+            raise TracingError("program: needs concrete arguments, got traced ones")
+        traced = self._traced(call, leaves, treedef, types)
+        if traced is None:
+            raise TracingError(
+                f"{self!r}: the function reads values of a trace around it; pass them as arguments"
+            )
+        return traced.program
+
+    def stats(self) -> CacheStats:
+        """How many compiled versions are held, and how often one was reused."""
+        stats = self._cache.stats()
+        return replace(stats, hits=stats.hits + self._seen_hits)
+
+    def trace_stats(self) -> CacheStats:
+        """The same of traced programs, each differentiated and optimized once for all its sizes."""
+        return self._traces.stats()
+
+    def clear(self) -> None:
+        """Drop the compiled versions, and the programs."""
+        self._cache.clear()
+        self._traces.clear()
+        self._seen.clear()
+
+    @property
+    def capacity(self) -> Capacity:
+        """The bounds of the cache of compiled versions."""
+        return self._cache.capacity
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(cast(Any, self), instance)
+
+    def __repr__(self) -> str:
+        return f"jit({getattr(self._function, '__qualname__', self._function)!s})"
+
+    def _entry(
+        self, call: Call, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
+    ) -> CompiledVersion | None:
+        """The compiled version; None if the function must be inlined into the trace around it."""
+        key = (treedef, call.static, *types)
+        entry = self._cache.get(key)
+        if entry is not None:
+            return entry
+        traced = self._traced(call, leaves, treedef, types)
+        return None if traced is None else self._cache.put(key, self._compile(traced, leaves))
+
+    def _compile(self, traced: TracedFunction, leaves: Sequence[Any]) -> CompiledVersion:
+        shapes = [getattr(leaf, "shape", ()) for leaf in (*leaves, *traced.captured)]
+        sizes = bind_shapes(traced.program, shapes)
+        program = traced.program
+        executable = self.executor.compile_exec(
+            program.exec_program, traced.donated, sizes, program.options
+        )
+        return CompiledVersion(traced, executable, traced.out_tree.is_leaf())
+
+    def _traced(
+        self, call: Call, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
+    ) -> TracedFunction | None:
+        """The program, of which the declared types are the key; None as for `_entry`."""
+        if self._symbolic is not None:
+            specs = self._symbolic.specs(call)
+            leaves = [
+                given if spec is None else spec for given, spec in zip(leaves, specs, strict=True)
+            ]
+            args, kwargs = unflatten(treedef, leaves)
+            call = replace(call, args=args, kwargs=kwargs)
+            types = [*types]
+            for position, spec in enumerate(specs):
+                if spec is not None:
+                    types[2 * position] = spec.shape
+        key = (treedef, call.static, *types)
+        traced = self._traces.get(key)
+        if traced is None:
+            traced = self._trace(call)
+        return None if traced is None else self._traces.put(key, traced)
+
+    def _trace(self, call: Call) -> TracedFunction | None:
+        trace, _ = trace_function(call.function, call.args, call.kwargs)
+        if trace.outer and is_tracing():
+            return None
+        if trace.outer:
+            raise TracingError(
+                f"{self!r}: the function reads values of a trace around it; pass them as arguments"
+            )
+        program = self._compiler.compile_keys(trace.outputs, trace.program_inputs)
+        captured = program.inputs[len(trace.inputs) :]
+        buffers = [
+            place("jit", one.default, self.executor) for one in captured if one.default is not None
+        ]
+        return TracedFunction(program, tuple(buffers), self._donated(call), trace.out_tree)
+
+    def _donated(self, call: Call) -> tuple[int, ...]:
+        """The inputs of the program that belong to donated arguments.
+
+        Raises:
+            TracingError: there is no such argument.
+        """
+        for number in self._donate:
+            if number not in call.positions:
+                raise TracingError(f"{self!r}: donate_argnums {number!r} is no argument to donate")
+        donated: list[int] = []
+        start = 0
+        for number, arg in zip(call.positions, call.args, strict=True):
+            count = len(flatten(arg)[0])
+            donated += range(start, start + count) if number in self._donate else ()
+            start += count
+        return tuple(donated)
+
+
+def _are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
+    """Whether the arguments are their own leaves: no tree among them."""
+    return len(args) == len(leaves) and all(map(operator.is_, args, leaves))
+
+
+def _leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
+    """What a compiled version depends on: shape and dtype of each leaf, or the kind of number.
+
+    None if a leaf is traced.
+    """
+    types: list[Hashable] = []
+    for leaf in leaves:
+        kind = type(leaf)
+        if kind is TracedTensor:
+            return None
+        array = leaf.data if kind is Tensor else leaf
+        if hasattr(array, "shape") and hasattr(array, "dtype"):
+            types += (array.shape, array.dtype)
+        else:
+            types += (kind.__qualname__, None)
+    return types
+
+
+def _buffer(leaf: Any, executor: Executor) -> Buffer:
+    """The leaf's buffer on the executor, or a host array for it to upload."""
+    if type(leaf) is Tensor:
+        return leaf.data if leaf.executor is None else place("jit", leaf, executor)
+    if isinstance(leaf, np.ndarray) and leaf.dtype.isnative:
+        return leaf
+    return leaf if executor.owns(leaf) else _buffer(Tensor(leaf), executor)

@@ -1,0 +1,353 @@
+"""What public signatures say; for annotations of your own functions.
+
+`ArrayLike` is what array functions take, `AnyTensor` what they return, and `Array` what all four
+kinds of array have in common: `Tensor`, `TracedTensor`, `EagerTensor` and NumPy's. `Array` and
+`AnyTensor` are protocols: an object is one if it has the members, whatever its class inherits.
+
+>>> import tenferro as tn
+>>> from tenferro.typing import AnyTensor, Array
+>>> def energy(x: Array, weight: float = 0.5) -> AnyTensor:
+...     return weight * tn.sum(x * x)
+>>> tn.grad(energy)(tn.array([1.0, 2.0]))
+Tensor([1., 2.])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import EllipsisType
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, overload
+
+import numpy as np
+
+from tenferro.shape import Dim, DimExpr, DType, TensorMeta
+
+__all__ = [
+    "AnyTensor",
+    "Array",
+    "ArrayLike",
+    "ArrayMethods",
+    "Axis",
+    "DTypeLike",
+    "Elements",
+    "ElementsAt",
+    "Index",
+    "Integers",
+    "NestedSequence",
+    "Number",
+    "Order",
+    "PyTree",
+    "Shape",
+    "Size",
+    "SupportsArray",
+    "SupportsDLPack",
+]
+
+Number: TypeAlias = bool | int | float | complex
+"""A Python number. Its dtype gives way to that of arrays."""
+
+Axis: TypeAlias = int | Sequence[int] | None
+"""One axis or several, negative ones counted from the end; None has a meaning of its own."""
+
+Size: TypeAlias = int | str | DimExpr
+"""A number, or in a traced program a name such as `"n"` or `"2*n + 1"`, for the size of an axis."""
+
+Shape: TypeAlias = Size | Sequence[Size]
+"""The size of each axis, or of the only one."""
+
+DTypeLike: TypeAlias = DType | type[bool | int | float | complex | np.generic] | str
+"""An element type such as `tn.float32`, `np.float32` or `float`, or its name, such as `"f32"`."""
+
+Integers: TypeAlias = int | Sequence[int] | np.integer | np.ndarray[Any, np.dtype[np.integer]]
+"""One integer or several."""
+
+Order: TypeAlias = Literal["C", "F"]
+"""Whether the last axis (`"C"`) or the first (`"F"`) is the fastest."""
+
+PyTree: TypeAlias = Any
+"""A tree of arrays: an array; None; or a dict, list, tuple, named tuple or dataclass of trees."""
+
+Operand_contra = TypeVar("Operand_contra", contravariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class SupportsArray(Protocol):
+    """What NumPy makes an array of: an array of JAX or of another library.
+
+    `tn.asarray` takes all of these, other functions take arrays of NumPy and JAX.
+    """
+
+    def __array__(self) -> np.ndarray[Any, Any]: ...
+
+
+class SupportsDLPack(Protocol):
+    """What exports its elements by the DLPack protocol."""
+
+    def __dlpack__(self) -> object: ...
+
+
+class NestedSequence(Protocol):
+    """A list or tuple of arrays, numbers and further lists.
+
+    Text is not one: `in` takes any object beside a list, but only text beside text.
+    """
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> ArrayLike: ...
+    def __contains__(self, value: object, /) -> bool: ...
+
+    @property
+    def count(self) -> object:
+        """A method: how many items are equal to a value."""
+
+
+class ArrayMethods(Protocol[Operand_contra, Result_co]):
+    """What arrays of all kinds can do.
+
+    Operators take `Operand_contra` on their other side. They and the methods return `Result_co`.
+    """
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """Size of each axis, as a number, or while tracing perhaps as an expression of names."""
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+
+    @property
+    def size(self) -> Dim:
+        """Number of elements."""
+
+    @property
+    def T(self) -> Result_co:  # noqa: N802  # the name everyone knows
+        """The axes in reverse order."""
+
+    @property
+    def mT(self) -> Result_co:  # noqa: N802
+        """The last two axes exchanged."""
+
+    def conj(self) -> Result_co:
+        """Complex conjugate."""
+
+    def astype(self, dtype: DTypeLike, /) -> Result_co:
+        """The values in another dtype, whatever is lost."""
+
+    @overload
+    def reshape(self, size: int, /, *sizes: int) -> Result_co: ...
+    @overload
+    def reshape(self, shape: Sequence[int], /) -> Result_co: ...
+
+    @overload
+    def transpose(self, axes: Sequence[int], /) -> Result_co: ...
+    @overload
+    def transpose(self, *axes: int) -> Result_co: ...
+
+    def ravel(self) -> Result_co:
+        """All elements along one axis."""
+
+    def flatten(self) -> Result_co:
+        """All elements along one axis; as `ravel`."""
+
+    def sum(self, axis: Axis = None, *, keepdims: bool = False) -> Result_co:
+        """Sum over `axis`."""
+
+    def prod(self, axis: Axis = None, *, keepdims: bool = False) -> Result_co:
+        """Product over `axis`."""
+
+    def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Result_co:
+        """Mean over `axis`."""
+
+    def max(self, axis: Axis = None, *, keepdims: bool = False) -> Result_co:
+        """Largest element over `axis`."""
+
+    def min(self, axis: Axis = None, *, keepdims: bool = False) -> Result_co:
+        """Smallest element over `axis`."""
+
+    def var(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Result_co:
+        """Mean of |x - mean|² over `axis`, the count lowered by `ddof`."""
+
+    def std(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Result_co:
+        """Root of the variance over `axis`."""
+
+    def cumsum(self, axis: int | None = None) -> Result_co:
+        """Sums of the elements so far along `axis`; of all in a row if it is None."""
+
+    def cumprod(self, axis: int | None = None) -> Result_co:
+        """Products of the elements so far along `axis`; of all in a row if it is None."""
+
+    def argsort(self, axis: int = -1) -> Result_co:
+        """The places of the elements along `axis` in their order."""
+
+    def round(self, decimals: int = 0) -> Result_co:
+        """The nearest numbers with so many decimals."""
+
+    def swapaxes(self, axis1: int, axis2: int, /) -> Result_co:
+        """Two axes exchanged."""
+
+    def squeeze(self, axis: int | tuple[int, ...] | None = None) -> Result_co:
+        """Without the given axes of size 1; all of them if None."""
+
+    def trace(self, offset: int = 0) -> Result_co:
+        """The sum along a diagonal of the first two axes."""
+
+    def dot(self, other: Operand_contra, /) -> Result_co:
+        """NumPy's dot."""
+
+    def item(self) -> Any:
+        """The only element, as a Python number of the kind that the dtype says."""
+
+    def tolist(self) -> Any:
+        """The elements as Python numbers in lists, nested as deep as there are axes."""
+
+    def __getitem__(self, indices: Index, /) -> Result_co: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Result_co]: ...
+    def __array__(self) -> np.ndarray[Any, Any]: ...
+    def __bool__(self) -> bool: ...
+    def __int__(self) -> int: ...
+    def __float__(self) -> float: ...
+    def __complex__(self) -> complex: ...
+    def __neg__(self) -> Result_co: ...
+    def __pos__(self) -> Result_co: ...
+    def __abs__(self) -> Result_co: ...
+    def __add__(self, other: Operand_contra, /) -> Result_co: ...
+    def __radd__(self, other: Operand_contra, /) -> Result_co: ...
+    def __sub__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rsub__(self, other: Operand_contra, /) -> Result_co: ...
+    def __mul__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rmul__(self, other: Operand_contra, /) -> Result_co: ...
+    def __truediv__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rtruediv__(self, other: Operand_contra, /) -> Result_co: ...
+    def __floordiv__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rfloordiv__(self, other: Operand_contra, /) -> Result_co: ...
+    def __mod__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rmod__(self, other: Operand_contra, /) -> Result_co: ...
+    def __pow__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rpow__(self, other: Operand_contra, /) -> Result_co: ...
+    def __matmul__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rmatmul__(self, other: Operand_contra, /) -> Result_co: ...
+    def __and__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rand__(self, other: Operand_contra, /) -> Result_co: ...
+    def __or__(self, other: Operand_contra, /) -> Result_co: ...
+    def __ror__(self, other: Operand_contra, /) -> Result_co: ...
+    def __xor__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rxor__(self, other: Operand_contra, /) -> Result_co: ...
+    def __lshift__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rlshift__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rshift__(self, other: Operand_contra, /) -> Result_co: ...
+    def __rrshift__(self, other: Operand_contra, /) -> Result_co: ...
+    def __eq__(self, other: object, /) -> Result_co: ...  # type: ignore[override]  # elementwise
+    def __ne__(self, other: object, /) -> Result_co: ...  # type: ignore[override]
+    def __lt__(self, other: Operand_contra, /) -> Result_co: ...
+    def __le__(self, other: Operand_contra, /) -> Result_co: ...
+    def __gt__(self, other: Operand_contra, /) -> Result_co: ...
+    def __ge__(self, other: Operand_contra, /) -> Result_co: ...
+
+
+# Operators take `Any`: NumPy says for each dtype what its arrays take. Methods return one or the
+# other: with `Array` itself, checkers compare its methods with all overloads of NumPy's, again and
+# again for each dtype that these return; mypy takes ten seconds and pyright does not come back.
+class Array(ArrayMethods[Any, "AnyTensor | np.ndarray[Any, Any]"], Protocol):
+    """An array of any of the four kinds: `Tensor`, `TracedTensor`, `EagerTensor` or NumPy's.
+
+    For the parameters of functions that use methods and operators, and are to take NumPy's as well.
+    """
+
+
+class AnyTensor(ArrayMethods["ArrayLike", "AnyTensor"], Protocol):
+    """A tensor: `Tensor`, `TracedTensor` or `EagerTensor`. Array functions return one.
+
+    `isinstance(x, tn.Tensor)` tells a type checker that it is a concrete one.
+    """
+
+    @property
+    def meta(self) -> TensorMeta:
+        """Dtype and extents."""
+
+    @property
+    def real(self) -> AnyTensor:
+        """Real part."""
+
+    @property
+    def imag(self) -> AnyTensor:
+        """Imaginary part."""
+
+    @property
+    def at(self) -> ElementsAt:
+        """x with some of its elements changed, as `x.at[i].set(v)` or `x.at[i].add(v)`."""
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The elements as a NumPy array; refused while tracing."""
+
+    def reshape(self, *shape: Shape, order: Order = "C") -> AnyTensor:
+        """The elements in another shape; one size may be -1."""
+
+    def any(self, axis: Axis = None, *, keepdims: bool = False) -> AnyTensor:
+        """Whether any element over `axis` is not zero."""
+
+    def all(self, axis: Axis = None, *, keepdims: bool = False) -> AnyTensor:
+        """Whether no element over `axis` is zero."""
+
+    def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
+        """The place of the largest element along `axis`; of all, in C order, if None."""
+
+    def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
+        """The place of the smallest element along `axis`; of all, in C order, if None."""
+
+    def sort(self, axis: int = -1) -> AnyTensor:
+        """The elements along `axis` in ascending order, as a new array."""
+
+    def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> AnyTensor:
+        """The elements held between `min` and `max`, either of which may be absent."""
+
+    def __index__(self) -> int: ...
+    def __invert__(self) -> AnyTensor: ...
+
+
+class ElementsAt(Protocol):
+    """What `x.at` is."""
+
+    def __getitem__(self, indices: Index, /) -> Elements: ...
+
+
+class Elements(Protocol):
+    """What `x.at[...]` is: some elements, to be read or changed. Methods return a new array."""
+
+    def get(self) -> AnyTensor:
+        """The elements themselves, as `x[...]`."""
+
+    def set(self, values: ArrayLike, /) -> AnyTensor:
+        """The array with the elements replaced."""
+
+    def add(self, values: ArrayLike, /) -> AnyTensor:
+        """The array with values added to the elements."""
+
+    def subtract(self, values: ArrayLike, /) -> AnyTensor:
+        """The array with values subtracted from the elements."""
+
+    def multiply(self, values: ArrayLike, /) -> AnyTensor:
+        """The array with the elements multiplied by values."""
+
+    def mul(self, values: ArrayLike, /) -> AnyTensor:
+        """As `multiply`."""
+
+    def min(self, values: ArrayLike, /) -> AnyTensor:
+        """The array with the elements at most the values; NaN wins."""
+
+    def max(self, values: ArrayLike, /) -> AnyTensor:
+        """The array with the elements at least the values; NaN wins."""
+
+
+ArrayLike: TypeAlias = Number | DimExpr | SupportsArray | SupportsDLPack | NestedSequence
+"""An array, a number, a symbolic size, or lists and tuples of them. Array functions take it."""
+
+_Item: TypeAlias = (
+    SupportsIndex | slice | EllipsisType | Sequence[int] | Sequence[Sequence[int]] | Array | None
+)
+Index: TypeAlias = _Item | tuple[_Item, ...]
+"""What stands in `x[...]`."""

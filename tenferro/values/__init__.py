@@ -1,0 +1,62 @@
+"""What users hand in: tensors, and bringing values to where a program runs.
+
+Read in this order: `executors` (what runs programs, found by name), `host` (NumPy arrays),
+`emitter`, `placing`, `tensor`, `lifting` (what a value is), `sizes` (symbols solved from shapes),
+`program`, `binding`.
+"""
+
+from tenferro.values.binding import Bound, bind_inputs, bind_shapes, bind_specs
+from tenferro.values.emitter import RunEmitter
+from tenferro.values.executors import (
+    Buffer,
+    Executable,
+    Executor,
+    executor_module,
+    executor_named,
+    installed_executors,
+    owner_of,
+    register_executor,
+    tensor_owner,
+)
+from tenferro.values.host import buffer_meta, host_array
+from tenferro.values.lifting import fitted, is_array, meta_of_value, weak_number
+from tenferro.values.placing import place, where_to_run
+from tenferro.values.program import GraphProgram, ProgramInput, check_program
+from tenferro.values.sizes import Solved, learn_sizes, lone_symbol, solve_sizes
+from tenferro.values.tensor import Tensor, as_operand, leading, run_eagerly
+
+__all__ = [
+    "Bound",
+    "Buffer",
+    "Executable",
+    "Executor",
+    "GraphProgram",
+    "ProgramInput",
+    "RunEmitter",
+    "Solved",
+    "Tensor",
+    "as_operand",
+    "bind_inputs",
+    "bind_shapes",
+    "bind_specs",
+    "buffer_meta",
+    "check_program",
+    "executor_module",
+    "executor_named",
+    "fitted",
+    "host_array",
+    "installed_executors",
+    "is_array",
+    "leading",
+    "learn_sizes",
+    "lone_symbol",
+    "meta_of_value",
+    "owner_of",
+    "place",
+    "register_executor",
+    "run_eagerly",
+    "solve_sizes",
+    "tensor_owner",
+    "weak_number",
+    "where_to_run",
+]

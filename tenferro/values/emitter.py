@@ -1,0 +1,80 @@
+"""RunEmitter: runs each op as it is emitted."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tenferro.chainrules import PrimitiveOp, only_output
+from tenferro.config import config
+from tenferro.errors import UnsupportedDynamicShapeError
+from tenferro.exec_ir import ExecOp, check_size
+from tenferro.ops import ADD
+from tenferro.shape import TensorMeta
+from tenferro.values.executors import Buffer, Executor, executor_named
+from tenferro.values.host import buffer_meta
+
+
+class RunEmitter:
+    """Runs each op as it is emitted. Values are buffers of one executor, NumPy arrays for None.
+
+    An extension op on NumPy arrays is called directly, by its reference meaning.
+    """
+
+    def __init__(self, executor: Executor | None) -> None:
+        self._host = executor is None
+        self._executor = executor_named("numpy") if executor is None else executor
+
+    @property
+    def executor(self) -> Executor | None:
+        """The executor whose buffers the values are; None for NumPy arrays."""
+        return None if self._host else self._executor
+
+    @property
+    def ctx(self) -> BufferContext:
+        """Types are read off the buffers."""
+        return _CONTEXT
+
+    def emit(self, op: PrimitiveOp, *operands: Buffer) -> Buffer:
+        """The output of a single-output op."""
+        return only_output(op, self.emit_all(op, *operands))
+
+    def emit_all(self, op: PrimitiveOp, *operands: Buffer) -> tuple[Buffer, ...]:
+        """All outputs of the op, after its shape rule has accepted the operands."""
+        exec_op = cast(ExecOp, op)
+        for meta in exec_op.infer_all([buffer_meta(operand) for operand in operands]):
+            if meta.symbols():
+                raise UnsupportedDynamicShapeError(exec_op.name, "result", f"symbolic: {meta}")
+            check_size(meta, exec_op.name, config.max_bytes)
+        if self._host and exec_op.family is not None:
+            return exec_op.evaluate(operands)  # a direct call: no runtime owns it
+        return self._executor.run_op(exec_op, *operands)
+
+    def producer(self, value: Buffer) -> None:
+        """Nothing is known of where a buffer came from."""
+        return
+
+    def order(self, value: Buffer) -> int:
+        """Operands stay as they are."""
+        return 0
+
+
+class BufferContext:
+    """Metadata of buffers."""
+
+    @property
+    def adder(self) -> PrimitiveOp:
+        """Addition."""
+        return ADD
+
+    def meta(self, value: Buffer) -> TensorMeta:
+        """The type of a buffer."""
+        return buffer_meta(value)
+
+    def declare_like(self, value: Buffer, like: Buffer) -> None:
+        """Buffers declare themselves."""
+
+    def registered_rule(self, name: str) -> None:
+        """None: derivatives are not taken of buffers."""
+
+
+_CONTEXT = BufferContext()

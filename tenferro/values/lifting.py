@@ -1,0 +1,66 @@
+"""What a value that a user hands in is: an array, a number that gives way, or neither."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays import Number, convert, is_number
+from tenferro.errors import DTypeError, TenferroError
+from tenferro.shape import TensorMeta
+from tenferro.values.executors import owner_of
+from tenferro.values.tensor import Tensor
+
+
+def is_array(value: object) -> bool:
+    """Whether a value is an array of some kind, not a Python number, a list or another object."""
+    return (
+        isinstance(value, Tensor | np.ndarray | np.generic)
+        or isinstance(getattr(value, "meta", None), TensorMeta)
+        or owner_of(value) is not None
+    )
+
+
+def meta_of_value(value: Any) -> TensorMeta | None:
+    """The type of an array, of array-like data or of a `TensorSpec`; None if it is none of them."""
+    meta = getattr(value, "meta", None)
+    if isinstance(meta, TensorMeta):
+        return meta
+    try:
+        return Tensor(value).meta
+    except (TenferroError, TypeError):
+        return None
+
+
+def weak_number(value: Any) -> Number | None:
+    """The Python number that a value is or stands for, whose dtype gives way to that of arrays."""
+    return value if is_number(value) else getattr(value, "weak", None)
+
+
+def fitted(value: Any, meta: TensorMeta) -> Any:
+    """The value, in the dtype of `meta` if it is one whose dtype gives way.
+
+    Such values are Python numbers, lists of them, and values of a trace that stand for numbers.
+
+    Raises:
+        DTypeError: a number does not fit the declared dtype.
+        ShapeError: a list is ragged.
+    """
+    if getattr(value, "weak", None) is not None:
+        if value.dtype.kind != meta.dtype.kind:
+            return value
+        return value._apply(convert, value, dtype=meta.dtype)
+    if not is_number(value) and not isinstance(value, list | tuple):
+        return value
+    plain = Tensor(value)
+    if plain.dtype == meta.dtype:
+        return plain
+    kind, declared = (dtype.kind.replace("u", "i") for dtype in (plain.dtype, meta.dtype))
+    if "bifc".index(kind) > "bifc".index(declared):
+        raise DTypeError(f"{plain.meta} does not fit {meta}")
+    with np.errstate(over="ignore"):
+        converted = plain.numpy().astype(meta.dtype)
+    if declared == "i" and not np.array_equal(converted, plain.numpy()):
+        raise DTypeError(f"{value} does not fit {meta}")
+    return Tensor(converted)

@@ -1,0 +1,228 @@
+"""GraphProgram: an execution program with names for its inputs, which can be called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
+
+from tenferro.chainrules import Emitter, V
+from tenferro.compiler import DEFAULT_OPTIONS, OptimizerOptions
+from tenferro.computegraph import BoundedCache, Capacity, GlobalValKey
+from tenferro.config import config
+from tenferro.errors import BindingError, DTypeError, TenferroError
+from tenferro.exec_ir import ExecProgram, run
+from tenferro.shape import Dim, Guard, Leaf, TensorMeta
+from tenferro.values.emitter import RunEmitter
+from tenferro.values.executors import Buffer, Executable, Executor, executor_named
+from tenferro.values.lifting import fitted
+from tenferro.values.sizes import solve_sizes
+from tenferro.values.tensor import Tensor, leading
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramInput:
+    """One input: its name, type, graph key, and the value it has when nothing is bound to it."""
+
+    name: str
+    meta: TensorMeta
+    key: GlobalValKey
+    default: Tensor | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphProgram:
+    """What `GraphCompiler.compile` returns: a canonical program, ready for any executor.
+
+    It is a function of its inputs. On arrays it computes, where they are; within a trace it records
+    its ops, so that it can be differentiated and compiled like any other function.
+
+    Attributes:
+        exec_program: the instructions.
+        inputs: the inputs, in the order of `exec_program.input_slots`.
+        guards: equalities of sizes that were assumed and are checked when the sizes are known.
+        options: which passes executors run on it.
+
+    >>> import tenferro as tn
+    >>> program = tn.make_program(lambda x: tn.sum(x * x), tn.TensorSpec(("n",), "float64"))
+    >>> program([1.0, 2.0, 3.0])
+    Tensor(14.)
+    >>> tn.grad(program)(tn.array([1.0, 2.0]))
+    Tensor([2., 4.])
+    """
+
+    exec_program: ExecProgram
+    inputs: tuple[ProgramInput, ...]
+    guards: tuple[Guard, ...] = ()
+    options: OptimizerOptions = DEFAULT_OPTIONS
+    _index: dict[object, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        index: dict[object, int] = {}
+        for position, declared in enumerate(self.inputs):
+            if declared.name in index:
+                raise BindingError(
+                    f"program: two inputs are named {declared.name!r}; give them different names"
+                )
+            index[declared.name] = position
+            index[declared.key] = position
+        object.__setattr__(self, "_index", index)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the program's structure, in hex."""
+        return self.exec_program.digest
+
+    def position(self, binding: object) -> int | None:
+        """Position of the input that a name, a traced tensor or a key means.
+
+        None if there is no such input.
+        """
+        known = isinstance(binding, str | GlobalValKey)
+        return self._index.get(binding if known else getattr(binding, "key", None))
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """What the program computes: its output, or a tuple of them where there are several.
+
+        Args:
+            args: the inputs in order. Those with a default value come after all others and may be
+                left out.
+            named: further inputs, by name.
+
+        Raises:
+            BindingError: an input is missing, given twice, unknown, or of another type.
+            GuardViolationError: an assumption of the program does not hold for these sizes.
+        """
+        operands = [
+            self._operand(declared, value)
+            for declared, value in zip(self.inputs, self._arranged(args, named), strict=True)
+        ]
+        result: Any = leading(operands)._apply(self.call, *operands)
+        if result is NotImplemented:
+            kinds = ", ".join(type(operand).__name__ for operand in operands)
+            raise DTypeError(f"call: takes arrays and numbers, got {kinds}")
+        return result
+
+    def call(self, at: Emitter[V], *values: V) -> V | tuple[V, ...]:
+        """The array function that the program is: run as a whole, recorded op by op."""
+        sizes = self._sizes([at.ctx.meta(value) for value in values])
+        if isinstance(at, RunEmitter):
+            results: Sequence[V] = self.run_on(at.executor, cast(Any, values), sizes)
+        else:
+            results = run(
+                self.exec_program,
+                values,
+                lambda step, operands: at.emit_all(cast(Any, step.op.bind(sizes)), *operands),
+            )
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run_on(
+        self, executor: Executor | None, buffers: Sequence[Buffer], sizes: dict[Leaf, Dim]
+    ) -> list[Any]:
+        """The outputs on buffers of an executor, None for NumPy, which compiles it once."""
+        runs_on = executor_named("numpy") if executor is None else executor
+        key = (id(runs_on), tuple(sizes.items()))
+        _, execute = self._executables.get_or_make(
+            key,
+            lambda: (
+                runs_on,  # kept, so that its id stays its own
+                runs_on.compile_exec(
+                    self.exec_program,
+                    sizes=cast("dict[Leaf, int]", sizes),
+                    options=self.options,
+                ),
+            ),
+        )
+        return list(execute(*buffers))
+
+    @cached_property
+    def _executables(self) -> BoundedCache[Any, tuple[Executor, Executable]]:
+        return BoundedCache(Capacity(config.cache_entries))
+
+    def _arranged(self, args: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """A value for each input, in order."""
+        order = [each.name for each in self._parameters()]
+        if len(args) > len(order):
+            raise BindingError(
+                f"call: the program takes {len(order)} inputs, got {len(args)} values"
+            )
+        values = dict(zip(order, args, strict=False))
+        for name, value in named.items():
+            if name not in order:
+                raise BindingError(f"call: {name!r} is not an input of this program")
+            if name in values:
+                raise BindingError(f"call: input {name!r} is given twice")
+            values[name] = value
+        arranged = [values.get(each.name, each.default) for each in self.inputs]
+        for declared, value in zip(self.inputs, arranged, strict=True):
+            if value is None:
+                raise BindingError(f"call: input {declared.name!r}: {declared.meta} is not given")
+        return arranged
+
+    def _parameters(self) -> list[ProgramInput]:
+        """The inputs in the order in which a call takes them: those with a default come last."""
+        return sorted(self.inputs, key=lambda declared: declared.default is not None)
+
+    def _operand(self, declared: ProgramInput, value: Any) -> Any:
+        try:
+            return fitted(value, declared.meta)
+        except TenferroError as error:
+            raise BindingError(f"call: input {declared.name!r}: {error}") from None
+
+    def _sizes(self, metas: Sequence[TensorMeta]) -> dict[Leaf, Dim]:
+        """The sizes of symbols for operands of these types, in which symbols may stand too."""
+        for declared, meta in zip(self.inputs, metas, strict=True):
+            if meta.dtype != declared.meta.dtype or meta.rank != declared.meta.rank:
+                raise BindingError(f"call: input {declared.name!r} is {declared.meta}, got {meta}")
+        shapes = [
+            meta.exact_shape("call", declared.name)
+            for declared, meta in zip(self.inputs, metas, strict=True)
+        ]
+        sizes = solve_sizes("call", self.inputs, shapes)
+        for guard in self.guards:
+            guard.check(sizes)
+        return sizes
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        """The inputs as parameters, by name where the name can be written as one."""
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        named = [each for each in self._parameters() if each.name.isidentifier()]
+        if len(named) < len(self.inputs):
+            return inspect.Signature(
+                [
+                    inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+                    inspect.Parameter("named", inspect.Parameter.VAR_KEYWORD),
+                ]
+            )
+        empty = inspect.Parameter.empty
+        return inspect.Signature(
+            [
+                inspect.Parameter(
+                    each.name, kind, default=empty if each.default is None else each.default
+                )
+                for each in named
+            ]
+        )
+
+    def __repr__(self) -> str:
+        count = len(self.exec_program.instructions)
+        return f"GraphProgram({len(self.inputs)} inputs, {count} instructions)"
+
+    def __str__(self) -> str:
+        names = ", ".join(
+            f"%{slot} = {declared.name}"
+            for slot, declared in zip(self.exec_program.input_slots, self.inputs, strict=True)
+        )
+        return f"# inputs: {names}\n{self.exec_program}"
+
+
+def check_program(name: str, program: object) -> None:
+    """Raise BindingError if `program` is not a GraphProgram; `name` is the calling function."""
+    if not isinstance(program, GraphProgram):
+        raise BindingError(
+            f"{name}: takes a program, got an object of type {type(program).__name__}; make one "
+            "with tn.make_program(function, *specs)"
+        )

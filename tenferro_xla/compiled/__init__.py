@@ -1,0 +1,32 @@
+"""What XLA has compiled: how it gets there, is kept, is run, and is reported.
+
+Read in this order: `stablehlo`, `executable`, `segmented` and `bucketed` (sizes that data decide or
+that are rounded up), `report`, `cache`, `stages`.
+"""
+
+from tenferro_xla.compiled.bucketed import BucketedExecutable
+from tenferro_xla.compiled.cache import Executables, Loaded
+from tenferro_xla.compiled.executable import LoadedExecutable, check_placed, private
+from tenferro_xla.compiled.report import Change, CompileEvent, CompileReport, Subject
+from tenferro_xla.compiled.segmented import SegmentedExecutable
+from tenferro_xla.compiled.stablehlo import Cost, Memory, require_static
+from tenferro_xla.compiled.stages import Compiled, Lowered
+
+__all__ = [
+    "BucketedExecutable",
+    "Change",
+    "CompileEvent",
+    "CompileReport",
+    "Compiled",
+    "Cost",
+    "Executables",
+    "Loaded",
+    "LoadedExecutable",
+    "Lowered",
+    "Memory",
+    "SegmentedExecutable",
+    "Subject",
+    "check_placed",
+    "private",
+    "require_static",
+]

@@ -1,0 +1,168 @@
+"""From an execution program to StableHLO, and from StableHLO to what XLA made of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.sharding import SingleDeviceSharding
+
+from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, optimize_for
+from tenferro.config import config
+from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
+from tenferro.exec_ir import ExecProgram, check_budget, verify
+from tenferro.shape import Exact, Leaf, TensorMeta, describe
+from tenferro_xla.lowering import jax_function
+from tenferro_xla.target import XlaTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What XLA expects one run to take."""
+
+    flops: float
+    bytes_accessed: float
+    transcendentals: float
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What an executable needs, in bytes."""
+
+    arguments: int
+    outputs: int
+    temporaries: int
+    aliased: int
+    code: int
+
+
+def prepare(
+    program: ExecProgram,
+    target: XlaTarget,
+    options: OptimizerOptions = DEFAULT_OPTIONS,
+    observe: Observer | None = None,
+) -> ExecProgram:
+    """The program as it is lowered: optimized for the device, without what XLA must not see.
+
+    Raises:
+        UnsupportedDynamicShapeError: an extent is not an integer; bind the symbols first.
+        ExtentError: a value is larger than the byte budget, or an extent is out of range.
+        UnsupportedExtensionError: an extension family has neither lowering nor standard-op form.
+        VerifyError: the program is malformed, so that its types say nothing.
+    """
+    require_static(program)
+    verify(program)
+    check_budget(program, target.max_bytes)  # before passes that compute what it holds
+    program = optimize_for(program, target.optimized_for, None, options, observe)
+    verify(program)
+    check_budget(program, target.max_bytes)
+    return program
+
+
+def lower_to_stablehlo(
+    program: ExecProgram, target: XlaTarget, donate: tuple[int, ...] = ()
+) -> jax.stages.Lowered:
+    """A program of `prepare` as StableHLO.
+
+    Raises:
+        ExecutorError: an op has no lowering.
+    """
+    sharding = SingleDeviceSharding(target.device)
+    with jax.enable_x64(True), jax.default_device(target.device):
+        function = jax.jit(jax_function(program, target.lowering), donate_argnums=donate)
+        lowered = function.lower(
+            *(
+                jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]  # JAX has no types there
+                    meta.static_shape, meta.dtype, sharding=sharding
+                )
+                for meta in program.input_metas
+            )
+        )
+    if "stablehlo" in config.dump:
+        sys.stderr.write(lowered.as_text())
+    return lowered
+
+
+def compile_stablehlo(lowered: jax.stages.Lowered, target: XlaTarget) -> jax.stages.Compiled:
+    """The executable of XLA.
+
+    Raises:
+        ExecutorError: XLA refuses, such as an unknown compiler option.
+    """
+    try:
+        with jax.enable_x64(True):
+            return lowered.compile(compiler_options=dict(target.compiler_options) or None)
+    except jax.errors.JaxRuntimeError as error:
+        raise ExecutorError(f"compile: XLA says {str(error).splitlines()[0]}") from error
+
+
+def usable_donations(
+    program: ExecProgram, donate: tuple[int, ...], sizes: Mapping[Leaf, int] | None = None
+) -> tuple[int, ...]:
+    """Those of the inputs to donate whose buffers an output can take: one of the same type each.
+
+    `sizes` are those of the program's symbols.
+    """
+    if not donate:
+        return ()
+    bound = dict(sizes or {})
+    wanted = [meta.bind(bound) for meta in program.output_metas]
+    usable: list[int] = []
+    for position in donate:
+        meta = program.input_metas[position].bind(bound)
+        if meta in wanted:
+            wanted.remove(meta)
+            usable.append(position)
+    return tuple(usable)
+
+
+def require_static(program: ExecProgram) -> None:
+    """Raise UnsupportedDynamicShapeError unless every extent of the program is an integer."""
+    for meta in program.input_metas:
+        _require_static("input", meta)
+    for step in program.instructions:
+        for meta in step.output_metas:
+            _require_static(step.op.name, meta)
+
+
+def require_bound(program: ExecProgram) -> None:
+    """Raise UnsupportedDynamicShapeError if a symbol of the inputs has no size."""
+    for meta in program.input_metas:
+        for axis, extent in enumerate(meta.extents):
+            if isinstance(extent, Exact) and not isinstance(extent.dim, int):
+                raise UnsupportedDynamicShapeError("input", f"shape[{axis}]", describe(extent))
+
+
+def _require_static(name: str, meta: TensorMeta) -> None:
+    if meta.static_shape is None:
+        sizes = meta.exact_shape(name)
+        axis = next(axis for axis, size in enumerate(sizes) if not isinstance(size, int))
+        raise UnsupportedDynamicShapeError(name, f"shape[{axis}]", describe(meta.extents[axis]))
+
+
+def cost_of(analysis: Any) -> Cost:
+    """The numbers that all platforms give."""
+    return Cost(
+        *(float(analysis.get(key, 0.0)) for key in ("flops", "bytes accessed", "transcendentals"))
+    )
+
+
+def memory_of(compiled: jax.stages.Compiled) -> Memory:
+    """The executable's needs.
+
+    Raises:
+        ExecutorError: the platform does not tell.
+    """
+    found = compiled.memory_analysis()
+    if found is None:
+        raise ExecutorError("memory: XLA does not tell what the executable needs on this platform")
+    return Memory(
+        found.argument_size_in_bytes,
+        found.output_size_in_bytes,
+        found.temp_size_in_bytes,
+        found.alias_size_in_bytes,
+        found.generated_code_size_in_bytes,
+    )

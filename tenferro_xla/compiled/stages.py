@@ -1,0 +1,125 @@
+"""What `XlaExecutor.lower` returns: a program stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tenferro.compiler import Observer, refuse_dynamic
+from tenferro.errors import BindingError, ExecutorError
+from tenferro.exec_ir import ExecProgram
+from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs
+from tenferro.shape import Leaf
+from tenferro_xla.compiled.cache import Executables, sizes_key, sizes_text
+from tenferro_xla.compiled.executable import LoadedExecutable
+from tenferro_xla.compiled.stablehlo import (
+    Cost,
+    Memory,
+    cost_of,
+    lower_to_stablehlo,
+    memory_of,
+    prepare,
+)
+
+Runner = Callable[[LoadedExecutable, Bound], list[Tensor]]
+"""Runs an executable on bound inputs."""
+
+
+class Lowered:
+    """A program as StableHLO, for given sizes."""
+
+    def __init__(
+        self,
+        program: GraphProgram,
+        sizes: dict[Leaf, int],
+        executables: Executables,
+        run: Runner,
+        observe: Observer | None = None,
+    ) -> None:
+        self._program = program
+        self._sizes = sizes
+        self._executables = executables
+        self._run = run
+        options = program.options
+        self._bound = executables.resolved(program.exec_program, sizes, options, observe)
+        refuse_dynamic(self._bound, "lower")
+        self._prepared = prepare(self._bound, executables.target, options, observe)
+        self._lowered = lower_to_stablehlo(self._prepared, executables.target)
+
+    @property
+    def exec_program(self) -> ExecProgram:
+        """The program after all passes, as it was lowered."""
+        return self._prepared
+
+    def stablehlo(self) -> str:
+        """The text of the StableHLO module."""
+        return self._lowered.as_text()
+
+    def cost(self) -> Cost:
+        """What XLA expects of the program before it optimizes it."""
+        return cost_of(self._lowered.cost_analysis() or {})
+
+    def memory(self) -> Memory:
+        """What the executable needs; compiles the program."""
+        return self.compile().memory()
+
+    def compile(self) -> Compiled:
+        """The executable."""
+        digest, options = self._program.digest, self._program.options
+        executable = self._executables.cache.get_or_make(
+            (digest, sizes_key(self._sizes), (), options),
+            lambda: self._executables.load(
+                self._bound, digest, self._sizes, lowered=self._lowered, options=options
+            ),
+        )
+        assert isinstance(executable, LoadedExecutable), "a lowered program is static"
+        return Compiled(self._program, self._sizes, executable, self._run)
+
+
+class Compiled:
+    """A program compiled by XLA, for given sizes."""
+
+    def __init__(
+        self,
+        program: GraphProgram,
+        sizes: dict[Leaf, int],
+        executable: LoadedExecutable,
+        run: Runner,
+    ) -> None:
+        self._program = program
+        self._sizes = sizes
+        self._executable = executable
+        self._run = run
+
+    def run(self, bindings: Mapping[Any, Any]) -> list[Tensor]:
+        """The program's outputs; see `XlaExecutor.run`.
+
+        Raises:
+            BindingError: as `XlaExecutor.run`, or sizes are other than those compiled for.
+        """
+        bound = bind_inputs(self._program, bindings)
+        if bound.sizes != self._sizes:
+            raise BindingError(
+                f"run: compiled for {sizes_text(self._sizes)}, "
+                f"but the inputs have {sizes_text(bound.sizes)}"
+            )
+        return self._run(self._executable, bound)
+
+    def cost(self) -> Cost:
+        """What XLA expects of the optimized program."""
+        return cost_of(self._executable.compiled.cost_analysis() or {})
+
+    def memory(self) -> Memory:
+        """What the executable needs."""
+        return memory_of(self._executable.compiled)
+
+    def as_text(self) -> str:
+        """The optimized HLO.
+
+        Raises:
+            ExecutorError: XLA keeps none on this platform.
+        """
+        text = self._executable.compiled.as_text()
+        if text is None:
+            raise ExecutorError("as_text: XLA keeps no text of the executable on this platform")
+        return text

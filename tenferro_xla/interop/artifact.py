@@ -1,0 +1,295 @@
+"""Programs as StableHLO artifacts that outlive the process, and need no tenferro to run."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.export
+import numpy as np
+
+from tenferro.compiler import Target, contraction_passes, optimize_for, refuse_dynamic
+from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.config import config
+from tenferro.errors import BindingError, ExecutorError, TenferroError
+from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, verify
+from tenferro.families import STANDARD, further
+from tenferro.family import Package
+from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_inputs, check_program
+from tenferro.shape import Dim, DimExpr, Guard, SymDim, TensorMeta, dim, fresh_input
+from tenferro_xla.compiled import private
+from tenferro_xla.devices import find_device
+from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
+
+PLATFORMS = ("cpu", "cuda", "tpu")
+_KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+
+_MULTIPLE = re.compile(r"([1-9][0-9]*)\*floordiv\(")
+
+ToJaxDim = Callable[[Dim], Any]
+
+
+def export(
+    program: GraphProgram,
+    *,
+    platforms: Sequence[str] = PLATFORMS,
+    precision: Precision = "highest",
+    packages: Sequence[Package] = (),
+) -> Exported:
+    """The program as a portable artifact, with its symbolic sizes.
+
+    The artifact is one of `jax.export`: a function of one dict, from the names of the inputs to
+    arrays. It runs on every device of the platforms, and takes every size of a symbol but 0.
+
+    Args:
+        program: what to export. Arrays that it has captured must be inputs instead.
+        platforms: where it is to run, out of "cpu", "cuda", "rocm" and "tpu".
+        precision: of contractions.
+        packages: families that the program may hold, beside those that come with tenferro.
+
+    Raises:
+        BindingError: the program has captured an array.
+        ExecutorError: an instruction needs a size that only data decide, an op has no lowering, or
+            JAX cannot lower it for symbolic sizes or for a platform; the text names it.
+
+    >>> import numpy as np, tenferro as tn
+    >>> artifact = export(tn.make_program(lambda x: x * 2, tn.TensorSpec(("n",))))
+    >>> print(artifact)
+    Exported(x: f64[n]) -> (f64[n]) for cpu, cuda, tpu
+    >>> artifact.run({"x": np.arange(3.0)})
+    [Tensor([0., 2., 4.])]
+    """
+    check_program("export", program)
+    for platform in platforms:
+        if platform not in _KNOWN_PLATFORMS:
+            known = ", ".join(_KNOWN_PLATFORMS)
+            raise ExecutorError(f"export: there is no platform {platform!r}; there are: {known}")
+    for declared in program.inputs:
+        if declared.default is not None:
+            raise BindingError(
+                f"export: the program has captured {declared.meta} ({declared.name}), which is no "
+                "part of an artifact; make it an argument of the function"
+            )
+    refuse_dynamic(program.exec_program, "export")
+    lowerings = ExtensionLowerings((*STANDARD, *further(packages)))
+    target = Target("export", contraction_passes(None), lowerings)
+    body = optimize_for(program.exec_program, target, None, program.options)
+    verify(body)
+    check_budget(body, config.max_bytes)
+    try:
+        with jax.enable_x64(True):
+            scope = jax.export.SymbolicScope([_constraint(guard) for guard in program.guards])
+            to_jax_dim = _to_jax_dim(scope)
+            function = _function(program, body, LoweringOptions(precision, lowerings), to_jax_dim)
+            arguments = {
+                declared.name: jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]
+                    tuple(to_jax_dim(size) for size in declared.meta.exact_shape("export")),
+                    declared.meta.dtype,
+                )
+                for declared in program.inputs
+            }
+            lower = jax.export.export(jax.jit(function), platforms=tuple(platforms))
+            return Exported(lower(arguments))
+    except TenferroError:
+        raise
+    except Exception as error:  # JAX has many, some of them private, for sizes it cannot compare
+        raise ExecutorError(f"export: JAX says {_first_line(error)}") from error
+
+
+def load_exported(source: str | PathLike[str] | bytes) -> Exported:
+    """An artifact that `Exported.save` wrote to a file, or the bytes of one.
+
+    It holds no pickle, and nothing in it runs while it is loaded.
+
+    Raises:
+        ExecutorError: there is no such file, it is no artifact, or none that `export` makes.
+    """
+    try:
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    except OSError as error:
+        raise ExecutorError(f"load_exported: {source!s} cannot be read: {error.strerror}") from None
+    try:
+        exported = jax.export.deserialize(bytearray(data))
+    except ImportError as error:
+        raise _needs_flatbuffers("load_exported") from error
+    except Exception as error:
+        what = "the bytes" if isinstance(source, bytes) else str(source)
+        raise ExecutorError(
+            f"load_exported: {what} cannot be read as an artifact: {_first_line(error)}"
+        ) from error
+    return Exported(exported)
+
+
+class Exported:
+    """A program as an artifact: it runs, and can be saved.
+
+    Attributes:
+        exported: the artifact as JAX has it.
+        inputs: name and type of each input.
+        outputs: type of each output.
+    """
+
+    def __init__(self, exported: jax.export.Exported) -> None:
+        self.exported = exported
+        self.inputs: tuple[tuple[str, TensorMeta], ...] = tuple(_inputs(exported))
+        self.outputs: tuple[TensorMeta, ...] = tuple(_meta(each) for each in exported.out_avals)
+        self._signature = _signature(self.inputs)
+        self._compiled: BoundedCache[Any, Callable[..., Any]] = BoundedCache(
+            Capacity(config.cache_entries)
+        )
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        """Where the artifact runs."""
+        return tuple(self.exported.platforms)
+
+    def stablehlo(self) -> str:
+        """The text of the StableHLO module."""
+        return str(self.exported.mlir_module())
+
+    def serialize(self) -> bytes:
+        """The artifact as bytes, which `jax.export.deserialize` reads as well.
+
+        Raises:
+            ExecutorError: the package `flatbuffers` is not installed.
+        """
+        try:
+            return bytes(self.exported.serialize())
+        except ImportError as error:
+            raise _needs_flatbuffers("serialize") from error
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the artifact to a file, for `load_exported`."""
+        Path(path).write_bytes(self.serialize())
+
+    def run(
+        self, bindings: Mapping[str, Any], device: int | str | jax.Device | None = None
+    ) -> list[Tensor]:
+        """The outputs for the given inputs, by name, on a device (see `find_device`).
+
+        Raises:
+            BindingError: the bindings do not fit the inputs, or a symbol would have size 0.
+            ExecutorError: the artifact is not for this platform.
+        """
+        bound = bind_inputs(self._signature, bindings)
+        for leaf, size in bound.sizes.items():
+            if size < 1:
+                raise BindingError(f"run: {leaf} is {size}; an artifact takes sizes from 1 on")
+        values = [private(v.data) if v.executor is None else v.data for v in bound.values]
+        arrays = {name: value for (name, _), value in zip(self.inputs, values, strict=True)}
+        target = find_device(device)
+        key = (target, tuple(value.shape for value in values))
+        try:
+            with jax.enable_x64(True), jax.default_device(target):
+                call = self._compiled.get_or_make(key, lambda: self._compile(arrays))
+                results = call(arrays)
+        except ValueError as error:
+            raise ExecutorError(f"run: JAX says {_first_line(error)}") from error
+        return [Tensor(result) for result in results]
+
+    def stats(self) -> CacheStats:
+        """How many sizes it has been compiled for, and how often one was met again."""
+        return self._compiled.stats()
+
+    def _compile(self, arrays: dict[str, Any]) -> Callable[..., Any]:
+        return jax.jit(self.exported.call).lower(arrays).compile()
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{name}: {meta}" for name, meta in self.inputs)
+        outputs = ", ".join(map(str, self.outputs))
+        return f"Exported({inputs}) -> ({outputs}) for {', '.join(self.platforms)}"
+
+
+def _function(
+    program: GraphProgram, body: ExecProgram, options: LoweringOptions, to_jax_dim: ToJaxDim
+) -> Callable[[dict[str, Any]], tuple[jax.Array, ...]]:
+    """The program as a function of a dict, its symbols replaced by those of JAX."""
+    steps = tuple(replace(step, op=_with_dims(step.op, to_jax_dim)) for step in body.instructions)
+    run = jax_function(replace(body, instructions=steps), options)
+    names = [declared.name for declared in program.inputs]
+
+    def tenferro_program(arrays: dict[str, Any]) -> tuple[jax.Array, ...]:
+        return run(*(arrays[name] for name in names))
+
+    return tenferro_program
+
+
+def _with_dims(op: ExecOp, to_jax_dim: ToJaxDim) -> Any:
+    """The op with sizes of JAX in its payload: good for lowering, and nothing else."""
+    if not op.symbols():
+        return op
+    clone = copy.copy(op)
+    for field in op.payload_fields():
+        object.__setattr__(clone, field, _replaced(getattr(op, field), to_jax_dim))
+    return clone
+
+
+def _replaced(value: Any, to_jax_dim: ToJaxDim) -> Any:
+    match value:
+        case DimExpr() if all(isinstance(leaf, SymDim) for leaf in value.leaves()):
+            return to_jax_dim(value)
+        case tuple():
+            return tuple(_replaced(item, to_jax_dim) for item in value)
+        case _:
+            return value
+
+
+def _constraint(guard: Guard) -> str:
+    """An assumption as JAX writes it, which follows `n == 2*floordiv(n, 2)` without end."""
+    for size, parts in ((guard.left, guard.right), (guard.right, guard.left)):
+        multiple = _MULTIPLE.match(str(parts))
+        if multiple and parts == int(multiple[1]) * (size // int(multiple[1])):
+            return f"mod({size}, {multiple[1]}) == 0"
+    return f"{guard.left} == {guard.right}"
+
+
+def _to_jax_dim(scope: jax.export.SymbolicScope) -> ToJaxDim:
+    """Sizes as JAX writes them; both notations agree."""
+
+    def convert(size: Dim) -> Any:
+        if isinstance(size, int):
+            return size
+        (converted,) = jax.export.symbolic_shape(str(size), scope=scope)
+        return converted
+
+    return convert
+
+
+def _inputs(exported: jax.export.Exported) -> list[tuple[str, TensorMeta]]:
+    metas = [_meta(each) for each in exported.in_avals]
+    args, kwargs = jax.tree_util.tree_unflatten(exported.in_tree, metas)
+    if kwargs or len(args) != 1 or not isinstance(args[0], dict):
+        raise ExecutorError(
+            f"load_exported: the artifact takes {exported.in_tree}, not one dict of arrays by name"
+        )
+    return [(str(name), meta) for name, meta in args[0].items()]
+
+
+def _meta(aval: Any) -> TensorMeta:
+    sizes = [size if isinstance(size, int) else dim(str(size)) for size in aval.shape]
+    return TensorMeta.of(np.dtype(aval.dtype), sizes)
+
+
+def _signature(inputs: Sequence[tuple[str, TensorMeta]]) -> GraphProgram:
+    """A program of these inputs that does nothing: what bindings are checked against."""
+    declared = tuple(ProgramInput(name, meta, fresh_input(meta, name)) for name, meta in inputs)
+    slots = tuple(range(len(inputs)))
+    metas = tuple(meta for _, meta in inputs)
+    return GraphProgram(ExecProgram((), slots, metas, (), len(inputs)), declared)
+
+
+def _needs_flatbuffers(name: str) -> ExecutorError:
+    return ExecutorError(
+        f"{name}: artifacts need the package flatbuffers; install tenferro[export]"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

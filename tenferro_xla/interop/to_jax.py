@@ -1,0 +1,116 @@
+"""Programs as JAX functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from tenferro.compiler import CPU, Target, contraction_passes, optimize_for, refuse_dynamic
+from tenferro.errors import BindingError
+from tenferro.exec_ir import Array
+from tenferro.families import STANDARD, further
+from tenferro.family import Package
+from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_specs, check_program
+from tenferro.shape import TensorSpec
+from tenferro_xla.compiled import require_static
+from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
+
+
+def to_jax(
+    program: GraphProgram, precision: Precision = "highest", packages: Sequence[Package] = ()
+) -> Callable[..., Any]:
+    """The program as a JAX function.
+
+    It takes the inputs in order, or one dict of them by name, and returns the output, or a tuple
+    where there are several. It works under `jax.jit`, `jax.grad` and `jax.vmap`; JAX differentiates
+    it itself, so gradients at complex inputs obey JAX's convention, not that of `tn.grad`. 64-bit
+    programs stay 64-bit whatever the setting of JAX; but JAX must hand them 64-bit arrays.
+
+    Raises:
+        BindingError: on a call, the arguments do not fit the program's inputs.
+        ExecutorError: on a call, data decide a size in the program; names the instruction.
+
+    >>> import jax, tenferro as tn
+    >>> x = tn.TracedTensor.input((), "float32", name="x")
+    >>> square = to_jax(tn.GraphCompiler().compile([x * x]))
+    >>> float(jax.grad(square)(3.0))
+    6.0
+    """
+    check_program("to_jax", program)
+    options = LoweringOptions(precision, ExtensionLowerings((*STANDARD, *further(packages))))
+    costs = CPU if jax.default_backend() == "cpu" else None
+    target = Target("jax", contraction_passes(costs), options.extensions)
+
+    def tenferro_function(*args: Any) -> Any:
+        with jax.enable_x64(True):
+            arrays = [
+                _operand(declared, value)
+                for declared, value in zip(program.inputs, _positional(program, args), strict=True)
+            ]
+            sizes = bind_specs(
+                program,
+                {
+                    declared.name: TensorSpec(array.shape, array.dtype)
+                    for declared, array in zip(program.inputs, arrays, strict=True)
+                },
+            )
+            bound = optimize_for(program.exec_program, target, sizes, program.options)
+            refuse_dynamic(bound, "to_jax")
+            require_static(bound)
+            results = jax_function(bound, options)(*arrays)
+        return results[0] if len(results) == 1 else results
+
+    return tenferro_function
+
+
+def jax_gradient(program: GraphProgram, *args: Any, argnums: int = 0) -> Array:
+    """`jax.grad` of the program's only output, by JAX's own rules: what `tn.grad` is compared with.
+
+    The rules of tenferro play no part in it. At complex inputs it is the conjugate of `tn.grad`.
+
+    >>> import tenferro as tn
+    >>> program = tn.make_program(lambda x: x * x, tn.TensorSpec((), "float64"))
+    >>> jax_gradient(program, 3.0)
+    array(6.)
+    """
+    with jax.enable_x64(True):
+        arrays = [_operand(each, arg) for each, arg in zip(program.inputs, args, strict=True)]
+        return np.asarray(jax.grad(to_jax(program), argnums)(*arrays))
+
+
+def _positional(program: GraphProgram, args: tuple[Any, ...]) -> list[Any]:
+    """The arguments in the order of the inputs; captured arrays need not be given."""
+    declared = program.inputs
+    if len(args) == 1 and isinstance(args[0], dict):
+        unknown = sorted(set(args[0]) - {each.name for each in declared})
+        if unknown:
+            raise BindingError(f"to_jax: {unknown[0]!r} is not an input of this program")
+        values = [args[0].get(each.name, each.default) for each in declared]
+    else:
+        open_inputs = [each for each in declared if each.default is None]
+        if len(args) not in (len(declared), len(open_inputs)):
+            names = ", ".join(each.name for each in open_inputs)
+            raise BindingError(
+                f"to_jax: the program takes {len(open_inputs)} inputs ({names}), got {len(args)}"
+            )
+        rest = iter(args)
+        everything = len(args) == len(declared)
+        values = [
+            next(rest) if everything or each.default is None else each.default for each in declared
+        ]
+    for each, value in zip(declared, values, strict=True):
+        if value is None:
+            raise BindingError(f"to_jax: input {each.name!r}: {each.meta} is not given")
+    return values
+
+
+def _operand(declared: ProgramInput, value: Any) -> Any:
+    """An array of JAX or NumPy; Python numbers take the declared dtype."""
+    if isinstance(value, Tensor):
+        return value.data
+    if isinstance(value, jax.Array | np.ndarray | np.generic):
+        return value
+    return np.asarray(value, dtype=declared.meta.dtype)

@@ -1,0 +1,33 @@
+"""Scan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jax import Array, lax
+from jax import numpy as jnp
+
+from tenferro.control import Scan
+from tenferro_xla.lowering.program import jax_function
+from tenferro_xla.lowering.registry import LoweringOptions, lower
+
+
+@lower.register
+def _(op: Scan, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
+    start = op.consts + op.carry
+    consts = operands[: op.consts]
+    body = jax_function(op.body, options)
+
+    def step(carry: tuple[Array, ...], xs: tuple[Array, ...]) -> tuple[Any, Any]:
+        outputs = [jnp.asarray(value) for value in body(*consts, *carry, *xs)]
+        return tuple(outputs[: op.carry]), tuple(outputs[op.carry :])
+
+    carry, ys = lax.scan(
+        step,
+        tuple(jnp.asarray(value) for value in operands[op.consts : start]),
+        operands[start:],
+        length=int(op.length),  # type: ignore[arg-type]  # sizes are bound
+        reverse=op.reverse,
+        unroll=op.unroll,
+    )
+    return (*carry, *ys)

@@ -1,0 +1,59 @@
+"""Extension ops on XLA: a registered lowering, else standard ops, else an error.
+
+The families' runtimes and `eager_execute` are never used here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+from tenferro.errors import BackendFailureError, ExtensionError
+from tenferro.family import Extension, Lowering, Package, lowering_of, parse_family_id
+from tenferro.shape import make_meta
+
+
+class ExtensionLowerings:
+    """The lowerings of extension families that one executor has; the first of a family stays."""
+
+    def __init__(self, packages: Sequence[Package] = ()) -> None:
+        self._rules: dict[str, Lowering | str] = {
+            op.FAMILY_ID: lowering
+            for package in packages
+            for op, lowering in package.lowerings.items()
+        }
+
+    def register(self, family_id: str, lowering: Lowering) -> None:
+        """Make a lowering known. Registering a family again changes nothing.
+
+        Raises:
+            MalformedFamilyIdError: the family id is not one.
+        """
+        parse_family_id(family_id)
+        self._rules.setdefault(family_id, lowering)
+
+    def __contains__(self, family_id: object) -> bool:
+        return family_id in self._rules
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __call__(self, op: Extension, operands: Sequence[Any]) -> tuple[jax.Array, ...]:
+        """The outputs of an op, emitted into the JAX trace that is under way.
+
+        Raises:
+            BackendFailureError: the lowering failed.
+            InvalidConfigError: what it returns is not of the types that the op infers.
+        """
+        lowering = self._rules[op.family_id] = lowering_of(self._rules[op.family_id])
+        try:
+            results = lowering(op.op, *operands)
+        except ExtensionError:
+            raise
+        except Exception as error:
+            reason = f"{op.family_id}: its XLA lowering failed: {type(error).__name__}: {error}"
+            raise BackendFailureError(op.family_id, reason) from error
+        metas = [make_meta(value.dtype, tuple(value.shape)) for value in operands]
+        return op.checked_results(op.infer_all(metas), results)

@@ -1,0 +1,308 @@
+"""Complex contractions as real ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tenferro.compiler import CPU, DeviceCosts, Needs, Pass
+from tenferro.exec_ir import ExecInstruction, ExecOp, ExecProgram, Rewriter
+from tenferro.ops import (
+    Add,
+    BroadcastInDim,
+    Complex,
+    DotGeneral,
+    Imag,
+    Mul,
+    Real,
+    ReduceSum,
+    Reshape,
+    Sub,
+    Transpose,
+)
+from tenferro.shape import TensorMeta
+from tenferro_xla.passes.parts import Factor, Join, Split, known_shape
+
+CACHED = 1 << 14
+"""Number of elements of an input of the program that is likely to be in a cache when it is read."""
+
+SCATTERED = 1 << 22
+"""Number of elements of a value that is too large for any cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixAxes:
+    """An operand of a batched matrix product; an axis that it lacks is -1."""
+
+    slot: int
+    contract: int
+    free: int
+    meta: TensorMeta
+
+    @property
+    def contracted_first(self) -> bool:
+        """Whether the contracted axis comes before the free one."""
+        return self.contract < self.free
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(known_shape(self.meta))
+
+    @property
+    def inner(self) -> int:
+        """The size of the contracted axis."""
+        return known_shape(self.meta)[self.contract]
+
+    @property
+    def extent(self) -> int:
+        """The size of the free axis."""
+        return known_shape(self.meta)[self.free] if self.free >= 0 else 1
+
+
+Writer = Callable[[ExecInstruction, DotGeneral, MatrixAxes, MatrixAxes], tuple[int, ...]]
+"""Writes a contraction in one of the real forms; returns what stands for the result."""
+
+
+@dataclass(frozen=True)
+class RealContractions(Pass):
+    """Computes each complex `DotGeneral` as real ones where that is faster.
+
+    XLA's complex product on the CPU takes two to four times what a real one of the same arithmetic
+    takes. The left operand is held as parts, `[m,k]` as `[m,2k]`; each number of the other becomes
+    a block of four, `[k,n]` as `[2k,2n]`; the result is held as parts, `[m,2n]`, and is left so for
+    the next contraction. What is made of four is the operand that is cheaper to treat so. Large
+    products are three real ones of the size of the complex one, and a product of a matrix and a
+    vector is a sum over products of elements. A contraction is left alone where its cost says so,
+    or where it is not a batched matrix product as `DotDecomposer` leaves them.
+    """
+
+    costs: DeviceCosts = CPU
+
+    name = "real_contractions"
+    needs = Needs.CONSTANT_EXTENTS
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program; its inputs and outputs are as they were."""
+        if not any(
+            isinstance(step.op, DotGeneral) and step.dtype.kind == "c"
+            for step in program.instructions
+        ):
+            return program
+        writing = _RealForms(program, self.costs)
+        return writing.rewriter.run(writing.rule, writing.results)
+
+
+class _RealForms:
+    """The rule of one run.
+
+    Attributes:
+        inputs: inputs of the program, and what XLA reads as such.
+        parts: where a value of the old program is held as parts.
+        joined: where a value that was held as parts is whole again.
+        apart: values that are held as parts alone.
+    """
+
+    def __init__(self, program: ExecProgram, costs: DeviceCosts) -> None:
+        self.costs = costs
+        self.inputs = set(program.input_slots)
+        self.outputs = program.output_slots
+        self.rewriter = Rewriter(program)
+        self.parts: dict[int, int] = {}
+        self.joined: dict[int, int] = {}
+        self.apart: set[int] = set()
+
+    def results(self) -> list[int]:
+        """The outputs, whole."""
+        return [self._whole(slot) for slot in self.outputs]
+
+    def rule(self, step: ExecInstruction, now: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The instruction, on values as they were or held as parts."""
+        op = step.op
+        if isinstance(op, DotGeneral) and step.dtype.kind == "c":
+            written = self._contracted(step, op)
+            if written is not None:
+                return written
+        if op.componentwise and not self.apart.isdisjoint(step.input_slots):
+            of_parts = op.trailing(2)
+            if of_parts is not None and all(self._is_complex(slot) for slot in step.input_slots):
+                operands = [self._parts(slot) for slot in step.input_slots]
+                return self._held_as_parts(step, self._add(of_parts, *operands))
+        if op.moves and not op.repeats and self.inputs.issuperset(step.input_slots):
+            self.inputs.update(step.output_slots)  # XLA reads the input itself
+        whole = tuple([self._whole(slot) for slot in step.input_slots])
+        return None if whole == now else self.rewriter.emit_all(op, *whole)
+
+    def _held_as_parts(self, step: ExecInstruction, parts: int) -> tuple[int, ...]:
+        """Note that the result of `step` is held as `parts`, and nothing else stands for it."""
+        (slot,) = step.output_slots
+        self.parts[slot] = parts
+        self.apart.add(slot)
+        return ()
+
+    def _contracted(self, step: ExecInstruction, dot: DotGeneral) -> tuple[int, ...] | None:
+        """What stands for the contraction as a real one; None if it is better left alone."""
+        lhs, rhs = step.input_slots
+        left = _side(lhs, self._meta(lhs), dot.lhs_batch, dot.lhs_contract)
+        right = _side(rhs, self._meta(rhs), dot.rhs_batch, dot.rhs_contract)
+        if left is None or right is None:
+            return None
+        numbers = math.prod(known_shape(step.output_metas[0]))
+        if not numbers or not left.size:
+            return None
+        both = left.free >= 0 and right.free >= 0
+        parts = 2 * numbers * self.costs.scale(step.dtype)
+        moved = parts * self.costs.move if both else 0.0
+        joined = parts * self.costs.write if step.output_slots[0] in self.outputs else 0.0
+        seconds: dict[Writer | None, float] = {
+            None: self._native(numbers, left, right),
+            self._straight: self._real(numbers, left, right) + joined,
+            self._exchanged: self._real(numbers, right, left) + moved + joined,
+            self._in_three: self._three(numbers, left, right),
+        }
+        if not both:
+            seconds[self._reduced] = self._summed(left, right)
+        choice = min(seconds, key=seconds.__getitem__)
+        if choice is None or seconds[choice] > self.costs.worthwhile * seconds[None]:
+            return None
+        return choice(step, dot, left, right)
+
+    def _native(self, numbers: int, left: MatrixAxes, right: MatrixAxes) -> float:
+        """Seconds for the contraction as it is."""
+        costs, inner = self.costs, left.inner
+        joined = sum(2 * side.size for side in (left, right) if side.slot in self.apart)
+        seconds = (
+            numbers * inner * costs.complex_multiply * costs.edges(left.extent, right.extent, inner)
+        )
+        return (seconds + joined * costs.write) * costs.scale(left.meta.dtype)
+
+    def _three(self, numbers: int, left: MatrixAxes, right: MatrixAxes) -> float:
+        """Seconds for three products of the size of the complex one."""
+        costs, inner = self.costs, left.inner
+        seconds = 3 * numbers * inner * costs.multiply
+        seconds *= costs.edges(left.extent, right.extent, inner)
+        seconds += 5 * numbers * self._written(numbers)
+        seconds += 3 * (left.size * self._part(left) + right.size * self._part(right))
+        return seconds * costs.scale(left.meta.dtype) + 8 * costs.kernel
+
+    def _real(self, numbers: int, lead: MatrixAxes, other: MatrixAxes) -> float:
+        """Seconds for a real product of twice the size, with `lead` on the left."""
+        costs, inner = self.costs, lead.inner
+        seconds = 4 * numbers * inner * costs.multiply
+        seconds *= costs.edges(lead.extent, 2 * other.extent, 2 * inner)
+        seconds += costs.matrix * (numbers // (lead.extent * other.extent) - 1)
+        seconds += 4 * other.size * self._part(other)
+        kernels = 1
+        if lead.contracted_first:
+            seconds += 2 * lead.size * costs.move
+        elif lead.slot not in self.parts:
+            seconds += 2 * lead.size * self._part(lead)
+        if lead.contracted_first or lead.slot not in self.parts:
+            kernels += 1
+        return seconds * costs.scale(lead.meta.dtype) + kernels * costs.kernel
+
+    def _summed(self, left: MatrixAxes, right: MatrixAxes) -> float:
+        """Seconds for a sum over products of elements."""
+        costs = self.costs
+        seconds = max(left.size, right.size) * costs.reduce * costs.scale(left.meta.dtype)
+        return seconds + costs.kernel
+
+    def _part(self, side: MatrixAxes) -> float:
+        """Seconds for each real number that is made of an operand."""
+        loaded = side.slot in self.inputs and side.size > CACHED
+        return self.costs.load if loaded else self._written(4 * side.size)
+
+    def _written(self, numbers: int) -> float:
+        """Seconds for each real number of a result of that many."""
+        return self.costs.write if numbers < SCATTERED else self.costs.load
+
+    def _straight(
+        self, step: ExecInstruction, dot: DotGeneral, left: MatrixAxes, right: MatrixAxes
+    ) -> tuple[int, ...]:
+        shape = known_shape(step.output_metas[0])
+        return self._held_as_parts(step, self._product(left, right, len(dot.lhs_batch), shape))
+
+    def _exchanged(
+        self, step: ExecInstruction, dot: DotGeneral, left: MatrixAxes, right: MatrixAxes
+    ) -> tuple[int, ...]:
+        shape, batch = known_shape(step.output_metas[0]), len(dot.lhs_batch)
+        product = self._product(right, left, batch, (*shape[:batch], *shape[batch:][::-1]))
+        if len(shape) == batch + 2:
+            product = self._add(Transpose((*range(batch), batch + 1, batch, batch + 2)), product)
+        return self._held_as_parts(step, product)
+
+    def _in_three(
+        self, step: ExecInstruction, dot: DotGeneral, left: MatrixAxes, right: MatrixAxes
+    ) -> tuple[int, ...]:
+        """(a + bi)(c + di) from ac, bd and (a + b)(c + d)."""
+        a, b = self._pair(left.slot)
+        c, d = self._pair(right.slot)
+        ac, bd = self._add(dot, a, c), self._add(dot, b, d)
+        all_four = self._add(dot, self._add(Add(), a, b), self._add(Add(), c, d))
+        im = self._add(Sub(), self._add(Sub(), all_four, ac), bd)
+        return (self._add(Complex(), self._add(Sub(), ac, bd), im),)
+
+    def _reduced(
+        self, step: ExecInstruction, dot: DotGeneral, left: MatrixAxes, right: MatrixAxes
+    ) -> tuple[int, ...]:
+        """The sum over products of elements; one of the sides has no free axis."""
+        matrix, vector = (right, left) if left.free < 0 else (left, right)
+        batch = tuple(range(len(dot.lhs_batch)))
+        along = BroadcastInDim(known_shape(matrix.meta), (*batch, matrix.contract))
+        spread = self._add(along, self._whole(vector.slot))
+        products = self._add(Mul(), self._whole(matrix.slot), spread)
+        return (self._add(ReduceSum((matrix.contract,)), products),)
+
+    def _pair(self, slot: int) -> tuple[int, int]:
+        whole = self._whole(slot)
+        return self._add(Real(), whole), self._add(Imag(), whole)
+
+    def _product(
+        self, lead: MatrixAxes, other: MatrixAxes, batch: int, shape: Sequence[int]
+    ) -> int:
+        """The result, held as parts, of shape `[*shape, 2]`, the free axis of `lead` first."""
+        rows = self._parts(lead.slot)
+        if lead.contracted_first:
+            rows = self._add(Transpose((*range(batch), batch + 1, batch, batch + 2)), rows)
+        sizes = known_shape(self.rewriter.ctx.meta(rows))
+        rows = self._add(Reshape((*sizes[:-2], 2 * sizes[-2])), rows)
+        factor = Factor(other.contract, other.free)
+        held = self.parts.get(other.slot)
+        block = self._add(factor, self._whole(other.slot) if held is None else held)
+        along = tuple(range(batch))
+        dot = DotGeneral((len(sizes) - 2,), (other.contract,), along, along)
+        return self._add(Reshape((*shape, 2)), self._add(dot, rows, block))
+
+    def _parts(self, slot: int) -> int:
+        if slot not in self.parts:
+            self.parts[slot] = self._add(Split(), self._whole(slot))
+        return self.parts[slot]
+
+    def _whole(self, slot: int) -> int:
+        if slot in self.apart:
+            self.joined[slot] = self._add(Join(), self.parts[slot])
+            self.apart.remove(slot)
+        return self.joined[slot] if slot in self.joined else self.rewriter.now((slot,))[0]
+
+    def _is_complex(self, slot: int) -> bool:
+        return self._meta(slot).dtype.kind == "c"
+
+    def _meta(self, slot: int) -> TensorMeta:
+        """The type of a value of the old program."""
+        if slot in self.apart:
+            return Join().infer(self.rewriter.ctx.meta(self.parts[slot]))
+        return self.rewriter.ctx.meta(self._whole(slot))
+
+    def _add(self, op: ExecOp, *operands: int) -> int:
+        return self.rewriter.emit_all(op, *operands)[0]
+
+
+def _side(
+    slot: int, meta: TensorMeta, batch: tuple[int, ...], contract: tuple[int, ...]
+) -> MatrixAxes | None:
+    """The operand as a matrix; None unless batch axes lead and one axis is contracted."""
+    free = [axis for axis in range(meta.rank) if axis not in batch and axis not in contract]
+    if batch != tuple(range(len(batch))) or len(contract) != 1 or len(free) > 1:
+        return None
+    return MatrixAxes(slot, contract[0], free[0] if free else -1, meta)

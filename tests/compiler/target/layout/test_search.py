@@ -1,0 +1,124 @@
+"""Any choice of orders keeps a program's results; the search takes what is cheaper."""
+
+from dataclasses import fields, replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tenferro as tn
+from tenferro.compiler import (
+    CPU,
+    PASSES,
+    ContractionLayout,
+    DeviceCosts,
+    OptimizerOptions,
+    optimize,
+)
+from tenferro.compiler.target.layout import LayoutRewrite, Problem, ProgramWriter, choose
+from tenferro.compiler.target.layout.requests import Choice, Requests
+from tenferro.compiler.target.layout.search import estimate
+from tenferro.exec_ir import ExecProgram, verify
+from tests.programs import assert_same_results, read
+from tests.random_contractions import contraction_programs
+
+DECIDED = st.sampled_from([None, True, False])
+CHOICES = st.builds(Choice, *[DECIDED] * 6)
+
+OUTER = """
+    exec_program(%0: c128[3,1], %1: c128[3], %2: c128[10]) {
+      %3: c128[3,1,10] = dot_general[(), ()] %0, %2
+      %4: c128[1,10] = dot_general[(0,), (0,)] %3, %1
+      return %4
+    }"""
+"""The larger operand of the last contraction may as well be the right one, and stay as it is."""
+
+
+@given(contraction_programs(), st.data())
+def test_any_choices_keep_types_and_results(program: ExecProgram, data: st.DataObject) -> None:
+    problem = Problem(program)
+    choices = {slot: data.draw(CHOICES) for slot in problem.contractions}
+    writer = ProgramWriter()
+    result = writer.build(LayoutRewrite(Requests(problem, CPU, choices), writer).run())
+    verify(result)
+    assert result.input_metas == program.input_metas
+    assert result.output_metas == program.output_metas
+    assert_same_results(program, result, {})
+
+
+@given(contraction_programs())
+def test_the_estimate_counts_the_moves_that_are_written(program: ExecProgram) -> None:
+    """With every transpose at one second and nothing else at any, seconds are transposes."""
+    free = dict.fromkeys((field.name for field in fields(DeviceCosts)), 0.0)
+    costs = DeviceCosts(**{**free, "kernel": 1.0})
+    problem, writer = Problem(program), ProgramWriter()
+    result = writer.build(LayoutRewrite(Requests(problem, costs), writer).run())
+    transposes = sum(step.op.name == "transpose" for step in result.instructions)
+    assert estimate(problem, costs, {}).seconds == transposes
+
+
+def test_the_search_finds_what_the_rules_miss() -> None:
+    problem = Problem(read(OUTER))
+    costs = replace(CPU, move=1e-3, load=1e-3)
+    by_rules = estimate(problem, costs, {}).seconds
+    chosen = choose(problem, costs)
+    assert estimate(problem, costs, dict(chosen.choices)).seconds < 0.01 * by_rules
+    writer = ProgramWriter()
+    result = writer.build(LayoutRewrite(chosen, writer).run())
+    assert_same_results(problem.program, result, {})
+
+
+def test_costs_are_an_option() -> None:
+    """Where a transpose costs nothing, a left operand contracted first is turned."""
+    program = read(
+        """
+        exec_program(%0: f64[40,50], %1: f64[40,3], %2: f64[50,4]) {
+          %3: f64[50,3] = dot_general[(0,), (0,)] %0, %1
+          %4: f64[3,4] = dot_general[(0,), (0,)] %3, %2
+          return %4
+        }"""
+    )
+
+    def transposes(**costs: float) -> int:
+        options = OptimizerOptions(layout_costs=replace(CPU, **costs))
+        result = optimize(program, options, PASSES)
+        assert_same_results(program, result, {})
+        return sum(step.op.name == "transpose" for step in result.instructions)
+
+    assert transposes(move=0.0, load=0.0, kernel=0.0) > transposes(kernel=1.0)
+
+
+def test_a_layout_pass_of_the_callers_own_keeps_its_costs() -> None:
+    program = read(OUTER)
+    own = ContractionLayout(replace(CPU, kernel=1.0))
+    assert str(optimize(program, passes=[own])) == str(optimize(own.run(program), passes=[]))
+
+
+def test_unwritten_values_that_are_read_twice_are_computed_once() -> None:
+    """A transpose of a value that waits for its order hands it to several readers."""
+
+    def f(x: tn.TracedTensor, m: tn.TracedTensor) -> tuple[tn.TracedTensor, ...]:
+        t = tn.transpose(tn.exp(tn.broadcast_to(x[:, :, None], (30, 40, 50))), (2, 1, 0))
+        return tn.max(t, axis=2), tn.sum(t, axis=1), m @ m @ m
+
+    program = tn.make_program(f, tn.TensorSpec((30, 40)), tn.TensorSpec((9, 9))).exec_program
+    assert [step.op.name for step in program.instructions].count("exponential") == 1
+
+
+def test_repeated_values_through_many_transposes_stay_few_steps() -> None:
+    def f(x: tn.TracedTensor, m: tn.TracedTensor) -> tuple[tn.TracedTensor, ...]:
+        v = tn.broadcast_to(x[:, :, None, None], (2, 2, 2, 2))
+        for i in range(30):
+            v = tn.transpose(tn.exp(v), (1, 0, 2, 3) if i % 2 else (0, 1, 3, 2))
+            v = v * v
+        return v, m @ m @ m
+
+    program = tn.make_program(f, tn.TensorSpec((2, 2)), tn.TensorSpec((3, 3))).exec_program
+    assert len(program.instructions) < 150
+
+
+def test_sizes_beyond_all_bounds_are_left_to_who_refuses_them() -> None:
+    def f(x: tn.TracedTensor, m: tn.TracedTensor) -> tn.TracedTensor:
+        return tn.tensordot(tn.tensordot(x, m, 1), m, 1)
+
+    specs = [tn.TensorSpec((2**50,) * 25), tn.TensorSpec((2**50, 2**50))]
+    assert len(tn.make_program(f, *specs).exec_program.instructions) >= 2

@@ -1,0 +1,166 @@
+"""Gather, scatter, dynamic slices and sorting mean on XLA what they mean on NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tenferro as tn
+from tenferro import ops
+from tenferro.ops import StdTensorOp
+from tests.arrays.strategies import filled
+from tests.arrays.test_indexing import allowed, expressions, lifted, shapes
+from tests.tenferro_xla.lowering.test_program import (
+    DTYPES,
+    EXECUTOR,
+    Array,
+    assert_parity,
+    interesting,
+    takes,
+)
+
+SOME = ("bool", "int64", "float32", "complex128")
+ROWS = ((1,), (0,), (0,), 1)
+BLOCKS = ((0, 2), (), (1, 0), 1)
+ALONG = ((), (1,), (1,), 2, (0,), (0,))
+OUTSIDE = np.array([3, 0, -1, 9, 2, 0, -5])
+PAIRS = np.array([[0, 1], [2, 2], [-1, 0], [3, 3], [9, -9], [1, 1]])
+TWO_ROWS = np.array([[2, 0, 2, 5], [1, -1, 1, 0]])
+
+GATHERS: list[tuple[StdTensorOp, Array]] = [
+    (ops.Gather(*ROWS, (1, 4)), OUTSIDE),
+    (ops.Gather((0, 1), (), (0,), 0, (2, 3)), np.array([3])),
+    (ops.Gather(*BLOCKS, (2, 3)), PAIRS),
+    (ops.Gather((), (0, 1), (0, 1), 0, (1, 1)), PAIRS.T.copy()),
+    (ops.Gather((), (1,), (1,), 2, (1, 1), (0,), (0,)), np.resize(TWO_ROWS, (3, 4))),
+    (ops.Gather((1,), (), (1,), 1, (1, 2), (0,), (0,)), np.array([0, 3, -2])),
+    (ops.Gather(*ROWS, (1, 4)), np.zeros(0, int)),
+    (ops.GatherDynamicSliceSizes(*ROWS, (1, 4)), OUTSIDE),
+]
+
+
+@pytest.mark.parametrize(("op", "indices"), GATHERS, ids=str)
+def test_a_gather_is_numpys(op: StdTensorOp, indices: Array) -> None:
+    for dtype in SOME:
+        assert_parity(op, filled((3, 4), dtype, 0), indices)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i1", "u1", "u8"])
+def test_indices_of_every_integer_dtype_are_numpys(dtype: str) -> None:
+    op, indices = GATHERS[0]  # negative ones are large where there is no sign
+    assert_parity(op, filled((3, 4), "float64", 0), indices.astype(dtype))
+    assert_parity(ops.Scatter(*ROWS), np.zeros((3, 4)), indices.astype(dtype), np.ones((7, 4)))
+
+
+SCATTERS: list[tuple[tuple[Any, ...], Array, tuple[int, ...]]] = [
+    (ROWS, OUTSIDE, (7, 4)),
+    (ROWS, np.zeros(0, int), (0, 4)),
+    (BLOCKS, PAIRS, (2, 6, 3)),
+    (((), (0, 1), (0, 1), 0), PAIRS.T.copy(), (6,)),
+    (ALONG, np.resize(TWO_ROWS, (3, 4)), (3, 4)),
+    (((0, 1), (), (1,), 0), np.array([1]), (2, 3)),
+]
+
+
+@pytest.mark.parametrize(("numbers", "indices", "shape"), SCATTERS, ids=str)
+@pytest.mark.parametrize("combiner", ["add", "set", "mul", "min", "max"])
+def test_a_scatter_is_numpys(
+    numbers: tuple[Any, ...], indices: Array, shape: tuple[int, ...], combiner: str
+) -> None:
+    kind = ops.Scatter if combiner in ("add", "set") else ops.ScatterReduce
+    op = kind(*numbers, combiner=combiner)
+    for dtype in SOME:
+        operands = [filled((3, 4), dtype, 0), indices, filled(shape, dtype, 1)]
+        if takes(op, *operands):
+            assert_parity(op, *operands)
+
+
+def test_many_updates_of_one_element_leave_the_last() -> None:
+    op = ops.Scatter((), (0,), (0,), 1, combiner="set")
+    rng = np.random.default_rng(0)
+    assert_parity(op, np.zeros(7), rng.integers(-1, 9, 5000), rng.normal(size=5000))
+    extremes = np.array([np.nan, -0.0, np.inf, -np.inf, 0.0])
+    assert_parity(op, np.zeros(2), np.array([0, 0, 1, 0, 1]), extremes)
+
+
+@pytest.mark.parametrize(
+    ("start", "dtype"), [(0, "i8"), (1, "i4"), (-100, "i1"), (-1, "u1"), (-1, "u8"), (3, "i8")]
+)
+def test_dynamic_slices_are_numpys(start: int, dtype: str) -> None:
+    x, window = filled((5, 4), "float64", 0), filled((2, 3), "float64", 1)
+    starts = [np.array(start).astype(dtype), np.array(1).astype(dtype)]
+    assert_parity(ops.DynamicSlice((2, 3)), x, *starts)
+    assert_parity(ops.DynamicUpdateSlice(), x, window, *starts)
+    assert_parity(ops.DynamicSlice((0, 4)), x, *starts)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_sorting_is_numpys_at_edges_and_specials(dtype: np.dtype[Any]) -> None:
+    values = np.tile(interesting(dtype), 3)
+    x = np.random.default_rng(0).permutation(values)
+    for op in (ops.Sort(0), ops.ArgMax(0), ops.ArgMin(0)):
+        if takes(op, x):
+            assert_all_outputs(op, x)
+            assert_all_outputs(op, np.stack([x, x[::-1]], axis=1))
+    if takes(ops.Sort(1), x[:0].reshape(3, 0)):
+        assert_all_outputs(ops.Sort(1), x[:0].reshape(3, 0))
+        assert_all_outputs(ops.Sort(1), x[:0].reshape(0, 3))
+
+
+def assert_all_outputs(op: StdTensorOp, x: Array) -> None:
+    """Every output of an op is NumPy's, to the bit."""
+    from_xla = tn.jit(lambda x: outputs(op, x))(x)
+    for ours, expected in zip(from_xla, op.evaluate([x]), strict=True):
+        np.testing.assert_array_equal(np.asarray(ours), expected)
+        assert ours.dtype == expected.dtype
+
+
+def outputs(op: StdTensorOp, x: Any) -> Any:
+    if not isinstance(op, ops.Sort):
+        return (getattr(tn, op.name)(x, axis=op.axis),)
+    return tn.lax.sort(x, op.axis)
+
+
+@given(st.data())
+@settings(max_examples=15)
+def test_indexing_and_its_gradient_are_numpys(data: st.DataObject) -> None:
+    x = filled(data.draw(shapes), "float64", 0)
+    indices = data.draw(expressions(x.shape))
+    if not allowed(x, indices):
+        return
+    arrays, again = lifted(indices)
+    v = filled(x[indices].shape, "float64", 1)
+
+    def f(x: Any, v: Any, *arrays: Any) -> Any:
+        i = again(arrays)
+        return tn.sum(x[i] ** 2 * v) + tn.sum(tn.sin(x.at[i].set(v)) + x.at[i].add(v) ** 2)
+
+    both = [
+        tn.jit(tn.value_and_grad(f, (0, 1)), executor=executor)(x, v, *arrays)
+        for executor in ("numpy", "xla")
+    ]
+    for ours, theirs in zip(leaves(both[0]), leaves(both[1]), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def leaves(tree: Any) -> list[Array]:
+    value, gradients = tree
+    return [np.asarray(leaf) for leaf in (value, *gradients)]
+
+
+def test_symbolic_windows_are_specialised() -> None:
+    def f(x: Any, i: Any) -> Any:
+        return tn.sum(x[i] ** 3) + tn.sum(x[:, i[0]])
+
+    program = tn.make_program(tn.grad(f), tn.TensorSpec(("n", "m")), tn.TensorSpec(("k",), "int64"))
+    text = str(program)
+    assert "gather_dynamic_slice_sizes" in text
+    for n, m, k in ((3, 2, 4), (2, 5, 1)):
+        given_ = {"x": filled((n, m), "float64", 0), "i": np.arange(k) % min(n, m)}
+        (expected,) = tn.GraphExecutor(tn.NumpyBackend()).run(program, given_)
+        (found,) = EXECUTOR.run(program, given_)
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-12)

@@ -1,0 +1,59 @@
+"""Transposes in front of a contraction that XLA must not undo."""
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro_xla import XlaExecutor
+from tenferro_xla.passes import KeptTransposes
+from tests.programs import assert_same_results, read, short
+
+TURNED = """
+    exec_program(%0: f64[4,9], %1: f64[4,3]) {
+      %2: f64[9,4] = transpose[perm=(1, 0)] %0
+      %3: f64[9,3] = dot_general[(1,), (0,)] %2, %1
+      return %3
+    }"""
+
+
+def test_a_left_operand_that_was_turned_is_kept() -> None:
+    program = read(TURNED)
+    result = KeptTransposes().run(program)
+    assert_same_results(program, result, {})
+    assert "%4: f64[9,4] = xla_kept %2" in short(result)
+    assert "%3: f64[9,3] = dot_general[(1,), (0,)] %4, %1" in short(result)
+
+
+@pytest.mark.parametrize(
+    "operands",
+    [
+        "dot_general[(0,), (0,)] %1, %2",
+        "dot_general[(0,), (1,)] %1, %2",
+        "dot_general[(1,), (1,)] %0, %2",
+    ],
+)
+def test_other_transposes_are_left_to_xla(operands: str) -> None:
+    sizes = {"(0,), (0,)": "5,5", "(0,), (1,)": "5,5", "(1,), (1,)": "5,5"}
+    shape = sizes[operands.split("[")[1].split("]")[0]]
+    program = read(
+        f"""
+        exec_program(%0: f64[5,5], %1: f64[5,5]) {{
+          %2: f64[5,5] = transpose[perm=(1, 0)] %0
+          %3: f64[{shape}] = {operands}
+          return %3
+        }}"""
+    )
+    assert KeptTransposes().run(program) is program
+
+
+def test_complex_products_take_the_same_time_either_way() -> None:
+    program = read(TURNED.replace("f64", "c128"))
+    assert KeptTransposes().run(program) is program
+
+
+def test_xla_contracts_the_turned_operand() -> None:
+    program = tn.make_program(lambda x: tn.matmul(tn.matmul(x.T, x), x), np.ones((640, 640)))
+    lowered = XlaExecutor("cpu").lower(program)
+    assert "xla_kept" in str(lowered.exec_program)
+    text = lowered.compile().as_text()
+    assert "lhs_contracting_dims={0}" not in text

@@ -1,0 +1,59 @@
+"""What the annotations of public array functions say."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import tenferro as tn
+from tenferro import namespace, transforms
+from tenferro.arrays import ArrayOperators
+
+PUBLIC = {
+    "tn": {name: getattr(tn, name) for name in namespace.__all__},
+    "lax": {name: value for name, value in vars(tn.lax).items() if not name.startswith("_")},
+    "tensor": vars(ArrayOperators),
+    "transforms": {name: getattr(transforms, name) for name in transforms.__all__},
+}
+"""The homes of public array functions. Further ones need only an entry here."""
+
+MAY_BE_ANY: dict[str, str] = {}
+"""Functions with `Any` in their annotations, and why there is no type to put there."""
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Public functions, methods, operators and getters of properties."""
+    for home, members in PUBLIC.items():
+        for name, member in members.items():
+            function = member.fget if isinstance(member, property) else member
+            private = name.startswith("_") and not name.startswith("__")
+            ours = getattr(function, "__module__", "").startswith("tenferro")
+            if isinstance(function, types.FunctionType) and ours and not private:
+                yield f"{home}.{name}", function
+
+
+FUNCTIONS = dict(functions())
+
+
+def test_there_are_functions_of_every_home() -> None:
+    assert {name.split(".")[0] for name in FUNCTIONS} == set(PUBLIC)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_is_annotated_without_any(name: str) -> None:
+    annotations = dict(FUNCTIONS[name].__annotations__)
+    parameters = set(inspect.signature(FUNCTIONS[name]).parameters) - {"self"}
+    assert parameters | {"return"} == set(annotations)
+    with_any = [part for part, hint in annotations.items() if re.search(r"\bAny\b", str(hint))]
+    assert bool(with_any) == (name in MAY_BE_ANY), with_any
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_annotations_can_be_evaluated(name: str) -> None:
+    assert typing.get_type_hints(FUNCTIONS[name]).keys() == FUNCTIONS[name].__annotations__.keys()

@@ -1,0 +1,72 @@
+"""mypy on programs of a user: it accepts them, and refuses what a comment says it refuses.
+
+A line of `user/` that mypy refuses ends in `# E: ` and a part of the error. A new file there is
+checked without further ado.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(Path(__file__).parent.glob("user/*.py"))
+EXPECTED = re.compile(r"# E: (.*)$")
+ERROR = re.compile(r"(?P<file>[^:]+\.py):(?P<line>\d+): error: (?P<text>.*)")
+
+Errors = dict[int, list[str]]
+
+
+@pytest.fixture(scope="module")
+def errors_of(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Errors]:
+    """What mypy says of each file, by line. One run for all files, since each takes seconds."""
+    pytest.importorskip("mypy")
+    cache = f"--cache-dir={tmp_path_factory.mktemp('mypy')}"
+    options = ["--strict", "--config-file=", "--follow-imports=silent", "--no-error-summary", cache]
+    ran = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, *map(str, FILES)],
+        cwd=ROOT,
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode in (0, 1), ran.stdout + ran.stderr
+    errors: dict[str, Errors] = {path.name: defaultdict(list) for path in FILES}
+    for match in map(ERROR.fullmatch, ran.stdout.splitlines()):
+        if match is not None:
+            errors[Path(match["file"]).name][int(match["line"])].append(match["text"])
+    return errors
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_mypy_says_of_user_code_what_its_comments_say(
+    path: Path, errors_of: dict[str, Errors]
+) -> None:
+    assert differences(path.read_text("utf-8"), errors_of[path.name]) == []
+
+
+def test_an_error_without_its_comment_and_a_comment_without_its_error_are_found() -> None:
+    text = "f(1)\ng(2)  # E: too many\nh(3)  # E: too few\n"
+    assert differences(text, {1: ["no f"], 2: ["too many arguments"]}) == [
+        "line 1: mypy says: no f",
+        "line 3: mypy says nothing of: too few",
+    ]
+
+
+def differences(text: str, errors: Errors) -> list[str]:
+    """Where the errors of a file are not those that its comments announce."""
+    mismatches = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        announced, said = EXPECTED.search(line), errors.get(number, [])
+        if announced is None:
+            mismatches += [f"line {number}: mypy says: {error}" for error in said]
+        elif not any(announced[1] in error for error in said):
+            mismatches.append(f"line {number}: mypy says nothing of: {announced[1]}")
+    return mismatches
