@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from support.harness import arguments, environment, note, table
+from tenferro_xla.contractions import CPU, Costs, Factor, Split
 
 from tenferro.compiler import LayoutCosts
-from tenferro_xla.contractions import CPU, Costs, Factor, Split
 from tenferro_xla.lowering import LoweringOptions, lower
 
 SHAPES = [(256, 256, 256), (4096, 64, 64), (512, 64, 512), (2048, 32, 128)]
