@@ -57,12 +57,13 @@ class Sort(StdTensorOp, name="sort"):
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The tangent in the same order; places have none."""
-        assert self.outputs == (True, True), "outputs are dropped in programs, not in graphs"
-        tangent = at.tangent[0]
-        return (
-            None if tangent is None else gather_along(at.emitter, tangent, at.out[1], self.axis),
-            None,
-        )
+        (tangent,) = at.tangent
+        if tangent is None or self.outputs == (False, True):
+            return (None,) * self.n_outputs
+        if self.outputs == (True, False):
+            places = at.emit(Sort(self.axis, (False, True)), at.primal[0])
+            return (gather_along(at.emitter, tangent, places, self.axis),)
+        return gather_along(at.emitter, tangent, at.out[1], self.axis), None
 
 
 class Extreme(Inactive):

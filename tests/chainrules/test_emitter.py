@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
+
 from tenferro.chainrules import (
     FragmentEmitter,
     JvpSite,
@@ -24,6 +26,7 @@ from tenferro.computegraph import (
     input_key,
     op_key,
 )
+from tenferro.errors import GraphError
 from tests.autodiff.ops import MIRROR
 from tests.toy import CONJ, CTX, EXP, MUL, NEG, Meta, Toy, cplx, real, vector
 
@@ -64,7 +67,13 @@ def test_the_producer_of_a_value_is_its_op_and_operands() -> None:
 def test_inputs_and_outputs_of_several_have_no_producer() -> None:
     emitter = KeyEmitter(CTX)
     assert emitter.producer(X) is None
-    assert emitter.producer(emitter.emit(MIRROR, X)) is None
+    assert [emitter.producer(output) for output in emitter.emit_all(MIRROR, X)] == [None, None]
+
+
+def test_emit_refuses_an_op_of_several_outputs() -> None:
+    for emitter in (KeyEmitter(CTX), emitter_into_a_fragment()[1]):
+        with pytest.raises(GraphError, match="emit: mirror has 2 outputs; use emit_all"):
+            emitter.emit(MIRROR, X)
 
 
 def test_older_values_come_first_in_order() -> None:

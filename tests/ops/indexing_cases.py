@@ -325,6 +325,20 @@ def sorting(*shape: int) -> list[Case]:
     return [
         Case(f"sort {shape} values", op, x, dtypes, lambda x: jnp.sort(x, op.axis)),
         Case(f"sort {shape} places", op, x, dtypes, lambda x: jnp.argsort(x, op.axis), output=1),
+        Case(
+            f"sort {shape} to values alone",
+            ops.Sort(op.axis, (True, False)),
+            x,
+            dtypes,
+            lambda x: jnp.sort(x, op.axis),
+        ),
+        Case(
+            f"sort {shape} to places alone",
+            ops.Sort(op.axis, (False, True)),
+            x,
+            dtypes,
+            lambda x: jnp.argsort(x, op.axis),
+        ),
     ]
 
 

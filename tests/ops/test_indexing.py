@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 
@@ -22,7 +21,7 @@ from tenferro.errors import (
 )
 from tenferro.ops import StdTensorOp, meta_of
 from tenferro.shape import Exact, TensorMeta, Unknown, UpperBound, dim
-from tests.graphs import CTX, Array, evaluated, function, gradients, metas_of
+from tests.graphs import CTX, evaluated, function, gradients
 from tests.ops.test_errors import meta
 
 ROWS = ((1,), (0,), (0,), 1)
@@ -256,33 +255,6 @@ def test_adding_zeros_or_nothing_is_simplified_away() -> None:
     assert names(lambda x, i: x.at[i].add(0.0), x, i) == []
     assert "scatter" not in names(lambda x: x.at[np.zeros(0, int)].add(1.0), x)
     assert "gather" not in names(lambda x, i: tn.full((4,), x)[i], tn.TensorSpec(()), i)
-
-
-@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "u1", "?"])
-def test_sorting_is_stable_with_nan_last(dtype: str) -> None:
-    rng = np.random.default_rng(0)
-    x = rng.integers(0, 4, (50, 3)).astype(dtype)
-    if x.dtype.kind == "f":
-        x[::7] = np.nan
-        x[::5] = -0.0
-        x[1::9] = -np.inf
-    values, places = ops.Sort(0).evaluate([x])
-    np.testing.assert_array_equal(values, np.sort(x, axis=0))
-    np.testing.assert_array_equal(places, np.argsort(x, axis=0, kind="stable"))
-    for op, theirs in ((ops.ArgMax(0), np.argmax), (ops.ArgMin(0), np.argmin)):
-        np.testing.assert_array_equal(evaluated(op, x), theirs(x, axis=0))
-
-
-def test_the_derivative_of_sorting_is_that_of_jax() -> None:
-    x: Array = np.array([[3.0, 1.0, 3.0, 2.0], [0.0, -1.0, 5.0, 0.0]])
-    weights = np.arange(8.0).reshape(2, 4)
-    with jax.enable_x64(True):
-        theirs = jax.grad(lambda x: (jax.numpy.sort(x, axis=1) ** 2 * weights).sum())(x)
-        second = jax.hessian(lambda x: (jax.numpy.sort(x, axis=1) ** 3 * weights).sum())(x)
-    np.testing.assert_allclose(tn.grad(lambda x: tn.sum(tn.sort(x) ** 2 * weights))(x), theirs)
-    ours = tn.hessian(lambda x: tn.sum(tn.sort(x) ** 3 * weights))(x)
-    np.testing.assert_allclose(np.asarray(ours), second)
-    assert function(ops.Sort(1), metas_of([x]), 1).jvp([0]).outputs == (None,)
 
 
 def test_a_gather_of_a_million_is_vectorised() -> None:
