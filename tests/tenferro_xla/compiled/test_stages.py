@@ -1,14 +1,19 @@
 """A program stage by stage: as it is lowered, StableHLO, cost, memory, executable."""
 
+import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro.compiler import PassReport
 from tenferro.config import config
-from tenferro.errors import BindingError
+from tenferro.errors import BindingError, VerifyError
+from tenferro.exec_ir import ExecProgram
 from tenferro_xla import Cost, XlaExecutor
+from tenferro_xla.passes import KeptTransposes
 
 
 @pytest.fixture
@@ -48,3 +53,44 @@ def test_stablehlo_is_dumped_on_request(
     )
     xla.lower(symbolic(), {"x": tn.TensorSpec((4, 3))})
     assert "stablehlo.multiply" in capsys.readouterr().err
+
+
+def test_every_rewrite_between_trace_and_stablehlo_is_a_pass_that_is_reported(
+    xla: XlaExecutor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tenferro.compiler.passing.config", replace(config, dump=("passes",)))
+    shapes = [("n", 256), (256, "n"), ("n", 200)]
+    program = tn.make_program(
+        lambda a, b, c: tn.einsum("ij,jk,il->kl", tn.conj(a), b, c),
+        *(tn.TensorSpec(shape, "complex128") for shape in shapes),
+    )
+    capsys.readouterr()
+    specs = [
+        tn.TensorSpec(tuple(512 if size == "n" else size for size in shape), "complex128")
+        for shape in shapes
+    ]
+    names = [declared.name for declared in program.inputs]
+    reports: list[PassReport] = []
+    lowered = xla.lower(program, dict(zip(names, specs, strict=True)), reports.append)
+    assert lowered.exec_program is reports[-1].after
+    assert reports[0].before is program.exec_program
+    for earlier, later in pairwise(reports):
+        assert later.before is earlier.after
+    changed = {report.name for report in reports if report.changed}
+    assert changed >= {"bind_sizes", "expand_families", "contraction_layout", "real_contractions"}
+    dumped = re.findall(r"^# pass (\w+):", capsys.readouterr().err, re.MULTILINE)
+    assert dumped == [report.name for report in reports]
+
+
+def test_what_a_pass_for_the_device_leaves_is_verified(
+    xla: XlaExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def halves(self: KeptTransposes, program: ExecProgram) -> ExecProgram:
+        """Claims that the result has another dtype."""
+        *steps, last = program.instructions
+        metas = (last.output_metas[0].with_dtype(np.dtype("float16")),)
+        return replace(program, instructions=(*steps, replace(last, output_metas=metas)))
+
+    monkeypatch.setattr(KeptTransposes, "run", halves)
+    with pytest.raises(VerifyError, match="multiply"):
+        xla.lower(tn.make_program(lambda x: x * x, tn.TensorSpec((3,)))).stablehlo()

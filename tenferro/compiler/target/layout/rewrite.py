@@ -22,7 +22,11 @@ from tenferro.ops import BroadcastInDim, DotGeneral, Transpose
 
 
 class LayoutRewrite:
-    """Walks the program forward and makes each value in its requested order where it can."""
+    """Walks the program forward and makes each value in its requested order where it can.
+
+    A `DotGeneral` is what orders are for; a `Transpose` renames axes; a `BroadcastInDim` repeats a
+    value only where it is read. Every other op is asked what it becomes in another order.
+    """
 
     def __init__(self, requests: Requests, writer: Writer) -> None:
         self.requests = requests
