@@ -22,6 +22,19 @@ assert not {"jax", "jaxlib", "tenferro_xla"} & set(sys.modules)
     )
 
 
+def test_transforms_of_a_compiled_function_import_no_jax_before_it_is_called() -> None:
+    run(
+        """
+import sys
+import tenferro as tn
+f = tn.jit(lambda x: tn.sum(x * x))
+for transform in (tn.grad, tn.value_and_grad, tn.hessian, tn.jacrev, tn.jacfwd, tn.jit):
+    transform(f)
+assert not {"jax", "jaxlib", "tenferro_xla"} & set(sys.modules)
+"""
+    )
+
+
 def test_importing_tenferro_leaves_numpy_as_it_was() -> None:
     run(
         """

@@ -260,6 +260,22 @@ def test_a_step_seen_before_makes_nothing_anew(executor: str) -> None:
     assert after.hits > before.hits
 
 
+def test_an_einsum_and_an_extension_op_are_planned_once(rt: tn.EagerRuntime) -> None:
+    x = rt.variable(np.ones((3, 3)))
+
+    def step() -> None:
+        tn.sum(tn.einsum("ij,jk->ik", x, x)).backward()
+        tn.sum(tn.einsum("ij,jk,kl->il", x, x, x, slices="j")).backward()
+        x.clear_grad()
+
+    step()
+    before = rt.stats()
+    step()
+    after = rt.stats()
+    assert (after.misses, after.entries) == (before.misses, before.entries)
+    assert after.hits >= before.hits + 4
+
+
 def test_one_plan_serves_a_dtype_however_it_is_named(rt: tn.EagerRuntime) -> None:
     x = rt.constant(X)
     assert tn.sum(x, dtype=np.float32).dtype == np.float32

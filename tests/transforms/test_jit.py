@@ -157,6 +157,13 @@ def test_a_function_keeps_its_name_and_docstring() -> None:
     assert tn.grad(activate).__name__ == "activate"
 
 
+@pytest.mark.parametrize("transform", [tn.grad, tn.value_and_grad, tn.jacrev, tn.hessian])
+def test_a_transform_copies_nothing_private_of_the_function(transform: Any) -> None:
+    compiled = tn.jit(lambda x: tn.sum(x * x))
+    compiled(np.ones(3))
+    assert set(vars(transform(compiled))) <= {"__wrapped__", "__transforms__"}
+
+
 def test_a_large_captured_array_is_an_input_and_no_literal() -> None:
     big = np.arange(1000.0)
     f = tn.jit(lambda x: tn.sum(x * big) + tn.sum(big), executor="xla")
