@@ -25,6 +25,9 @@ from tenferro_xla.host_memory import keep_host_memory
 from tenferro_xla.interop import Exported, export, from_jax, jax_gradient, load_exported, to_jax
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function, lower
 
+Costs = DeviceCosts
+"""What `DeviceCosts` was called while complex products had costs of their own."""
+
 __all__ = [
     "BucketedExecutable",
     "Change",
@@ -32,6 +35,7 @@ __all__ = [
     "CompileReport",
     "Compiled",
     "Cost",
+    "Costs",
     "DeviceCosts",
     "Exported",
     "LoadedExecutable",

@@ -28,6 +28,9 @@ from tenferro.planning import (
     Tree,
 )
 
+CostModel = DeviceCosts
+"""What `DeviceCosts` was called while planning had costs of its own."""
+
 
 def ad_rules() -> ExtensionRuleSet:
     """A fresh set with the derivative rules of the einsum families, which every context has."""
@@ -48,6 +51,7 @@ __all__ = [
     "Auto",
     "ContractionOptimizerOptions",
     "ContractionTree",
+    "CostModel",
     "DeviceCosts",
     "EinsumOp",
     "EinsumOptimize",
