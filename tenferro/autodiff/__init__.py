@@ -1,6 +1,6 @@
 """Derivatives of graphs, generic over the op set: linearize, then transpose.
 
-Read in this order: `linear_fragment`, `differentiate`, `transpose`, `closure`; then `record` and
+Read in this order: `linear_fragment`, `rules`, `differentiate`, `transpose`, `closure`; then `record` and
 `backward`, for values that are computed at once.
 """
 

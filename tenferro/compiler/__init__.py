@@ -2,7 +2,7 @@
 
 Read in this order: `lower`, `assumptions`, `passing`, the files of `canonical` in the order of
 `CANONICAL`, `target`, `numbering`, `pipeline`; `late` is for sizes that data decide or that are
-rounded up.
+rounded up, and `text` reads programs back.
 """
 
 from tenferro.compiler.assumptions import guards_of

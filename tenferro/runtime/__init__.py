@@ -1,4 +1,8 @@
-"""Running execution programs on native backends: backends, segments, executors."""
+"""Running execution programs on native backends.
+
+Read in this order: `backend` (what a backend is), `numpy_backend`, `segment`, `dispatch`,
+`extensions`, `executor`.
+"""
 
 from tenferro.runtime.backend import BackendSession, TensorBackend
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented

@@ -2,7 +2,8 @@
 
 `bind_sizes`, `expand` and `settle` make a program of constant sizes out of ordinary ops; `costs`
 says what products and moves take on a device; `contraction_layout`, with the package `layout`, and
-`dot_decomposer` bring contractions into the form that the device is fast at.
+`dot_decomposer` bring contractions into the form that the device is fast at; `memory` predicts what
+a program needs.
 """
 
 from tenferro.compiler.target.bind_sizes import BindSizes
