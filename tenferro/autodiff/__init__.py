@@ -1,7 +1,7 @@
 """Derivatives of graphs, generic over the op set: linearize, then transpose.
 
-Read in this order: `linear_fragment`, `rules`, `differentiate`, `transpose`, `closure`; then `record` and
-`backward`, for values that are computed at once.
+Read in this order: `linear_fragment`, `rules`, `differentiate`, `transpose`, `closure`; then
+`record` and `backward`, for values that are computed at once.
 """
 
 from tenferro.autodiff.backward import Applier, pull_records, push_records

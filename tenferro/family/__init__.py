@@ -2,8 +2,8 @@
 
 Story, file by file: `family_id` names a family, `op` is what its author writes, `rules` holds its
 derivatives, `carrier` makes it an op of graphs and programs, `standard` emits its standard ops,
-`caches` and `registry` are what an executor runs it with, and `package` is all of that as one value.
-Authors import it from `tenferro.extension`.
+`caches` and `registry` are what an executor runs it with, and `package` is all of that as one
+value. Authors import it from `tenferro.extension`.
 """
 
 from tenferro.family.caches import ExtensionCache, ExtensionCaches
