@@ -47,7 +47,7 @@ def imports(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Tests, doctests, pages of the docs and examples, on this Python."""
     install_extension(session)
-    here(session, "pytest", "-n", "2", *session.posargs)
+    here(session, "pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
 
 
 @nox.session(python=["3.11", "3.12", "3.13"])

@@ -1,25 +1,19 @@
 import subprocess
 import sys
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import pytest
 
-import tenferro.compiler.passing as passing
-import tenferro.compiler.pipeline as pipeline
 from tenferro.compiler import (
     CANONICAL,
     CPU,
     PASSES,
-    DeadCode,
     OptimizerOptions,
-    Pass,
     compile_program,
     optimize,
 )
 from tenferro.computegraph import CompiledProgram, Instruction
-from tenferro.config import Config
-from tenferro.errors import ShapeError, VerifyError
-from tenferro.exec_ir import ExecProgram, verify
+from tenferro.exec_ir import verify
 from tenferro.ops import COS, MUL, NEG, SIN, DotGeneral, Reshape, StdTensorOp, Transpose
 from tenferro.shape import TensorMeta
 from tenferro_xla.target import passes_for
@@ -124,88 +118,6 @@ def test_optimizing_twice_changes_nothing() -> None:
     assert str(optimize(once)) == str(once)
 
 
-@dataclass(frozen=True)
-class Broken(Pass):
-    """A pass that leaves what it should not; switched by the option of another."""
-
-    result: str
-
-    name = "dead_code"
-
-    def run(self, program: ExecProgram) -> ExecProgram:
-        return read(self.result)
-
-
-SINE = "exec_program(%0: f64[n]) {\n %1: f64[n] = sine %0\n return %1\n}"
-
-
-@pytest.fixture
-def verified(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (passing, pipeline):
-        monkeypatch.setattr(module, "config", replace(Config(), verify=True))
-
-
-@pytest.mark.usefixtures("verified")
-@pytest.mark.parametrize(
-    ("result", "message"),
-    [
-        (SINE.replace("%1: f64[n]", "%1: f64[3]"), r"sine records f64\[3\], but the op infers"),
-        (SINE.replace("sine %0", "sine %1"), "sine reads %1 before it is written"),
-        (SINE.replace("f64", "f32"), r"input types are f32\[n\], but were f64\[n\]"),
-        (
-            SINE.replace("%1: f64[n] = sine", "%1: c128[n] = convert[dtype=c128]"),
-            r"output types are c128\[n\], but were f64\[n\]",
-        ),
-    ],
-)
-def test_a_pass_that_breaks_the_program_is_named(result: str, message: str) -> None:
-    with pytest.raises(VerifyError, match=f"after pass 'dead_code': {message}"):
-        optimize(read(SINE), passes=[Broken(result)])
-
-
-@pytest.mark.usefixtures("verified")
-def test_a_program_that_is_broken_before_any_pass_blames_none() -> None:
-    with pytest.raises(VerifyError, match=r"^sine reads %1 before") as caught:
-        optimize(read(SINE.replace("sine %0", "sine %1")))
-    assert "%1: f64[n] = sine %1\n                    ^^ sine reads" in str(caught.value)
-
-
-def test_an_error_raised_in_a_pass_names_it() -> None:
-    @dataclass(frozen=True)
-    class Raising(Pass):
-        name = "dead_code"
-
-        def run(self, program: ExecProgram) -> ExecProgram:
-            raise ShapeError("reshape: no")
-
-    with pytest.raises(ShapeError, match="reshape: no") as caught:
-        optimize(read(SINE), passes=[Raising()])
-    assert caught.value.__notes__ == ["raised in pass 'dead_code'"]
-
-
-def test_a_dump_shows_what_each_pass_did(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for module in (passing, pipeline):
-        monkeypatch.setattr(module, "config", Config(dump=("passes", "exec")))
-    program = optimize(read(TEXT), passes=[DeadCode()])
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    lines = captured.err.splitlines()
-    assert lines[0].startswith("# pass dead_code: ")
-    assert lines[0].endswith(" ms, 8 instructions -> 7")
-    assert "-  %9: f64[2,4] = cosine %8" in lines
-    assert captured.err.endswith(f"{program}\n")
-
-
-def test_a_dump_says_that_a_pass_did_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(passing, "config", Config(dump=("passes",)))
-    optimize(read(SINE), passes=[DeadCode()])
-    assert " ms, 1 instructions, unchanged\n# pass numbering:" in capsys.readouterr().err
-
-
 def test_a_compiled_program_is_lowered_and_optimized() -> None:
     program: CompiledProgram[StdTensorOp] = CompiledProgram(
         (Instruction(NEG, (0,), (1,)), Instruction(NEG, (1,), (2,)), Instruction(SIN, (2,), (3,))),
@@ -236,8 +148,8 @@ def chain(length: int) -> CompiledProgram[StdTensorOp]:
     return CompiledProgram(tuple(instructions), (0,), (length,), length + 1)
 
 
-def test_a_chain_of_100_000_ops_is_compiled_and_freed_at_the_default_recursion_limit() -> None:
-    length = 100_000
+def test_a_chain_of_10_000_ops_is_compiled_and_freed_at_the_default_recursion_limit() -> None:
+    length = 10_000
     program = compile_program(chain(length), [TensorMeta.of("f64", (1, 1))])
     assert len(program.instructions) < length
     assert len(program.digest) == 64

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tenferro.compiler import OptimizerOptions, compile_program
@@ -65,6 +66,7 @@ def optimized(program: Program) -> None:
             assert ours.dtype == theirs.dtype
 
 
+@pytest.mark.slow
 def test_xla_computes_the_same_values_and_gradients(programs: int) -> None:
     check(programs, on_xla)
 
