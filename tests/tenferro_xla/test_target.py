@@ -1,0 +1,96 @@
+"""The passes of XLA on the CPU: each has a switch, and each does something that it switches off."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from tenferro.compiler import CANONICAL, CPU, OptimizerOptions, optimize
+from tenferro.exec_ir import verify
+from tenferro_xla.target import passes_for
+from tests.programs import SIZES, assert_same_results, read
+
+XLA_CPU = (*CANONICAL, *passes_for("cpu", CPU))
+NAMES = [each.name for each in fields(OptimizerOptions) if each.name != "layout_costs"]
+
+CONJUGATES = """
+exec_program(%0: c128[4,5], %1: c128[5,6]) {
+  %2: c128[4,5] = conj %0
+  %3: c128[5,6] = conj %1
+  %4: c128[4,6] = dot_general[(1,), (0,)] %2, %3
+  return %4
+}"""
+# The second contraction reads the result of the first in another order of axes.
+CONTRACTIONS = """
+exec_program(%0: f64[2,3], %1: f64[3,64], %2: f64[5,2]) {
+  %3: f64[2,64] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0!, %1!
+  %4: f64[64,5] = dot_general[lhs_contract=(0,), rhs_contract=(1,)] %3!, %2!
+  return %4
+}"""
+COMPLEX = """
+exec_program(%0: c128[90,80], %1: c128[80,70]) {
+  %2: c128[90,70] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0, %1
+  return %2
+}"""
+TURNED = """
+exec_program(%0: f64[640,640], %1: f64[4,9], %2: f64[4,3]) {
+  %3: f64[640,640] = dot_general[lhs_contract=(0,), rhs_contract=(0,)] %0, %0
+  %4: f64[640,640] = dot_general[lhs_contract=(0,), rhs_contract=(0,)] %3, %0
+  %5: f64[9,4] = transpose[perm=(1, 0)] %1
+  %6: f64[9,3] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %5, %2
+  return %4, %6
+}"""
+LOOPS = """
+exec_program(%0: f64[3,3], %1: f64[4,3], %2: f64[3]) {
+  %3: f64[3] = scan[consts=1, carry=1, length=4] %0, %2, %1 {
+    body(%0: f64[3,3], %1: f64[3], %2: f64[3]) {
+      %3: f64[3] = dot_general[(1,), (0,)] %0, %2
+      %4: f64[3] = add %1, %3
+      return %4
+    }
+  }
+  %4: f64[3] = scan[consts=1, carry=1, length=4] %0, %2, %1 {
+    body(%0: f64[3,3], %1: f64[3], %2: f64[3]) {
+      %3: f64[3] = dot_general[(1,), (0,)] %0, %2
+      %4: f64[3] = subtract %1, %3
+      return %4
+    }
+  }
+  return %3, %4
+}"""
+PIECES = {
+    "loop_joining": LOOPS,
+    "contraction_layout": CONTRACTIONS,
+    "conjugate_sinking": CONJUGATES,
+    "real_contractions": COMPLEX,
+    "kept_transposes": TURNED,
+}
+SEVERAL = """
+exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
+  %2: f64[3,n,2] = transpose[perm=(1, 2, 0)] %0
+  %3: f64[2,4] = dot_general[(1, 0), (0, 1)] %2, %1
+  %4: f64[2,4] = negate %3
+  %5: f64[2,4] = negate %4
+  %6: f64[2,4] = sine %5
+  %7: f64[2,4] = sine %5
+  %8: f64[2,4] = multiply %6, %7
+  %9: f64[2,4] = cosine %8
+  return %8
+}"""
+
+
+def test_every_pass_has_an_option_and_every_option_a_pass() -> None:
+    assert {each.name for each in XLA_CPU} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_pass_is_switched_on_and_off_alone(name: str) -> None:
+    text = PIECES.get(name, SEVERAL)
+    off = optimize(read(text), replace(OptimizerOptions(), **{name: False}), XLA_CPU)
+    on = optimize(read(text), replace(OptimizerOptions.none(), **{name: True}), XLA_CPU)
+    for program in (off, on):
+        verify(program)
+        assert_same_results(read(text), program, SIZES)
+    assert str(off) != str(optimize(read(text), passes=XLA_CPU))
+    assert str(on) != str(optimize(read(text), OptimizerOptions.none()))
