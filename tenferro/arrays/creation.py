@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.arrays.layout import diagonal, moveaxis, ravel
 from tenferro.arrays.operands import (
     Operand,
     broadcast,
@@ -17,6 +16,7 @@ from tenferro.arrays.operands import (
     inexact_dtype,
     promote,
 )
+from tenferro.arrays.rearrange import diagonal, moveaxis, ravel
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ops import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tenferro.arrays.broadcasting import broadcast_to, repeated
-from tenferro.arrays.layout import sizes_of
 from tenferro.arrays.operands import Operand, named, promote, result_dtype
+from tenferro.arrays.rearrange import sizes_of
 from tenferro.chainrules import Emitter, V
 from tenferro.shape import DType, TensorMeta, as_dtype
 from tenferro.typing import DTypeLike, Shape

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from tenferro.arrays.layout import concat, expand_dims, flip, ravel, reshape
 from tenferro.arrays.operands import Operand, broadcast, integers, named, normal_axis, promote
+from tenferro.arrays.rearrange import concat, expand_dims, flip, ravel, reshape
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ops import BroadcastInDim, Reshape, Slice, Transpose

@@ -12,9 +12,9 @@ from tenferro.arrays import (
     elementwise,
     indexing,
     joining,
-    layout,
     logical,
     products,
+    rearrange,
     reductions,
     rounding,
     scans,
@@ -65,12 +65,12 @@ class ArrayOperators:
     @property
     def T(self) -> Self:  # noqa: N802  # the name everyone knows
         """The axes in reverse order."""
-        return self._apply(layout.permute_dims, self)
+        return self._apply(rearrange.permute_dims, self)
 
     @property
     def mT(self) -> Self:  # noqa: N802
         """The last two axes exchanged."""
-        return self._apply(layout.matrix_transpose, self)
+        return self._apply(rearrange.matrix_transpose, self)
 
     @property
     def real(self) -> Self:
@@ -93,16 +93,16 @@ class ArrayOperators:
     def reshape(self, *shape: Shape, order: Order = "C") -> Self:
         """The elements in another shape; one size may be -1."""
         target = cast(Shape, shape[0] if len(shape) == 1 else shape)
-        return self._apply(layout.reshape, self, shape=target, order=order)
+        return self._apply(rearrange.reshape, self, shape=target, order=order)
 
     def transpose(self, *axes: int | Sequence[int] | None) -> Self:
         """The axes in the given order; reversed if none is given."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return self._apply(layout.permute_dims, self, axes=cast("Sequence[int]", order) or None)
+        return self._apply(rearrange.permute_dims, self, axes=cast("Sequence[int]", order) or None)
 
     def ravel(self, order: Order = "C") -> Self:
         """All elements along one axis."""
-        return self._apply(layout.ravel, self, order=order)
+        return self._apply(rearrange.ravel, self, order=order)
 
     def sum(
         self,
@@ -179,7 +179,7 @@ class ArrayOperators:
 
     def squeeze(self, axis: Axis = None) -> Self:
         """Without the given axes of size 1; all of them if None."""
-        return self._apply(layout.squeeze, self, axis=axis)
+        return self._apply(rearrange.squeeze, self, axis=axis)
 
     def dot(self, other: ArrayLike) -> AnyTensor:
         """NumPy's dot."""

@@ -9,13 +9,13 @@ import numpy as np
 from tenferro.arrays.broadcasting import broadcast, broadcast_extents, matched, repeated
 from tenferro.arrays.elementwise import conj, multiply, subtract
 from tenferro.arrays.joining import roll
-from tenferro.arrays.layout import diagonal, expand_dims, moveaxis, ravel
 from tenferro.arrays.operands import (
     Operand,
     called,
     normal_axis,
     promote,
 )
+from tenferro.arrays.rearrange import diagonal, expand_dims, moveaxis, ravel
 from tenferro.arrays.reductions import sum
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ShapeError

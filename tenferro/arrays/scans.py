@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tenferro.arrays.joining import window
-from tenferro.arrays.layout import concat, ravel
 from tenferro.arrays.logical import not_equal
 from tenferro.arrays.operands import Operand, broadcast_to, normal_axis, promote, result_dtype
+from tenferro.arrays.rearrange import concat, ravel
 from tenferro.arrays.reductions import countable
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError

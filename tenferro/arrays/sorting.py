@@ -5,8 +5,8 @@ from __future__ import annotations
 from tenferro.arrays.broadcasting import broadcast_to
 from tenferro.arrays.indexing import from_the_front, size_value
 from tenferro.arrays.joining import window
-from tenferro.arrays.layout import ravel
 from tenferro.arrays.operands import Operand, normal_axis, promote
+from tenferro.arrays.rearrange import ravel
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ops import (

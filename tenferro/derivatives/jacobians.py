@@ -8,7 +8,7 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from tenferro.arrays import layout
+from tenferro.arrays import rearrange
 from tenferro.computegraph import GlobalValKey
 from tenferro.derivatives.context import AD, AdContext
 from tenferro.derivatives.gradients import (
@@ -197,7 +197,7 @@ def _assemble(images: list[Any], shape: tuple[int, ...], image: TensorMeta, last
 
 
 def _stack_and_reshape(at: Any, *values: Any, axis: int, shape: tuple[int, ...]) -> Any:
-    return layout.reshape(at, layout.stack(at, *values, axis=axis), shape)
+    return rearrange.reshape(at, rearrange.stack(at, *values, axis=axis), shape)
 
 
 def _metas(keys: Sequence[GlobalValKey], name: str) -> list[TensorMeta]:

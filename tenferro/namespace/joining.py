@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tenferro.arrays import joining, layout
+from tenferro.arrays import joining, rearrange
 from tenferro.dispatch import apply
 from tenferro.errors import DTypeError
 from tenferro.typing import AnyTensor, ArrayLike
@@ -27,7 +27,7 @@ def concat(arrays: Iterable[ArrayLike], axis: int | None = 0) -> AnyTensor:
     >>> tn.concat([[1, 2], [3]])
     Tensor([1, 2, 3])
     """
-    return apply(layout.concat, *several("concat", arrays), axis=axis)
+    return apply(rearrange.concat, *several("concat", arrays), axis=axis)
 
 
 def stack(arrays: Iterable[ArrayLike], axis: int = 0) -> AnyTensor:
@@ -37,7 +37,7 @@ def stack(arrays: Iterable[ArrayLike], axis: int = 0) -> AnyTensor:
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply(layout.stack, *several("stack", arrays), axis=axis)
+    return apply(rearrange.stack, *several("stack", arrays), axis=axis)
 
 
 def hstack(arrays: Iterable[ArrayLike]) -> AnyTensor:

@@ -92,7 +92,7 @@ from tenferro.ops.indexing import (
     Scattering,
 )
 from tenferro.ops.joining import Concatenate
-from tenferro.ops.layout import Reshape, Reverse, Transpose, inverse
+from tenferro.ops.rearrange import Reshape, Reverse, Transpose, inverse
 from tenferro.ops.reduce import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
 from tenferro.ops.replay import replay
 from tenferro.ops.rounding import (

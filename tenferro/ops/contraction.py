@@ -13,7 +13,7 @@ from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynami
 from tenferro.exec_ir import Array, Category, Conjugation, MaskSite, payload
 from tenferro.ops.arithmetic import conj
 from tenferro.ops.base import StdTensorOp, check_axes, check_kind, inferred_once, types
-from tenferro.ops.layout import Transpose, inverse
+from tenferro.ops.rearrange import Transpose, inverse
 from tenferro.shape import Dim, Exact, TensorMeta, describe, make_meta, same_size
 
 

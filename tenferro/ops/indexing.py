@@ -29,7 +29,7 @@ from tenferro.ops.dimension_numbers import (
     scattered,
 )
 from tenferro.ops.inactive import Iota
-from tenferro.ops.layout import Reshape
+from tenferro.ops.rearrange import Reshape
 from tenferro.ops.shape_sources import extent_of, size_at
 from tenferro.shape import (
     INT64,
