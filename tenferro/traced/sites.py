@@ -7,25 +7,34 @@ import sys
 from types import FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _sites_of: dict[str, dict[int, str] | None] = {}
-"""For each file its sites by line, made once; None for the files of this package."""
+"""For each file its sites by line, made once; None for files whose frames are passed over."""
 
 
 def user_site(depth: int = 1) -> str | None:
-    """`file.py:12` of the innermost frame outside this package; None for what is in no file.
+    """`file.py:12` of the innermost frame outside this package and the standard library.
 
-    The search starts `depth` frames out: each frame that is looked at takes time.
+    None for what is in no file, such as code typed at a prompt. The search starts `depth` frames
+    out: each frame that is looked at takes time.
     """
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
         file = frame.f_code.co_filename
         if file not in _sites_of:
-            _sites_of[file] = None if file.startswith(_PACKAGE) else {}
+            _sites_of[file] = None if _is_passed_over(file) else {}
         sites = _sites_of[file]
         if sites is not None:
             return None if file.startswith("<") else _site(file, sites, frame.f_lineno)
         frame = frame.f_back
     return None
+
+
+def _is_passed_over(file: str) -> bool:
+    """Whether a file is of this package, or of the standard library, which calls users' code."""
+    if file.startswith(_STANDARD_LIBRARY):
+        return "site-packages" not in file
+    return file.startswith(_PACKAGE)
 
 
 def _site(file: str, sites: dict[int, str], line: int) -> str:
