@@ -74,11 +74,11 @@ class At:
     def __init__(self, array: AnyTensor) -> None:
         self._array = array
 
-    def __getitem__(self, indices: Index) -> Elements:
-        return Elements(self._array, parse(indices, self._array.meta))
+    def __getitem__(self, indices: Index) -> Selection:
+        return Selection(self._array, parse(indices, self._array.meta))
 
 
-class Elements:
+class Selection:
     """Some elements of an array, to be read or changed; each method returns a new array.
 
     Indices out of bounds are dropped; `get` takes the nearest in bounds instead. Where several

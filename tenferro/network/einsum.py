@@ -94,7 +94,7 @@ def einsum_plan(
     return _planned(read_call(expression, operands, optimize, slices, memory_limit))
 
 
-class Call:
+class EinsumCall:
     """The arguments of `einsum`, read."""
 
     __slots__ = ("limit", "operands", "plan", "shapes", "slices", "strategy", "subscripts")
@@ -126,7 +126,7 @@ def read_call(
     optimize: Any,
     slices: Any = None,
     memory_limit: int | None = None,
-) -> Call:
+) -> EinsumCall:
     """Subscripts, operands and strategy, whatever the form of the call."""
     if _is_interleaved(expression, operands):
         expression, operands = _interleaved([expression, *operands])
@@ -141,17 +141,17 @@ def read_call(
     return call
 
 
-def _ordered_call(expression: Any, values: Sequence[Any], optimize: Any) -> Call:
+def _ordered_call(expression: Any, values: Sequence[Any], optimize: Any) -> EinsumCall:
     if isinstance(expression, str) and "(" in expression:
         expression = NestedEinsum.parse(expression)
     if isinstance(expression, NestedEinsum):
         if optimize is not True and optimize is not None:
             raise PathError("einsum: parentheses give the order already; leave optimize out")
-        return Call(expression.subscripts, values, Nested(expression))
+        return EinsumCall(expression.subscripts, values, Nested(expression))
     subscripts = _subscripts(expression, [_meta(value).rank for value in values])
     if isinstance(optimize, EinsumPlan):
-        return Call(subscripts, values, as_optimize(optimize.path), optimize)
-    return Call(subscripts, values, as_optimize(optimize))
+        return EinsumCall(subscripts, values, as_optimize(optimize.path), optimize)
+    return EinsumCall(subscripts, values, as_optimize(optimize))
 
 
 def _subscripts(expression: Any, ranks: Sequence[int]) -> Subscripts:
@@ -197,7 +197,7 @@ def _meta(operand: Any) -> TensorMeta:
     return meta
 
 
-def _planned(call: Call) -> EinsumPlan:
+def _planned(call: EinsumCall) -> EinsumPlan:
     """The plan for operands of known sizes; found once for each network, types and request."""
     if call.plan is not None:
         call.plan.check_shapes(call.subscripts, call.shapes)
@@ -237,7 +237,7 @@ def _known(shapes: Sequence[tuple[Dim, ...]]) -> list[tuple[int, ...]]:
     return known
 
 
-def _late(call: Call) -> AnyTensor:
+def _late(call: EinsumCall) -> AnyTensor:
     """One op in the graph, planned when the sizes are known."""
     if call.slices.kind in ("labels", "count"):
         raise PathError(

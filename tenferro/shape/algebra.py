@@ -28,27 +28,27 @@ class Leaf(Protocol):
     def __hash__(self) -> int: ...
 
 
-class Call:
+class SizeFunction:
     """floordiv, min or max of expressions, as an atom."""
 
-    __slots__ = ("args", "function", "text")
+    __slots__ = ("args", "name", "text")
 
-    def __init__(self, function: str, args: tuple[Dim, ...]) -> None:
-        self.function = function
+    def __init__(self, name: str, args: tuple[Dim, ...]) -> None:
+        self.name = name
         self.args = args
-        self.text = f"{function}({', '.join(str(arg) for arg in args)})"
+        self.text = f"{name}({', '.join(str(arg) for arg in args)})"
 
     def __str__(self) -> str:
         return self.text
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Call) and self.text == other.text
+        return isinstance(other, SizeFunction) and self.text == other.text
 
     def __hash__(self) -> int:
         return hash(self.text)
 
 
-Atom = Leaf | Call
+Atom = Leaf | SizeFunction
 Monomial = tuple[Atom, ...]
 Term = tuple[Monomial, int]
 
@@ -148,7 +148,7 @@ class DimExpr:
         found: set[Leaf] = set()
         for monomial, _ in self.terms:
             for atom in monomial:
-                if isinstance(atom, Call):
+                if isinstance(atom, SizeFunction):
                     found.update(leaf for arg in atom.args for leaf in leaves(arg))
                 else:
                     found.add(atom)
@@ -182,7 +182,7 @@ def floordiv(a: Dim, b: Dim) -> Dim:
         if whole:
             rest = [t for t, q in zip(a.terms, quotients, strict=True) if q is None]
             return _normal(whole) + (floordiv(_normal(rest), b) if rest else 0)
-    return 1 if a == b else symbol(Call("floordiv", (a, b)))
+    return 1 if a == b else symbol(SizeFunction("floordiv", (a, b)))
 
 
 def minimum(a: Dim, b: Dim) -> Dim:
@@ -205,13 +205,13 @@ def at_most(a: Dim, b: Dim) -> bool:
     if _is_natural(b - a):
         return True
     left, right = _lone_atom(a), _lone_atom(b)
-    if isinstance(left, Call) and left.function == "max":
+    if isinstance(left, SizeFunction) and left.name == "max":
         return all(at_most(arg, b) for arg in left.args)
-    if isinstance(right, Call) and right.function == "min":
+    if isinstance(right, SizeFunction) and right.name == "min":
         return all(at_most(a, arg) for arg in right.args)
-    if isinstance(left, Call) and left.function == "min":
+    if isinstance(left, SizeFunction) and left.name == "min":
         return any(at_most(arg, b) for arg in left.args)
-    if isinstance(right, Call) and right.function == "max":
+    if isinstance(right, SizeFunction) and right.name == "max":
         return any(at_most(a, arg) for arg in right.args)
     limit = getattr(left, "limit", None)
     return limit is not None and at_most(limit, b)
@@ -225,10 +225,10 @@ def _is_natural(value: Dim) -> bool:
 
 
 def _is_natural_atom(atom: Atom) -> bool:
-    if not isinstance(atom, Call):
+    if not isinstance(atom, SizeFunction):
         return True
     natural = [_is_natural(arg) for arg in atom.args]
-    return any(natural) if atom.function == "max" else all(natural)
+    return any(natural) if atom.name == "max" else all(natural)
 
 
 def canonical(a: Dim, b: Dim) -> Dim | None:
@@ -253,9 +253,9 @@ def grows(value: Dim) -> bool:
     if isinstance(value, int):
         return True
     atoms = [atom for monomial, _ in value.terms for atom in monomial]
-    calls = [atom for atom in atoms if isinstance(atom, Call)]
+    calls = [atom for atom in atoms if isinstance(atom, SizeFunction)]
     return all(coefficient > 0 for monomial, coefficient in value.terms if monomial) and all(
-        grows(arg) and (call.function != "floordiv" or isinstance(call.args[1], int))
+        grows(arg) and (call.name != "floordiv" or isinstance(call.args[1], int))
         for call in calls
         for arg in call.args
     )
@@ -269,7 +269,7 @@ def substitute(value: Dim, of: Callable[[Leaf], Dim]) -> Dim:
     for monomial, coefficient in value.terms:
         term: Dim = coefficient
         for atom in monomial:
-            term = term * (_call(atom, of) if isinstance(atom, Call) else of(atom))
+            term = term * (_substituted(atom, of) if isinstance(atom, SizeFunction) else of(atom))
         total = total + term
     return total
 
@@ -306,9 +306,9 @@ def _quotient(term: Term, divisor: Term) -> Term | None:
     return None if coefficient % number else (tuple(left), coefficient // number)
 
 
-def _call(call: Call, of: Callable[[Leaf], Dim]) -> Dim:
-    args = [substitute(arg, of) for arg in call.args]
-    combine = {"floordiv": floordiv, "min": minimum, "max": maximum}[call.function]
+def _substituted(function: SizeFunction, of: Callable[[Leaf], Dim]) -> Dim:
+    args = [substitute(arg, of) for arg in function.args]
+    combine = {"floordiv": floordiv, "min": minimum, "max": maximum}[function.name]
     return functools.reduce(combine, args)
 
 
@@ -321,12 +321,12 @@ def _extremum(name: str, a: Dim, b: Dim) -> Dim:
         kept = [other for other in kept if not _covers(name, value, other)] + [value]
     if len(kept) == 1:
         return kept[0]
-    return symbol(Call(name, tuple(sorted(kept, key=str))))
+    return symbol(SizeFunction(name, tuple(sorted(kept, key=str))))
 
 
 def _operands(name: str, value: Dim) -> tuple[Dim, ...]:
     atom = _lone_atom(value)
-    return atom.args if isinstance(atom, Call) and atom.function == name else (value,)
+    return atom.args if isinstance(atom, SizeFunction) and atom.name == name else (value,)
 
 
 def _covers(name: str, value: Dim, other: Dim) -> bool:

@@ -10,7 +10,7 @@ from tenferro.shape import TensorMeta
 from tenferro.values.executors import Buffer, Executor
 
 
-class Placed(Protocol):
+class PlacedValue(Protocol):
     """A tensor, as far as its place is concerned."""
 
     @property
@@ -30,7 +30,7 @@ class Placed(Protocol):
         """Dtype and extents."""
 
 
-def where_to_run(name: str, tensors: Sequence[Placed]) -> Executor | None:
+def where_to_run(name: str, tensors: Sequence[PlacedValue]) -> Executor | None:
     """The executor that owns all of the tensors; None where they are NumPy arrays.
 
     `name` is the function that is called.
@@ -47,7 +47,7 @@ def where_to_run(name: str, tensors: Sequence[Placed]) -> Executor | None:
     return next(iter(executors.values()), None)
 
 
-def place(name: str, tensor: Placed, executor: Executor | None) -> Any:
+def place(name: str, tensor: PlacedValue, executor: Executor | None) -> Any:
     """The tensor's buffer on an executor, None for NumPy; a NumPy array is put there.
 
     `name` is the function that is called.

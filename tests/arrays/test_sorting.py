@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from tests.arrays.test_layout import X, assert_both, assert_equal
 
 import tenferro as tn
 from tenferro.errors import AxisError, DTypeError, ShapeError
 from tests.arrays.strategies import REAL, filled
+from tests.arrays.test_rearrange import X, assert_both, assert_equal
 from tests.tolerances import assert_close, rounding
 
 shapes = npst.array_shapes(min_dims=1, max_dims=3, max_side=4)
