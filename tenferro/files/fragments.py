@@ -30,6 +30,7 @@ from tenferro.computegraph import (
     op_key,
 )
 from tenferro.errors import FileError
+from tenferro.files.bodies import write_bodies
 from tenferro.files.container import Json
 from tenferro.files.inference import (
     check_payload,
@@ -190,6 +191,7 @@ class _Writer:
         return {"input": self._key(owner.key), "type": _type(owner)}
 
     def _node(self, node: Any) -> Json:
+        write_bodies([node.primitive], self.blobs, sites=False)
         name, payload = write_op(node.primitive, self.blobs)
         return {
             "op": name,
