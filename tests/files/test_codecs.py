@@ -269,7 +269,7 @@ class TestRegistry:
             PayloadCodecs().register(Nameless)
 
     def test_a_payload_of_ones_own_needs_a_decoder(self) -> None:
-        with pytest.raises(ExtensionRegistryError, match="Table is not a dataclass whose fields are"):
+        with pytest.raises(ExtensionRegistryError, match="Table is not a dataclass"):
             PayloadCodecs().register(Table)
 
     def test_registries_share_nothing(self) -> None:
