@@ -22,6 +22,7 @@ from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Observer, Pass, run_passes
 from tenferro.compiler.target import (
     CPU,
+    GIVE_THE_EXECUTOR_A_LOWERING,
     BindSizes,
     ContractionLayout,
     DeviceCosts,
@@ -72,11 +73,13 @@ class Target:
         name: what it is called in reports, `xla:cpu`.
         passes: the passes of its own, after those that every target needs; in order.
         families: the extension families that whoever runs the programs runs itself.
+        advice: what a user can do about a family that is not among them and has no standard ops.
     """
 
     name: str
     passes: tuple[Pass, ...] = ()
     families: Container[str] = field(default=(), compare=False)
+    advice: str = GIVE_THE_EXECUTOR_A_LOWERING
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +197,7 @@ def resolve_sizes(
 
     The passes of the target's own are left to `optimize_for`.
     """
-    passes = (BindSizes.of(sizes), ExpandFamilies(target.families), Settle())
+    passes = (BindSizes.of(sizes), ExpandFamilies(target.families, target.advice), Settle())
     ready = run_passes(program, passes, observe)
     if ready is program:
         return program

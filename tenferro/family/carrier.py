@@ -215,8 +215,8 @@ class Extension(StdTensorOp, name="extension"):
             raise UnsupportedADRuleError(
                 self.family_id,
                 kind,
-                f"no {kind} rule is registered; build the AdContext with the rule set of this "
-                "family, AdContext.builder().with_extension_rules(...), and pass it on",
+                f"no {kind} rule is registered; make a context with the package of the family, "
+                "AdContext(packages=(...)), and pass it as ad_context=",
             )
         assert isinstance(rule, ExtensionAdRule)
         return rule

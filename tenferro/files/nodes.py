@@ -88,9 +88,7 @@ def _read_extension(
 ) -> StdTensorOp:
     fields_ = record(payload, _EXTENSION_KEYS, f"the payload of {where}")
     family_id = text(fields_["family"], f"the family of {where}")
-    known = reader.families.knows(
-        family_id
-    )  # refuses what is not a family id
+    known = reader.families.knows(family_id)  # refuses what is not a family id
     written = items(fields_["values"], f"the payload of {where}")
     values = tuple([from_json(value, reader.blobs, 1) for value in written])
     if reader.skip_missing and not known:

@@ -18,6 +18,8 @@ from tenferro.shape import TensorSpec
 from tenferro_xla.compiled import require_static
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
 
+_ADVICE = "give to_jax a package that has one, to_jax(..., packages=(...))"
+
 
 def to_jax(
     program: GraphProgram, precision: Precision = "highest", packages: Sequence[Package] = ()
@@ -29,7 +31,14 @@ def to_jax(
     it itself, so gradients at complex inputs obey JAX's convention, not that of `tn.grad`. 64-bit
     programs stay 64-bit whatever the setting of JAX; but JAX must hand them 64-bit arrays.
 
+    Args:
+        program: what to turn into a function.
+        precision: of contractions.
+        packages: families that the program may hold, beside those that come with tenferro.
+
     Raises:
+        ExtensionRegistryError: a package is given twice, or is not one.
+        UnsupportedExtensionError: on a call, a family has neither a lowering nor standard ops.
         BindingError: on a call, the arguments do not fit the program's inputs.
         ExecutorError: on a call, data decide a size in the program; names the instruction.
 
@@ -42,7 +51,7 @@ def to_jax(
     check_program("to_jax", program)
     options = LoweringOptions(precision, ExtensionLowerings((*STANDARD, *further(packages))))
     costs = CPU if jax.default_backend() == "cpu" else None
-    target = Target("jax", contraction_passes(costs), options.extensions)
+    target = Target("jax", contraction_passes(costs), options.extensions, advice=_ADVICE)
 
     def tenferro_function(*args: Any) -> Any:
         with jax.enable_x64(True):

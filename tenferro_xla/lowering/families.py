@@ -34,6 +34,11 @@ class ExtensionLowerings:
         parse_family_id(family_id)
         self._rules.setdefault(family_id, lowering)
 
+    def copy_to(self, other: ExtensionLowerings) -> None:
+        """Make the lowerings known to another set, which keeps those that it has."""
+        for family_id, lowering in self._rules.items():
+            other._rules.setdefault(family_id, lowering)
+
     def __contains__(self, family_id: object) -> bool:
         return family_id in self._rules
 
