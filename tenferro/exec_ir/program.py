@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -253,8 +252,6 @@ def with_last_use(program: ExecProgram) -> ExecProgram:
             )
         marked.append(step)
     marked.reverse()
-    if all(map(operator.is_, marked, program.instructions)):
-        return program
     return replace(program, instructions=tuple(marked))
 
 

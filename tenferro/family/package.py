@@ -25,8 +25,9 @@ Lowering = Callable[..., Any]
 class Package:
     """The families of one distribution: their ops, and what can be done with them.
 
-    Every context takes packages: `AdContext`, `GraphExecutor`, `EagerRuntime`, `XlaExecutor`,
-    `load`, `export`. A context takes what it needs and ignores the rest.
+    Every context takes packages: `jit`, `AdContext`, `GraphExecutor`, `EagerRuntime`,
+    `XlaExecutor`, `save`, `load`, `export`, `to_jax`, `check_extension`, and the command line with
+    `--package`. A context takes what it needs and ignores the rest.
 
     Attributes:
         name: the distribution.
@@ -138,6 +139,8 @@ def lowering_of(lowering: Lowering | str) -> Lowering:
         function: Lowering = EntryPoint("lowering", lowering, "tenferro.lowerings").load()
     except (ImportError, AttributeError) as error:
         raise ExtensionRegistryError(
-            "", f"packages: the lowering {lowering!r} cannot be imported: {error}"
+            "",
+            f"packages: the lowering {lowering!r} cannot be imported: {error}; "
+            "name it as 'module:function'",
         ) from error
     return function

@@ -6,7 +6,7 @@ inside ops), `programs`, `fragments`, `store` (what users call), `calls` (progra
 """
 
 from tenferro.files.calls import call
-from tenferro.files.codecs import PayloadCodecs
+from tenferro.files.codecs import PayloadCodecs, codecs_of
 from tenferro.files.missing import MissingExtension
 from tenferro.files.store import dumps, load, loads, read_bytes, save
 from tenferro.files.written import written_digest
@@ -15,6 +15,7 @@ __all__ = [
     "MissingExtension",
     "PayloadCodecs",
     "call",
+    "codecs_of",
     "dumps",
     "load",
     "loads",

@@ -73,11 +73,11 @@ def read_bodies(table: Json, reader: OpReader) -> None:
         ExtensionError: an extension op cannot be made, or infers other types.
     """
     bodies = reader.blobs.bodies
-    depths: dict[int, int] = {}
+    depths: dict[str, int] = {}
     for position, entry in enumerate(items(table, "bodies")):
         body = _read_body(entry, reader, f"body {position}")
-        inner = [depths.get(id(each), 0) for each in body.bodies()]
-        depths[id(body)] = _checked_nesting(1 + max(inner, default=0))
+        inner = [depths.get(written_digest(each), 0) for each in body.bodies()]
+        depths[written_digest(body)] = _checked_nesting(1 + max(inner, default=0))
         bodies.append(body)
 
 

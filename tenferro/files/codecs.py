@@ -105,6 +105,16 @@ class PayloadCodecs:
         return f"PayloadCodecs({', '.join(self._decoders)})"
 
 
+def codecs_of(packages: Iterable[Package]) -> PayloadCodecs:
+    """The codecs of packages, but for families of which no one has said how to make their ops."""
+    codecs = PayloadCodecs()
+    for package in packages:
+        for op in package.ops:
+            if op in package.codecs or _is_payload(op):
+                codecs.register(op, package.codecs.get(op))
+    return codecs
+
+
 class Families:
     """The families that one file may hold.
 
@@ -121,11 +131,7 @@ class Families:
     ) -> None:
         self._codecs = PayloadCodecs() if codecs is None else codecs
         self._packages = (*STANDARD, *further(packages))
-        self._packaged = PayloadCodecs()
-        for package in self._packages:
-            for op in package.ops:
-                if op in package.codecs or _is_payload(op):
-                    self._packaged.register(op, package.codecs.get(op))
+        self._packaged = codecs_of(self._packages)
 
     def knows(self, family_id: str) -> bool:
         """Whether ops of the family can be made.
