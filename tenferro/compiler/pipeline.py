@@ -19,7 +19,7 @@ from tenferro.compiler.canonical import (
 )
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.numbering import Numbering
-from tenferro.compiler.passing import Observer, Pass, run_passes
+from tenferro.compiler.passing import Observer, Pass, checked_passes, run_passes
 from tenferro.compiler.target import (
     CPU,
     GIVE_THE_EXECUTOR_A_LOWERING,
@@ -90,7 +90,8 @@ class OptimizerOptions:
         layout_costs: by which orders of axes are chosen, in place of the device's own costs.
 
     Raises:
-        ConfigError: there is no option of that name; the text lists those that exist.
+        ConfigError: there is no option of that name; the text lists those that exist. Or a switch
+            is neither True nor False, or the costs are not `DeviceCosts`.
 
     >>> OptimizerOptions(dot_decomposer=False) == OptimizerOptions()
     False
@@ -121,6 +122,19 @@ class OptimizerOptions:
                 )
         return object.__new__(cls)
 
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.default is True and not isinstance(value, bool):
+                raise ConfigError(
+                    f"OptimizerOptions: {option.name} must be True or False, got {value!r}"
+                )
+        costs: object = self.layout_costs
+        if not isinstance(costs, DeviceCosts | None):
+            raise ConfigError(
+                f"OptimizerOptions: layout_costs must be DeviceCosts or None, got {costs!r}"
+            )
+
     @classmethod
     def none(cls) -> Self:
         """None of the passes that have a switch."""
@@ -134,7 +148,7 @@ class OptimizerOptions:
             ContractionLayout(costs, each.trials)
             if isinstance(each, ContractionLayout) and costs is not None
             else each
-            for each in passes
+            for each in checked_passes(passes)
             if getattr(self, each.name, True)
         ]
 
