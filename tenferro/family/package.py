@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from tenferro.control import VOCABULARY
 from tenferro.errors import ExtensionRegistryError
 from tenferro.family.family_id import parse_family_id
 from tenferro.family.op import ExtensionOp
 from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime
 from tenferro.family.rules import ExtensionAdRule, ExtensionRuleSet
+from tenferro.ops import StdTensorOp
 
 OpClass = type[ExtensionOp]
 Decode = Callable[[tuple[Any, ...]], ExtensionOp]
@@ -38,21 +40,26 @@ class Package:
             `"module:function"`, which is imported when XLA first meets the family, so that a
             package need not import JAX.
         codecs: for op classes whose payload is not the fields of a dataclass, how files make them.
+        primitives: op classes outside tenferro's vocabulary that are not extension ops, such as
+            `docs/how_to/add_an_op.md` adds one: what text and files are read with, by their names.
 
     Raises:
         MalformedFamilyIdError: an op class has no valid family id.
         ExtensionRegistryError: two op classes have one family, or a rule, runtime, lowering or
-            codec belongs to a family that the package does not have; the text names it.
+            codec belongs to a family that the package does not have, or a primitive has the name
+            of an op that there is already; the text names it.
     """
 
     name: str
-    ops: tuple[OpClass, ...]
+    ops: tuple[OpClass, ...] = ()
     rules: tuple[ExtensionAdRule, ...] = ()
     runtimes: tuple[ExtensionRuntime, ...] = ()
     lowerings: Mapping[OpClass, Lowering | str] = field(default_factory=dict)
     codecs: Mapping[OpClass, Decode] = field(default_factory=dict)
+    primitives: tuple[type[StdTensorOp], ...] = ()
 
     def __post_init__(self) -> None:
+        _check_primitives(self.name, self.primitives)
         for op in self.ops:
             parse_family_id(getattr(op, "FAMILY_ID", ""))
         families = self.families
@@ -108,7 +115,45 @@ def distinct(packages: Iterable[Package]) -> tuple[Package, ...]:
                     f"{package.name!r}; pass each package once",
                 )
             owners[family] = package
+    vocabulary_of(checked)
     return checked
+
+
+def vocabulary_of(packages: Iterable[Package]) -> dict[str, type[StdTensorOp]]:
+    """The ops by name that text and files are read with: tenferro's, and those of packages.
+
+    Raises:
+        ExtensionRegistryError: two packages have ops of one name; the text names both.
+    """
+    vocabulary = dict(VOCABULARY)
+    owners: dict[str, str] = {}
+    for package in packages:
+        for op in package.primitives:
+            if op.name in owners:
+                raise ExtensionRegistryError(
+                    "",
+                    f"packages: the op {op.name!r} is in {owners[op.name]!r} and in "
+                    f"{package.name!r}; name one of them otherwise",
+                )
+            owners[op.name] = package.name
+            vocabulary[op.name] = op
+    return vocabulary
+
+
+def _check_primitives(package: str, primitives: Iterable[type[StdTensorOp]]) -> None:
+    names: set[str] = set()
+    for op in primitives:
+        if not (isinstance(op, type) and issubclass(op, StdTensorOp)):
+            raise ExtensionRegistryError(
+                "", f"Package {package!r}: primitives takes classes of StdTensorOp, got {op!r}"
+            )
+        if op.name in VOCABULARY or op.name in names:
+            raise ExtensionRegistryError(
+                "",
+                f"Package {package!r}: there is an op {op.name!r} already; give the primitive "
+                f"{op.__name__} another name",
+            )
+        names.add(op.name)
 
 
 def rules_of(packages: Sequence[Package]) -> ExtensionRuleSet:

@@ -9,7 +9,7 @@ from typing import Any
 from tenferro.errors import ExtensionRegistryError, InvalidConfigError, UnsupportedExtensionError
 from tenferro.exec_ir import encode
 from tenferro.families import STANDARD, further
-from tenferro.family import ExtensionOp, Package, parse_family_id
+from tenferro.family import ExtensionOp, Package, parse_family_id, vocabulary_of
 from tenferro.files.hints import as_declared
 
 Decode = Callable[[tuple[Any, ...]], ExtensionOp]
@@ -116,9 +116,9 @@ def codecs_of(packages: Iterable[Package]) -> PayloadCodecs:
 
 
 class Families:
-    """The families that one file may hold.
+    """The families and the ops that one file may hold.
 
-    First those of the codecs, then those of the packages, which include tenferro's own. A family
+    Families of the codecs come before those of the packages, which include tenferro's own. A family
     of a package has no codec where its payload is not the fields of a dataclass and the package
     does not say how to make its ops; it is then refused by name, when a file holds it.
 
@@ -132,6 +132,7 @@ class Families:
         self._codecs = PayloadCodecs() if codecs is None else codecs
         self._packages = (*STANDARD, *further(packages))
         self._packaged = codecs_of(self._packages)
+        self.vocabulary = vocabulary_of(self._packages)
 
     def knows(self, family_id: str) -> bool:
         """Whether ops of the family can be made.

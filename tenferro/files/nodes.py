@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tenferro.control import VOCABULARY
 from tenferro.errors import FileError
 from tenferro.exec_ir import ExecOp
 from tenferro.family import Extension
@@ -49,8 +48,11 @@ def write_op(op: ExecOp, blobs: BlobWriter) -> tuple[str, Json]:
     """
     if op.family is not None:
         return _extension(op.family, op.family_payload(), blobs)
-    if VOCABULARY.get(op.name) is not type(op):
-        raise FileError(f"file: {op.name} is not a standard op; only those can be saved")
+    if blobs.vocabulary.get(op.name) is not type(op):
+        raise FileError(
+            f"file: {op.name} is not a standard op; pass a package that has {type(op).__name__} "
+            "among its primitives, packages=(...)"
+        )
     return op.name, {name: to_json(getattr(op, name), blobs) for name in op.stored_fields()}
 
 
@@ -67,9 +69,12 @@ def read_op(
     """
     if name == Extension.name:
         return _read_extension(payload, operands, types, reader, where)
-    cls = VOCABULARY.get(text(name, f"the op of {where}"))
+    cls = reader.families.vocabulary.get(text(name, f"the op of {where}"))
     if cls is None:
-        raise FileError(f"file: {where}: there is no op {short(name)}")
+        raise FileError(
+            f"file: {where}: there is no op {short(name)}; if a package has it, pass the package, "
+            "packages=(...)"
+        )
     if not isinstance(payload, dict):
         raise FileError(f"file: the payload of {where} must be an object")
     values = [(key, from_json(value, reader.blobs)) for key, value in payload.items()]

@@ -49,7 +49,7 @@ def dumps(value: Saved, *, packages: Sequence[Package] = ()) -> bytes:
     (True, True)
     """
     families = Families(None, packages)
-    return _packed(value, BlobWriter(families.check))
+    return _packed(value, BlobWriter(families.vocabulary, families.check))
 
 
 def loads(
@@ -87,7 +87,7 @@ def loads(
     if "bodies" in header:
         read_bodies(header.pop("bodies"), reader)
     value = _read(header, reader)
-    if _packed(value, BlobWriter()) != data:
+    if _packed(value, BlobWriter(families.vocabulary)) != data:
         raise FileError("file: it is not the one form in which its content is written")
     return value
 

@@ -21,24 +21,27 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
 
+from tenferro.control import VOCABULARY
 from tenferro.errors import FileError
 from tenferro.exec_ir import Array, ExecProgram, kind_of, kind_of_tag
 from tenferro.files.container import Json, aligned
 from tenferro.files.schema import MAX_INTEGER, items, number, numbers, record, short, text
 from tenferro.files.types import parse_size, size_text
 from tenferro.files.written import written_digest
+from tenferro.ops import StdTensorOp
 from tenferro.shape import Dim, DType, dtype_of_short_name, short_name
 
 MAX_DEPTH: Final = 32
 """Tuples within tuples, at most."""
 
 MAX_RANK: Final = 64
+Vocabulary = Mapping[str, type[StdTensorOp]]
 CheckExtension = Callable[[str, tuple[object, ...]], object]
 _BLOB_KEYS = frozenset({"dtype", "shape", "offset", "length", "sha256"})
 
@@ -47,13 +50,17 @@ class BlobWriter:
     """Collects the arrays of a file, and the programs inside its ops; equal ones are written once.
 
     Attributes:
+        vocabulary: the ops that may be written, by name.
         check: refuses an extension op, by family and payload, that cannot be read again.
         blobs: the bytes of each array.
         table: what the header says of each array.
         bodies: the programs inside ops as JSON, each after those inside it.
     """
 
-    def __init__(self, check: CheckExtension | None = None) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary = VOCABULARY, check: CheckExtension | None = None
+    ) -> None:
+        self.vocabulary = vocabulary
         self.check = check
         self.blobs: list[bytes] = []
         self.table: list[Json] = []

@@ -180,7 +180,7 @@ class Homemade(ExecOp, name="homemade"):
 def test_an_op_of_no_vocabulary_cannot_be_saved() -> None:
     builder = ExecBuilder()
     x = builder.input(TensorMeta.of("f64", (2,)))
-    with pytest.raises(FileError, match="file: homemade is not a standard op; only those"):
+    with pytest.raises(FileError, match="file: homemade is not a standard op; pass a package"):
         dumps(of_exec(builder.build(builder.add(Homemade(), [x]))))
 
 
