@@ -18,7 +18,7 @@ from tenferro.shape import TensorSpec
 from tenferro_xla.compiled import require_static
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
 
-_ADVICE = "give to_jax a package that has one, to_jax(..., packages=(...))"
+_ADVICE = "give a package that has one to to_jax or jax_gradient, packages=(...)"
 
 
 def to_jax(
@@ -75,10 +75,13 @@ def to_jax(
     return tenferro_function
 
 
-def jax_gradient(program: GraphProgram, *args: Any, argnums: int = 0) -> Array:
+def jax_gradient(
+    program: GraphProgram, *args: Any, argnums: int = 0, packages: Sequence[Package] = ()
+) -> Array:
     """`jax.grad` of the program's only output, by JAX's own rules: what `tn.grad` is compared with.
 
     The rules of tenferro play no part in it. At complex inputs it is the conjugate of `tn.grad`.
+    `packages` are families that the program may hold, beside those that come with tenferro.
 
     >>> import tenferro as tn
     >>> program = tn.make_program(lambda x: x * x, tn.TensorSpec((), "float64"))
@@ -87,7 +90,7 @@ def jax_gradient(program: GraphProgram, *args: Any, argnums: int = 0) -> Array:
     """
     with jax.enable_x64(True):
         arrays = [_operand(each, arg) for each, arg in zip(program.inputs, args, strict=True)]
-        return np.asarray(jax.grad(to_jax(program), argnums)(*arrays))
+        return np.asarray(jax.grad(to_jax(program, packages=packages), argnums)(*arrays))
 
 
 def _positional(program: GraphProgram, args: tuple[Any, ...]) -> list[Any]:

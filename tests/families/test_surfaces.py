@@ -227,6 +227,10 @@ def test_export_or_a_refusal_that_says_what_to_do(case: Case, named: bool) -> No
 def test_to_jax(case: Case) -> None:
     function = tenferro_xla.to_jax(case.program(case.function), packages=case.packages)
     assert_is_value(function(*case.arrays), case)
+    gradient = tenferro_xla.jax_gradient(
+        case.program(case.total), *case.arrays, packages=case.packages
+    )
+    assert_are_gradients([gradient], case)
 
 
 @each_case
@@ -274,7 +278,7 @@ WITHOUT_PACKAGE: dict[str, tuple[Callable[[Case], Any], str]] = {
     ),
     "to_jax": (
         lambda case: tenferro_xla.to_jax(case.program(case.function))(*case.arrays),
-        r"give to_jax a package that has one, to_jax\(\.\.\., packages=\(\.\.\.\)\)$",
+        r"give a package that has one to to_jax or jax_gradient, packages=\(\.\.\.\)$",
     ),
     "loads": (
         lambda case: tn.loads(tn.dumps(case.program(case.function))),

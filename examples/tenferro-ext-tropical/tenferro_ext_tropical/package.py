@@ -1,4 +1,14 @@
-"""The package: all that tenferro's contexts take of the families, as one value."""
+"""The package: all that tenferro's contexts take of the families, as one value.
+
+Every context takes it, `packages=(PACKAGE,)`. JAX is imported when XLA first meets the families.
+
+>>> import tenferro as tn, tenferro_ext_tropical as tropical
+>>> ctx = tn.AdContext(packages=(tropical.PACKAGE,))
+>>> longest = lambda a, b: tropical.einsum("i,i->", a, b)
+>>> gradient = tn.jit(tn.grad(longest, ad_context=ctx), packages=(tropical.PACKAGE,))
+>>> gradient(tn.Tensor([1.0, 5.0]), tn.Tensor([3.0, 0.0]))
+Tensor([0., 1.])
+"""
 
 from __future__ import annotations
 
@@ -25,12 +35,3 @@ PACKAGE = Package(
         TropicalEinsumVjp: "tenferro_ext_tropical.xla:lower_einsum_vjp",
     },
 )
-"""What every context takes as `packages=(PACKAGE,)`. JAX is imported when XLA needs it.
-
->>> import tenferro as tn, tenferro_ext_tropical as tropical
->>> ctx = tn.AdContext(packages=(tropical.PACKAGE,))
->>> longest = lambda a, b: tropical.einsum("i,i->", a, b)
->>> gradient = tn.jit(tn.grad(longest, ad_context=ctx), packages=(tropical.PACKAGE,))
->>> gradient(tn.Tensor([1.0, 5.0]), tn.Tensor([3.0, 0.0]))
-Tensor([0., 1.])
-"""
