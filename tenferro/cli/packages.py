@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 from tenferro.cli.function import error_text, import_file
@@ -23,7 +23,8 @@ def load_packages(targets: Sequence[str]) -> tuple[Package, ...]:
 
 def _packages_of(target: str) -> tuple[Package, ...]:
     source, colon, name = target.rpartition(":")
-    if not colon or not name.isidentifier():
+    is_named = source.endswith(".py") or all(part.isidentifier() for part in source.split("."))
+    if not colon or not name.isidentifier() or not is_named:
         raise CommandError(f"{target!r} is not of the form MODULE:NAME or FILE.py:NAME")
     if source.endswith(".py"):
         path = Path(source)
@@ -32,7 +33,7 @@ def _packages_of(target: str) -> tuple[Package, ...]:
         module = import_file(path)
     else:
         try:
-            module = importlib.import_module(source)
+            module = EntryPoint("package", source, "tenferro.packages").load()
         except TenferroError:
             raise
         except (Exception, SystemExit) as error:

@@ -104,6 +104,7 @@ def test_a_saved_program_has_its_own_types_unless_others_are_given(
             "packages=(...), or register one with executor.register_extension(...)",
         ),
         ("verify x --package cubes", "'cubes' is not of the form MODULE:NAME or FILE.py:NAME"),
+        ("verify x --package a/b:P", "'a/b:P' is not of the form MODULE:NAME or FILE.py:NAME"),
         ("verify x --package no.py:P", "there is no file no.py"),
         ("verify x --package nomodule:P", "nomodule cannot be imported: ModuleNotFoundError"),
         ("verify x --package unread_package.py:P", "unread_package.py cannot be imported: Zero"),
