@@ -42,11 +42,11 @@ def load(file: str) -> Any:
     if path.suffix not in (".npy", ".npz"):
         raise CommandError(f"{file} is neither .npy nor .npz")
     try:
-        held = np.load(path, allow_pickle=False)
-        if isinstance(held, np.ndarray):
-            return held
-        with held:
-            return {name: held[name] for name in held.files}
+        content = np.load(path, allow_pickle=False)
+        if isinstance(content, np.ndarray):
+            return content
+        with content:
+            return {name: content[name] for name in content.files}
     except FileNotFoundError:
         raise CommandError(f"there is no file {file}") from None
     except (OSError, ValueError, EOFError) as error:

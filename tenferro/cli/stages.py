@@ -73,9 +73,9 @@ class Pipeline:
 
     def stages(self, sizes: Mapping[str, int]) -> list[Stage]:
         """The stages as text, StableHLO last; `sizes` are those of symbols."""
-        found = [Stage("fragment", "what was recorded, op by op", str(self.primal))]
+        stages = [Stage("fragment", "what was recorded, op by op", str(self.primal))]
         if self.derivative is not None:
-            found += [
+            stages += [
                 Stage(
                     "linear fragment",
                     "differentiate: tangents d(x) flow forward; @ refers to values of the fragment",
@@ -87,7 +87,7 @@ class Pipeline:
                     str(self.derivative.reverse),
                 ),
             ]
-        found += [
+        stages += [
             Stage("graph", "materialize_merge: one graph, equal values once", str(self.graph)),
             Stage(
                 "program before passes",
@@ -98,7 +98,7 @@ class Pipeline:
             Stage("program", "what executors take; ! marks a last use", str(self.program)),
             *self._lowered(sizes),
         ]
-        return found
+        return stages
 
     def _lowered(self, sizes: Mapping[str, int]) -> list[Stage]:
         """What the passes for the device changed, and what XLA is given."""

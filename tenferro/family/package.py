@@ -74,17 +74,17 @@ class Package:
             "a lowering": [op.FAMILY_ID for op in self.lowerings],
             "a codec": [op.FAMILY_ID for op in self.codecs],
         }
-        for what, held in parts.items():
-            for family in held:
+        for part, families_of_part in parts.items():
+            for family in families_of_part:
                 if family not in families:
                     raise ExtensionRegistryError(
                         family,
-                        f"Package {self.name!r}: has {what} for {family!r}, which is not the "
+                        f"Package {self.name!r}: has {part} for {family!r}, which is not the "
                         "family of any of its ops; add the op class to ops=",
                     )
-                if held.count(family) > 1:
+                if families_of_part.count(family) > 1:
                     raise ExtensionRegistryError(
-                        family, f"Package {self.name!r}: has {what} for {family!r} twice"
+                        family, f"Package {self.name!r}: has {part} for {family!r} twice"
                     )
 
     @property

@@ -67,14 +67,14 @@ class ExtensionRegistry:
         Raises:
             UnregisteredExtensionError: there is none.
         """
-        found = self._runtimes.get(op.family_id)
-        if found is None:
+        runtime = self._runtimes.get(op.family_id)
+        if runtime is None:
             raise UnregisteredExtensionError(
                 op.family_id,
                 f"{op.family_id}: no runtime is registered; give the {self._owner} the package of "
                 f"the family, packages=(...), or one with {self._owner}.register_extension(...)",
             )
-        return found
+        return runtime
 
     def execute(
         self, backend: Any, op: Extension, inputs: Sequence[Buffer], caches: ExtensionCaches

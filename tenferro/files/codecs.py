@@ -59,10 +59,10 @@ class PayloadCodecs:
                     "register it with decode=",
                 )
             decode = _of_fields(op)
-        held = self._decoders.setdefault(family, (op, decode))
-        if held[0] is not op:
+        registered, _ = self._decoders.setdefault(family, (op, decode))
+        if registered is not op:
             raise ExtensionRegistryError(
-                family, f"{family}: registered already, for {held[0].__name__}"
+                family, f"{family}: registered already, for {registered.__name__}"
             )
         return self
 

@@ -311,7 +311,7 @@ def _mode(value: Json, count: int, where: str) -> OpMode:
 
 def _key(value: GlobalValKey) -> Any:
     if not isinstance(value, Input):
-        raise FileError("file: a tangent input is no input of its fragment")
+        raise FileError("file: a tangent input is not an input of its fragment")
     return value.key
 
 

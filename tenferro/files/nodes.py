@@ -1,7 +1,7 @@
 """Ops as JSON: the IR's name and the payload's fields; for an extension, family id and payload.
 
-An op is made again only by a class of the vocabulary or by a registered codec; no name in a file
-is looked up anywhere else.
+An op is made again only by a class of the vocabulary, or by the codec or the package that the
+reader is given; no name in a file is looked up anywhere else.
 """
 
 from __future__ import annotations

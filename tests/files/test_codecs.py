@@ -115,7 +115,7 @@ def test_a_malformed_family_id_is_refused_before_it_is_looked_up(family: str, sk
         (["x", "up", [], {"dtype": "f64"}, None, {"bytes": ""}], "factor of Scale cannot be 'x'"),
         (
             [{"float": "3ff0000000000000"}, "left", [], {"dtype": "f64"}, None, {"bytes": ""}],
-            "'left' is no Mode",
+            "'left' is not a member of Mode",
         ),
         (
             [{"float": "3ff0000000000000"}, "up", [True], {"dtype": "f64"}, None, {"bytes": ""}],
