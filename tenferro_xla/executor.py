@@ -62,6 +62,9 @@ class XlaExecutor:
             at, where it is the CPU; None leaves them as they are.
         packages: families that programs may hold, beside those that come with tenferro.
 
+    Raises:
+        ExtensionRegistryError: a package is given twice, or is not one.
+
     >>> import numpy as np
     >>> from tenferro.compiler import parse
     >>> text = "exec_program(%0: f64[2]) { \\n %1: f64[2] = add %0, %0! \\n return %1 \\n }"
@@ -83,10 +86,21 @@ class XlaExecutor:
         packages: Sequence[Package] = (),
     ) -> None:
         found = find_device(device)
-        own = (*STANDARD, *further(packages))
+        self._packages = further(packages)
+        lowerings = ExtensionLowerings((*STANDARD, *self._packages))
+        self._with_packages = functools.partial(
+            XlaExecutor,
+            found,
+            compiler_options,
+            precision,
+            max_bytes,
+            capacity,
+            bucketing,
+            contraction_costs,
+        )
         target = XlaTarget(
             found,
-            LoweringOptions(precision, ExtensionLowerings(own)),
+            LoweringOptions(precision, lowerings),
             dict(compiler_options or {}),
             max_bytes,
             checked=len(devices()) > 1,
@@ -116,6 +130,16 @@ class XlaExecutor:
         """
         register(self._executables.target.lowering.extensions)
         self._executables.cache.clear()
+
+    def with_packages(self, packages: Sequence[Package]) -> XlaExecutor:
+        """An executor like this one that has further packages, and caches of its own.
+
+        Raises:
+            ExtensionRegistryError: a package is given twice, or is not one.
+        """
+        executor = self._with_packages(packages=(*self._packages, *packages))
+        executor.register_extension(self._executables.target.lowering.extensions.copy_to)
+        return executor
 
     @property
     def device(self) -> jax.Device:

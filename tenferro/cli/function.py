@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tenferro.errors import CommandError, DTypeError, TenferroError
+from tenferro.family import Package
+from tenferro.files import load
+from tenferro.runtime import GraphProgram
 from tenferro.shape import DType, TensorSpec, as_dtype
 from tenferro.traced import TracedTensor, settled, tracing
 from tenferro.transforms import flatten
@@ -23,11 +26,21 @@ Shape = tuple[int | str, ...]
 
 @dataclass(frozen=True, slots=True)
 class NamedFunction:
-    """A function of a user's file."""
+    """A function of a user's file, or a saved program.
+
+    Attributes:
+        call: the function.
+        path: where it is from.
+        name: what it is called.
+        specs: the types of the arguments of a saved program; None for a function.
+        names: the names of these arguments.
+    """
 
     call: Callable[..., Any]
     path: Path
     name: str
+    specs: tuple[TensorSpec, ...] | None = None
+    names: tuple[str, ...] = ()
 
     def __call__(self, *args: Any) -> Any:
         """The result.
@@ -40,7 +53,7 @@ class NamedFunction:
         except TenferroError:
             raise
         except Exception as error:
-            raise CommandError(f"{self.name} raised {_text(error, self.path)}") from error
+            raise CommandError(f"{self.name} raised {error_text(error, self.path)}") from error
 
     def parameters(self, count: int) -> list[str]:
         """Names for `count` positional arguments.
@@ -48,6 +61,8 @@ class NamedFunction:
         Raises:
             CommandError: the function does not take so many.
         """
+        if self.specs is not None and count == len(self.specs):
+            return list(self.names)
         try:
             signature = inspect.signature(self.call)
             bound = signature.bind(*range(count))
@@ -70,26 +85,47 @@ class Traced:
     outputs: tuple[TracedTensor, ...]
 
 
-def load_function(target: str) -> NamedFunction:
-    """The function that `FILE.py:FUNCTION` names.
+def load_function(target: str, packages: Sequence[Package] = ()) -> NamedFunction:
+    """The function that `FILE.py:FUNCTION` names, or the program in a file that `tn.save` wrote.
+
+    Args:
+        target: what the command line says.
+        packages: families that the program may hold, beside those that come with tenferro.
 
     Raises:
         CommandError: there is no such file or function, or the file cannot be imported.
+        FileError, ExtensionError: the file does not hold a program that can be read.
     """
+    if Path(target).is_file() and not target.endswith(".py"):
+        return load_program(Path(target), packages)
     file, colon, name = target.rpartition(":")
     if not colon or not name.isidentifier():
-        raise CommandError(f"{target!r} is not of the form FILE.py:FUNCTION")
+        raise CommandError(f"{target!r} is not of the form FILE.py:FUNCTION, nor a saved program")
     path = Path(file)
     if not path.is_file():
         raise CommandError(f"there is no file {file}")
-    function = getattr(_import(path), name, None)
+    function = getattr(import_file(path), name, None)
     if function is None:
         raise CommandError(f"{file} defines no {name}")
     if not callable(function):
         raise CommandError(
-            f"{name} of {file} is no function, but of type {type(function).__name__}"
+            f"{name} of {file} is not a function, but of type {type(function).__name__}"
         )
     return NamedFunction(function, path, name)
+
+
+def load_program(path: Path, packages: Sequence[Package]) -> NamedFunction:
+    """The program of a file as a function of those of its inputs that have no default."""
+    value = load(path, packages=packages)
+    if not isinstance(value, GraphProgram):
+        raise CommandError(f"{path} holds a fragment, not a program; save a program")
+    inputs = [declared for declared in value.inputs if declared.default is None]
+    specs = [
+        TensorSpec(declared.meta.exact_shape("input", declared.name), declared.meta.dtype)
+        for declared in inputs
+    ]
+    names = tuple([declared.name for declared in inputs])
+    return NamedFunction(value, path, path.name, tuple(specs), names)
 
 
 def trace(function: NamedFunction, specs: Sequence[TensorSpec]) -> Traced:
@@ -116,12 +152,16 @@ def trace(function: NamedFunction, specs: Sequence[TensorSpec]) -> Traced:
     return Traced(function.name, inputs, tuple([TracedTensor(key) for key in keys]))
 
 
-def specs_of(shapes: Sequence[Shape], dtypes: Sequence[DType] | None) -> list[TensorSpec]:
-    """The types that `--shape` and `--dtype` give.
+def specs_of(
+    function: NamedFunction, shapes: Sequence[Shape], dtypes: Sequence[DType] | None
+) -> list[TensorSpec]:
+    """The types that `--shape` and `--dtype` give; without them, those of a saved program.
 
     Raises:
         CommandError: there are several dtypes, but not one for each shape.
     """
+    if function.specs is not None and not shapes and not dtypes:
+        return list(function.specs)
     given = list(dtypes or [as_dtype("float64")])
     if len(given) not in (1, len(shapes)):
         raise CommandError(f"{len(given)} --dtype for {len(shapes)} --shape; give one, or one each")
@@ -141,7 +181,7 @@ def parse_shape(text: str) -> Shape:
         word = part.strip()
         if not re.fullmatch(r"[0-9]+|[A-Za-z_]\w*", word, re.ASCII):
             raise argparse.ArgumentTypeError(
-                f"{text!r} is no shape: {word!r} is neither a size nor a name; write 3,4 or n,3"
+                f"{text!r} is not a shape: {word!r} is neither a size nor a name; write 3,4 or n,3"
             )
         sizes.append(int(word) if word[0].isdigit() else word)
     return tuple(sizes)
@@ -153,7 +193,7 @@ def parse_dtype(text: str) -> DType:
         return as_dtype(text)
     except DTypeError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no dtype; write f32, f64, c64, c128, i32, i64 or bool"
+            f"{text!r} is not a dtype; write f32, f64, c64, c128, i32, i64 or bool"
         ) from None
 
 
@@ -165,12 +205,15 @@ def parse_size(text: str) -> tuple[str, int]:
     return name, int(size)
 
 
-def _import(path: Path) -> Any:
+def import_file(path: Path) -> Any:
     """The module of a file, with the imports that `python FILE.py` would find."""
     name = path.stem
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
-        raise CommandError(f"{path} is no Python file")
+        raise CommandError(f"{path} is not a Python file")
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) == str(path.resolve()):
+        return known
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules.setdefault(name, module)
@@ -179,13 +222,13 @@ def _import(path: Path) -> Any:
     except TenferroError:
         raise
     except (Exception, SystemExit) as error:
-        raise CommandError(f"{path} cannot be imported: {_text(error, path)}") from error
+        raise CommandError(f"{path} cannot be imported: {error_text(error, path)}") from error
     finally:
         sys.path.pop(0)
     return module
 
 
-def _text(error: BaseException, path: Path) -> str:
+def error_text(error: BaseException, path: Path) -> str:
     """An error of the user's code, with the last line of their file that led to it."""
     lines = [
         frame.lineno

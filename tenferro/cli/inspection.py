@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from tenferro.cli.function import load_function, specs_of, trace
+from tenferro.cli.packages import load_packages
 from tenferro.cli.page import page
 from tenferro.cli.stages import Stage, pipeline
 from tenferro.errors import CommandError
@@ -13,9 +14,10 @@ from tenferro.errors import CommandError
 
 def inspect(arguments: argparse.Namespace) -> int:
     """Print all stages, or write them to a page."""
-    function = load_function(arguments.function)
-    traced = trace(function, specs_of(arguments.shapes, arguments.dtypes))
-    stages = pipeline(traced, arguments.grad).stages(dict(arguments.sizes))
+    packages = load_packages(arguments.packages)
+    function = load_function(arguments.function, packages)
+    traced = trace(function, specs_of(function, arguments.shapes, arguments.dtypes))
+    stages = pipeline(traced, arguments.grad, packages).stages(dict(arguments.sizes))
     if arguments.html is None:
         print("\n\n".join(as_text(stage) for stage in stages))
         return 0

@@ -14,6 +14,7 @@ from tenferro.cli.doctor import doctor
 from tenferro.cli.function import parse_dtype, parse_shape, parse_size
 from tenferro.cli.inspection import inspect
 from tenferro.cli.lowering import lower
+from tenferro.cli.refusal import one_line
 from tenferro.cli.running import run
 from tenferro.cli.verification import verify
 from tenferro.errors import TenferroError
@@ -57,12 +58,6 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     if rest:
         arguments.inputs += rest
     return arguments
-
-
-def one_line(error: TenferroError) -> str:
-    """The first line of an error, with its notes: where the op was written."""
-    first = str(error).partition("\n")[0]
-    return "; ".join([first, *getattr(error, "__notes__", [])])
 
 
 def parser() -> argparse.ArgumentParser:
@@ -111,11 +106,28 @@ def parser() -> argparse.ArgumentParser:
 
     of_verify = add("verify", verify, "Check a file of a saved program, and list what is in it.")
     of_verify.add_argument("file", metavar="FILE", help="what tn.save wrote")
+    _add_packages(of_verify)
     return top
 
 
 def _add_function(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("function", metavar="FILE.py:FUNCTION", help="the function")
+    sub.add_argument(
+        "function",
+        metavar="FILE.py:FUNCTION",
+        help="the function, or a FILE of a program that tn.save wrote",
+    )
+    _add_packages(sub)
+
+
+def _add_packages(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--package",
+        metavar="MODULE:NAME",
+        dest="packages",
+        action="append",
+        default=[],
+        help="a package of extension families, or FILE.py:NAME; may be given several times",
+    )
 
 
 def _add_types(sub: argparse.ArgumentParser) -> None:

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from tenferro.cli.function import load_function
+from tenferro.cli.packages import load_packages
 from tenferro.errors import CommandError
 from tenferro.transforms import flatten, jit, leaf_names
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compile the function, run it once, and print or save the leaves of its result."""
-    function = load_function(arguments.function)
+    packages = load_packages(arguments.packages)
+    function = load_function(arguments.function, packages)
     inputs = [load(file) for file in arguments.inputs]
     function.parameters(len(inputs))
-    result = jit(function.__call__, executor=arguments.executor)(*inputs)
+    result = jit(function.__call__, executor=arguments.executor, packages=packages)(*inputs)
     leaves, _ = flatten(result)
     named = dict(zip(leaf_names(result, "result"), leaves, strict=True))
     if arguments.output is None:
@@ -40,11 +42,11 @@ def load(file: str) -> Any:
     if path.suffix not in (".npy", ".npz"):
         raise CommandError(f"{file} is neither .npy nor .npz")
     try:
-        held = np.load(path, allow_pickle=False)
-        if isinstance(held, np.ndarray):
-            return held
-        with held:
-            return {name: held[name] for name in held.files}
+        content = np.load(path, allow_pickle=False)
+        if isinstance(content, np.ndarray):
+            return content
+        with content:
+            return {name: content[name] for name in content.files}
     except FileNotFoundError:
         raise CommandError(f"there is no file {file}") from None
     except (OSError, ValueError, EOFError) as error:
@@ -55,7 +57,7 @@ def save(file: str, named: dict[str, Any]) -> None:
     """Save arrays under their names.
 
     Raises:
-        CommandError: the file is no `.npz` or cannot be written.
+        CommandError: the file is not an `.npz` or cannot be written.
     """
     if not file.endswith(".npz"):
         raise CommandError(f"{file} is not an .npz file")

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from tenferro.autodiff import LinearFragment, differentiate, transpose
 from tenferro.cli.function import Traced
+from tenferro.cli.refusal import one_line
 from tenferro.compiler import Observer, PassReport, compile_std_to_exec, optimize
 from tenferro.computegraph import (
     Fragment,
@@ -24,8 +25,9 @@ from tenferro.computegraph import (
 from tenferro.derivatives import AdContext
 from tenferro.errors import CommandError, TenferroError
 from tenferro.exec_ir import ExecProgram
+from tenferro.family import Package
 from tenferro.ops import StdTensorOp, shape_context
-from tenferro.runtime import GraphProgram, executor_named
+from tenferro.runtime import GraphProgram, executor_named, with_packages
 from tenferro.shape import TensorMeta, TensorSpec, is_inexact
 from tenferro.traced import GraphCompiler
 
@@ -58,6 +60,7 @@ class Pipeline:
         unoptimized: the graph lowered, before any pass.
         passes: what each canonical pass did that changed the program.
         program: the canonical program, which executors take.
+        packages: families that it may hold, beside those that come with tenferro.
     """
 
     primal: Fragment[StdTensorOp]
@@ -66,12 +69,13 @@ class Pipeline:
     unoptimized: ExecProgram
     passes: tuple[PassReport, ...]
     program: GraphProgram
+    packages: tuple[Package, ...] = ()
 
     def stages(self, sizes: Mapping[str, int]) -> list[Stage]:
         """The stages as text, StableHLO last; `sizes` are those of symbols."""
-        found = [Stage("fragment", "what was recorded, op by op", str(self.primal))]
+        stages = [Stage("fragment", "what was recorded, op by op", str(self.primal))]
         if self.derivative is not None:
-            found += [
+            stages += [
                 Stage(
                     "linear fragment",
                     "differentiate: tangents d(x) flow forward; @ refers to values of the fragment",
@@ -83,7 +87,7 @@ class Pipeline:
                     str(self.derivative.reverse),
                 ),
             ]
-        found += [
+        stages += [
             Stage("graph", "materialize_merge: one graph, equal values once", str(self.graph)),
             Stage(
                 "program before passes",
@@ -94,20 +98,20 @@ class Pipeline:
             Stage("program", "what executors take; ! marks a last use", str(self.program)),
             *self._lowered(sizes),
         ]
-        return found
+        return stages
 
     def _lowered(self, sizes: Mapping[str, int]) -> list[Stage]:
         """What the passes for the device changed, and what XLA is given."""
         reports: list[PassReport] = []
         try:
-            text = stablehlo(self.program, sizes, reports.append)
+            text = stablehlo(self.program, sizes, reports.append, self.packages)
         except TenferroError as error:
-            text = f"not made: {str(error).partition(chr(10))[0]}"
+            text = f"not made: {one_line(error)}"
         stages = [_stage_of(report) for report in reports if report.changed]
         return [*stages, Stage("StableHLO", "what XLA is given", text)]
 
 
-def pipeline(traced: Traced, grad: bool) -> Pipeline:
+def pipeline(traced: Traced, grad: bool, packages: Sequence[Package] = ()) -> Pipeline:
     """Take a traced function through every stage.
 
     Raises:
@@ -116,7 +120,7 @@ def pipeline(traced: Traced, grad: bool) -> Pipeline:
     outputs = [tensor.key for tensor in traced.outputs]
     inputs = [tensor.key for tensor in traced.inputs if isinstance(tensor.key, Input)]
     primal = fragment_of(outputs, inputs)
-    derivative = _derivative(traced, primal) if grad else None
+    derivative = _derivative(traced, primal, packages) if grad else None
     roots = [primal]
     if derivative is not None:
         roots.append(derivative.reverse.fragment)
@@ -134,6 +138,7 @@ def pipeline(traced: Traced, grad: bool) -> Pipeline:
         unoptimized,
         tuple(report for report in reports if report.changed),
         GraphCompiler(capacity=1).compile_keys(graph.outputs, graph.inputs),
+        tuple(packages),
     )
 
 
@@ -163,9 +168,14 @@ class LowersToStableHlo(Protocol):
 
 
 def stablehlo(
-    program: GraphProgram, sizes: Mapping[str, int], observe: Observer | None = None
+    program: GraphProgram,
+    sizes: Mapping[str, int],
+    observe: Observer | None = None,
+    packages: Sequence[Package] = (),
 ) -> str:
     """The StableHLO of a program, its symbols bound to `sizes`; `observe` is told of each pass.
+
+    `packages` are the families that it may hold, beside those that come with tenferro.
 
     Raises:
         CommandError: a symbol has no size, or there is no such symbol.
@@ -178,7 +188,7 @@ def stablehlo(
     for name in symbols:
         if name not in sizes:
             raise CommandError(f"StableHLO needs the size {name}; give it with --size {name}=4")
-    executor: Any = executor_named("xla")
+    executor: Any = with_packages(executor_named("xla"), packages)
     lowering: LowersToStableHlo = executor
     specs = {
         declared.name: spec
@@ -189,13 +199,15 @@ def stablehlo(
     return text
 
 
-def _derivative(traced: Traced, primal: Fragment[StdTensorOp]) -> Derivative:
+def _derivative(
+    traced: Traced, primal: Fragment[StdTensorOp], packages: Sequence[Package]
+) -> Derivative:
     wrt = [tensor.key for tensor in traced.inputs if is_inexact(tensor.meta.dtype)]
     if not wrt:
         raise CommandError(
             f"{traced.name} has no floating-point or complex argument to differentiate by"
         )
-    ctx = AdContext().shapes
+    ctx = AdContext(packages=packages).shapes
     outputs = [tensor.key for tensor in traced.outputs]
     linear = differentiate(resolve([primal]), outputs, wrt, ctx=ctx)
     if all(key is None for key in linear.output_keys):

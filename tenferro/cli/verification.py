@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tenferro.autodiff import LinearFragment
+from tenferro.cli.packages import load_packages
 from tenferro.computegraph import name_of
 from tenferro.files import MissingExtension, loads, read_bytes, written_digest
 from tenferro.runtime import GraphProgram
@@ -15,8 +16,9 @@ from tenferro.runtime import GraphProgram
 
 def verify(arguments: argparse.Namespace) -> int:
     """Read the file with all its checks, and print its contents."""
+    packages = load_packages(arguments.packages)
     data = read_bytes(arguments.file)
-    value = loads(data, skip_missing_extensions=True)
+    value = loads(data, packages=packages, skip_missing_extensions=True)
     lines = program_lines(value) if isinstance(value, GraphProgram) else fragment_lines(value)
     print("\n".join([f"{arguments.file}: sound, {len(data)} bytes", *lines]))
     return 0
@@ -24,12 +26,12 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def program_lines(program: GraphProgram) -> Iterator[str]:
     """What a program takes, returns and does."""
-    instructions = program.exec_program.instructions
-    yield f"program, digest {written_digest(program.exec_program)}"
+    exec_program = program.exec_program
+    yield f"program, digest {written_digest(exec_program)}"
     yield from _list("inputs", [_declared(each) for each in program.inputs])
-    yield from _list("outputs", [str(meta) for meta in program.exec_program.output_metas])
+    yield from _list("outputs", [str(meta) for meta in exec_program.output_metas])
     yield from _list("guards", [f"{each.left} == {each.right}" for each in program.guards])
-    yield from _ops([step.op for step in instructions])
+    yield from _ops([step.op for each in exec_program.walk() for step in each.instructions])
 
 
 def fragment_lines(value: Any) -> Iterator[str]:
@@ -43,16 +45,16 @@ def fragment_lines(value: Any) -> Iterator[str]:
 
 def _ops(ops: list[Any]) -> Iterator[str]:
     counted = Counter(op.family_id if isinstance(op, MissingExtension) else op.name for op in ops)
-    yield f"{len(ops)} instructions{':' * bool(ops)}"
+    yield f"{len(ops)} instructions{':' if ops else ''}"
     yield from (f"  {count} {name}" for name, count in sorted(counted.items()))
     families = {op.family_id for op in ops if isinstance(op, MissingExtension)}
     yield from _list("families", [f"{each}, not checked" for each in sorted(families)])
 
 
 def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
-    held = list(lines)
-    yield f"{len(held)} {title}{':' * bool(held)}"
-    yield from (f"  {line}" for line in held)
+    entries = list(lines)
+    yield f"{len(entries)} {title}{':' if entries else ''}"
+    yield from (f"  {line}" for line in entries)
 
 
 def _declared(each: Any) -> str:

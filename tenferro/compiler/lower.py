@@ -78,6 +78,5 @@ def _require(family: str, families: Container[str]) -> None:
     if family not in families:
         raise UnsupportedExtensionError(
             family,
-            f"{family}: not registered; compile with the executor's families, after "
-            "executor.register_extension(...)",
+            f"{family}: not registered; add it to the families of the compiler, families=(...)",
         )

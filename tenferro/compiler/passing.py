@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tenferro.config import config
-from tenferro.errors import TenferroError, VerifyError
+from tenferro.errors import ConfigError, TenferroError, VerifyError
 from tenferro.exec_ir import ExecProgram, verify
 
 
@@ -100,13 +100,32 @@ def run_passes(
     A pass that comes again is skipped if nothing has changed since it ran.
 
     Raises:
+        ConfigError: something among `passes` is not a pass.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
     settled: dict[Pass, ExecProgram] = {}
-    for each in passes:
+    for each in checked_passes(passes):
         if settled.get(each) is not program:
             program = settled[each] = _run(each, program, observe)
     return program
+
+
+def checked_passes(passes: Iterable[Pass]) -> list[Pass]:
+    """The passes.
+
+    Raises:
+        ConfigError: something among them is not a pass.
+
+    >>> checked_passes(["dead_code"])
+    Traceback (most recent call last):
+        ...
+    tenferro.errors.ConfigError: passes: 'dead_code' is not a Pass; give an instance, DeadCode()
+    """
+    checked = list(passes)
+    for each in checked:
+        if not isinstance(each, Pass):
+            raise ConfigError(f"passes: {each!r} is not a Pass; give an instance, DeadCode()")
+    return checked
 
 
 def _run(each: Pass, program: ExecProgram, observe: Observer | None) -> ExecProgram:

@@ -19,9 +19,10 @@ from tenferro.compiler.canonical import (
 )
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.numbering import Numbering
-from tenferro.compiler.passing import Observer, Pass, run_passes
+from tenferro.compiler.passing import Observer, Pass, checked_passes, run_passes
 from tenferro.compiler.target import (
     CPU,
+    GIVE_THE_EXECUTOR_A_LOWERING,
     BindSizes,
     ContractionLayout,
     DeviceCosts,
@@ -72,11 +73,13 @@ class Target:
         name: what it is called in reports, `xla:cpu`.
         passes: the passes of its own, after those that every target needs; in order.
         families: the extension families that whoever runs the programs runs itself.
+        advice: what a user can do about a family that is not among them and has no standard ops.
     """
 
     name: str
     passes: tuple[Pass, ...] = ()
     families: Container[str] = field(default=(), compare=False)
+    advice: str = GIVE_THE_EXECUTOR_A_LOWERING
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,8 @@ class OptimizerOptions:
         layout_costs: by which orders of axes are chosen, in place of the device's own costs.
 
     Raises:
-        ConfigError: there is no option of that name; the text lists those that exist.
+        ConfigError: there is no option of that name; the text lists those that exist. Or a switch
+            is neither True nor False, or the costs are not `DeviceCosts`.
 
     >>> OptimizerOptions(dot_decomposer=False) == OptimizerOptions()
     False
@@ -118,6 +122,19 @@ class OptimizerOptions:
                 )
         return object.__new__(cls)
 
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.default is True and not isinstance(value, bool):
+                raise ConfigError(
+                    f"OptimizerOptions: {option.name} must be True or False, got {value!r}"
+                )
+        costs: object = self.layout_costs
+        if not isinstance(costs, DeviceCosts | None):
+            raise ConfigError(
+                f"OptimizerOptions: layout_costs must be DeviceCosts or None, got {costs!r}"
+            )
+
     @classmethod
     def none(cls) -> Self:
         """None of the passes that have a switch."""
@@ -131,7 +148,7 @@ class OptimizerOptions:
             ContractionLayout(costs, each.trials)
             if isinstance(each, ContractionLayout) and costs is not None
             else each
-            for each in passes
+            for each in checked_passes(passes)
             if getattr(self, each.name, True)
         ]
 
@@ -194,7 +211,7 @@ def resolve_sizes(
 
     The passes of the target's own are left to `optimize_for`.
     """
-    passes = (BindSizes.of(sizes), ExpandFamilies(target.families), Settle())
+    passes = (BindSizes.of(sizes), ExpandFamilies(target.families, target.advice), Settle())
     ready = run_passes(program, passes, observe)
     if ready is program:
         return program

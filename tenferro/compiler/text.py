@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from tenferro.control import VOCABULARY
 from tenferro.errors import ParseError
 from tenferro.exec_ir import ExecProgram, parse_exec
-from tenferro.family import Extension, ExtensionOp
+from tenferro.family import Decode, Extension, ExtensionOp, Package, distinct, vocabulary_of
 
 
-def parse(text: str, families: Iterable[type[ExtensionOp]] = ()) -> ExecProgram:
+def parse(
+    text: str, families: Iterable[type[ExtensionOp]] = (), packages: Sequence[Package] = ()
+) -> ExecProgram:
     """The program that `str(program)` printed.
 
-    Extension ops are read back with the classes in `families`, dataclasses all.
+    Args:
+        text: the program.
+        families: classes of extension ops that it may hold, dataclasses all.
+        packages: further extension ops, and ops outside tenferro's vocabulary.
 
     Raises:
+        ExtensionRegistryError: a package is given twice, or is not one.
         ParseError: the text is not an execution program.
 
     >>> print(parse("exec_program(%0: f64[n]) { \\n %1: f64[n] = sine %0! \\n return %1 \\n }"))
@@ -24,17 +30,27 @@ def parse(text: str, families: Iterable[type[ExtensionOp]] = ()) -> ExecProgram:
       return %1
     }
     """
-    return parse_exec(
-        text, {**VOCABULARY, "extension": _reader({c.FAMILY_ID: c for c in families})}
-    )
+    checked = distinct(packages)
+    classes = [*families, *(op for package in checked for op in package.ops)]
+    decoders = {op: decode for package in checked for op, decode in package.codecs.items()}
+    read_extension = _reader({op.FAMILY_ID: op for op in classes}, decoders)
+    return parse_exec(text, {**vocabulary_of(checked), "extension": read_extension})
 
 
-def _reader(classes: Mapping[str, Callable[..., ExtensionOp]]) -> Callable[..., Extension]:
-    def read(family_id: str, **payload: object) -> Extension:
-        if family_id not in classes:
-            raise ParseError(f"parse: no class is given for the extension family {family_id!r}")
+def _reader(
+    classes: Mapping[str, type[ExtensionOp]], decoders: Mapping[type[ExtensionOp], Decode]
+) -> Callable[..., Extension]:
+    def read(family_id: str, **payload: Any) -> Extension:
+        cls = classes.get(family_id)
+        if cls is None:
+            raise ParseError(
+                f"parse: no class is given for the extension family {family_id!r}; give its "
+                "package, packages=(...)"
+            )
         try:
-            return Extension(classes[family_id](**payload))
+            if cls in decoders and payload.keys() == {"payload"}:
+                return Extension(decoders[cls](payload["payload"]))
+            return Extension(cls(**payload))
         except Exception as error:
             raise ParseError(f"parse: {family_id} cannot be read: {error}") from error
 

@@ -32,7 +32,7 @@ class Kernels:
         self._executor = executor
         backend = executor.backend if isinstance(executor, GraphExecutor) else None
         self._on_host = type(backend) is NumpyBackend
-        self.boundary = None if backend is None else BoundaryDispatch(backend, packages)
+        self.boundary = None if backend is None else BoundaryDispatch(backend, packages, "runtime")
 
     def make(self, program: ExecProgram, kept: Sequence[int], results: Sequence[int]) -> Kernel:
         """The kernel of a program that has one instruction, or constant sizes.

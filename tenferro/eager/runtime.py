@@ -27,7 +27,15 @@ from tenferro.errors import ContextMismatch, DeviceError, ExecutorError
 from tenferro.families import further
 from tenferro.family import ExtensionCaches, Package, Register
 from tenferro.ops import StdTensorOp
-from tenferro.runtime import Executor, Tensor, executor_named, host_array, owner_of
+from tenferro.runtime import (
+    Executor,
+    GraphExecutor,
+    Tensor,
+    executor_named,
+    host_array,
+    owner_of,
+    with_packages,
+)
 
 _UNPLANNED = object()
 """Stands in the cache for what is computed op by op."""
@@ -45,8 +53,8 @@ class EagerRuntime(Differentiator):
             `packages`.
         capacity: bound of the cache, in entries.
         packages: extension families, beside those that come with tenferro: their derivative rules,
-            and their runtimes where the executor has a native backend. XLA's lowerings are the
-            executor's own, `XlaExecutor(packages=...)`.
+            and their runtimes or lowerings; another executor than a native one is replaced by one
+            like it that has them too.
 
     Raises:
         ExecutorError: `executor` is neither an executor nor the name of one.
@@ -71,7 +79,9 @@ class EagerRuntime(Differentiator):
             raise ExecutorError(
                 f"eager: executor must be an executor or its name, got {executor!r}"
             )
-        self._executor = executor_named(executor) if isinstance(executor, str) else executor
+        chosen = executor_named(executor) if isinstance(executor, str) else executor
+        is_native = isinstance(chosen, GraphExecutor)
+        self._executor = chosen if is_native else with_packages(chosen, further(packages))
         self._cache: BoundedCache[Any, Any] = BoundedCache(Capacity(capacity))
         self._kernels = Kernels(self._executor, further(packages))
         shapes = (AdContext(packages=packages) if ad_context is None else ad_context).shapes

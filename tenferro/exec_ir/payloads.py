@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+import reprlib
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -257,23 +258,32 @@ def _bounded(value: int) -> int:
     return int(value)
 
 
-def _bits(digits: str, length: int | None = None) -> bytes:
+def _text(held: Json, tag: str) -> str:
+    """What stands under the tag of a JSON object, which must be a text."""
+    if not isinstance(held, str):
+        raise ValueError(f"a {tag} of a payload must be a text")
+    return held
+
+
+def _bits(held: Json, tag: str, length: int | None = None) -> bytes:
+    digits = _text(held, tag)
     if not _HEX.fullmatch(digits) or length not in (None, len(digits) // 2):
         raise ValueError("a payload holds bits that are not written as digits of base 16")
     return bytes.fromhex(digits)
 
 
-def _read_size(text: str, reader: PayloadReader) -> DimExpr:
-    size = reader.size(text)
+def _read_size(held: Json, reader: PayloadReader) -> DimExpr:
+    size = reader.size(_text(held, "size"))
     if not isinstance(size, DimExpr):
-        raise ValueError(f"the size {text} of a payload must be written as an integer")
+        raise ValueError(f"the size {held} of a payload must be written as an integer")
     return size
 
 
-def _read_dtype(name: str, reader: PayloadReader) -> DType:
+def _read_dtype(held: Json, reader: PayloadReader) -> DType:
+    name = _text(held, "dtype")
     dtype = dtype_of_short_name(name)
     if dtype is None:
-        raise ValueError(f"{name[:30]!r} is not an element type")
+        raise ValueError(f"{reprlib.repr(name)} is not an element type")
     return dtype
 
 
@@ -300,7 +310,7 @@ KINDS: tuple[Kind, ...] = (
         parse=_parse_name,
         tag="float",
         write=lambda value, _: struct.pack(">d", value).hex(),
-        read=lambda held, _: float(struct.unpack(">d", _bits(held, 8))[0]),
+        read=lambda held, _: float(struct.unpack(">d", _bits(held, "float", 8))[0]),
     ),
     Kind(
         type=complex,
@@ -308,7 +318,7 @@ KINDS: tuple[Kind, ...] = (
         parse=_parse_complex,
         tag="complex",
         write=lambda value, _: struct.pack(">dd", value.real, value.imag).hex(),
-        read=lambda held, _: complex(*struct.unpack(">dd", _bits(held, 16))),
+        read=lambda held, _: complex(*struct.unpack(">dd", _bits(held, "complex", 16))),
     ),
     Kind(
         type=str,
@@ -320,7 +330,7 @@ KINDS: tuple[Kind, ...] = (
         encode=lambda value: _sized(b"b", value),
         tag="bytes",
         write=lambda value, _: value.hex(),
-        read=lambda held, _: _bits(held),
+        read=lambda held, _: _bits(held, "bytes"),
     ),
     Kind(
         type=tuple,

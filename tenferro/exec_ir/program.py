@@ -126,16 +126,21 @@ class ExecProgram(Body):
     def walk(self) -> Iterator[ExecProgram]:
         """The program, and every program inside its ops, each before those inside it.
 
-        A program that several ops hold comes once.
+        A program that several ops hold comes once, after all of them.
         """
-        stack, seen = [self], {id(self)}
+        innermost_first: list[ExecProgram] = []
+        seen: set[int] = set()
+        stack = [(self, reversed(self.bodies()))]
         while stack:
-            program = stack.pop()
-            yield program
-            for body in reversed(program.bodies()):
-                if id(body) not in seen:
-                    seen.add(id(body))
-                    stack.append(body)
+            program, inner = stack[-1]
+            body = next(inner, None)
+            if body is None:
+                stack.pop()
+                innermost_first.append(program)
+            elif id(body) not in seen:
+                seen.add(id(body))
+                stack.append((body, reversed(body.bodies())))
+        yield from reversed(innermost_first)
 
     def bodies(self) -> list[ExecProgram]:
         """The programs inside its ops, in order."""

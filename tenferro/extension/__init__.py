@@ -3,6 +3,7 @@
 An op is a frozen dataclass derived from `ExtensionOp` and named with `@family_id`. `apply` puts it
 to use; an `ExtensionAdRule` in an `ExtensionRuleSet` gives it derivatives, an `ExtensionRuntime`
 runs it on a native backend, and `lower_to_standard_ops`, written with `inline`, takes it to XLA.
+A `Package` holds all of that as one value, which every context takes as `packages=(...)`.
 """
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite
@@ -34,6 +35,7 @@ from tenferro.family import (
     ExtensionRuntime,
     FamilyId,
     OutputMeta,
+    Package,
     family_id,
     parse_family_id,
 )
@@ -63,6 +65,7 @@ __all__ = [
     "JvpSite",
     "MalformedFamilyIdError",
     "OutputMeta",
+    "Package",
     "ShapeError",
     "Slots",
     "TransposeSite",

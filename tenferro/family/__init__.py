@@ -18,6 +18,7 @@ from tenferro.family.package import (
     lowering_of,
     register_runtimes,
     rules_of,
+    vocabulary_of,
 )
 from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime, Register
 from tenferro.family.rules import ExtensionAdRule, ExtensionRuleSet
@@ -43,4 +44,5 @@ __all__ = [
     "parse_family_id",
     "register_runtimes",
     "rules_of",
+    "vocabulary_of",
 ]

@@ -85,8 +85,8 @@ class Extension(StdTensorOp, name="extension"):
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
         """What `infer_output_meta` says, with no guarantee stronger than the inputs'.
 
-        An extent that is no exact size goes in as a symbol of its own: what comes out as that very
-        symbol has the input's extent, what is computed from it is unknown.
+        An extent that is not an exact size goes in as a symbol of its own. What comes out as
+        that very symbol has the input's extent; what is computed from it is unknown.
 
         Raises:
             InvalidConfigError: the op contradicts its own arity, or fails on valid inputs.
@@ -215,8 +215,8 @@ class Extension(StdTensorOp, name="extension"):
             raise UnsupportedADRuleError(
                 self.family_id,
                 kind,
-                f"no {kind} rule is registered; build the AdContext with the rule set of this "
-                "family, AdContext.builder().with_extension_rules(...), and pass it on",
+                f"no {kind} rule is registered; make a context with the package of the family, "
+                "AdContext(packages=(...)), and pass it as ad_context=",
             )
         assert isinstance(rule, ExtensionAdRule)
         return rule
@@ -283,7 +283,7 @@ def _mistyped(value: Any, expected: TensorMeta, ctx: Any) -> str | None:
     try:
         meta: TensorMeta = ctx.meta(value)
     except (AttributeError, TypeError):
-        return f"a {type(value).__name__}, which is no value of the site"
+        return f"a {type(value).__name__}, which is not a value of the site"
     fits = meta.dtype == expected.dtype and meta.rank == expected.rank
     if fits and not any(map(_differ, meta.extents, expected.extents)):
         return None

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from tenferro.control import VOCABULARY
 from tenferro.errors import ExtensionRegistryError
 from tenferro.family.family_id import parse_family_id
 from tenferro.family.op import ExtensionOp
 from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime
 from tenferro.family.rules import ExtensionAdRule, ExtensionRuleSet
+from tenferro.ops import StdTensorOp
 
 OpClass = type[ExtensionOp]
 Decode = Callable[[tuple[Any, ...]], ExtensionOp]
@@ -25,8 +27,9 @@ Lowering = Callable[..., Any]
 class Package:
     """The families of one distribution: their ops, and what can be done with them.
 
-    Every context takes packages: `AdContext`, `GraphExecutor`, `EagerRuntime`, `XlaExecutor`,
-    `load`, `export`. A context takes what it needs and ignores the rest.
+    Every context takes packages: `jit`, `AdContext`, `GraphExecutor`, `EagerRuntime`,
+    `XlaExecutor`, `save`, `load`, `export`, `to_jax`, `check_extension`, and the command line with
+    `--package`. A context takes what it needs and ignores the rest.
 
     Attributes:
         name: the distribution.
@@ -37,21 +40,26 @@ class Package:
             `"module:function"`, which is imported when XLA first meets the family, so that a
             package need not import JAX.
         codecs: for op classes whose payload is not the fields of a dataclass, how files make them.
+        primitives: op classes outside tenferro's vocabulary that are not extension ops, such as
+            `docs/how_to/add_an_op.md` adds one: what text and files are read with, by their names.
 
     Raises:
         MalformedFamilyIdError: an op class has no valid family id.
         ExtensionRegistryError: two op classes have one family, or a rule, runtime, lowering or
-            codec belongs to a family that the package does not have; the text names it.
+            codec belongs to a family that the package does not have, or a primitive has the name
+            of an op that there is already; the text names it.
     """
 
     name: str
-    ops: tuple[OpClass, ...]
+    ops: tuple[OpClass, ...] = ()
     rules: tuple[ExtensionAdRule, ...] = ()
     runtimes: tuple[ExtensionRuntime, ...] = ()
     lowerings: Mapping[OpClass, Lowering | str] = field(default_factory=dict)
     codecs: Mapping[OpClass, Decode] = field(default_factory=dict)
+    primitives: tuple[type[StdTensorOp], ...] = ()
 
     def __post_init__(self) -> None:
+        _check_primitives(self.name, self.primitives)
         for op in self.ops:
             parse_family_id(getattr(op, "FAMILY_ID", ""))
         families = self.families
@@ -66,17 +74,17 @@ class Package:
             "a lowering": [op.FAMILY_ID for op in self.lowerings],
             "a codec": [op.FAMILY_ID for op in self.codecs],
         }
-        for what, held in parts.items():
-            for family in held:
+        for part, families_of_part in parts.items():
+            for family in families_of_part:
                 if family not in families:
                     raise ExtensionRegistryError(
                         family,
-                        f"Package {self.name!r}: has {what} for {family!r}, which is not the "
+                        f"Package {self.name!r}: has {part} for {family!r}, which is not the "
                         "family of any of its ops; add the op class to ops=",
                     )
-                if held.count(family) > 1:
+                if families_of_part.count(family) > 1:
                     raise ExtensionRegistryError(
-                        family, f"Package {self.name!r}: has {what} for {family!r} twice"
+                        family, f"Package {self.name!r}: has {part} for {family!r} twice"
                     )
 
     @property
@@ -107,7 +115,45 @@ def distinct(packages: Iterable[Package]) -> tuple[Package, ...]:
                     f"{package.name!r}; pass each package once",
                 )
             owners[family] = package
+    vocabulary_of(checked)
     return checked
+
+
+def vocabulary_of(packages: Iterable[Package]) -> dict[str, type[StdTensorOp]]:
+    """The ops by name that text and files are read with: tenferro's, and those of packages.
+
+    Raises:
+        ExtensionRegistryError: two packages have ops of one name; the text names both.
+    """
+    vocabulary = dict(VOCABULARY)
+    owners: dict[str, str] = {}
+    for package in packages:
+        for op in package.primitives:
+            if op.name in owners:
+                raise ExtensionRegistryError(
+                    "",
+                    f"packages: the op {op.name!r} is in {owners[op.name]!r} and in "
+                    f"{package.name!r}; name one of them otherwise",
+                )
+            owners[op.name] = package.name
+            vocabulary[op.name] = op
+    return vocabulary
+
+
+def _check_primitives(package: str, primitives: Iterable[type[StdTensorOp]]) -> None:
+    names: set[str] = set()
+    for op in primitives:
+        if not (isinstance(op, type) and issubclass(op, StdTensorOp)):
+            raise ExtensionRegistryError(
+                "", f"Package {package!r}: primitives takes classes of StdTensorOp, got {op!r}"
+            )
+        if op.name in VOCABULARY or op.name in names:
+            raise ExtensionRegistryError(
+                "",
+                f"Package {package!r}: there is an op {op.name!r} already; give the primitive "
+                f"{op.__name__} another name",
+            )
+        names.add(op.name)
 
 
 def rules_of(packages: Sequence[Package]) -> ExtensionRuleSet:
@@ -138,6 +184,8 @@ def lowering_of(lowering: Lowering | str) -> Lowering:
         function: Lowering = EntryPoint("lowering", lowering, "tenferro.lowerings").load()
     except (ImportError, AttributeError) as error:
         raise ExtensionRegistryError(
-            "", f"packages: the lowering {lowering!r} cannot be imported: {error}"
+            "",
+            f"packages: the lowering {lowering!r} cannot be imported: {error}; "
+            "name it as 'module:function'",
         ) from error
     return function

@@ -39,10 +39,12 @@ class ExtensionRuntime(Protocol):
 class ExtensionRegistry:
     """The runtimes that one executor has, by family; the first of a family stays.
 
-    An op of any other family is refused. There is no fallback to `eager_execute`.
+    An op of any other family is refused. There is no fallback to `eager_execute`. `owner` is what
+    the text of the refusal calls the one that the user gives runtimes to.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, owner: str = "executor") -> None:
+        self._owner = owner
         self._runtimes: dict[str, ExtensionRuntime] = {}
 
     def register(self, runtime: ExtensionRuntime) -> None:
@@ -54,20 +56,25 @@ class ExtensionRegistry:
         parse_family_id(runtime.family_id)
         self._runtimes.setdefault(runtime.family_id, runtime)
 
+    def copy_to(self, other: ExtensionRegistry) -> None:
+        """Make the runtimes known to another registry, which keeps those that it has."""
+        for runtime in self._runtimes.values():
+            other.register(runtime)
+
     def require(self, op: Extension) -> ExtensionRuntime:
         """The runtime of an op's family.
 
         Raises:
             UnregisteredExtensionError: there is none.
         """
-        found = self._runtimes.get(op.family_id)
-        if found is None:
+        runtime = self._runtimes.get(op.family_id)
+        if runtime is None:
             raise UnregisteredExtensionError(
                 op.family_id,
-                f"{op.family_id}: no runtime is registered; give the executor one with "
-                "executor.register_extension(...)",
+                f"{op.family_id}: no runtime is registered; give the {self._owner} the package of "
+                f"the family, packages=(...), or one with {self._owner}.register_extension(...)",
             )
-        return found
+        return runtime
 
     def execute(
         self, backend: Any, op: Extension, inputs: Sequence[Buffer], caches: ExtensionCaches

@@ -1,20 +1,21 @@
 """Files: programs and fragments in a format of its own, without pickle or code.
 
-Read in this order: `container` (bytes), `schema`, `types`, `values`, `hints` (the pieces of a
-header), `missing`, `codecs`, `nodes` (ops), `inference`, `programs`, `fragments`, `store` (what
-users call), `calls` (programs as functions).
+Read in this order: `container` (bytes), `schema`, `types`, `missing`, `written`, `values`, `hints`
+(the pieces of a header), `codecs`, `nodes` (ops), `inference`, `bodies` (instructions, and programs
+inside ops), `programs`, `fragments`, `store` (what users call), `calls` (programs as functions).
 """
 
 from tenferro.files.calls import call
-from tenferro.files.codecs import PayloadCodecs
+from tenferro.files.codecs import PayloadCodecs, codecs_of
 from tenferro.files.missing import MissingExtension
-from tenferro.files.programs import written_digest
 from tenferro.files.store import dumps, load, loads, read_bytes, save
+from tenferro.files.written import written_digest
 
 __all__ = [
     "MissingExtension",
     "PayloadCodecs",
     "call",
+    "codecs_of",
     "dumps",
     "load",
     "loads",

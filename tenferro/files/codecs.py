@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
 from tenferro.errors import ExtensionRegistryError, InvalidConfigError, UnsupportedExtensionError
 from tenferro.exec_ir import encode
-from tenferro.family import ExtensionOp, FamilyId, parse_family_id
+from tenferro.families import STANDARD, further
+from tenferro.family import ExtensionOp, Package, parse_family_id, vocabulary_of
 from tenferro.files.hints import as_declared
 
 Decode = Callable[[tuple[Any, ...]], ExtensionOp]
@@ -54,14 +55,14 @@ class PayloadCodecs:
             if not _is_payload(op):
                 raise ExtensionRegistryError(
                     family,
-                    f"{family}: {op.__name__} is no dataclass whose fields are its payload; "
+                    f"{family}: {op.__name__} is not a dataclass whose fields are its payload; "
                     "register it with decode=",
                 )
             decode = _of_fields(op)
-        held = self._decoders.setdefault(family, (op, decode))
-        if held[0] is not op:
+        registered, _ = self._decoders.setdefault(family, (op, decode))
+        if registered is not op:
             raise ExtensionRegistryError(
-                family, f"{family}: registered already, for {held[0].__name__}"
+                family, f"{family}: registered already, for {registered.__name__}"
             )
         return self
 
@@ -69,7 +70,7 @@ class PayloadCodecs:
         """Whether ops of the family can be made.
 
         Raises:
-            MalformedFamilyIdError: that is no family id.
+            MalformedFamilyIdError: that is not a family id.
         """
         parse_family_id(family_id)
         return family_id in self._decoders
@@ -78,34 +79,21 @@ class PayloadCodecs:
         """The op of a family whose payload is `values`.
 
         Raises:
-            MalformedFamilyIdError: that is no family id.
+            MalformedFamilyIdError: that is not a family id.
             UnsupportedExtensionError: the family is not registered, or in another version.
             InvalidConfigError: the family has no op with that payload.
         """
-        family = parse_family_id(family_id)
-        if family_id not in self._decoders:
-            raise UnsupportedExtensionError(family_id, f"{family}: {self._reason(family)}")
+        if not self.knows(family_id):
+            raise _unknown(family_id, self)
         cls, decode = self._decoders[family_id]
         try:
             op = decode(values)
-            kept = op.family_id == family_id and op.payload_identity() == encode(values)
+            is_same = op.family_id == family_id and op.payload_identity() == encode(values)
         except Exception as error:
             raise _malformed(family_id, f"{cls.__name__} cannot be made of it: {error}") from error
-        if not kept:
+        if not is_same:
             raise _malformed(family_id, f"the {cls.__name__} made of it has another one")
         return op
-
-    def _reason(self, family: FamilyId) -> str:
-        """Why a family is not supported: it is unknown, or only in other versions."""
-        known = [parse_family_id(held) for held in self._decoders]
-        versions = [
-            other.version
-            for other in known
-            if (other.namespace, other.name) == (family.namespace, family.name)
-        ]
-        if not versions:
-            return "not registered"
-        return f"version mismatch, graph has v{family.version}, runtime has v{max(versions)}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(tuple(self._decoders))
@@ -115,6 +103,85 @@ class PayloadCodecs:
 
     def __repr__(self) -> str:
         return f"PayloadCodecs({', '.join(self._decoders)})"
+
+
+def codecs_of(packages: Iterable[Package]) -> PayloadCodecs:
+    """The codecs of packages, but for families of which no one has said how to make their ops."""
+    codecs = PayloadCodecs()
+    for package in packages:
+        for op in package.ops:
+            if op in package.codecs or _is_payload(op):
+                codecs.register(op, package.codecs.get(op))
+    return codecs
+
+
+class Families:
+    """The families and the ops that one file may hold.
+
+    Families of the codecs come before those of the packages, which include tenferro's own. A family
+    of a package has no codec where its payload is not the fields of a dataclass and the package
+    does not say how to make its ops; it is then refused by name, when a file holds it.
+
+    Raises:
+        ExtensionRegistryError: a package is given twice, or is not one.
+    """
+
+    def __init__(
+        self, codecs: PayloadCodecs | None = None, packages: Sequence[Package] = ()
+    ) -> None:
+        self._codecs = PayloadCodecs() if codecs is None else codecs
+        self._packages = (*STANDARD, *further(packages))
+        self._packaged = codecs_of(self._packages)
+        self.vocabulary = vocabulary_of(self._packages)
+
+    def knows(self, family_id: str) -> bool:
+        """Whether ops of the family can be made.
+
+        Raises:
+            MalformedFamilyIdError: that is not a family id.
+        """
+        return self._codecs.knows(family_id) or self._packaged.knows(family_id)
+
+    def make(self, family_id: str, values: tuple[Any, ...]) -> ExtensionOp:
+        """The op of a family whose payload is `values`; errors as of `PayloadCodecs.make`."""
+        if self._codecs.knows(family_id):
+            return self._codecs.make(family_id, values)
+        if self._packaged.knows(family_id):
+            return self._packaged.make(family_id, values)
+        error = _unknown(family_id, [*self._codecs, *self._packaged])
+        owner = next((p for p in self._packages if family_id in p.families), None)
+        error.add_note(
+            "pass the package of the family to load or loads, packages=(...)"
+            if owner is None
+            else f"the package {owner.name!r} has no codec for it; the author of the package adds "
+            "one, Package(codecs={...})"
+        )
+        raise error
+
+    def check(self, family_id: str, values: tuple[Any, ...]) -> None:
+        """Refuse an op of a known family that cannot be made of its payload.
+
+        Raises:
+            InvalidConfigError: it cannot be made.
+        """
+        if self.knows(family_id):
+            self.make(family_id, values)
+
+
+def _unknown(family_id: str, known: Iterable[str]) -> UnsupportedExtensionError:
+    """Why a family is not supported: it is unknown, or only in other versions."""
+    family = parse_family_id(family_id)
+    versions = [
+        other.version
+        for other in map(parse_family_id, known)
+        if (other.namespace, other.name) == (family.namespace, family.name)
+    ]
+    reason = (
+        f"version mismatch, graph has v{family.version}, runtime has v{max(versions)}"
+        if versions
+        else "not registered"
+    )
+    return UnsupportedExtensionError(family_id, f"{family}: {reason}")
 
 
 def _is_payload(cls: type[Any]) -> bool:

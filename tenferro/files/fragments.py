@@ -30,6 +30,7 @@ from tenferro.computegraph import (
     op_key,
 )
 from tenferro.errors import FileError
+from tenferro.files.bodies import write_bodies
 from tenferro.files.container import Json
 from tenferro.files.inference import (
     check_payload,
@@ -190,6 +191,7 @@ class _Writer:
         return {"input": self._key(owner.key), "type": _type(owner)}
 
     def _node(self, node: Any) -> Json:
+        write_bodies([node.primitive], self.blobs, sites=False)
         name, payload = write_op(node.primitive, self.blobs)
         return {
             "op": name,
@@ -309,7 +311,7 @@ def _mode(value: Json, count: int, where: str) -> OpMode:
 
 def _key(value: GlobalValKey) -> Any:
     if not isinstance(value, Input):
-        raise FileError("file: a tangent input is no input of its fragment")
+        raise FileError("file: a tangent input is not an input of its fragment")
     return value.key
 
 

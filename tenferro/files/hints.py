@@ -46,7 +46,7 @@ def as_declared(cls: type, values: Iterable[tuple[str, object]]) -> dict[str, An
 
 
 def fits(value: object, hint: Any) -> bool:
-    """Whether a value is of a declared type. `True` is no integer.
+    """Whether a value is of a declared type. `True` is not an integer.
 
     >>> fits((1, 2), tuple[int, ...]), fits((1, True), tuple[int, ...]), fits(1, str | None)
     (True, False, False)
@@ -80,5 +80,5 @@ def _member(value: object, hint: Any) -> object:
         try:
             return hint(value)
         except ValueError:
-            raise FileError(f"file: {short(value)} is no {hint.__name__}") from None
+            raise FileError(f"file: {short(value)} is not a member of {hint.__name__}") from None
     return value

@@ -67,5 +67,6 @@ class MissingExtension(StdTensorOp, name="missing_extension"):
         raise UnsupportedExtensionError(
             self.family_id,
             f"{self.family_id}: not registered; this op is the placeholder that "
-            "skip_missing_extensions left, load the file again with the codec of its family",
+            "skip_missing_extensions left; load the file again with the package of its family, "
+            "packages=(...)",
         )

@@ -1,18 +1,17 @@
 """Ops as JSON: the IR's name and the payload's fields; for an extension, family id and payload.
 
-An op is made again only by a class of the vocabulary or by a registered codec; no name in a file
-is looked up anywhere else.
+An op is made again only by a class of the vocabulary, or by the codec or the package that the
+reader is given; no name in a file is looked up anywhere else.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tenferro.control import VOCABULARY
 from tenferro.errors import FileError
 from tenferro.exec_ir import ExecOp
 from tenferro.family import Extension
-from tenferro.files.codecs import PayloadCodecs
+from tenferro.files.codecs import Families
 from tenferro.files.container import Json
 from tenferro.files.hints import as_declared
 from tenferro.files.missing import MissingExtension
@@ -28,26 +27,32 @@ class OpReader:
     """What ops are read with.
 
     Attributes:
-        blobs: the arrays of the file.
-        codecs: the families of extension ops that are known.
+        blobs: the arrays of the file, and its bodies.
+        families: the families of extension ops that are known.
         skip_missing: whether ops of other families are read as placeholders.
     """
 
     blobs: BlobReader
-    codecs: PayloadCodecs = field(default_factory=PayloadCodecs)
+    families: Families = field(default_factory=Families)
     skip_missing: bool = False
 
 
 def write_op(op: ExecOp, blobs: BlobWriter) -> tuple[str, Json]:
     """Name and payload of an op.
 
+    The programs inside the op must have been written; see `bodies.write_bodies`.
+
     Raises:
         FileError: the op is not of the vocabulary.
+        InvalidConfigError: an extension op of a known family cannot be read again.
     """
     if op.family is not None:
         return _extension(op.family, op.family_payload(), blobs)
-    if VOCABULARY.get(op.name) is not type(op):
-        raise FileError(f"file: {op.name} is no standard op; only those can be saved")
+    if blobs.vocabulary.get(op.name) is not type(op):
+        raise FileError(
+            f"file: {op.name} is not a standard op; pass a package that has {type(op).__name__} "
+            "among its primitives, packages=(...)"
+        )
     return op.name, {name: to_json(getattr(op, name), blobs) for name in op.stored_fields()}
 
 
@@ -64,9 +69,12 @@ def read_op(
     """
     if name == Extension.name:
         return _read_extension(payload, operands, types, reader, where)
-    cls = VOCABULARY.get(text(name, f"the op of {where}"))
+    cls = reader.families.vocabulary.get(text(name, f"the op of {where}"))
     if cls is None:
-        raise FileError(f"file: {where}: there is no op {short(name)}")
+        raise FileError(
+            f"file: {where}: there is no op {short(name)}; if a package has it, pass the package, "
+            "packages=(...)"
+        )
     if not isinstance(payload, dict):
         raise FileError(f"file: the payload of {where} must be an object")
     values = [(key, from_json(value, reader.blobs)) for key, value in payload.items()]
@@ -75,6 +83,8 @@ def read_op(
 
 
 def _extension(family_id: str, values: tuple[object, ...], blobs: BlobWriter) -> tuple[str, Json]:
+    if blobs.check is not None:
+        blobs.check(family_id, values)
     return Extension.name, {"family": family_id, "values": to_json(values, blobs)}
 
 
@@ -83,9 +93,9 @@ def _read_extension(
 ) -> StdTensorOp:
     fields_ = record(payload, _EXTENSION_KEYS, f"the payload of {where}")
     family_id = text(fields_["family"], f"the family of {where}")
-    known = reader.codecs.knows(family_id)  # refuses what is no family id before it is looked up
+    known = reader.families.knows(family_id)  # refuses what is not a family id
     written = items(fields_["values"], f"the payload of {where}")
     values = tuple([from_json(value, reader.blobs, 1) for value in written])
     if reader.skip_missing and not known:
         return MissingExtension(family_id, values, operands, types)
-    return Extension(reader.codecs.make(family_id, values))
+    return Extension(reader.families.make(family_id, values))

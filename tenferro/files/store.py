@@ -6,13 +6,16 @@ import hashlib
 import os
 import secrets
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tenferro.autodiff import LinearFragment
 from tenferro.computegraph import Fragment
 from tenferro.errors import FileError
-from tenferro.files.codecs import PayloadCodecs
+from tenferro.family import Package
+from tenferro.files.bodies import read_bodies
+from tenferro.files.codecs import Families, PayloadCodecs
 from tenferro.files.container import PREFIX_SIZE, Json, canonical, check_prefix, pack, unpack
 from tenferro.files.fragments import AnyFragment, read_fragment, write_fragment
 from tenferro.files.nodes import OpReader
@@ -25,12 +28,19 @@ Saved = GraphProgram | AnyFragment
 """What a file can hold."""
 
 
-def dumps(value: Saved) -> bytes:
+def dumps(value: Saved, *, packages: Sequence[Package] = ()) -> bytes:
     """A program or fragment as the bytes of a file; equal ones have equal bytes.
+
+    Args:
+        value: the program or fragment.
+        packages: extension families, beside those that come with tenferro, of which it is checked
+            that they can be read again. Ops of other families are written unchecked.
 
     Raises:
         FileError: it holds what a file cannot: an op that is not of the vocabulary, a key of a
-            fragment's input that is no tensor's.
+            fragment's input that does not name a tensor.
+        InvalidConfigError: an op of a family in `packages` cannot be made of its payload.
+        ExtensionRegistryError: a package is given twice, or is not one.
 
     >>> import tenferro as tn
     >>> program = tn.make_program(lambda x: tn.sum(x * x), tn.TensorSpec(("n",), "float64"))
@@ -38,44 +48,54 @@ def dumps(value: Saved) -> bytes:
     >>> loads(data).digest == program.digest, dumps(loads(data)) == data
     (True, True)
     """
-    blobs = BlobWriter()
-    header = {**_write(value, blobs), "blobs": blobs.table}
-    return pack({**header, "identity": identity(header)}, blobs.blobs)
+    families = Families(None, packages)
+    return _packed(value, BlobWriter(families.vocabulary, families.check))
 
 
 def loads(
-    data: bytes, *, codecs: PayloadCodecs | None = None, skip_missing_extensions: bool = False
+    data: bytes,
+    *,
+    packages: Sequence[Package] = (),
+    codecs: PayloadCodecs | None = None,
+    skip_missing_extensions: bool = False,
 ) -> Any:
     """The program or fragment of which `data` are the bytes.
 
     Args:
         data: what `dumps` returned.
-        codecs: the families of extension ops that are known.
+        packages: extension families that the file may hold, beside those that come with tenferro.
+        codecs: further families, each with the way to make its ops; they come before `packages`.
         skip_missing_extensions: whether an op of another family becomes a placeholder, which
             raises when it is run, compiled or differentiated, instead of an error at once.
 
     Raises:
         FileError: the bytes are not what `dumps` returns for any value.
         UnsupportedExtensionError: a family is not known, or only in another version.
+        ExtensionRegistryError: a package is given twice, or is not one.
         MalformedFamilyIdError, InvalidConfigError: a family id is not one; a family has no op with
             the payload that is written, or infers other types.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FileError(f"file: takes bytes, got a {type(data).__name__}")
+    families = Families(codecs, packages)
     data = bytes(data)
     header, body = unpack(data)
     if not isinstance(header, dict):
         raise FileError("file: the header must be an object")
     blobs = BlobReader(header.get("blobs"), body)
-    reader = OpReader(blobs, PayloadCodecs() if codecs is None else codecs, skip_missing_extensions)
+    reader = OpReader(blobs, families, skip_missing_extensions)
+    if "bodies" in header:
+        read_bodies(header.pop("bodies"), reader)
     value = _read(header, reader)
-    if dumps(value) != data:
+    if _packed(value, BlobWriter(families.vocabulary)) != data:
         raise FileError("file: it is not the one form in which its content is written")
     return value
 
 
-def save(value: Saved, path: str | os.PathLike[str]) -> None:
+def save(value: Saved, path: str | os.PathLike[str], *, packages: Sequence[Package] = ()) -> None:
     """Write a program or fragment to a file, which is there wholly or not at all.
+
+    Arguments and errors are those of `dumps`.
 
     Raises:
         FileError: it holds what a file cannot, or the file cannot be written.
@@ -87,7 +107,7 @@ def save(value: Saved, path: str | os.PathLike[str]) -> None:
     >>> load(path)
     GraphProgram(1 inputs, 3 instructions)
     """
-    data = dumps(value)
+    data = dumps(value, packages=packages)
     target = Path(path)
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
@@ -103,11 +123,17 @@ def save(value: Saved, path: str | os.PathLike[str]) -> None:
 def load(
     path: str | os.PathLike[str],
     *,
+    packages: Sequence[Package] = (),
     codecs: PayloadCodecs | None = None,
     skip_missing_extensions: bool = False,
 ) -> Any:
-    """The program or fragment of a file; arguments and errors as for `loads`."""
-    return loads(read_bytes(path), codecs=codecs, skip_missing_extensions=skip_missing_extensions)
+    """The program or fragment of a file; arguments and errors are those of `loads`."""
+    return loads(
+        read_bytes(path),
+        packages=packages,
+        codecs=codecs,
+        skip_missing_extensions=skip_missing_extensions,
+    )
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -135,8 +161,23 @@ def identity(header: dict[str, Json]) -> str:
     """
     meant = {key: value for key, value in header.items() if key != "identity"}
     if "nodes" in meant:
-        meant["nodes"] = [{**node, "site": None} for node in meant["nodes"]]
+        meant["nodes"] = _without_sites(meant["nodes"])
+    if "bodies" in meant:
+        meant["bodies"] = [
+            {**body, "nodes": _without_sites(body["nodes"])} for body in meant["bodies"]
+        ]
     return hashlib.sha256(canonical(meant)).hexdigest()
+
+
+def _without_sites(nodes: list[dict[str, Json]]) -> list[Json]:
+    return [{**node, "site": None} for node in nodes]
+
+
+def _packed(value: Saved, blobs: BlobWriter) -> bytes:
+    header = {**_write(value, blobs), "blobs": blobs.table}
+    if blobs.bodies:
+        header["bodies"] = blobs.bodies
+    return pack({**header, "identity": identity(header)}, blobs.blobs)
 
 
 def _write(value: Saved, blobs: BlobWriter) -> dict[str, Json]:
@@ -153,4 +194,4 @@ def _read(header: dict[str, Json], reader: OpReader) -> Saved:
         return read_program(header, reader)
     if kind == "fragment":
         return read_fragment(header, reader)
-    raise FileError(f"file: {short(kind)} is no kind of file")
+    raise FileError(f"file: {short(kind)} is not a kind of file")

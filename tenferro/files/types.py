@@ -213,9 +213,10 @@ class _Sizes:
         return token
 
     def _accept(self, token: str) -> bool:
-        found = self._peek() == token
-        self._at += found
-        return found
+        is_next = self._peek() == token
+        if is_next:
+            self._at += 1
+        return is_next
 
     def _wrong(self) -> FileError:
         return FileError(f"file: {self._text!r} is not a size in normal form")

@@ -1,7 +1,9 @@
-"""Payload values and arrays as JSON and blobs.
+"""Payload values and arrays as JSON, blobs and bodies.
 
-The kinds of value are those that `exec_ir.encode` tells apart, and each stays what it is: floats
-and complex numbers are written by their bits, arrays as blobs.
+The kinds of value are those of the table in `exec_ir.payloads`, which says how each is written.
+Values of Python's own kinds are JSON's; a tuple is a list; every other value is an object with one
+key, the tag of its kind. Floats and complex numbers are written by their bits, arrays as blobs,
+programs inside ops as entries of the table of bodies.
 
 | value | JSON |
 |---|---|
@@ -9,55 +11,72 @@ and complex numbers are written by their bits, arrays as blobs.
 | tuple | a list |
 | float, complex | `{"float": "3ff0000000000000"}`, `{"complex": …}`: bits, the real part first |
 | bytes | `{"bytes": "00ff"}` |
-| size that is no integer | `{"size": "2*n"}` |
+| size that is not an integer | `{"size": "2*n"}` |
 | dtype | `{"dtype": "f64"}` |
 | array | `{"array": 0}`: the number of a blob |
+| program | `{"program": 0}`: the number of a body |
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import re
-import struct
-from collections.abc import Callable
-from types import NoneType
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
 
 import numpy as np
 
+from tenferro.control import VOCABULARY
 from tenferro.errors import FileError
-from tenferro.exec_ir import Array
+from tenferro.exec_ir import Array, ExecProgram, kind_of, kind_of_tag
 from tenferro.files.container import Json, aligned
 from tenferro.files.schema import MAX_INTEGER, items, number, numbers, record, short, text
 from tenferro.files.types import parse_size, size_text
-from tenferro.shape import DimExpr, DType, dtype_of_short_name, short_name
+from tenferro.files.written import written_digest
+from tenferro.ops import StdTensorOp
+from tenferro.shape import Dim, DType, dtype_of_short_name, short_name
 
 MAX_DEPTH: Final = 32
 """Tuples within tuples, at most."""
 
 MAX_RANK: Final = 64
+Vocabulary = Mapping[str, type[StdTensorOp]]
+CheckExtension = Callable[[str, tuple[object, ...]], object]
 _BLOB_KEYS = frozenset({"dtype", "shape", "offset", "length", "sha256"})
-_HEX = re.compile(r"(?:[0-9a-f]{2})*", re.ASCII)
 
 
 class BlobWriter:
-    """Collects the arrays of a file; equal ones are written once."""
+    """Collects the arrays of a file, and the programs inside its ops; equal ones are written once.
 
-    def __init__(self) -> None:
+    Attributes:
+        vocabulary: the ops that may be written, by name.
+        check: refuses an extension op, by family and payload, that cannot be read again.
+        blobs: the bytes of each array.
+        table: what the header says of each array.
+        bodies: the programs inside ops as JSON, each after those inside it.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary = VOCABULARY, check: CheckExtension | None = None
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.check = check
         self.blobs: list[bytes] = []
         self.table: list[Json] = []
+        self.bodies: list[Json] = []
         self._offset = 0
         self._numbers: dict[tuple[str, tuple[int, ...], str], int] = {}
+        self._body_numbers: dict[str, int] = {}
 
     def add(self, array: Array) -> int:
         """The number of the blob that holds `array`."""
         data = _little_endian(array).tobytes()
         digest = hashlib.sha256(data).hexdigest()
         key = (short_name(array.dtype), array.shape, digest)
-        found = self._numbers.get(key)
-        if found is not None:
-            return found
+        known = self._numbers.get(key)
+        if known is not None:
+            return known
         self._numbers[key] = position = len(self.blobs)
         self.blobs.append(data)
         self.table.append(
@@ -72,11 +91,33 @@ class BlobWriter:
         self._offset += aligned(len(data))
         return position
 
+    def has_body(self, digest: str) -> bool:
+        """Whether a program with this digest has been written."""
+        return digest in self._body_numbers
+
+    def keep_body(self, digest: str, written: Json) -> None:
+        """Give a program inside an op the next number."""
+        self._body_numbers[digest] = len(self.bodies)
+        self.bodies.append(written)
+
+    def add_body(self, body: ExecProgram) -> int:
+        """The number of a program that has been written."""
+        return self._body_numbers[written_digest(body)]
+
+    def size_text(self, size: Dim) -> str:
+        """A size as text that `parse_size` reads."""
+        return size_text(size)
+
 
 class BlobReader:
-    """The arrays of a file, each checked against the bytes that are there."""
+    """The arrays of a file, each checked against the bytes that are there; and its bodies.
+
+    Attributes:
+        bodies: the programs inside ops that have been read so far.
+    """
 
     def __init__(self, table: Json, body: memoryview) -> None:
+        self.bodies: list[ExecProgram] = []
         self._arrays: list[Array] = []
         offset = 0
         for position, entry in enumerate(items(table, "blobs")):
@@ -89,9 +130,17 @@ class BlobReader:
     def __len__(self) -> int:
         return len(self._arrays)
 
-    def array(self, position: Json, where: str) -> Array:
+    def array(self, position: Json, where: str = "the number of an array") -> Array:
         """The array of a blob by its number; read-only."""
         return self._arrays[number(position, where, len(self._arrays))]
+
+    def body(self, position: Json) -> ExecProgram:
+        """The program of a body by its number, which is lower than that of what reads it."""
+        return self.bodies[number(position, "the number of a body", len(self.bodies))]
+
+    def size(self, written: str) -> Dim:
+        """The size of a text."""
+        return parse_size(written)
 
 
 def to_json(value: object, blobs: BlobWriter, depth: int = 0) -> Json:
@@ -108,12 +157,15 @@ def to_json(value: object, blobs: BlobWriter, depth: int = 0) -> Json:
         raise FileError(f"file: a payload has tuples more than {MAX_DEPTH} deep")
     if isinstance(value, tuple):
         return [to_json(item, blobs, depth + 1) for item in value]
-    if isinstance(value, np.ndarray):
-        return {"array": blobs.add(value)}
-    for kind, write in _WRITERS.items():
-        if isinstance(value, kind):
-            return write(value)
-    raise FileError(f"file: a payload holds a {type(value).__name__}, which no file can hold")
+    try:
+        kind = kind_of(value)
+    except TypeError:
+        raise FileError(
+            f"file: a payload holds a {type(value).__name__}, which no file can hold"
+        ) from None
+    with _as_file_error():
+        written = kind.write(value, blobs)
+    return written if kind.tag is None else {kind.tag: written}
 
 
 def from_json(value: Json, blobs: BlobReader, depth: int = 0) -> object:
@@ -122,65 +174,30 @@ def from_json(value: Json, blobs: BlobReader, depth: int = 0) -> object:
     Raises:
         FileError: nothing is written so.
     """
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, int):
-        return _int(value)
     if depth > MAX_DEPTH:
         raise FileError(f"file: a payload has tuples more than {MAX_DEPTH} deep")
     if isinstance(value, list):
         return tuple([from_json(item, blobs, depth + 1) for item in value])
-    kind, held = next(iter(value.items())) if len(value) == 1 else ("", None)
-    if kind == "array":
-        return blobs.array(held, "the number of an array")
-    if kind not in _READERS:
+    if not isinstance(value, dict):
+        with _as_file_error():
+            return kind_of(value).read(value, blobs)
+    tag, content = next(iter(value.items())) if len(value) == 1 else ("", None)
+    kind = kind_of_tag(tag)
+    if kind is None:
         raise FileError("file: a payload holds an object of no known kind")
-    return _READERS[kind](text(held, f"a {kind} of a payload"))
+    with _as_file_error():
+        return kind.read(content, blobs)
 
 
-def _int(value: int) -> int:
-    if not -MAX_INTEGER - 1 <= value <= MAX_INTEGER:
-        raise FileError("file: an integer of a payload does not fit 64 bits")
-    return int(value)
-
-
-def _write_complex(value: complex) -> Json:
-    return {"complex": struct.pack(">dd", value.real, value.imag).hex()}
-
-
-_WRITERS: dict[type, Callable[[Any], Json]] = {
-    NoneType: lambda value: value,
-    bool: bool,  # before int, of which it is a subclass
-    int: _int,
-    float: lambda value: {"float": struct.pack(">d", value).hex()},
-    complex: _write_complex,
-    str: str,
-    bytes: lambda value: {"bytes": value.hex()},
-    DimExpr: lambda value: {"size": size_text(value)},
-    np.dtype: lambda value: {"dtype": short_name(value)},
-}
-
-
-def _bits(digits: str, length: int | None = None) -> bytes:
-    if not _HEX.fullmatch(digits) or length not in (None, len(digits) // 2):
-        raise FileError("file: a payload holds bits that are not written as digits of base 16")
-    return bytes.fromhex(digits)
-
-
-def _read_float(digits: str) -> float:
-    (value,) = struct.unpack(">d", _bits(digits, 8))
-    return float(value)
-
-
-def _read_complex(digits: str) -> complex:
-    return complex(*struct.unpack(">dd", _bits(digits, 16)))
-
-
-def _read_size(written: str) -> DimExpr:
-    size = parse_size(written)
-    if not isinstance(size, DimExpr):
-        raise FileError(f"file: the size {written} of a payload must be written as an integer")
-    return size
+@contextmanager
+def _as_file_error() -> Iterator[None]:
+    """A scope in which a value that the table of kinds refuses is refused by the file."""
+    try:
+        yield
+    except FileError:
+        raise
+    except ValueError as error:
+        raise FileError(f"file: {error}") from None
 
 
 def read_dtype(name: str) -> DType:
@@ -189,15 +206,6 @@ def read_dtype(name: str) -> DType:
     if dtype is None:
         raise FileError(f"file: {short(name)} is not an element type")
     return dtype
-
-
-_READERS: dict[str, Callable[[str], object]] = {
-    "float": _read_float,
-    "complex": _read_complex,
-    "bytes": _bits,
-    "size": _read_size,
-    "dtype": read_dtype,
-}
 
 
 def _read_blob(entry: Json, body: memoryview, offset: int, where: str) -> tuple[Array, int]:

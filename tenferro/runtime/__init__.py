@@ -32,6 +32,7 @@ from tenferro.values import (
     register_executor,
     run_eagerly,
     tensor_owner,
+    with_packages,
 )
 
 __all__ = [
@@ -66,4 +67,5 @@ __all__ = [
     "run_unsegmented",
     "segment_exec_program",
     "tensor_owner",
+    "with_packages",
 ]

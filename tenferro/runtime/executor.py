@@ -42,6 +42,9 @@ class GraphExecutor:
         max_bytes: the largest value in bytes that a program may hold; checked before it runs.
         packages: families that programs may hold, beside those that come with tenferro.
 
+    Raises:
+        ExtensionRegistryError: a package is given twice, or is not one.
+
     >>> import numpy as np, tenferro as tn
     >>> x = tn.TracedTensor.input(("n",), "float64", name="x")
     >>> program = tn.GraphCompiler().compile([tn.exp(x) * 2])
@@ -65,7 +68,8 @@ class GraphExecutor:
         self._backend = backend
         self._segmented = segmented
         self._max_bytes = max_bytes
-        self._boundary = BoundaryDispatch(backend, further(packages))
+        self._packages = further(packages)
+        self._boundary = BoundaryDispatch(backend, self._packages)
         self._bound: BoundedCache[object, Executable] = BoundedCache(Capacity(config.cache_entries))
 
     @property
@@ -88,6 +92,21 @@ class GraphExecutor:
         """
         register(self._boundary.registry)
         self._bound.clear()
+
+    def with_packages(self, packages: Sequence[Package]) -> GraphExecutor:
+        """An executor like this one that has further packages, and caches of its own.
+
+        Raises:
+            ExtensionRegistryError: a package is given twice, or is not one.
+        """
+        executor = GraphExecutor(
+            self._backend,
+            segmented=self._segmented,
+            max_bytes=self._max_bytes,
+            packages=(*self._packages, *packages),
+        )
+        executor.register_extension(self._boundary.registry.copy_to)
+        return executor
 
     @property
     def extension_caches(self) -> ExtensionCaches:

@@ -24,10 +24,15 @@ Boundary = Callable[[ExecOp, Sequence[Buffer]], tuple[Buffer, ...]]
 
 
 class BoundaryDispatch:
-    """Runs single boundary instructions for one owner, with its registry and caches."""
+    """Runs single boundary instructions for one owner, with its registry and caches.
 
-    def __init__(self, backend: TensorBackend, packages: Sequence[Package] = ()) -> None:
-        self.registry = ExtensionRegistry()
+    `owner` is what the text of a refusal calls it.
+    """
+
+    def __init__(
+        self, backend: TensorBackend, packages: Sequence[Package] = (), owner: str = "executor"
+    ) -> None:
+        self.registry = ExtensionRegistry(owner)
         self.caches = ExtensionCaches()
         self._backend = backend
         self._standard = ExtensionRegistry()

@@ -9,13 +9,14 @@ import numpy as np
 
 from tenferro.errors import ConfigError, TenferroError
 from tenferro.exec_ir import Array
-from tenferro.family import ExtensionOp, ExtensionRuleSet, Register
+from tenferro.family import ExtensionOp, ExtensionRuleSet, Package, Register
 from tenferro.files import PayloadCodecs
 from tenferro.shape import Dim, TensorMeta, TensorSpec
 from tenferro.testing.derivatives import DERIVATIVES
 from tenferro.testing.execution import EXECUTION
 from tenferro.testing.identity import IDENTITY, UNCHANGED, rebuilt
 from tenferro.testing.late_sizes import LATE_SIZES
+from tenferro.testing.parts import Parts
 from tenferro.testing.report import Clause, ExtensionReport, judged
 from tenferro.testing.saving import FILES
 from tenferro.testing.subject import Subject, active, named, some_arrays
@@ -38,6 +39,7 @@ def check_extension(
     rules: ExtensionRuleSet | None = None,
     terminal: Sequence[str] = (),
     wrt: Sequence[int] | None = None,
+    packages: Sequence[Package] = (),
     register_runtime: Register | None = None,
     register_xla: Callable[[Any], object] | None = None,
     codecs: PayloadCodecs | None = None,
@@ -59,6 +61,8 @@ def check_extension(
         rules: derivative rules of this family and of those that the rules emit.
         terminal: families that are documented to have no further derivatives.
         wrt: the inputs to differentiate by; by default all floating-point and complex ones.
+        packages: the package of the family and those that it needs: rules, runtimes, lowerings
+            and codecs that are not given one by one.
         register_runtime: as for `GraphExecutor.register_extension`.
         register_xla: as for `XlaExecutor.register_extension`.
         codecs: how payloads are read from files.
@@ -68,6 +72,7 @@ def check_extension(
     Raises:
         ContractViolationError: clauses are violated; the text lists them, by section.
         ConfigError: the arguments do not fit together.
+        ExtensionRegistryError: a package is given twice, or is not one.
 
     >>> import numpy as np, tenferro as tn
     >>> from dataclasses import dataclass
@@ -88,16 +93,18 @@ def check_extension(
         needs: rules
     """
     arrays = _arrays(op, inputs, specs)
+    given = Parts(rules, register_runtime, register_xla, codecs)
+    parts = given.filled(op, packages)
     subject = Subject(
         op,
         arrays,
         _symbolic(arrays, symbolic_shapes),
         rebuilt(op) if equal is None else equal,
         tuple(different),
-        rules,
-        register_runtime,
-        register_xla,
-        codecs,
+        parts.rules,
+        parts.register_runtime,
+        parts.register_xla,
+        parts.codecs,
         frozenset(terminal),
         active(arrays) if wrt is None else tuple(wrt),
         tolerance,

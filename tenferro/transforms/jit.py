@@ -7,6 +7,7 @@ from typing import ParamSpec, Protocol, TypeVar, cast, overload
 
 from tenferro.compiler import OptimizerOptions
 from tenferro.errors import TracingError
+from tenferro.family import Package
 from tenferro.transforms.jitted import Jitted
 from tenferro.typing import PyTree
 from tenferro.values import Executor
@@ -31,6 +32,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     options: OptimizerOptions | None = None,
     symbolic: Mapping[str, PyTree] | None = None,
+    packages: Sequence[Package] = (),
 ) -> Jitted[P, R]: ...
 
 
@@ -43,6 +45,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     options: OptimizerOptions | None = None,
     symbolic: Mapping[str, PyTree] | None = None,
+    packages: Sequence[Package] = (),
 ) -> Decorator: ...
 
 
@@ -54,6 +57,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     options: OptimizerOptions | None = None,
     symbolic: Mapping[str, PyTree] | None = None,
+    packages: Sequence[Package] = (),
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
@@ -72,9 +76,13 @@ def jit(
             one size wherever it stands; sizes may be expressions of names, `"2*n"`. For an argument
             that is a tree, a shape for all of its arrays, or a tree of shapes that its own begins
             with. None is a size as it comes, `...` at the end all further ones.
+        packages: extension families, beside those that come with tenferro; they run on an executor
+            like `executor` that has them too. Derivative rules are the context's own,
+            `grad(..., ad_context=AdContext(packages=...))`.
 
     Raises:
-        PytreeError: an argument's leaf is no array.
+        PytreeError: an argument's leaf is not an array.
+        ExtensionRegistryError: a package is given twice, or is not one.
         BindingError: sizes are not as `symbolic` declares them.
         ExecutorError: the executor is not installed.
 
@@ -93,7 +101,9 @@ def jit(
     if function is not None and not callable(function):
         raise TracingError(f"jit: takes a function, got a {type(function).__name__}")
     if function is not None:
-        return Jitted(function, executor, static_argnames, donate_argnums, options, symbolic)
+        return Jitted(
+            function, executor, static_argnames, donate_argnums, options, symbolic, packages
+        )
 
     def decorator(function: Callable[P, R], /) -> Jitted[P, R]:
         return jit(
@@ -103,6 +113,7 @@ def jit(
             donate_argnums=donate_argnums,
             options=options,
             symbolic=symbolic,
+            packages=packages,
         )
 
     return cast(Decorator, decorator)

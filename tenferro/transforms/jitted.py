@@ -14,6 +14,8 @@ from tenferro.compiler import OptimizerOptions
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import ExecutorError, TracingError
+from tenferro.families import further
+from tenferro.family import Package
 from tenferro.traced import (
     GraphCompiler,
     TracedTensor,
@@ -36,6 +38,7 @@ from tenferro.values import (
     executor_named,
     place,
     tensor_owner,
+    with_packages,
 )
 
 P = ParamSpec("P")
@@ -89,12 +92,14 @@ class Jitted(Generic[P, R_co]):
         donate_argnums: int | Sequence[int] = (),
         options: OptimizerOptions | None = None,
         symbolic: Mapping[str, Any] | None = None,
+        packages: Sequence[Package] = (),
     ) -> None:
         wraps(function, self)
         self._function = function
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
         self._choice: str | Executor = config.executor if executor is None else executor
+        self._packages = further(packages)
         self._static = StaticArguments(function, static_argnames)
         self._symbolic = (
             None if symbolic is None else SymbolicArguments(function, symbolic, self._static.names)
@@ -123,6 +128,9 @@ class Jitted(Generic[P, R_co]):
         """The executor that runs the function."""
         if isinstance(self._choice, str):
             self._choice = executor_named(self._choice)
+        if self._packages:
+            self._choice = with_packages(self._choice, self._packages)
+            self._packages = ()
         self._owner = tensor_owner(self._choice)
         return self._choice
 

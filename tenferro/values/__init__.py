@@ -17,6 +17,7 @@ from tenferro.values.executors import (
     owner_of,
     register_executor,
     tensor_owner,
+    with_packages,
 )
 from tenferro.values.host import buffer_meta, host_array
 from tenferro.values.lifting import fitted, is_array, meta_of_value, weak_number
@@ -59,4 +60,5 @@ __all__ = [
     "tensor_owner",
     "weak_number",
     "where_to_run",
+    "with_packages",
 ]

@@ -32,6 +32,8 @@ _KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 _MULTIPLE = re.compile(r"([1-9][0-9]*)\*floordiv\(")
 
+_ADVICE = "give export a package that has one, export(..., packages=(...))"
+
 ToJaxDim = Callable[[Dim], Any]
 
 
@@ -55,6 +57,8 @@ def export(
 
     Raises:
         BindingError: the program has captured an array.
+        UnsupportedExtensionError: a family has neither a lowering nor standard ops for the sizes.
+        ExtensionRegistryError: a package is given twice, or is not one.
         ExecutorError: an instruction needs a size that only data decide, an op has no lowering, or
             JAX cannot lower it for symbolic sizes or for a platform; the text names it.
 
@@ -78,7 +82,7 @@ def export(
             )
     refuse_dynamic(program.exec_program, "export")
     lowerings = ExtensionLowerings((*STANDARD, *further(packages)))
-    target = Target("export", contraction_passes(None), lowerings)
+    target = Target("export", contraction_passes(None), lowerings, advice=_ADVICE)
     body = optimize_for(program.exec_program, target, None, program.options)
     verify(body)
     check_budget(body, config.max_bytes)

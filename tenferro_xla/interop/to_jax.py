@@ -18,6 +18,8 @@ from tenferro.shape import TensorSpec
 from tenferro_xla.compiled import require_static
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
 
+_ADVICE = "give a package that has one to to_jax or jax_gradient, packages=(...)"
+
 
 def to_jax(
     program: GraphProgram, precision: Precision = "highest", packages: Sequence[Package] = ()
@@ -29,7 +31,14 @@ def to_jax(
     it itself, so gradients at complex inputs obey JAX's convention, not that of `tn.grad`. 64-bit
     programs stay 64-bit whatever the setting of JAX; but JAX must hand them 64-bit arrays.
 
+    Args:
+        program: what to turn into a function.
+        precision: of contractions.
+        packages: families that the program may hold, beside those that come with tenferro.
+
     Raises:
+        ExtensionRegistryError: a package is given twice, or is not one.
+        UnsupportedExtensionError: on a call, a family has neither a lowering nor standard ops.
         BindingError: on a call, the arguments do not fit the program's inputs.
         ExecutorError: on a call, data decide a size in the program; names the instruction.
 
@@ -42,7 +51,7 @@ def to_jax(
     check_program("to_jax", program)
     options = LoweringOptions(precision, ExtensionLowerings((*STANDARD, *further(packages))))
     costs = CPU if jax.default_backend() == "cpu" else None
-    target = Target("jax", contraction_passes(costs), options.extensions)
+    target = Target("jax", contraction_passes(costs), options.extensions, advice=_ADVICE)
 
     def tenferro_function(*args: Any) -> Any:
         with jax.enable_x64(True):
@@ -66,10 +75,13 @@ def to_jax(
     return tenferro_function
 
 
-def jax_gradient(program: GraphProgram, *args: Any, argnums: int = 0) -> Array:
+def jax_gradient(
+    program: GraphProgram, *args: Any, argnums: int = 0, packages: Sequence[Package] = ()
+) -> Array:
     """`jax.grad` of the program's only output, by JAX's own rules: what `tn.grad` is compared with.
 
     The rules of tenferro play no part in it. At complex inputs it is the conjugate of `tn.grad`.
+    `packages` are families that the program may hold, beside those that come with tenferro.
 
     >>> import tenferro as tn
     >>> program = tn.make_program(lambda x: x * x, tn.TensorSpec((), "float64"))
@@ -78,7 +90,7 @@ def jax_gradient(program: GraphProgram, *args: Any, argnums: int = 0) -> Array:
     """
     with jax.enable_x64(True):
         arrays = [_operand(each, arg) for each, arg in zip(program.inputs, args, strict=True)]
-        return np.asarray(jax.grad(to_jax(program), argnums)(*arrays))
+        return np.asarray(jax.grad(to_jax(program, packages=packages), argnums)(*arrays))
 
 
 def _positional(program: GraphProgram, args: tuple[Any, ...]) -> list[Any]:

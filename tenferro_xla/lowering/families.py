@@ -12,7 +12,7 @@ import jax
 
 from tenferro.errors import BackendFailureError, ExtensionError
 from tenferro.family import Extension, Lowering, Package, lowering_of, parse_family_id
-from tenferro.shape import make_meta
+from tenferro.shape import TensorMeta, dim, make_meta
 
 
 class ExtensionLowerings:
@@ -33,6 +33,11 @@ class ExtensionLowerings:
         """
         parse_family_id(family_id)
         self._rules.setdefault(family_id, lowering)
+
+    def copy_to(self, other: ExtensionLowerings) -> None:
+        """Make the lowerings known to another set, which keeps those that it has."""
+        for family_id, lowering in self._rules.items():
+            other._rules.setdefault(family_id, lowering)
 
     def __contains__(self, family_id: object) -> bool:
         return family_id in self._rules
@@ -55,5 +60,12 @@ class ExtensionLowerings:
         except Exception as error:
             reason = f"{op.family_id}: its XLA lowering failed: {type(error).__name__}: {error}"
             raise BackendFailureError(op.family_id, reason) from error
-        metas = [make_meta(value.dtype, tuple(value.shape)) for value in operands]
-        return op.checked_results(op.infer_all(metas), results)
+        return op.checked_results(op.infer_all([_meta(value) for value in operands]), results)
+
+
+def _meta(value: Any) -> TensorMeta:
+    """The type of a value, whose sizes may be symbols of JAX while a program is exported."""
+    if all(isinstance(size, int) for size in value.shape):
+        return make_meta(value.dtype, tuple(value.shape))
+    sizes = [size if isinstance(size, int) else dim(str(size)) for size in value.shape]
+    return TensorMeta.of(value.dtype, sizes)

@@ -60,12 +60,27 @@ def changed(data: bytes, path: str, value: Any) -> bytes:
 def sealed_header(header: Any) -> Any:
     """The header with the identity that belongs to it, as far as it has the form of one."""
     meant = {key: value for key, value in header.items() if key != "identity"}
-    nodes = meant.get("nodes")
-    if isinstance(nodes, list) and all(isinstance(node, dict) for node in nodes):
-        meant["nodes"] = [{**node, "site": None} for node in nodes]
+    meant["nodes"] = without_sites(meant.get("nodes"))
+    if meant["nodes"] is None:
+        del meant["nodes"]
+    bodies = meant.get("bodies")
+    if isinstance(bodies, list):
+        meant["bodies"] = [
+            {**body, "nodes": without_sites(body["nodes"])}
+            if isinstance(body, dict) and "nodes" in body
+            else body
+            for body in bodies
+        ]
     text = json.dumps(meant, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     identity = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return {**header, "identity": identity}
+
+
+def without_sites(nodes: Any) -> Any:
+    """Nodes without where they were recorded, as far as they have the form of nodes."""
+    if isinstance(nodes, list) and all(isinstance(node, dict) for node in nodes):
+        return [{**node, "site": None} for node in nodes]
+    return nodes
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:

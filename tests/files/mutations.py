@@ -88,6 +88,8 @@ ATOMS: tuple[Any, ...] = (
     ),
     *(
         {"array": 99},
+        {"program": 0},
+        {"program": 1},
         {"dtype": "f32"},
         {"dtype": "c128"},
         {"kind": "tensor", "name": "x", "shared": True},

@@ -69,6 +69,30 @@ exec_program(%0: f64[n], %1: f64[]) {
 }
 """
 
+LOOP = """
+exec_program(%0: f64[n,2], %1: f64[2]) {
+  %2: f64[2] = scan[consts=0, carry=1, length=n] %1, %0 {  # loop.py:7
+    body(%0: f64[2], %1: f64[2]) {
+      %2: f64[2] = multiply %0, %1  # loop.py:3
+      %3: f64[2] = scan[consts=1, carry=1, length=3] %1, %2 {  # loop.py:5
+        body(%0: f64[2], %1: f64[2]) {
+          %2: f64[2] = add %0, %1  # loop.py:4
+          return %2
+        }
+      }
+      return %3
+    }
+  }
+  %3: f64[2] = scan[consts=1, carry=1, length=2, reverse=True] %1, %2 {
+    body(%0: f64[2], %1: f64[2]) {
+      %2: f64[2] = add %0, %1  # loop.py:4
+      return %2
+    }
+  }
+  return %3, %2
+}
+"""
+
 NOTHING = """
 exec_program(%0: f64[0]) {
   return %0, %0
@@ -112,6 +136,7 @@ def samples() -> dict[str, GraphProgram]:
         "literals": program(LITERALS),
         "choice": program(CHOICE, "a b unused"),
         "late": program(LATE, "x size"),
+        "loop": program(LOOP, "xs start"),
         "nothing": program(NOTHING, "x"),
     }
 

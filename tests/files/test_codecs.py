@@ -115,7 +115,7 @@ def test_a_malformed_family_id_is_refused_before_it_is_looked_up(family: str, sk
         (["x", "up", [], {"dtype": "f64"}, None, {"bytes": ""}], "factor of Scale cannot be 'x'"),
         (
             [{"float": "3ff0000000000000"}, "left", [], {"dtype": "f64"}, None, {"bytes": ""}],
-            "'left' is no Mode",
+            "'left' is not a member of Mode",
         ),
         (
             [{"float": "3ff0000000000000"}, "up", [True], {"dtype": "f64"}, None, {"bytes": ""}],
@@ -269,7 +269,7 @@ class TestRegistry:
             PayloadCodecs().register(Nameless)
 
     def test_a_payload_of_ones_own_needs_a_decoder(self) -> None:
-        with pytest.raises(ExtensionRegistryError, match="Table is no dataclass whose fields are"):
+        with pytest.raises(ExtensionRegistryError, match="Table is not a dataclass"):
             PayloadCodecs().register(Table)
 
     def test_registries_share_nothing(self) -> None:

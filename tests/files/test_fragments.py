@@ -222,7 +222,7 @@ def test_keys_that_only_this_process_knows_are_refused(key: Hashable, match: str
         ("fragments/0/entries/1", 0, "file: fragment 0: fragment: input .* is declared twice"),
         ("fragments/0/outputs/0", 6, "file: fragment 0: fragment: .* is not a value of this"),
         ("tangents/inputs/0", 9, "file: a tangent input must be an integer from 0"),
-        ("tangents/inputs/0", 1, "file: a tangent input is no input of its fragment"),
+        ("tangents/inputs/0", 1, "file: a tangent input is not an input of its fragment"),
         ("tangents/outputs/0", "x", "file: a tangent output must be an integer from 0"),
         ("tangents", None, "file: it is not the one form"),
     ],

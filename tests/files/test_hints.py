@@ -78,7 +78,7 @@ def test_a_number_becomes_the_member_of_an_enum() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "match"),
     [
-        ("colour", 7, "file: 7 is no Colour"),
+        ("colour", 7, "file: 7 is not a member of Colour"),
         ("colour", None, "file: colour of Painted cannot be None"),
         ("number", "x", "file: number of Painted cannot be 'x'"),
         ("size", 1, "file: Painted has no field 'size'"),

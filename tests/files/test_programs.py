@@ -107,7 +107,7 @@ def refuses(name: str, path: str, value: Any, match: str) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "match"),
     [
-        ("kind", "model", "file: 'model' is no kind of file"),
+        ("kind", "model", "file: 'model' is not a kind of file"),
         ("digest", "0" * 64, "file: the digest that is written is not that of the program"),
         ("identity", "0" * 64, "file: it is not the one form in which its content is written"),
         ("outputs/0", 99, "file: an output must be an integer from 0 to 7"),
@@ -180,7 +180,7 @@ class Homemade(ExecOp, name="homemade"):
 def test_an_op_of_no_vocabulary_cannot_be_saved() -> None:
     builder = ExecBuilder()
     x = builder.input(TensorMeta.of("f64", (2,)))
-    with pytest.raises(FileError, match="file: homemade is no standard op; only those"):
+    with pytest.raises(FileError, match="file: homemade is not a standard op; pass a package"):
         dumps(of_exec(builder.build(builder.add(Homemade(), [x]))))
 
 

@@ -301,7 +301,7 @@ def test_6_an_op_without_outputs_gives_nothing() -> None:
             lambda x, dx: tn.astype(dx, "float32"),
             r"for number 0 f32\[2,3\], which must be f64\[2,3\]",
         ),
-        (None, "for number 0 a ndarray, which is no value of the site"),
+        (None, "for number 0 a ndarray, which is not a value of the site"),
     ],
 )
 def test_6_rules_return_tangents_of_the_types_of_the_outputs(linearize: Any, text: str) -> None:

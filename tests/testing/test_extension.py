@@ -12,10 +12,16 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import ConfigError, ContractViolationError, TenferroError
+from tenferro.errors import (
+    ConfigError,
+    ContractViolationError,
+    ExtensionRegistryError,
+    TenferroError,
+)
 from tenferro.extension import ExtensionRegistry
 from tenferro.files import PayloadCodecs
 from tenferro.testing import CLAUSES, check_extension
+from tests.families.cube import CUBE, Cube, Table
 from tests.testing import broken
 from tests.testing.families import (
     PAIR,
@@ -68,6 +74,34 @@ def test_a_family_that_keeps_the_contract_passes(inputs: Any) -> None:
 
 def test_identity_is_checked_in_another_process() -> None:
     assert check_extension(Pair(), inputs=[X, Y], skip={"xla"})["processes"].word == "holds"
+
+
+def test_a_package_has_all_parts_of_a_family() -> None:
+    inputs = [np.array([0.5, -1.5])]
+    report = check_extension(Cube(2.0), inputs=inputs, packages=[CUBE], skip={"processes"})
+    words = {verdict.name: verdict.word for verdict in report.verdicts}
+    for name in ("runtime", "xla", "jvp", "derivative programs", "files"):
+        assert words[name] == "holds", name
+    table = Table({"a": 2})
+    report = check_extension(
+        table, inputs=inputs, packages=[CUBE], equal=Table({"a": 2}), skip={"processes", "frozen"}
+    )
+    assert report["files"].word == "holds"
+
+
+def test_a_part_that_is_given_comes_before_that_of_the_package() -> None:
+    with pytest.raises(ContractViolationError, match="the rule set has no rules for"):
+        check_extension(
+            Cube(), inputs=[np.ones(2)], packages=[CUBE], rules=rule_set(SquareRule()), skip=SLOW
+        )
+
+
+def test_a_package_without_the_family_is_refused() -> None:
+    text = r"check_extension: tests.pair.v1: not a family of 'tenferro-tests-cube'; add the op"
+    with pytest.raises(ConfigError, match=text):
+        check_extension(Pair(), inputs=[X, Y], packages=[CUBE])
+    with pytest.raises(ExtensionRegistryError, match="pass each package once"):
+        check_extension(Cube(), inputs=[X], packages=[CUBE, CUBE])
 
 
 def test_what_is_not_given_is_not_checked_and_the_report_says_so() -> None:

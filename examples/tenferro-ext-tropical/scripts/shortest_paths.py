@@ -33,7 +33,7 @@ ROADS = [
     ("Flims", "Genf", 11.0),
 ]
 
-CONTEXT = tn.AdContext.builder().with_extension_rules(tropical.tropical_ad_rules()).build()
+CONTEXT = tn.AdContext(packages=(tropical.PACKAGE,))
 
 
 def lengths():

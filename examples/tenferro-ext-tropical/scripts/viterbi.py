@@ -19,7 +19,7 @@ START = np.log([0.5, 0.5])
 SWAP = np.log([[0.95, 0.05], [0.10, 0.90]])
 ROLL = np.log([[1 / 6] * 6, [0.1, 0.1, 0.1, 0.1, 0.1, 0.5]])
 
-CONTEXT = tn.AdContext.builder().with_extension_rules(tropical.tropical_ad_rules()).build()
+CONTEXT = tn.AdContext(packages=(tropical.PACKAGE,))
 
 
 def best_score(start, swap, seen):

@@ -1,25 +1,27 @@
 """Einsum over the tropical semirings, as an extension of tenferro.
 
-`einsum` is what most people call. `tropical_ad_rules` gives an `AdContext` its derivatives,
-`register_runtime` a NumPy executor or an eager runtime its kernels, and
-`tenferro_ext_tropical.xla.register_lowerings` an XLA executor its fast form; without that XLA runs
-standard ops.
+`einsum` is what most people call. `PACKAGE` gives every context what it needs of the families:
+derivatives to an `AdContext`, kernels to a NumPy executor, a fast form to XLA, codecs to files.
+Without it XLA runs standard ops. The parts can also be registered one by one:
+`tropical_ad_rules`, `register_runtime`, `xla.register_lowerings`, `payload_codecs`.
 
 Story, file by file: `semiring` says what + and × are, `subscripts` reads notation, `plan` turns a
 contraction of two operands into a matrix product, `forms` has value and derivatives for any array
 library, `kernels`, `standard` and `xla` the products for NumPy, tenferro and JAX; `ops`, `rules`,
-`runtime` and `files` are what tenferro asks of an extension, and `einsum` the function.
+`runtime`, `files` and `package` are what tenferro asks of an extension, and `einsum` the function.
 """
 
 from tenferro_ext_tropical.einsum import einsum
 from tenferro_ext_tropical.files import payload_codecs
 from tenferro_ext_tropical.ops import TropicalEinsum, TropicalEinsumJvp, TropicalEinsumVjp
+from tenferro_ext_tropical.package import PACKAGE
 from tenferro_ext_tropical.rules import tropical_ad_rules
 from tenferro_ext_tropical.runtime import register_runtime
 from tenferro_ext_tropical.semiring import Kind, KindError, MaxPlus, MinPlus
 from tenferro_ext_tropical.subscripts import SubscriptsError
 
 __all__ = [
+    "PACKAGE",
     "Kind",
     "KindError",
     "MaxPlus",

@@ -7,7 +7,7 @@ from tenferro_ext_tropical.ops import TropicalEinsum, TropicalEinsumJvp, Tropica
 
 
 def payload_codecs() -> tn.PayloadCodecs:
-    """Fresh codecs that know the families, for `tn.load`.
+    """Fresh codecs that know the families, for `tn.load`; `PACKAGE` has them too.
 
     >>> import tenferro_ext_tropical as tropical
     >>> program = tn.make_program(lambda x: tropical.einsum("ij->i", x), tn.TensorSpec(("n", 2)))

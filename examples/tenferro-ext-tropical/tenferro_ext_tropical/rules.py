@@ -61,7 +61,7 @@ class EinsumJvpRule(ExtensionAdRule):
 
 
 def tropical_ad_rules() -> ExtensionRuleSet:
-    """A fresh set with the rules of `einsum` and `einsum_jvp`.
+    """A fresh set with the rules of `einsum` and `einsum_jvp`; `PACKAGE` has them too.
 
     `einsum_vjp` is terminal and has none: a derivative through it is `UnsupportedADRuleError`.
 

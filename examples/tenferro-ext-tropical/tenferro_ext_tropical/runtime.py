@@ -31,7 +31,7 @@ class NumpyRuntime:
 
 
 def register_runtime(registry: ExtensionRegistry) -> None:
-    """Register the runtimes of all families, for `GraphExecutor` and `EagerRuntime`.
+    """Register the runtimes of all families with an executor; `PACKAGE` has them too.
 
     >>> import tenferro as tn
     >>> executor = tn.GraphExecutor(tn.NumpyBackend())

@@ -1,8 +1,7 @@
 """Contractions as functions of JAX values: loops over the contracted index, for XLA.
 
-Importing this module imports JAX; nothing else in the package does.
-
-    executor.register_extension(tenferro_ext_tropical.xla.register_lowerings)
+Importing this module imports JAX; nothing else in the package does. `PACKAGE` names the lowerings,
+so that XLA imports them when it first meets the families.
 
 Each step of the loop takes in a few contracted indices at once, in one elementwise kernel over the
 result, so that memory is that of the result whatever the contracted size.
@@ -41,7 +40,7 @@ class Lowerings(Protocol):
 
 
 def register_lowerings(lowerings: Lowerings) -> None:
-    """Register the lowerings of all families, for `XlaExecutor.register_extension`.
+    """Register the lowerings of all families with an executor; `PACKAGE` has them too.
 
     >>> import numpy as np, tenferro_xla, tenferro_ext_tropical as tropical
     >>> import tenferro as tn
@@ -51,9 +50,9 @@ def register_lowerings(lowerings: Lowerings) -> None:
     >>> executor.run(program, {"a": np.array([[1.0, 5.0], [0.0, 2.0]])})
     [Tensor([10.,  7.])]
     """
-    lowerings.register(TropicalEinsum.FAMILY_ID, _einsum)
-    lowerings.register(TropicalEinsumJvp.FAMILY_ID, _einsum_jvp)
-    lowerings.register(TropicalEinsumVjp.FAMILY_ID, _einsum_vjp)
+    lowerings.register(TropicalEinsum.FAMILY_ID, lower_einsum)
+    lowerings.register(TropicalEinsumJvp.FAMILY_ID, lower_einsum_jvp)
+    lowerings.register(TropicalEinsumVjp.FAMILY_ID, lower_einsum_vjp)
 
 
 def values(ring: Semiring, a: jax.Array, b: jax.Array) -> jax.Array:
@@ -138,16 +137,18 @@ def _add_at(size: int, places: jax.Array, updates: jax.Array) -> jax.Array:
 XLA = forms.Form(jnp, values, winners, _add_at)
 
 
-def _einsum(op: TropicalEinsum, lhs: jax.Array, rhs: jax.Array) -> Any:
+def lower_einsum(op: TropicalEinsum, lhs: jax.Array, rhs: jax.Array) -> Any:
     return forms.value(XLA, op.semiring, op.plan([lhs.shape, rhs.shape]), lhs, rhs)
 
 
-def _einsum_jvp(op: TropicalEinsumJvp, lhs: jax.Array, rhs: jax.Array, *tangents: jax.Array) -> Any:
+def lower_einsum_jvp(
+    op: TropicalEinsumJvp, lhs: jax.Array, rhs: jax.Array, *tangents: jax.Array
+) -> Any:
     plan = op.plan([lhs.shape, rhs.shape])
     return forms.tangent(XLA, op.semiring, plan, lhs, rhs, op.spread(tangents))
 
 
-def _einsum_vjp(
+def lower_einsum_vjp(
     op: TropicalEinsumVjp, lhs: jax.Array, rhs: jax.Array, ct: jax.Array
 ) -> tuple[jax.Array, ...]:
     plan = op.plan([lhs.shape, rhs.shape])

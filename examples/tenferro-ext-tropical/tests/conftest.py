@@ -12,7 +12,6 @@ from hypothesis import settings
 
 import tenferro as tn
 import tenferro_ext_tropical as tropical
-import tenferro_ext_tropical.xla
 import tenferro_xla
 
 if settings.get_current_profile_name() == "default":  # else a suite around this one has chosen
@@ -88,20 +87,15 @@ def oracle() -> Callable[..., Oracle]:
 @pytest.fixture(scope="session")
 def ctx() -> Any:
     """An AdContext with the tropical rules."""
-    rules = tropical.tropical_ad_rules()
-    return tn.AdContext.builder().with_extension_rules(rules).build()
+    return tn.AdContext(packages=(tropical.PACKAGE,))
 
 
 def _numpy() -> Any:
-    executor = tn.GraphExecutor(tn.NumpyBackend())
-    executor.register_extension(tropical.register_runtime)
-    return executor
+    return tn.GraphExecutor(tn.NumpyBackend(), packages=(tropical.PACKAGE,))
 
 
 def _loops() -> Any:
-    executor = tenferro_xla.XlaExecutor("cpu")
-    executor.register_extension(tropical.xla.register_lowerings)
-    return executor
+    return tenferro_xla.XlaExecutor("cpu", packages=(tropical.PACKAGE,))
 
 
 EXECUTORS = {"numpy": _numpy(), "standard": tenferro_xla.XlaExecutor("cpu"), "loops": _loops()}

@@ -8,6 +8,12 @@ from dataclasses import dataclass, field
 from tenferro.compiler.passing import Pass
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
+from tenferro.shape import TensorMeta
+
+GIVE_THE_EXECUTOR_A_LOWERING = (
+    "give the executor, or jit, a package that has one, packages=(...), or register one with "
+    "executor.register_extension(...)"
+)
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,7 @@ class ExpandFamilies(Pass):
 
     Attributes:
         keep: families whose ops stay, since the executor runs them itself.
+        advice: what a user can do about a family that is neither kept nor expanded.
 
     Raises:
         UnsupportedExtensionError: a family has no standard-op form for these types.
@@ -26,6 +33,7 @@ class ExpandFamilies(Pass):
     """
 
     keep: Container[str] = field(default=(), hash=False)
+    advice: str = GIVE_THE_EXECUTOR_A_LOWERING
 
     name = "expand_families"
     refuses = True
@@ -44,17 +52,20 @@ class ExpandFamilies(Pass):
                 return None
             made = step.op.standard_ops(rewriter, operands)
             if made is None:
-                family = str(step.op.family)
-                types = ", ".join(map(str, metas))
-                raise UnsupportedExtensionError(
-                    family,
-                    f"{family}: no lowering is registered on the executor, and the op has no "
-                    f"standard-op form for {types}; give the executor a package that has one, or "
-                    "register one with executor.register_extension(...)",
-                )
+                raise self._refusal(str(step.op.family), metas)
             return made
 
         return rewriter.run(rule)
+
+    def _refusal(self, family: str, metas: Sequence[TensorMeta]) -> UnsupportedExtensionError:
+        types = ", ".join(map(str, metas))
+        has_names = any(meta.static_shape is None for meta in metas)
+        advice = "give the inputs constant sizes" if has_names else self.advice
+        return UnsupportedExtensionError(
+            family,
+            f"{family}: no lowering is registered, and the op has no standard-op form for {types}; "
+            f"{advice}",
+        )
 
     def _expands(self, family: str | None) -> bool:
         return family is not None and family not in self.keep

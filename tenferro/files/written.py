@@ -1,0 +1,72 @@
+"""The digest of a program as a file holds it, whose placeholders stand for other ops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+from tenferro.exec_ir import Body, ExecInstruction, ExecOp, ExecProgram, Sizes, encode
+from tenferro.files.missing import MissingExtension
+from tenferro.shape import Leaf
+
+
+def has_placeholder(program: ExecProgram) -> bool:
+    """Whether the program, or one inside its ops, has an op of a family that is not known."""
+    return any(
+        isinstance(step.op, MissingExtension)
+        for each in program.walk()
+        for step in each.instructions
+    )
+
+
+def written_digest(program: ExecProgram) -> str:
+    """The digest of a program, with placeholders counted as what they stand for."""
+    if not has_placeholder(program):
+        return program.digest
+    digests: dict[int, str] = {}
+    for each in reversed(list(program.walk())):
+        steps = tuple([_original(step, digests) for step in each.instructions])
+        digests[id(each)] = replace(each, instructions=steps).digest
+    return digests[id(program)]
+
+
+def _original(step: ExecInstruction, digests: Mapping[int, str]) -> ExecInstruction:
+    """The instruction with the identity that its op has without placeholders."""
+    op = step.op
+    if isinstance(op, MissingExtension):
+        identity = op.written_identity
+    elif op.body_fields:
+        values = [getattr(op, name) for name in op.payload_fields()]
+        meant = [_Digest(digests[id(v)]) if isinstance(v, Body) else v for v in values]
+        identity = op.name.encode() + encode(tuple(meant))
+    else:
+        return step
+    return replace(step, op=cast(ExecOp, _Identity(identity)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """All of an op that the digest of a program reads."""
+
+    identity: bytes
+
+
+class _Digest(Body):
+    """All of a program that the identity of an op reads."""
+
+    def __init__(self, digest: str) -> None:
+        self._digest = digest
+
+    @property
+    def digest(self) -> str:
+        """The digest."""
+        return self._digest
+
+    def mentioned(self) -> set[Leaf]:
+        """No symbols."""
+        return set()
+
+    def bind(self, sizes: Sizes) -> _Digest:
+        """Itself."""
+        return self

@@ -1,0 +1,200 @@
+"""Packages: what makes a sound one, and how every surface refuses what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+import tenferro_xla
+from tenferro.errors import (
+    ExecutorError,
+    ExtensionRegistryError,
+    InvalidConfigError,
+    MalformedFamilyIdError,
+    UnsupportedExtensionError,
+)
+from tenferro.extension import ExtensionOp, Package, apply
+from tenferro.families import EINSUM
+from tenferro.family import lowering_of
+from tenferro.runtime import with_packages
+from tenferro.testing import check_extension
+from tests.families.cube import CUBE, Cube, CubeRule, Runtime, Table, TableRule, cube
+
+DOUBLE = tn.make_program(lambda x: x + x, tn.TensorSpec((2,)))
+DATA = tn.dumps(DOUBLE)
+X = np.array([1.0, 2.0])
+
+SURFACES: dict[str, Callable[[Any], Any]] = {
+    "AdContext": lambda packages: tn.AdContext(packages=packages),
+    "AdContext.builder": lambda packages: tn.AdContext.builder().with_packages(*packages),
+    "GraphExecutor": lambda packages: tn.GraphExecutor(tn.NumpyBackend(), packages=packages),
+    "GraphExecutor.with_packages": lambda packages: tn.GraphExecutor(
+        tn.NumpyBackend()
+    ).with_packages(packages),
+    "EagerRuntime": lambda packages: tn.EagerRuntime(packages=packages),
+    "EagerRuntime on XLA": lambda packages: tn.EagerRuntime("xla", packages=packages),
+    "XlaExecutor": lambda packages: tenferro_xla.XlaExecutor(packages=packages),
+    "jit": lambda packages: tn.jit(lambda x: x, packages=packages),
+    "dumps": lambda packages: tn.dumps(DOUBLE, packages=packages),
+    "save": lambda packages: tn.save(DOUBLE, "never written", packages=packages),
+    "loads": lambda packages: tn.loads(DATA, packages=packages),
+    "export": lambda packages: tenferro_xla.export(DOUBLE, packages=packages),
+    "to_jax": lambda packages: tenferro_xla.to_jax(DOUBLE, packages=packages),
+    "check_extension": lambda packages: check_extension(Cube(), inputs=[X], packages=packages),
+}
+each_surface = pytest.mark.parametrize("surface", SURFACES)
+
+
+@each_surface
+def test_a_package_given_twice_is_refused(surface: str) -> None:
+    text = (
+        "packages: the family 'tenferro-tests.cube.v1' is in 'tenferro-tests-cube' and in "
+        "'tenferro-tests-cube'; pass each package once"
+    )
+    with pytest.raises(ExtensionRegistryError, match=text) as caught:
+        SURFACES[surface]((CUBE, CUBE))
+    assert caught.value.family_id == Cube.FAMILY_ID
+    assert not Path("never written").exists()
+
+
+@each_surface
+def test_a_family_in_two_packages_is_refused_by_the_names_of_both(surface: str) -> None:
+    other = Package("another", ops=(Table,), rules=(TableRule(),))
+    with pytest.raises(ExtensionRegistryError, match="'tenferro-tests-cube' and in 'another'; "):
+        SURFACES[surface]((CUBE, other))
+
+
+@each_surface
+def test_a_package_of_tenferro_need_not_and_must_not_be_given(surface: str) -> None:
+    with pytest.raises(ExtensionRegistryError, match="is in 'tenferro-einsum' and in 'tenferro-e"):
+        SURFACES[surface]((EINSUM,))
+
+
+@each_surface
+def test_what_is_not_a_package_is_refused(surface: str) -> None:
+    with pytest.raises(ExtensionRegistryError, match="packages: takes Package values, got a str"):
+        SURFACES[surface](("tropical",))
+
+
+def test_an_executor_that_has_a_package_is_not_given_it_again() -> None:
+    executor = tn.GraphExecutor(tn.NumpyBackend(), packages=(CUBE,))
+    jitted: Any = tn.jit(cube, executor=executor, packages=(CUBE,))
+    with pytest.raises(ExtensionRegistryError, match="pass each package once"):
+        jitted(X)
+
+
+@pytest.mark.parametrize("name", ["numpy", "xla"])
+def test_with_packages_keeps_what_the_executor_was_made_of(name: str) -> None:
+    plain: Any = (
+        tn.GraphExecutor(tn.NumpyBackend(), max_bytes=1000)
+        if name == "numpy"
+        else tenferro_xla.XlaExecutor(max_bytes=1000)
+    )
+    family = Table.FAMILY_ID
+    plain.register_extension(
+        lambda to: to.register(*([Runtime(family)] if name == "numpy" else [family, _table]))
+    )
+    richer = plain.with_packages((CUBE,))
+    assert richer is not plain
+    program = tn.make_program(lambda x: cube(apply(Table({"a": 1}), x)), tn.TensorSpec((2,)))
+    np.testing.assert_allclose(richer.run(program, {"x": X})[0], (X + 1) ** 3)
+    with pytest.raises(tn.TenferroError, match=Cube.FAMILY_ID):
+        plain.run(program, {"x": X})
+    large = tn.make_program(lambda x: x * 2, tn.TensorSpec((200,)))
+    with pytest.raises(tn.errors.ExtentError, match="the budget of 1000"):
+        richer.run(large, {"x": np.ones(200)})
+
+
+def _table(op: Table, x: Any) -> Any:
+    return x + sum(op.entries.values())
+
+
+def test_an_executor_that_takes_no_packages_says_so() -> None:
+    class Foreign:
+        name = "foreign"
+
+    foreign: Any = Foreign()
+    assert with_packages(foreign, ()) is foreign
+    text = r"the executor 'foreign' has no method with_packages\(packages\), and takes none; reg"
+    with pytest.raises(ExecutorError, match=text):
+        with_packages(foreign, (CUBE,))
+
+
+def test_a_family_without_standard_ops_or_lowering_says_what_to_give() -> None:
+    bare = Package("bare", ops=(Cube,), rules=(CubeRule(),), runtimes=(Runtime(Cube.FAMILY_ID),))
+    assert tn.jit(cube, executor="numpy", packages=(bare,))(X).tolist() == [1.0, 8.0]
+    with pytest.raises(UnsupportedExtensionError, match=r"no lowering is registered.* jit, a pac"):
+        tn.jit(cube, executor="xla", packages=(bare,))(X)
+    program = tn.make_program(cube, tn.TensorSpec((2,)))
+    with pytest.raises(UnsupportedExtensionError, match="give export a package that has one"):
+        tenferro_xla.export(program, packages=(bare,))
+
+
+def test_a_family_without_a_codec_is_refused_when_a_file_holds_it() -> None:
+    bare = Package("bare", ops=(Table,))
+    tn.loads(DATA, packages=(bare,))  # holds no such family
+    data = tn.dumps(tn.make_program(lambda x: apply(Table({"a": 1}), x), tn.TensorSpec((2,))))
+    with pytest.raises(UnsupportedExtensionError, match=r"table\.v1: not registered") as caught:
+        tn.loads(data, packages=(bare,))
+    assert caught.value.__notes__ == [
+        "the package 'bare' has no codec for it; the author of the package adds one, "
+        "Package(codecs={...})"
+    ]
+
+
+def test_a_payload_that_cannot_be_read_again_is_not_written() -> None:
+    broken = Package("broken", ops=(Table,), codecs={Table: lambda values: Table({})})
+    program = tn.make_program(lambda x: apply(Table({"a": 1}), x), tn.TensorSpec((2,)))
+    with pytest.raises(InvalidConfigError, match="the Table made of it has another one"):
+        tn.dumps(program, packages=(broken,))
+    assert tn.dumps(program, packages=(CUBE,)) == tn.dumps(program)
+
+
+def test_codecs_come_before_packages() -> None:
+    program = tn.make_program(cube, tn.TensorSpec((2,)))
+    codecs = tn.PayloadCodecs().register(Cube, lambda values: Cube(values[0]))
+    assert tn.loads(tn.dumps(program), codecs=codecs, packages=(CUBE,)).digest == program.digest
+
+
+class Nameless(ExtensionOp):
+    """An op class without a family id."""
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ({"ops": (Cube, Cube)}, "Package 'p': two op classes are of the family 'tenferro-tests.cu"),
+        ({"ops": (Cube,), "rules": (TableRule(),)}, "has a rule for 'tenferro-tests.table.v1', "),
+        ({"ops": (Cube,), "rules": (CubeRule(), CubeRule())}, "has a rule for .*cube.v1' twice"),
+        (
+            {"ops": (), "runtimes": (Runtime(Cube.FAMILY_ID),)},
+            "has a runtime for 'tenferro-tests.cube.v1', which is not the family of any of its ops;"
+            r" add the op class to ops=",
+        ),
+        ({"ops": (), "lowerings": {Cube: _table}}, "has a lowering for .* add the op class to ops"),
+        ({"ops": (), "codecs": {Cube: Table.of_payload}}, "has a codec for .* add the op class to"),
+    ],
+)
+def test_a_package_whose_parts_do_not_fit_is_refused(parts: Any, text: str) -> None:
+    with pytest.raises(ExtensionRegistryError, match=text):
+        Package("p", **parts)
+
+
+def test_an_op_class_without_a_family_id_is_refused() -> None:
+    with pytest.raises(MalformedFamilyIdError, match="does not match the namespaced format"):
+        Package("p", ops=(Nameless,))
+
+
+@pytest.mark.parametrize("name", ["no_such_module:f", "tests.families.cube_xla:nope"])
+def test_a_lowering_that_cannot_be_imported_is_refused_by_name(name: str) -> None:
+    text = f"the lowering '{name}' cannot be imported: .*; name it as 'module:function'"
+    with pytest.raises(ExtensionRegistryError, match=text):
+        lowering_of(name)
+    package = Package("p", ops=(Cube,), lowerings={Cube: name})
+    with pytest.raises(ExtensionRegistryError, match=text):
+        tn.jit(cube, executor="xla", packages=(package,))(X)
