@@ -76,7 +76,8 @@ class Scan(StdTensorOp, name="scan"):
                 f"scan: {self.consts} consts and {self.carry} carried values do not fit a body of "
                 f"{n_inputs} inputs"
             )
-        if len(self.body.output_metas) != n_outputs:
+        written = {slot for step in self.body.instructions for slot in step.output_slots}
+        if not written.union(self.body.input_slots).issuperset(self.body.output_slots):
             raise ControlFlowError("scan: the body returns a value that nothing in it writes")
         if self.carry > n_outputs:
             raise ControlFlowError(
