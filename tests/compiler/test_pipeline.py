@@ -55,7 +55,26 @@ exec_program(%0: f64[640,640], %1: f64[4,9], %2: f64[4,3]) {
   %6: f64[9,3] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %5, %2
   return %4, %6
 }"""
+LOOPS = """
+exec_program(%0: f64[3,3], %1: f64[4,3], %2: f64[3]) {
+  %3: f64[3] = scan[consts=1, carry=1, length=4] %0, %2, %1 {
+    body(%0: f64[3,3], %1: f64[3], %2: f64[3]) {
+      %3: f64[3] = dot_general[(1,), (0,)] %0, %2
+      %4: f64[3] = add %1, %3
+      return %4
+    }
+  }
+  %4: f64[3] = scan[consts=1, carry=1, length=4] %0, %2, %1 {
+    body(%0: f64[3,3], %1: f64[3], %2: f64[3]) {
+      %3: f64[3] = dot_general[(1,), (0,)] %0, %2
+      %4: f64[3] = subtract %1, %3
+      return %4
+    }
+  }
+  return %3, %4
+}"""
 OTHERS = {
+    "loop_joining": LOOPS,
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
