@@ -92,6 +92,30 @@ def sliced_ops(program: tn.GraphProgram) -> list[type]:
     ]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("compile_", [tn.jit, lambda f: f], ids=["jit", "traced"])
+def test_third_derivatives_of_a_number_are_those_without_slices(dtype: str, compile_: Any) -> None:
+    """Its cotangent is factored out of the loop, whether or not it is conjugated on the way."""
+    text, shapes = "abx,bcx,cax->", [(3, 4, 5), (4, 2, 5), (2, 3, 5)]
+    operands = [random_array(GENERATOR, shape, dtype) for shape in shapes]
+
+    def third(slices: Any) -> Any:
+        def loss(*values: Any) -> Any:
+            y = tn.einsum(text, *values, slices=slices)
+            return tn.log(tn.abs(y)) + tn.real(y) ** 2
+
+        def first(*values: Any) -> Any:
+            return tn.sum(tn.abs(tn.grad(loss)(*values)) ** 2)
+
+        def second(*values: Any) -> Any:
+            return tn.sum(tn.abs(tn.grad(first, argnums=1)(*values)) ** 2)
+
+        return compile_(tn.grad(second, argnums=(0, 2)))(*operands)
+
+    for sliced, whole in zip(third("x"), third(None), strict=True):
+        np.testing.assert_allclose(sliced, whole, rtol=1e-9, atol=1e-9 * np.max(np.abs(whole)))
+
+
 def test_second_derivatives_of_a_sliced_contraction() -> None:
     operands = [random_array(GENERATOR, shape, "float64") for shape in RING_SHAPES]
 
