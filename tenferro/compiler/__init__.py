@@ -12,6 +12,7 @@ from tenferro.compiler.canonical import (
     ConjugateSinking,
     DeadCode,
     DotDimensionSorter,
+    LoopJoining,
     TransposeFolding,
 )
 from tenferro.compiler.late import (
@@ -79,6 +80,7 @@ __all__ = [
     "DotDimensionSorter",
     "ExpandFamilies",
     "LayoutCosts",
+    "LoopJoining",
     "MaskPadding",
     "Masked",
     "MemoryNeed",

@@ -15,6 +15,7 @@ from tenferro.compiler.canonical import (
     ConjugateSinking,
     DeadCode,
     DotDimensionSorter,
+    LoopJoining,
     TransposeFolding,
 )
 from tenferro.compiler.lower import compile_std_to_exec
@@ -45,6 +46,7 @@ CANONICAL: tuple[Pass, ...] = (
     AlgebraicSimplifier(),
     ConjugateSinking(),
     DeadCode(),  # before passes that ask whether a value is used once
+    LoopJoining(),
     DotDimensionSorter(),
     TransposeFolding(),
     DotDimensionSorter(),  # axes have other numbers now
@@ -101,6 +103,7 @@ class OptimizerOptions:
     common_subexpressions: bool = True
     conjugate_sinking: bool = True
     dead_code: bool = True
+    loop_joining: bool = True
     dot_dimension_sorter: bool = True
     transpose_folding: bool = True
     contraction_layout: bool = True

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from tenferro.errors import ControlFlowError
+from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import (
     Array,
     Category,
     ExecProgram,
+    Pruned,
     evaluate,
     payload,
     with_last_use,
 )
 from tenferro.ops import StdTensorOp
-from tenferro.shape import Dim, DimExpr, Exact, TensorMeta
+from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, describe, runtime_dims
 
 
 @payload
@@ -36,6 +37,11 @@ class Scan(StdTensorOp, name="scan"):
         length: number of rounds.
         reverse: whether the rounds go from the last entry to the first.
         unroll: rounds that an executor may write out at a time; changes no result.
+
+    Raises:
+        ControlFlowError: the body has too few inputs or outputs, or the carry comes out of it with
+            another type than it goes in with.
+        UnsupportedDynamicShapeError: data decide a size in the body, or the number of rounds.
     """
 
     body: ExecProgram
@@ -56,45 +62,79 @@ class Scan(StdTensorOp, name="scan"):
             raise ControlFlowError(f"scan: body must be an ExecProgram, got a {kind}")
         object.__setattr__(self, "body", with_last_use(body))
         super().__post_init__()
+        object.__setattr__(self, "n_inputs", len(body.input_slots))
+        object.__setattr__(self, "n_outputs", len(body.output_slots))
+        self._check_counts()
+        self._check_sizes()
+        self._check_carry()
+
+    def _check_counts(self) -> None:
+        """Raise ControlFlowError unless the counts fit one another and the body."""
         n_inputs, n_outputs = len(self.body.input_slots), len(self.body.output_slots)
         if self.consts < 0 or self.carry < 0 or self.consts + self.carry > n_inputs:
             raise ControlFlowError(
                 f"scan: {self.consts} consts and {self.carry} carried values do not fit a body of "
                 f"{n_inputs} inputs"
             )
+        written = {slot for step in self.body.instructions for slot in step.output_slots}
+        if not written.union(self.body.input_slots).issuperset(self.body.output_slots):
+            raise ControlFlowError("scan: the body returns a value that nothing in it writes")
         if self.carry > n_outputs:
             raise ControlFlowError(
                 f"scan: the body returns {n_outputs} values, but carries {self.carry}"
             )
-        object.__setattr__(self, "n_inputs", n_inputs)
-        object.__setattr__(self, "n_outputs", n_outputs)
+        if isinstance(self.length, int) and self.length < 0:
+            raise ControlFlowError(f"scan: length must not be negative, got {self.length}")
+        if self.unroll < 1:
+            raise ControlFlowError(f"scan: unroll must be at least 1, got {self.unroll}")
 
-    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The carry's types, and those of the ys with a first axis of `length`.
+    def _check_sizes(self) -> None:
+        """Raise UnsupportedDynamicShapeError if data decide a size."""
+        if runtime_dims(self.length):
+            raise UnsupportedDynamicShapeError("scan", "length", describe(Exact(self.length)))
+        for position, meta in enumerate(self.body.input_metas):
+            _require_exact(meta, self._role(position))
+        for step in self.body.instructions:
+            for meta in step.output_metas:
+                place = "" if step.site is None else f" at {step.site}"
+                _require_exact(meta, f"in the body, {step.op.name}{place}")
 
-        Raises:
-            ControlFlowError: an operand has not the type that the body takes, or the carry comes
-                out of the body with another type than it goes in with.
-        """
-        self.check_arity(len(metas))
-        body = self.body
-        start = self.consts + self.carry
-        for position, (meta, wanted) in enumerate(zip(metas, body.input_metas, strict=True)):
-            expected = wanted if position < start else self._stacked(wanted)
-            if meta != expected:
-                raise ControlFlowError(
-                    f"scan: operand {position} ({self._role(position)}) is {meta}, but the body "
-                    f"takes {expected}"
-                )
-        outputs = body.output_metas
-        goes_in, comes_out = body.input_metas[self.consts : start], outputs[: self.carry]
+    def _check_carry(self) -> None:
+        """Raise ControlFlowError unless the carry keeps its types."""
+        goes_in = self.body.input_metas[self.consts : self.consts + self.carry]
+        comes_out = self.body.output_metas[: self.carry]
         for leaf, (before, after) in enumerate(zip(goes_in, comes_out, strict=True)):
             if before != after:
                 raise ControlFlowError(
                     f"scan: carry leaf [{leaf}] goes into the body as {before} and comes out as "
                     f"{after}; it must keep its type"
                 )
-        return (*comes_out, *(self._stacked(meta) for meta in outputs[self.carry :]))
+
+    def check_arity(self, count: int) -> None:
+        """Raise ControlFlowError unless there is an operand for each input of the body."""
+        xs = len(self.body.input_slots) - self.consts - self.carry
+        if count != self.n_inputs:
+            raise ControlFlowError(
+                f"scan: takes {self.n_inputs} operands ({self.consts} consts, {self.carry} carried "
+                f"values and {xs} xs), got {count}"
+            )
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """The carry's types, and those of the ys with a first axis of `length`.
+
+        Raises:
+            ControlFlowError: the number of operands is wrong, or one has not the type that the body
+                takes.
+        """
+        self.check_arity(len(metas))
+        start = self.consts + self.carry
+        for position, (meta, wanted) in enumerate(zip(metas, self.body.input_metas, strict=True)):
+            expected = wanted if position < start else self._stacked(wanted)
+            if meta != expected:
+                raise self._misfit(position, meta, expected)
+        outputs = self.body.output_metas
+        stacks = [self._stacked(meta) for meta in outputs[self.carry :]]
+        return (*outputs[: self.carry], *stacks)
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The rounds one after another."""
@@ -111,14 +151,62 @@ class Scan(StdTensorOp, name="scan"):
                 stack[number] = y
         return (*carry, *ys)
 
-    def pruned(self, live: Sequence[bool]) -> Scan | None:
-        """The scan without the ys that nothing reads; a carry is needed by the next round."""
-        if not all(live[: self.carry]):
+    def pruned(self, live: Sequence[bool]) -> Pruned | None:
+        """The scan without dead ys and without dead carries that no live output depends on.
+
+        Operands that nothing reads any more are left out.
+        """
+        kept, read = self._needed(live)
+        outputs = [position for position, is_kept in enumerate(kept) if is_kept]
+        if len(outputs) == len(live):
             return None
-        outputs = [
-            slot for slot, is_live in zip(self.body.output_slots, live, strict=True) if is_live
-        ]
-        return replace(self, body=replace(self.body, output_slots=tuple(outputs)))
+        operands = [position for position, is_read in enumerate(read) if is_read]
+        body = self.body
+        alive = {body.output_slots[position] for position in outputs}
+        steps = []
+        for step in reversed(body.instructions):
+            if not alive.isdisjoint(step.output_slots):
+                alive.update(step.input_slots)
+                steps.append(step)
+        smaller = replace(
+            body,
+            instructions=tuple(reversed(steps)),
+            input_slots=tuple(body.input_slots[position] for position in operands),
+            input_metas=tuple(body.input_metas[position] for position in operands),
+            output_slots=tuple(body.output_slots[position] for position in outputs),
+        )
+        op = replace(
+            self,
+            body=smaller,
+            consts=sum(1 for position in operands if position < self.consts),
+            carry=sum(1 for position in outputs if position < self.carry),
+        )
+        return Pruned(op, tuple(operands), tuple(outputs))
+
+    def _needed(self, live: Sequence[bool]) -> tuple[list[bool], list[bool]]:
+        """Which outputs of the body the live ones need, and which of its inputs.
+
+        A carry that some round reads for them is needed in the next round.
+        """
+        body, kept = self.body, list(live)
+        while True:
+            alive = {slot for slot, on in zip(body.output_slots, kept, strict=True) if on}
+            for step in reversed(body.instructions):
+                if not alive.isdisjoint(step.output_slots):
+                    alive.update(step.input_slots)
+            read = [slot in alive for slot in body.input_slots]
+            carried = read[self.consts : self.consts + self.carry]
+            wider = [on or (i < self.carry and carried[i]) for i, on in enumerate(kept)]
+            if wider == kept:
+                for leaf in range(self.carry):  # its operand stays as long as its result does
+                    read[self.consts + leaf] = kept[leaf]
+                return kept, read
+            kept = wider
+
+    @property
+    def overwrites(self) -> Mapping[int, int]:
+        """The carry lies in one buffer in all rounds."""
+        return {leaf: self.consts + leaf for leaf in range(self.carry)}
 
     def _stacked(self, meta: TensorMeta) -> TensorMeta:
         """The type with a first axis of `length`."""
@@ -128,9 +216,33 @@ class Scan(StdTensorOp, name="scan"):
         assert not isinstance(self.length, DimExpr), "sizes are bound"
         return self.length
 
+    def _misfit(self, position: int, meta: TensorMeta, expected: TensorMeta) -> ControlFlowError:
+        """The error for an operand of another type than the body takes."""
+        role = self._role(position)
+        start = self.consts + self.carry
+        if position >= start and meta.rank and meta.extents[0] != expected.extents[0]:
+            return ControlFlowError(
+                f"scan: {role} is {meta}, whose axis 0 is {describe(meta.extents[0])}, but the "
+                f"loop has {self.length} rounds"
+            )
+        return ControlFlowError(
+            f"scan: operand {position} ({role}) is {meta}, but the body takes {expected}"
+        )
+
     def _role(self, position: int) -> str:
         if position < self.consts:
             return f"const {position}"
         if position < self.consts + self.carry:
             return f"carry leaf [{position - self.consts}]"
         return f"xs leaf [{position - self.consts - self.carry}]"
+
+
+def _require_exact(meta: TensorMeta, place: str) -> None:
+    """Raise UnsupportedDynamicShapeError unless all extents are exact."""
+    for axis, extent in enumerate(meta.extents):
+        if not isinstance(extent, Exact):
+            error = UnsupportedDynamicShapeError(
+                "scan", f"{place}: shape[{axis}]", describe(extent)
+            )
+            error.add_note("keep the size and mask, or take the loop out of the program")
+            raise error

@@ -7,7 +7,7 @@ Read in this order: `payloads` (what an op may hold), `identity`, `traits`, `op`
 from tenferro.exec_ir.budget import check_budget, check_size
 from tenferro.exec_ir.build import ExecBuilder, program_of_op
 from tenferro.exec_ir.identity import payload
-from tenferro.exec_ir.op import Category, ExecOp, Resolution
+from tenferro.exec_ir.op import Category, ExecOp, Pruned, Resolution
 from tenferro.exec_ir.payloads import (
     MAX_INTEGER,
     Array,
@@ -44,6 +44,7 @@ __all__ = [
     "Order",
     "PayloadReader",
     "PayloadWriter",
+    "Pruned",
     "Resolution",
     "Rewriter",
     "Sizes",

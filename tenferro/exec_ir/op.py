@@ -40,6 +40,26 @@ class Resolution(NamedTuple):
     operands: tuple[int | ExecOp, ...]
 
 
+class Pruned(NamedTuple):
+    """What an op is where some of its outputs are dead.
+
+    Attributes:
+        op: an op that makes fewer outputs.
+        operands: for each of its operands the position of an operand of the old op.
+        outputs: for each of its outputs the position of an output of the old op.
+    """
+
+    op: ExecOp
+    operands: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    @classmethod
+    def keeping_operands(cls, op: ExecOp, count: int, live: Sequence[bool]) -> Pruned:
+        """`op` on all `count` operands, which makes exactly the outputs that are live."""
+        outputs = tuple(position for position, is_live in enumerate(live) if is_live)
+        return cls(op, tuple(range(count)), outputs)
+
+
 class ExecOp(Payload):
     """An op: a name and a payload, a shape rule, its meaning on NumPy arrays, and its traits.
 
@@ -183,12 +203,20 @@ class ExecOp(Payload):
         """
         return Resolution(self, tuple(range(len(metas))))
 
-    def pruned(self, live: Sequence[bool]) -> ExecOp | None:
-        """An op on the same operands that makes the live outputs only; None if nothing is gained.
+    def pruned(self, live: Sequence[bool]) -> Pruned | None:
+        """An op that makes the live outputs, and as few others as it can; None if none is gained.
 
-        Its output types are those of the live outputs.
+        Its output types are those of the outputs that it keeps.
         """
         return None
+
+    @property
+    def overwrites(self) -> Mapping[int, int]:
+        """For each output that can lie where an operand lay, the position of that operand.
+
+        A compiler writes it over the operand if nothing else reads that.
+        """
+        return {}
 
     def masked(self, at: MaskSite) -> None:
         """Write the op where sizes are rounded up, so that nothing kept depends on padding.

@@ -13,7 +13,16 @@ from tenferro.errors import (
     TenferroError,
     UnsupportedADRuleError,
 )
-from tenferro.exec_ir import Array, Category, MaskSite, Sizes, encode, payload, payload_text
+from tenferro.exec_ir import (
+    Array,
+    Category,
+    MaskSite,
+    Pruned,
+    Sizes,
+    encode,
+    payload,
+    payload_text,
+)
 from tenferro.family.family_id import parse_family_id
 from tenferro.family.op import ExtensionOp, OutputMeta
 from tenferro.family.rules import ExtensionAdRule
@@ -163,7 +172,7 @@ class Extension(StdTensorOp, name="extension"):
             error.add_note(f"in the transpose rule of {self.family_id}")
             raise
 
-    def pruned(self, live: Sequence[bool]) -> Extension | None:
+    def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """What the op's `prune_outputs` offers.
 
         Raises:
@@ -178,7 +187,7 @@ class Extension(StdTensorOp, name="extension"):
                 f"prune_outputs gave {op.n_inputs} inputs and {op.n_outputs} outputs, asked for "
                 f"{self.n_inputs} and {sum(live)}"
             )
-        return op
+        return Pruned.keeping_operands(op, smaller.input_count, live)
 
     def masked(self, at: MaskSite) -> None:
         """A pointwise op as it is; nothing is known of the padding that it makes."""

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, each_active, multilinear
+from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active, multilinear
 from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, Category, Conjugation, MaskSite, payload
 from tenferro.ops.arithmetic import conj
 from tenferro.ops.base import StdTensorOp, check_axes, check_kind, inferred_once, types
+from tenferro.ops.broadcast_reduce import uniform
+from tenferro.ops.elementwise import is_value
 from tenferro.ops.rearrange import Transpose, inverse
 from tenferro.shape import Dim, Exact, TensorMeta, describe, make_meta, same_size
 
@@ -116,6 +118,14 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         one = np.transpose(lhs, (*self.lhs_batch, *lhs_free, *self.lhs_contract)).reshape(b, m, k)
         other = np.transpose(rhs, (*self.rhs_batch, *self.rhs_contract, *rhs_free)).reshape(b, k, n)
         return np.matmul(one, other).reshape((*batch, *free))  # type: ignore[no-any-return]
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """The product with a rank-0 one is the other operand."""
+        lhs, rhs = operands
+        for scalar, other in ((lhs, rhs), (rhs, lhs)):
+            if not at.ctx.meta(scalar).rank and is_value(uniform(at, scalar), 1):
+                return other
+        return None
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The product rule."""

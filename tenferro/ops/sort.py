@@ -9,7 +9,7 @@ import numpy as np
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, V
 from tenferro.errors import ShapeError
-from tenferro.exec_ir import Array, payload
+from tenferro.exec_ir import Array, Pruned, payload
 from tenferro.ops.base import Inactive, StdTensorOp, check_axes, check_kind, reduced
 from tenferro.ops.indexing import Gather
 from tenferro.shape import INT64, TensorMeta
@@ -48,12 +48,12 @@ class Sort(StdTensorOp, name="sort"):
             return (places,)
         return np.take_along_axis(x, places, self.axis), places
 
-    def pruned(self, live: Sequence[bool]) -> Sort | None:
+    def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The elements alone, or the places alone."""
         if self.outputs != (True, True):
             return None
         elements, places = live
-        return Sort(self.axis, (elements, places))
+        return Pruned.keeping_operands(Sort(self.axis, (elements, places)), 1, live)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The tangent in the same order; places have none."""

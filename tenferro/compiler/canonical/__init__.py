@@ -9,6 +9,7 @@ from tenferro.compiler.canonical.common_subexpressions import CommonSubexpressio
 from tenferro.compiler.canonical.conjugate_sinking import ConjugateSinking
 from tenferro.compiler.canonical.dead_code import DeadCode
 from tenferro.compiler.canonical.dot_dimension_sorter import DotDimensionSorter
+from tenferro.compiler.canonical.loop_joining import LoopJoining
 from tenferro.compiler.canonical.transpose_folding import TransposeFolding
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "ConjugateSinking",
     "DeadCode",
     "DotDimensionSorter",
+    "LoopJoining",
     "TransposeFolding",
 ]

@@ -45,14 +45,15 @@ def _pruned(step: ExecInstruction, alive: set[int], program: ExecProgram) -> Exe
             were asked for.
     """
     live = tuple([slot in alive for slot in step.output_slots])
-    smaller = None if all(live) else step.op.pruned(live)
-    if smaller is None:
+    pruned = None if all(live) else step.op.pruned(live)
+    if pruned is None:
         return step
-    slots = tuple([slot for slot, is_live in zip(step.output_slots, live, strict=True) if is_live])
-    wanted = tuple([meta for meta, is_live in zip(step.output_metas, live, strict=True) if is_live])
+    smaller, operands, outputs = pruned
+    inputs = tuple([step.input_slots[position] for position in operands])
+    slots = tuple([step.output_slots[position] for position in outputs])
+    wanted = tuple([step.output_metas[position] for position in outputs])
     types = program.slot_metas()
-    operands = [meta for slot in step.input_slots if (meta := types[slot]) is not None]
-    inferred = smaller.infer_all(operands)
+    inferred = smaller.infer_all([meta for slot in inputs if (meta := types[slot]) is not None])
     if inferred != wanted:
         made, asked = (", ".join(map(str, metas)) or "nothing" for metas in (inferred, wanted))
         problem = f"gave an op that makes {made}, asked for {asked}"
@@ -60,4 +61,6 @@ def _pruned(step: ExecInstruction, alive: set[int], program: ExecProgram) -> Exe
         if family is None:
             raise VerifyError(f"{step.op.name}: pruned {problem}")
         raise InvalidConfigError(family, f"family_id={family}: prune_outputs {problem}")
-    return replace(step, op=smaller, output_slots=slots, output_metas=wanted)
+    return replace(
+        step, op=smaller, input_slots=inputs, output_slots=slots, output_metas=wanted, last_use=()
+    )

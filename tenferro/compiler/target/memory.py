@@ -87,6 +87,7 @@ class _Schedule:
             spared = max(
                 (self.bytes[each] for each in gone if self._in_place(step, each)), default=0
             )
+            spared += self._overwritten(step, gone)
             highest = max(highest, live - spared + self._inside(step))
             live -= sum(self.bytes[buffer] for buffer in gone)
             for buffer in self._read(step):
@@ -108,10 +109,22 @@ class _Schedule:
             and any(self.buffer[each] == buffer for each in step.input_slots)
         )
 
+    def _overwritten(self, step: ExecInstruction, gone: list[int]) -> int:
+        """Bytes of the operands, not read again, that results of the op are written over."""
+        places = set(step.op.overwrites.values())
+        operands = {self.buffer[step.input_slots[place]] for place in places}
+        return sum(self.bytes[buffer] for buffer in operands if buffer in gone)
+
     def _inside(self, step: ExecInstruction) -> int:
-        """What the programs inside an op need beside its operands and results."""
-        bodies = step.op.bodies.values()
-        return max((predict_memory(cast(ExecProgram, body)).peak for body in bodies), default=0)
+        """What the programs inside an op need beside its operands and results.
+
+        What goes from round to round is counted with those.
+        """
+        if not step.op.body_fields:
+            return 0
+        carried = sum(self.bytes[step.output_slots[place]] for place in step.op.overwrites)
+        needs = [predict_memory(cast(ExecProgram, body)).peak for body in step.op.bodies.values()]
+        return max(0, max(needs) - carried)
 
     def _place(self, step: ExecInstruction) -> None:
         """Decide whether a result has a buffer of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
@@ -13,6 +14,8 @@ from tenferro.family import (
     ExtensionAdRule,
     ExtensionOp,
 )
+from tenferro.ops import MUL, broadcast_like, full_like
+from tenferro.shape import TensorMeta
 
 
 class EinsumRule(ExtensionAdRule):
@@ -55,9 +58,42 @@ class TransformRule(ExtensionAdRule):
         selected = () if all(live) else (("select", live),)
         pulled = replace(op, transforms=(*before, *selected, ("vjp", mask)))
         cts = [ct for ct in at.ct if ct is not None]
-        results = at.emitter.emit_all(Extension(pulled), *at.inputs[:count], *cts)
-        found = (*([None] * count), *results)
-        return tuple(ct if on else None for ct, on in zip(found, at.active, strict=True))
+        results = _pulled(pulled, at, at.inputs[:count], cts)
+        slots = (*([None] * count), *results)
+        return tuple(ct if on else None for ct, on in zip(slots, at.active, strict=True))
+
+
+def _pulled(
+    op: NetworkDerivative | SlicedNetwork,
+    at: TransposeSite[V],
+    fixed: Sequence[V],
+    cts: Sequence[V],
+) -> tuple[V, ...]:
+    """The cotangents that `op` makes of those of its results.
+
+    For the cotangent of a rank-0 result a loop takes one in its place, and its results are
+    multiplied by the cotangent afterwards. So the loop does not wait for the value, and is joined
+    with the loop that computes it.
+    """
+    emitter = at.emitter
+    if not (isinstance(op, SlicedNetwork) and _scales(op, [emitter.ctx.meta(ct) for ct in cts])):
+        return emitter.emit_all(Extension(op), *fixed, *cts)
+    (ct,) = cts
+    results = emitter.emit_all(Extension(op), *fixed, full_like(emitter, 1, ct))
+    metas = [emitter.ctx.meta(result) for result in results]
+    factors = [broadcast_like(emitter, ct, meta, (), op.family_id) for meta in metas]
+    return tuple(
+        emitter.emit(MUL, result, factor) for result, factor in zip(results, factors, strict=True)
+    )
+
+
+def _scales(op: SlicedNetwork, cts: Sequence[TensorMeta]) -> bool:
+    """Whether all results are proportional to a single cotangent of rank 0.
+
+    After an earlier reverse transform they may be proportional to its conjugate.
+    """
+    kinds = [kind for kind, _ in op.transforms]
+    return len(cts) == 1 and not cts[0].rank and kinds.count("vjp") == 1
 
 
 def _pushed(op: NetworkDerivative | SlicedNetwork, at: JvpSite[V]) -> Slots[V]:

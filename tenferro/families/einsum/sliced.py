@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tenferro.chainrules import Emitter, V
+from tenferro.chainrules import Emitter, PrimitiveOp, V
 from tenferro.control import Scan
 from tenferro.exec_ir import Array, ExecProgram, Rewriter
 from tenferro.families.einsum.derivative import NetworkDerivative, Transform
@@ -124,10 +124,12 @@ class SlicedNetwork(ExtensionOp):
         length = math.prod(counts)
         if not length:
             return zeros
-        body = _round(self, metas, outputs, counts)
-        scan = Scan(body, consts=len(metas), carry=1 + len(outputs), length=length)
+        sources = [_source(builder, value) for value in inputs]
+        body = _round(self, metas, outputs, counts, sources)
+        consts = [value for value, source in zip(inputs, sources, strict=True) if source is None]
+        scan = Scan(body, consts=len(consts), carry=1 + len(outputs), length=length)
         first = builder.emit(scalar(0, INT64))
-        return builder.emit_all(scan, *inputs, first, *zeros)[1:]
+        return builder.emit_all(scan, *consts, first, *zeros)[1:]
 
     def counts(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """How many values each sliced label has, for operands of these shapes."""
@@ -150,23 +152,30 @@ def _round(
     metas: Sequence[TensorMeta],
     outputs: Sequence[TensorMeta],
     counts: tuple[int, ...],
+    sources: Sequence[PrimitiveOp | None],
 ) -> ExecProgram:
     """One round: operands, the number of the round and sums so far give the next number and sums.
 
+    An operand for which `sources` has an op is made in the round, by that op.
+
     >>> op = SlicedNetwork(((0, 1), (1, 2)), (0, 2), ((0, 1),), sliced=(0,))
     >>> a, b, c = (make_meta(np.dtype("f8"), shape) for shape in ((4, 2), (2, 3), (4, 3)))
-    >>> body = _round(op, [a, b], [c], (4,))
+    >>> body = _round(op, [a, b], [c], (4,), [None, None])
     >>> [str(meta) for meta in body.input_metas], [str(meta) for meta in body.output_metas]
     (['f64[4,2]', 'f64[2,3]', 'i64[]', 'f64[4,3]'], ['i64[]', 'f64[4,3]'])
     """
     at = Rewriter(ExecProgram((), (), (), (), 0))
     term_labels, output_labels = op.term_labels
-    operands = [at.input(meta) for meta in metas]
+    consts = [at.input(meta) for meta, source in zip(metas, sources, strict=True) if source is None]
     round_number = at.input(make_meta(INT64, ()))
     sums = [at.input(meta) for meta in outputs]
 
     def results() -> list[int]:
         numbers = _label_values(at, round_number, dict(zip(op.sliced, counts, strict=True)))
+        passed = iter(consts)
+        operands = [
+            next(passed) if source is None else at.emit_all(source)[0] for source in sources
+        ]
         taken = [
             _taken(at, operand, labels, numbers)
             for operand, labels in zip(operands, term_labels, strict=True)
@@ -180,6 +189,12 @@ def _round(
         return [at.emit(ADD, round_number, at.emit(scalar(1, INT64))), *totals]
 
     return at.run(lambda step, operands: None, results)
+
+
+def _source(at: Emitter[V], value: V) -> PrimitiveOp | None:
+    """The op that makes a value of no operands, if it is so made."""
+    made = at.producer(value)
+    return made[0] if made is not None and not made[1] else None
 
 
 def _label_values(at: Rewriter, number: int, counts: Mapping[int, int]) -> dict[int, int]:

@@ -293,6 +293,19 @@ def test_a_zero_sized_value_is_simplified_like_any_other() -> None:
     )
 
 
+@pytest.mark.parametrize("operands", ["%1, %0", "%0, %1"])
+def test_a_contraction_with_a_single_one_is_the_other_operand(operands: str) -> None:
+    one = "%1: f64[] = constant[value=1.0, dtype=f64]"
+    product = f"%2: f64[n,3] = dot_general[(), ()] {operands}"
+    negative = "%3: f64[n,3] = negate"
+    assert_rewrites(
+        SIMPLIFIED,
+        unary("f64[n,3]", one, product, f"{negative} %2"),
+        unary("f64[n,3]", f"{negative} %0"),
+    )
+    assert_leaves_alone(SIMPLIFIED, unary("f64[n,3]", one.replace("=1.0", "=2.0"), product))
+
+
 def test_an_op_of_the_program_keeps_its_site() -> None:
     builder = ExecBuilder()
     x = builder.input(meta_of(np.zeros(())))

@@ -9,8 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tenferro.exec_ir import Array
+from tenferro.planning import Subscripts
 
-INSTANCES = Path(__file__).parents[3] / "shared" / "einsum_instances"
+INSTANCES = Path(__file__).parents[2] / "shared" / "einsum_instances"
 
 
 def instances() -> list[dict[str, Any]]:
@@ -36,3 +37,16 @@ def expressions(draw: st.DrawFn) -> tuple[str, list[tuple[int, ...]]]:
     output = draw(st.permutations(used))[: draw(st.integers(0, len(used)))]
     text = ",".join("".join(term) for term in terms) + "->" + "".join(output)
     return text, [tuple(sizes[label] for label in term) for term in terms]
+
+
+def ring(count: int, seed: int = 0) -> tuple[Subscripts, dict[int, int]]:
+    """A random network on a ring with chords, its edges of sizes 2 to 5."""
+    generator = np.random.default_rng(seed)
+    edges = [(i, (i + 1) % count) for i in range(count)]
+    edges += [tuple(generator.choice(count, 2, replace=False)) for _ in range(count // 2)]
+    terms: list[list[int]] = [[] for _ in range(count)]
+    for label, (a, b) in enumerate(edges):
+        terms[a].append(label)
+        terms[b].append(label)
+    sizes = {label: int(generator.integers(2, 6)) for label in range(len(edges))}
+    return Subscripts(tuple(map(tuple, terms)), ()), sizes

@@ -1,0 +1,257 @@
+"""Loop joining: loops over the same slices whose bodies share work become one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from tenferro.compiler.passing import Pass
+from tenferro.control import Scan
+from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram
+from tenferro.shape import TensorMeta
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class LoopJoining(Pass):
+    """Joins two `Scan`s of equal length over the same xs into one whose body computes both.
+
+    They are joined if neither needs a result of the other, and if that saves work: if both bodies
+    compute the same of arrays somewhere. So value and gradient of a sliced network contract the
+    network once for each slice. A carry that has the same value in both, such as the number of the
+    round, is carried once. Needs nothing of extents. Beside the linear walk, time is taken for each
+    pair of such loops, which are few.
+    """
+
+    name = "loop_joining"
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with such loops joined, until no pair is left."""
+        while (joined := _with_one_pair_joined(program)) is not None:
+            program = joined
+        return program
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A `Scan` of a program, and the position of its instruction."""
+
+    position: int
+    step: ExecInstruction
+    op: Scan
+
+    @property
+    def consts(self) -> tuple[int, ...]:
+        """The slots that every round reads."""
+        return self.step.input_slots[: self.op.consts]
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The slots that the carry starts from."""
+        return self.step.input_slots[self.op.consts : self.op.consts + self.op.carry]
+
+    @property
+    def xs(self) -> tuple[int, ...]:
+        """The slots of which each round reads one entry."""
+        return self.step.input_slots[self.op.consts + self.op.carry :]
+
+
+def _with_one_pair_joined(program: ExecProgram) -> ExecProgram | None:
+    """The program with the first pair joined that can be; None if there is none."""
+    for first, second in _independent_pairs(program):
+        body = _joint_body(first, second)
+        if body.shares_work:
+            return _with_joined(program, body)
+    return None
+
+
+def _independent_pairs(program: ExecProgram) -> Iterator[tuple[_Loop, _Loop]]:
+    """Loops over the same entries, neither of which needs a result of the other."""
+    alike: dict[object, list[tuple[int, _Loop]]] = {}
+    needs: dict[int, int] = {}  # for each slot that depends on loops, which: bits at their numbers
+    number = 0
+    for position, step in enumerate(program.instructions):
+        needed = 0
+        for slot in step.input_slots:
+            needed |= needs.get(slot, 0)
+        if isinstance(step.op, Scan):
+            loop = _Loop(position, step, step.op)
+            key = (step.op.length, step.op.reverse, step.op.unroll, loop.xs)
+            earlier = alike.setdefault(key, [])
+            for other_number, other in earlier:
+                if not needed >> other_number & 1:
+                    yield other, loop
+            earlier.append((number, loop))
+            needed |= 1 << number
+            number += 1
+        if needed:
+            needs.update(dict.fromkeys(step.output_slots, needed))
+
+
+def _joint_body(first: _Loop, second: _Loop) -> _JointBody:
+    """One body for both loops, in which carries that are equal in every round are one.
+
+    Those that start from one value are taken to be equal. Where a round makes different values of
+    them they are not, and it is tried again without.
+    """
+    equal = _starting_alike(first, second)
+    while True:
+        body = _JointBody(first, second, equal)
+        ends = [
+            results[: loop.op.carry] for loop, results in zip(body.loops, body.results, strict=True)
+        ]
+        still_equal = {j: i for j, i in equal.items() if ends[1][j] == ends[0][i]}
+        if still_equal == equal:
+            return body
+        equal = still_equal
+
+
+def _starting_alike(first: _Loop, second: _Loop) -> dict[int, int]:
+    """For leaves of the second carry those of the first that start from the same value."""
+    leaves: dict[int, list[int]] = {}
+    for leaf, slot in enumerate(first.starts):
+        leaves.setdefault(slot, []).append(leaf)
+    pairs: dict[int, int] = {}
+    for leaf, slot in enumerate(second.starts):
+        if leaves.get(slot):
+            pairs[leaf] = leaves[slot].pop(0)
+    return pairs
+
+
+class _JointBody:
+    """The body of a joined loop, in which each value is computed once.
+
+    Attributes:
+        loops: the two loops.
+        equal: for leaves of the second carry those of the first that stand for them.
+        results: for each loop what its body returns, as slots of this one.
+        shares_work: whether both compute some value with arrays.
+    """
+
+    def __init__(self, first: _Loop, second: _Loop, equal: Mapping[int, int]) -> None:
+        self.loops = (first, second)
+        self.equal = equal
+        self.shares_work = False
+        self._builder = ExecBuilder()
+        self._known: dict[tuple[bytes, tuple[int, ...]], tuple[int, ...]] = {}
+        consts: dict[int, int] = {}  # for each slot of the program, that in the body
+        for loop in self.loops:
+            for slot, meta in zip(loop.consts, loop.op.body.input_metas, strict=False):
+                if slot not in consts:
+                    consts[slot] = self._builder.input(meta)
+        self._consts = tuple(consts)
+        carry = [self._builder.input(meta) for meta in _carried(first)]
+        own = [
+            carry[equal[leaf]] if leaf in equal else self._builder.input(meta)
+            for leaf, meta in enumerate(_carried(second))
+        ]
+        entry_metas = first.op.body.input_metas[first.op.consts + first.op.carry :]
+        entries = [self._builder.input(meta) for meta in entry_metas]
+        self.results = tuple(
+            self._inline(loop.op.body, [*(consts[slot] for slot in loop.consts), *leaves, *entries])
+            for loop, leaves in ((first, carry), (second, own))
+        )
+
+    def _inline(self, body: ExecProgram, inputs: Sequence[int]) -> list[int]:
+        """The results of one of the bodies; what is there already is not computed again."""
+        metas = self._builder.metas
+        there_before = len(metas)
+        now = dict(zip(body.input_slots, inputs, strict=True))
+        for step in body.instructions:
+            operands = tuple([now[slot] for slot in step.input_slots])
+            ordered = tuple(sorted(operands)) if step.op.commutative else operands
+            key = (step.op.identity, ordered)
+            if key not in self._known:
+                self._known[key] = self._builder.add(step.op, operands, step.site)
+            elif self._known[key][0] < there_before and _is_work(step, metas, operands):
+                self.shares_work = True
+            now.update(zip(step.output_slots, self._known[key], strict=True))
+        return [now[slot] for slot in body.output_slots]
+
+    def instruction(self) -> ExecInstruction:
+        """The joined loop: the carries of both, then the ys of both."""
+        first, second = self.loops
+        steps = (first.step, second.step)
+        carry = first.op.carry + second.op.carry - len(self.equal)
+        starts = [slot for leaf, slot in enumerate(second.starts) if leaf not in self.equal]
+        return ExecInstruction(
+            replace(
+                first.op,
+                body=self._builder.build(self._in_order(self.results)),
+                consts=len(self._consts),
+                carry=carry,
+            ),
+            (*self._consts, *first.starts, *starts, *first.xs),
+            self._in_order([step.output_slots for step in steps]),
+            self._in_order([step.output_metas for step in steps]),
+            (),
+            first.step.site,
+        )
+
+    def aliases(self) -> dict[int, int]:
+        """For results of the second loop that are gone, those of the first that stand for them."""
+        first, second = self.loops
+        return {
+            second.step.output_slots[j]: first.step.output_slots[i] for j, i in self.equal.items()
+        }
+
+    def _in_order(self, results: Sequence[Sequence[T]]) -> tuple[T, ...]:
+        """What belongs to the results of the two loops, in the order of the joined one."""
+        of_first, of_second = results
+        first, second = (loop.op.carry for loop in self.loops)
+        own = [value for leaf, value in enumerate(of_second[:second]) if leaf not in self.equal]
+        return (*of_first[:first], *own, *of_first[first:], *of_second[second:])
+
+
+def _carried(loop: _Loop) -> tuple[TensorMeta, ...]:
+    start = loop.op.consts
+    return loop.op.body.input_metas[start : start + loop.op.carry]
+
+
+def _is_work(step: ExecInstruction, metas: Sequence[TensorMeta], operands: Sequence[int]) -> bool:
+    """Whether it computes with arrays, and does more than bring them into another place."""
+    if step.op.moves or step.op.repeats:
+        return False
+    return any(metas[slot].rank for slot in operands)
+
+
+def _with_joined(program: ExecProgram, body: _JointBody) -> ExecProgram:
+    """The program with two loops replaced by one in the place of the first.
+
+    What the second one needs of the instructions between them comes before it.
+    """
+    first, second = (loop.position for loop in body.loops)
+    steps = program.instructions
+    wanted = set(steps[second].input_slots)
+    before: list[ExecInstruction] = []
+    after: list[ExecInstruction] = []
+    for step in reversed(steps[first + 1 : second]):
+        if wanted.isdisjoint(step.output_slots):
+            after.append(step)
+        else:
+            wanted.update(step.input_slots)
+            before.append(step)
+    now = body.aliases()
+    ordered = [
+        *steps[:first],
+        *before[::-1],
+        body.instruction(),
+        *after[::-1],
+        *steps[second + 1 :],
+    ]
+    return replace(
+        program,
+        instructions=tuple(
+            [
+                replace(
+                    step,
+                    input_slots=tuple([now.get(slot, slot) for slot in step.input_slots]),
+                    last_use=(),
+                )
+                for step in ordered
+            ]
+        ),
+        output_slots=tuple([now.get(slot, slot) for slot in program.output_slots]),
+    )
