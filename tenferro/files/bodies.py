@@ -53,7 +53,7 @@ def write_bodies(ops: Iterable[ExecOp], blobs: BlobWriter, sites: bool = True) -
     """
     depths: dict[str, int] = {}
     for digest, body in _innermost_first(ops, blobs):
-        inner = [depths.get(written_digest(each), 0) for each in body.bodies()]
+        inner = [depths.get(written_digest(each), 0) for each in _inside(body)]
         depths[digest] = _checked_nesting(1 + max(inner, default=0))
         _check_numbering(body)
         written = {
@@ -76,7 +76,7 @@ def read_bodies(table: Json, reader: OpReader) -> None:
     depths: dict[str, int] = {}
     for position, entry in enumerate(items(table, "bodies")):
         body = _read_body(entry, reader, f"body {position}")
-        inner = [depths.get(written_digest(each), 0) for each in body.bodies()]
+        inner = [depths.get(written_digest(each), 0) for each in _inside(body)]
         depths[written_digest(body)] = _checked_nesting(1 + max(inner, default=0))
         bodies.append(body)
 
@@ -123,11 +123,10 @@ def _innermost_first(ops: Iterable[ExecOp], blobs: BlobWriter) -> Iterator[tuple
 
     Each is to be written before the next one is asked for.
     """
-    stack = [(body, False) for op in ops for body in op.bodies.values()]
+    stack = [(body, False) for op in ops for body in _bodies_of(op)]
     stack.reverse()
     while stack:
         body, are_inner_written = stack.pop()
-        assert isinstance(body, ExecProgram)
         digest = written_digest(body)
         if blobs.has_body(digest):
             continue
@@ -135,7 +134,27 @@ def _innermost_first(ops: Iterable[ExecOp], blobs: BlobWriter) -> Iterator[tuple
             yield digest, body
         else:
             stack.append((body, True))
-            stack.extend((inner, False) for inner in reversed(body.bodies()))
+            stack.extend((inner, False) for inner in reversed(_inside(body)))
+
+
+def _inside(program: ExecProgram) -> list[ExecProgram]:
+    """The programs inside the ops of a program, in order."""
+    return [body for step in program.instructions for body in _bodies_of(step.op)]
+
+
+def _bodies_of(op: ExecOp) -> list[ExecProgram]:
+    """The programs in the payload of an op, in order; that of a family may hold some in tuples."""
+    if op.family is None and not op.body_fields:
+        return []
+    values = list(op.bodies.values()) if op.family is None else list(op.family_payload())
+    bodies: list[ExecProgram] = []
+    while values:
+        value = values.pop(0)
+        if isinstance(value, ExecProgram):
+            bodies.append(value)
+        elif isinstance(value, tuple):
+            values[:0] = value
+    return bodies
 
 
 def _checked_nesting(depth: int) -> int:
