@@ -1,14 +1,14 @@
 """Einsum over the tropical semirings, as an extension of tenferro.
 
-`einsum` is what most people call. `tropical_ad_rules` gives an `AdContext` its derivatives,
-`register_runtime` a NumPy executor or an eager runtime its kernels, and
-`tenferro_ext_tropical.xla.register_lowerings` an XLA executor its fast form; without that XLA runs
-standard ops.
+Most users call only `einsum`. `tropical_ad_rules` has the derivative rules for an `AdContext`,
+`register_runtime` gives a NumPy executor or an eager runtime the kernels, and
+`tenferro_ext_tropical.xla.register_lowerings` gives an XLA executor the fast form; without it XLA
+runs standard ops.
 
-Story, file by file: `semiring` says what + and × are, `subscripts` reads notation, `plan` turns a
-contraction of two operands into a matrix product, `forms` has value and derivatives for any array
-library, `kernels`, `standard` and `xla` the products for NumPy, tenferro and JAX; `ops`, `rules`,
-`runtime` and `files` are what tenferro asks of an extension, and `einsum` the function.
+Read the files in this order: `semiring` defines + and ×, `subscripts` reads notation, `plan` turns
+a contraction of two operands into a matrix product, and `forms` has value and derivatives for any
+array library. `kernels`, `standard` and `xla` have the products for NumPy, tenferro and JAX. `ops`,
+`rules`, `runtime` and `files` are what tenferro needs from an extension; `einsum` has the function.
 """
 
 from tenferro_ext_tropical.einsum import einsum
