@@ -14,6 +14,7 @@ export is described on the first of their pages.
 import importlib
 import pkgutil
 import re
+from collections import namedtuple
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -52,6 +53,7 @@ autodoc_type_aliases = {  # shown by name
 }
 TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # which Sphinx shows of `alias | None`
 
+FIELD = type(vars(namedtuple("Single", "value"))["value"])
 DOCTEST = re.compile(r"^ *>>> .*(?:\n *\S.*)*", re.MULTILINE)
 MARKUP = re.compile(r"(`+)([^`]+)\1|(^ *\* )|([\\|*]|_\b)", re.MULTILINE)
 
@@ -115,8 +117,16 @@ def declared_in(app: Sphinx, module: str | None, attribute: str | None) -> str |
     return getattr(function, "__globals__", {}).get("__name__")
 
 
+def skip_described_fields(
+    app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object
+) -> bool | None:
+    """Leave out the fields of named tuples, which the section Attributes describes."""
+    return True if isinstance(obj, FIELD) else None
+
+
 def setup(app: Sphinx) -> None:
     """Write the reference, and escape docstrings before napoleon reads their sections."""
+    app.connect("autodoc-skip-member", skip_described_fields)
     app.connect("viewcode-follow-imported", declared_in)
     app.connect("builder-inited", write_reference)
     app.connect("autodoc-process-docstring", escape_prose, priority=400)

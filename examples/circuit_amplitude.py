@@ -1,9 +1,9 @@
-"""One amplitude of a quantum circuit as a tensor network, and how it changes with the angles.
+"""One amplitude of a quantum circuit as a tensor network, and its derivatives by the angles.
 
-The circuit turns each qubit by an angle of its own about Y, then entangles neighbours with
-exp(-iπ/4 ZZ), layer by layer. The entangler is diagonal, so that it is a matrix between the labels
-of two qubits and no new labels are needed: a label then belongs to many tensors. The amplitude and
-all derivatives of its probability are checked against the full state vector.
+Each layer of the circuit rotates each qubit about Y by an angle of its own, and then entangles
+neighbours with exp(-iπ/4 ZZ). The entangler is diagonal. It is therefore a matrix over the labels
+of two qubits and needs no new labels, so one label belongs to many tensors. The script checks the
+amplitude and all derivatives of its probability against the full state vector.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """A classifier of handwritten digits, trained by a compiled gradient step; the same in JAX.
 
 The data are the 1797 images of 8 by 8 pixels that scikit-learn ships. `net`, `loss` and `step` are
-written once, for a namespace `xp` that is `tenferro` or `jax.numpy`. Both sides start from the same
-weights and see the same batches, in float32, so they must arrive at the same accuracy.
+written once, for a namespace `xp` that is `tenferro` or `jax.numpy`. Both start from the same
+weights and use the same batches, in float32, so they must reach the same accuracy.
 """
 
 import sys
@@ -69,7 +69,7 @@ def train(step, params, batches):
 
 
 def accuracy(params, x, labels):
-    """The part of the images that is classified right."""
+    """The fraction of the images that is classified correctly."""
     weights = [{name: np.asarray(value) for name, value in layer.items()} for layer in params]
     return float(np.mean(np.argmax(net(np, weights, x), axis=1) == labels))
 

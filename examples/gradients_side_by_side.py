@@ -57,7 +57,7 @@ COMPLEX = {
 
 
 def difference(function, x):
-    """The largest difference of the two gradients, JAX's conjugated."""
+    """The largest difference between `tn.grad` and the conjugate of `jax.grad`."""
     ours = np.asarray(tn.jit(tn.grad(lambda x: function(tn, x)))(x))
     with jax.enable_x64(True):
         theirs = np.asarray(jax.jit(jax.grad(lambda x: function(jnp, x)))(jnp.asarray(x)))

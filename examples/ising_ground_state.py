@@ -1,9 +1,9 @@
 """Ground state of the critical Ising chain by sweeps over a matrix product state (DMRG).
 
-One function, the energy ⟨ψ|H|ψ⟩ as a network of 30 tensors, is all that is written. It is quadratic
-in each tensor of the state, so that its gradient with respect to one is the effective Hamiltonian
-applied to it: all that a Lanczos iteration asks for. The energy of the open chain
-H = -Σ X_i X_{i+1} - Σ Z_i is known on paper: 1 - 1/sin(π/(4N+2)).
+The only function of the model is the energy ⟨ψ|H|ψ⟩, a network of 30 tensors. It is quadratic in
+each tensor of the state. Its gradient with respect to one tensor is therefore twice the effective
+Hamiltonian applied to that tensor, and a Lanczos iteration needs nothing else. The energy of the
+open chain H = -Σ X_i X_{i+1} - Σ Z_i is known exactly: 1 - 1/sin(π/(4N+2)).
 """
 
 import sys
@@ -53,7 +53,7 @@ gradients = [tn.jit(tn.grad(energy, argnums=k), executor="numpy") for k in range
 
 
 def random_state(generator):
-    """A random state, its tensors right of the first orthonormal."""
+    """A random state whose tensors are orthonormal, except the first."""
     bonds = [min(2**k, 2 ** (SITES - k), BOND) for k in range(SITES + 1)]
     state = [generator.normal(size=(bonds[k], 2, bonds[k + 1])) for k in range(SITES)]
     for site in range(SITES - 1, 0, -1):
@@ -62,7 +62,7 @@ def random_state(generator):
 
 
 def move_left(state, site):
-    """Make a tensor orthonormal to the right, and hand the rest to its left neighbour."""
+    """Make a tensor orthonormal to the right, and multiply the rest into its left neighbour."""
     left, _, right = state[site].shape
     q, r = np.linalg.qr(state[site].reshape(left, 2 * right).T)
     state[site] = q.T.reshape(-1, 2, right)
@@ -70,7 +70,7 @@ def move_left(state, site):
 
 
 def move_right(state, site):
-    """Make a tensor orthonormal to the left, and hand the rest to its right neighbour."""
+    """Make a tensor orthonormal to the left, and multiply the rest into its right neighbour."""
     left, _, right = state[site].shape
     q, r = np.linalg.qr(state[site].reshape(left * 2, right))
     state[site] = q.reshape(left, 2, -1)
@@ -78,7 +78,7 @@ def move_right(state, site):
 
 
 def solve(state, site, steps=8):
-    """Lower the energy in one tensor; where all others are orthonormal that is an eigenproblem."""
+    """Minimize the energy over one tensor: an eigenproblem, as all others are orthonormal."""
     shape = state[site].shape
     basis = [state[site].ravel() / np.linalg.norm(state[site])]
     images = []

@@ -1,8 +1,9 @@
 """A patch of projected entangled pairs: norm and environments under a memory limit.
 
 The norm of a 3 × 3 patch is a network of 18 tensors. Its gradient with respect to one tensor is
-that tensor's environment, what a variational update of the patch needs; all of them come from one
-backward pass. Where intermediates are too large, the plan is sliced: one loop, the same result.
+twice that tensor's environment, which a variational update of the patch needs. One backward pass
+gives all environments. If intermediates are too large, the plan is sliced into one loop with the
+same result.
 """
 
 import sys

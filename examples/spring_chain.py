@@ -1,9 +1,9 @@
 """Normal modes of a chain of anharmonic springs, from the Hessian of its energy.
 
 Equal masses hang between two walls; neighbours attract as V(d) = d²/2 + g d⁴/4 with d the
-extension. One function, the energy, is all that is written. Its gradient finds the equilibrium
-under a uniform force (Newton's method), its Hessian gives the frequencies of the small oscillations
-around it. Without force the chain is harmonic there and the frequencies are known on paper.
+extension. The only function of the model is the energy. Its gradient finds the equilibrium under a
+uniform force (Newton's method), and its Hessian gives the frequencies of small oscillations around
+it. Without a force the chain is harmonic there, and the frequencies are known exactly.
 """
 
 import sys
@@ -29,7 +29,7 @@ hessian = tn.jit(tn.hessian(energy))
 
 
 def equilibrium(force):
-    """Displacements at which the energy is stationary."""
+    """The displacements for which the energy is stationary."""
     u = np.zeros(MASSES)
     for _ in range(50):
         slope = np.asarray(gradient(u, force))

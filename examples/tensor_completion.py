@@ -1,7 +1,7 @@
-"""Filling in a tensor of which a fraction is known, with a tensor train fitted by gradients.
+"""Completion of a tensor from a fraction of its entries, by a tensor train fitted with gradients.
 
-A tensor of 10**4 entries has tensor-train rank 3; 15 % of its entries are seen. The train's
-elements at all seen places are one contraction, in which the places are a label of every core.
+A tensor of 10**4 entries has tensor-train rank 3, and 15 % of its entries are known. One
+contraction computes the train's elements at all known places; the places are a label of every core.
 """
 
 import sys
@@ -30,12 +30,12 @@ def elements(train, places):
 @tn.jit
 @tn.value_and_grad
 def misfit(train, places, seen):
-    """Mean squared difference at the places that are seen."""
+    """Mean squared difference at the known places."""
     return tn.mean((elements(train, places) - seen) ** 2)
 
 
 def fit(train, places, seen, steps=1500, rate=0.03):
-    """Adam, its rate lowered towards the end; prints the misfit now and then."""
+    """Adam, with a rate that decreases to zero; prints the misfit every 300 steps."""
     first = [np.zeros_like(core) for core in train]
     second = [np.zeros_like(core) for core in train]
     for step in range(1, steps + 1):

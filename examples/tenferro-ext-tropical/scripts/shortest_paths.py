@@ -1,12 +1,13 @@
 """Shortest paths in a road map, and which roads they depend on.
 
-In min-plus arithmetic the matrix product of edge lengths with themselves gives the lengths of the
-shortest ways of two edges; squaring again, of four. So the lengths of all shortest paths are a
-power of one matrix. Its gradient says more: by how much a path grows if a road does. That is 1 for
-the roads on the path and 0 for all others, so the gradient *is* the path.
+In min-plus arithmetic, the square of the matrix of edge lengths has the lengths of the shortest
+paths of two edges; squaring it again gives paths of four edges. The lengths of all shortest paths
+are therefore a power of one matrix. The gradient of a path's length says how much longer the path
+becomes if a road becomes longer. It is 1 for the roads on the path and 0 for all others, so the
+gradient *is* the path.
 
-How many shortest paths run over a road, weighted by how many people travel them, is the gradient of
-the total time that all of them need: one gradient finds every bottleneck.
+The gradient of the total time of all travellers says how many of them use each road: one gradient
+finds every bottleneck.
 """
 
 import heapq
@@ -59,7 +60,7 @@ def distance(roads, start, end):
 
 
 def travel_time(roads, trips):
-    """The way that all travellers make together."""
+    """The sum of the distances of all travellers."""
     return tn.sum(trips * distances(roads))
 
 
@@ -68,7 +69,7 @@ load_of = tn.jit(tn.value_and_grad(travel_time, ad_context=CONTEXT))
 
 
 def dijkstra(roads, start):
-    """The same lengths from one town, by a priority queue."""
+    """The same lengths from one town, computed with a priority queue."""
     found, queue = {}, [(0.0, start)]
     while queue:
         length, town = heapq.heappop(queue)
@@ -89,7 +90,7 @@ def main():
         print(f"{town:>7}" + "".join(f"{length:7.1f}" for length in row))
 
     length, on_path = path_of(roads, start="Aue", end="Genf")
-    on_path = np.asarray(on_path) * (roads > 0)  # staying where one is, is no road
+    on_path = np.asarray(on_path) * (roads > 0)  # staying in a town is not a road
     print(f"\nfrom Aue to Genf, {float(length):.1f}; the gradient is 1 on")
     town, steps = "Aue", []
     while town != "Genf":

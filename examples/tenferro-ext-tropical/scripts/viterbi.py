@@ -1,10 +1,10 @@
 """Viterbi decoding of a hidden Markov model, by differentiating one function.
 
-A casino swaps a fair die for a loaded one now and then; we see only the rolls. The most probable
-sequence of dice maximizes a sum of log-probabilities over all sequences, which is a chain of matrix
-products in max-plus arithmetic. The sequence itself is the gradient: the derivative of the best
-score by the score of "loaded at roll t" is 1 if the best sequence has it, and 0 if not. There is no
-backtracking to write.
+A casino sometimes swaps a fair die for a loaded one; we see only the rolls. The most probable
+sequence of dice has the largest sum of log-probabilities. This maximum is a chain of matrix
+products in max-plus arithmetic. Its gradient is the sequence: the derivative of the best score with
+respect to the score of "loaded at roll t" is 1 if the best sequence has the loaded die there, and 0
+if not. No code for backtracking is needed.
 """
 
 import sys
@@ -23,10 +23,10 @@ CONTEXT = tn.AdContext(packages=(tropical.PACKAGE,))
 
 
 def best_score(start, swap, seen):
-    """The largest log-probability of a sequence of states and of what was seen.
+    """The largest log-probability of a sequence of states together with the rolls.
 
-    `seen[t, s]` is the log-probability of roll t in state s. The chain is halved again and again,
-    so that its depth is the logarithm of its length.
+    `seen[t, s]` is the log-probability of roll t in state s. The chain is halved repeatedly, so
+    its depth is the logarithm of its length.
     """
     steps = swap + tn.expand_dims(seen[1:], axis=1)  # [roll, from, to]
     while steps.shape[0] > 1:
@@ -40,7 +40,7 @@ decode = tn.jit(tn.value_and_grad(best_score, argnums=2, ad_context=CONTEXT))
 
 
 def viterbi(start, swap, seen):
-    """The same by dynamic programming and backtracking."""
+    """The best sequence, by dynamic programming and backtracking."""
     score, back = start + seen[0], []
     for now in seen[1:]:
         reached = score[:, None] + swap
@@ -53,7 +53,7 @@ def viterbi(start, swap, seen):
 
 
 def play(rolls, rng):
-    """A sequence of dice, and what they show."""
+    """A random sequence of dice, and their rolls."""
     states, faces = [], []
     for t in range(rolls):
         chances = START if t == 0 else SWAP[states[-1]]

@@ -1,14 +1,15 @@
 """Einsum over the tropical semirings, as an extension of tenferro.
 
-`einsum` is what most people call. `PACKAGE` gives every context what it needs of the families:
-derivatives to an `AdContext`, kernels to a NumPy executor, a fast form to XLA, codecs to files.
-Without it XLA runs standard ops. The parts can also be registered one by one:
+Most users call only `einsum`. `PACKAGE` gives every context what it needs of the families:
+derivative rules to an `AdContext`, kernels to a NumPy executor or an eager runtime, a fast form to
+XLA, codecs to files. Without it XLA runs standard ops. The parts can also be registered one by one:
 `tropical_ad_rules`, `register_runtime`, `xla.register_lowerings`, `payload_codecs`.
 
-Story, file by file: `semiring` says what + and × are, `subscripts` reads notation, `plan` turns a
-contraction of two operands into a matrix product, `forms` has value and derivatives for any array
-library, `kernels`, `standard` and `xla` the products for NumPy, tenferro and JAX; `ops`, `rules`,
-`runtime`, `files` and `package` are what tenferro asks of an extension, and `einsum` the function.
+Read the files in this order: `semiring` defines + and ×, `subscripts` reads notation, `plan` turns
+a contraction of two operands into a matrix product, and `forms` has value and derivatives for any
+array library. `kernels`, `standard` and `xla` have the products for NumPy, tenferro and JAX. `ops`,
+`rules`, `runtime`, `files` and `package` are what tenferro needs from an extension; `einsum` has the
+function.
 """
 
 from tenferro_ext_tropical.einsum import einsum

@@ -25,7 +25,7 @@ from tenferro_ext_tropical.subscripts import (
 Path = Sequence[tuple[int, ...]]
 
 GUESS = 32
-"""What a size that is not known counts as when the order of contractions is chosen."""
+"""The size that stands for an unknown one when the order of contractions is chosen."""
 
 
 def einsum(
@@ -39,9 +39,9 @@ def einsum(
     `einsum("ij,jk->ik", a, b)` has the elements max_j (a_ij + b_jk). The notation is NumPy's;
     axes with one label must have one size.
 
-    A product that is NaN is skipped. Where there is no other, or none at all, the result is the
-    tropical zero: -inf, or inf for min-plus. The derivative is that of the first product that
-    attains the result, and 0 where that is the tropical zero.
+    A product that is NaN is skipped. If no product is left, the result is the tropical zero: -inf,
+    or inf for min-plus. The derivative is that of the first product that attains the result, and 0
+    where the result is the tropical zero.
 
     Args:
         subscripts: such as `"ij,jk->ik"`.
@@ -92,7 +92,7 @@ def _output(first: str, second: str, result: str, rest: Sequence[str]) -> str:
 
 
 def _path(read: Subscripts, sizes: dict[str, Any], optimize: str | Path) -> list[tuple[int, ...]]:
-    """Pairs of operands in order; one operand where there is but one."""
+    """Pairs of operands in order; a step of one operand if there is only one."""
     if len(read.inputs) <= 2:
         return [tuple(range(len(read.inputs)))]
     shapes = [
@@ -109,9 +109,9 @@ def _path(read: Subscripts, sizes: dict[str, Any], optimize: str | Path) -> list
 
 
 def _pairs(step: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
-    """A step of several operands as steps of two: the first two, then what they give and the next.
+    """A step of several operands as steps of two: the first two, then their result and the next.
 
-    What a step gives is the last of the operands that remain.
+    The result of a step is the last of the remaining operands.
     """
     rest = sorted(step)
     pairs: list[tuple[int, ...]] = []
@@ -145,7 +145,7 @@ def _of_one_dtype(tensors: Sequence[Any]) -> list[Any]:
 
 
 def _shape(x: Any) -> Shape:
-    """The sizes of the axes; None where one is only bounded or not known at all."""
+    """The sizes of the axes; None for an axis whose size is bounded or unknown."""
     try:
         return tuple(x.shape)
     except ShapeError:

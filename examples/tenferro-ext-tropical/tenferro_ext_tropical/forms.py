@@ -18,8 +18,8 @@ class Form:
         xp: its namespace, under NumPy's names.
         values: takes a semiring, `[batch, left, contracted]` and `[batch, contracted, right]` to
             the tropical matrix product `[batch, left, right]`.
-        winners: takes the same to the first contracted index that attains it, and to whether there
-            is one.
+        winners: takes the same to the first contracted index that attains each element, and to
+            whether there is one.
         add_at: a flat array of zeros, of a given size and dtype, with updates added at places.
     """
 
@@ -61,7 +61,7 @@ def tangent(
 def cotangents(
     form: Form, ring: Semiring, plan: Plan, lhs: Any, rhs: Any, ct: Any, wanted: Sequence[int]
 ) -> tuple[Any, ...]:
-    """Cotangents of the wanted operands: that of the result, added up where it was won."""
+    """Cotangents of the wanted operands: the result's cotangents, added at their winners."""
     xp = form.xp
     if plan.is_empty:
         shapes = (plan.lhs.shape, plan.rhs.shape)
@@ -81,7 +81,7 @@ def cotangents(
 def _places(
     form: Form, ring: Semiring, plan: Plan, lhs: Any, rhs: Any
 ) -> tuple[tuple[Any, Any], Any]:
-    """For each element of the result where its winner lies in the flat operands, if it has one."""
+    """For each element of the result, the place of its winner in the flat operands, if any."""
     xp = form.xp
     batch, left, right = plan.extents
     a, b = plan.lhs.arranged(xp, lhs), plan.rhs.arranged(xp, rhs)
@@ -100,7 +100,7 @@ _AXES = ((-1, 1, 1), (1, -1, 1), (1, 1, -1))
 
 
 def _place(xp: Any, ring: Semiring, side: Side, x: Any, index: tuple[Any, Any, Any]) -> Any:
-    """Where the elements with indices (batch, free, contracted) lie, and the best of their own."""
+    """The places of elements with indices (batch, free, contracted), best of their own labels."""
     at = sum(side.offset(group, index[group]) for group in (BATCH, FREE, CONTRACTED))
     if side.groups[OWN]:
         best = getattr(xp, f"arg{ring.extremum}")(_without_nan(xp, ring, x), axis=3)
@@ -119,5 +119,5 @@ def _own_sum(xp: Any, ring: Semiring, x: Any) -> Any:
 
 
 def _without_nan(xp: Any, ring: Semiring, x: Any) -> Any:
-    """Zeros of the semiring where elements are NaN, which alone is not equal to itself."""
+    """The elements, with NaN replaced by the zero of the semiring; only NaN differs from itself."""
     return xp.where(x == x, x, xp.asarray(ring.zero, dtype=x.dtype))

@@ -18,9 +18,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 TILE = 1 << 15
 """Elements of the result, or of a block of products, that are worked on at a time."""
 BLOCK = 16
-"""Contracted indices between two looks at which results have changed."""
+"""Contracted indices that are processed between two checks for changed results."""
 PARALLEL = 1 << 22
-"""Products from which on tiles are shared between threads."""
+"""Number of products from which threads share the tiles."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def values(ring: Semiring, a: Array, b: Array) -> Array:
 
 
 def winners(ring: Semiring, a: Array, b: Array) -> tuple[Array, Array]:
-    """The first contracted index of the best product, and whether there is one.
+    """The first contracted index of the best product, and whether there is a product.
 
     >>> from tenferro_ext_tropical.semiring import semiring
     >>> winners(semiring("maxplus"), np.array([[[1.0, 5.0]]]), np.array([[[4.0], [0.0]]]))
@@ -94,7 +94,7 @@ def _take_in(
 
 
 def _resolve(at: Array, bt: Array, best: Array, blocks: Array, length: int, index: Array) -> None:
-    """Within the block where each best product is first found, the first index that attains it."""
+    """The first index that attains each best product, within the block that first attains it."""
     batch, left, right = places = np.nonzero(blocks >= 0)
     k, target = blocks[places], best[places]
     for _ in range(length):
@@ -109,7 +109,7 @@ def _resolve(at: Array, bt: Array, best: Array, blocks: Array, length: int, inde
 
 
 def _operands(a: Array, b: Array, tile: Tile) -> tuple[Array, Array, int]:
-    """The operands of a tile, contracted index first, and how many of these to take at a time."""
+    """The operands of a tile, contracted index first, and how many indices to take at a time."""
     at = np.ascontiguousarray(np.moveaxis(a[tile.batch, tile.left], 2, 0))
     bt = np.ascontiguousarray(np.moveaxis(b[tile.batch, :, tile.right], 1, 0))
     elements = at.shape[1] * at.shape[2] * bt.shape[2]

@@ -1,9 +1,9 @@
 """The three families: einsum, its tangent at the winners, and the transpose of that.
 
-All have two operands and their subscripts in the payload, as numbered labels. Where several
-products are best, the first wins, in the order that `plan` describes. A NaN product never wins. A
-result that no product reaches, because there is none, or all are NaN or the tropical zero, is the
-tropical zero, and constant.
+Each has two operands, and their subscripts as numbered labels in the payload. If several products
+are best, the first one wins, in the order that `plan` describes. A NaN product never wins. If there
+is no product, or all products are NaN or the tropical zero, the result is the tropical zero and
+constant.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DISTRIBUTION = "tenferro-ext-tropical"
 
 @dataclass(frozen=True)
 class Contraction(ExtensionOp):
-    """What the families share: the payload, and the plan of a contraction.
+    """The common part of the families: the payload, and the plan of a contraction.
 
     Attributes:
         kind: `"maxplus"` or `"minplus"`.
@@ -43,7 +43,7 @@ class Contraction(ExtensionOp):
         rhs: the labels of the second.
         output: the labels of the result; each occurs in an operand, and once.
 
-    Labels are numbered from 0 in order of appearance, so that equal contractions are equal ops.
+    Labels are numbered from 0 in order of appearance, so equal contractions are equal ops.
 
     Raises:
         InvalidConfigError: the payload is not of this form.
@@ -92,7 +92,7 @@ class Contraction(ExtensionOp):
         """The shape of the result.
 
         Raises:
-            DTypeError, ShapeError: the operands do not fit one another.
+            DTypeError, ShapeError: the operands do not fit each other.
             SubscriptsError: their ranks are not those of the subscripts.
         """
         check_dtypes(dtypes)
@@ -112,7 +112,7 @@ class Contraction(ExtensionOp):
         raise NotImplementedError
 
     def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs, in tiles: no array of all products is made."""
+        """The outputs, in tiles, without an array of all products."""
         self.infer_output_meta([x.dtype for x in inputs], [x.shape for x in inputs])
         return self.computed(NUMPY, self.plan([x.shape for x in inputs]), inputs)
 
@@ -123,7 +123,7 @@ class Contraction(ExtensionOp):
         input_dtypes: Sequence[Any],
         input_shapes: Sequence[Shape],
     ) -> Sequence[Any] | None:
-        """The outputs by array functions, where all sizes are numbers."""
+        """The outputs by array functions; None if a size is not a number."""
         if not all(isinstance(size, int) for shape in input_shapes for size in shape):
             return None
         plan = self.plan(input_shapes)
@@ -166,10 +166,10 @@ class TropicalEinsum(Contraction):
 
 @dataclass(frozen=True)
 class Derivative(Contraction):
-    """What tangent and cotangents share.
+    """The common part of tangent and cotangents.
 
     Attributes:
-        operands: which operands they are of: `(0,)`, `(1,)` or `(0, 1)`.
+        operands: the operands they are for: `(0,)`, `(1,)` or `(0, 1)`.
     """
 
     operands: tuple[int, ...]
@@ -183,10 +183,10 @@ class Derivative(Contraction):
 @family_id(namespace=DISTRIBUTION, name="einsum_jvp", version=1)
 @dataclass(frozen=True)
 class TropicalEinsumJvp(Derivative):
-    """The tangents of the operands at the winner of each result, added up.
+    """The sum of the operands' tangents at the winner of each element of the result.
 
-    Takes both operands and the tangents of those that `operands` names: this field determines how
-    many inputs there are. Linear in the tangents.
+    Takes both operands and the tangents of those that `operands` names, so this field determines
+    the number of inputs. The op is linear in the tangents.
 
     >>> op = TropicalEinsumJvp("maxplus", (0,), (0,), (), (1,))
     >>> op.eager_execute([np.array([1.0, 5.0]), np.array([3.0, 0.0]), np.array([7.0, 8.0])])
@@ -222,10 +222,10 @@ class TropicalEinsumJvp(Derivative):
 @family_id(namespace=DISTRIBUTION, name="einsum_vjp", version=1)
 @dataclass(frozen=True)
 class TropicalEinsumVjp(Derivative):
-    """Cotangents of the operands: that of each result, added where its winner lies.
+    """Cotangents of the operands: each element of the result's, added at its winner.
 
-    Takes both operands and the cotangent of the result; has one output for each operand that
-    `operands` names. Terminal: the family has no derivative rules.
+    Takes both operands and the cotangent of the result, and has one output for each operand that
+    `operands` names. It is terminal: the family has no derivative rules.
 
     >>> op = TropicalEinsumVjp("maxplus", (0,), (0,), (), (0,))
     >>> op.eager_execute([np.array([1.0, 5.0]), np.array([3.0, 0.0]), np.array(2.0)])
@@ -258,7 +258,7 @@ class TropicalEinsumVjp(Derivative):
 
 
 def _check_like(shape: Shape, expected: Shape, what: str) -> None:
-    """Raise unless a shape is as expected, as far as sizes are known."""
+    """Raise SubscriptsError or ShapeError if a shape certainly differs from the expected one."""
     if len(shape) != len(expected):
         raise SubscriptsError(f"einsum: {what} has rank {len(shape)}, not {len(expected)}")
     sizes_of([range(len(shape))] * 2, [shape, expected])

@@ -1,10 +1,10 @@
 """A binary contraction as a batched matrix product: how operands are brought into that form.
 
-Each operand becomes `[batch, free, contracted, own]`. `own` are labels of that operand alone that
-the result lacks; they are summed first, which leaves `[batch, left, contracted]` and
-`[batch, contracted, right]`. Among the products of a sum, the first is the one with the lowest
-contracted index, in row-major order of the labels as they stand in the first operand; then, in each
-operand, the one with the lowest index of its own labels.
+Each operand becomes `[batch, free, contracted, own]`. `own` are labels that only this operand has
+and the result lacks. They are summed first, which leaves `[batch, left, contracted]` and `[batch,
+contracted, right]`. The first product of a sum is the one with the lowest contracted index, in
+row-major order of the labels in the first operand; among these, in each operand, the one with the
+lowest index of its own labels.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Side:
         return xp.reshape(x, self.extents)
 
     def offset(self, group: int, index: Any) -> Any:
-        """Where in the flat operand the elements with that index in a group lie.
+        """The positions in the flat operand of the elements with that index in a group.
 
         `index` is any array of integers, or one integer.
         """
@@ -72,7 +72,7 @@ class Side:
         return total
 
     def _stride(self, label: int) -> int:
-        """How far apart neighbours along a label are; a label that stands twice counts twice."""
+        """The distance of neighbours along a label; a label that occurs twice counts twice."""
         return sum(
             prod(self.shape[axis + 1 :]) for axis, each in enumerate(self.labels) if each == label
         )
@@ -106,7 +106,7 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no product at all."""
+        """Whether there are no products."""
         return not (self.lhs.size and self.rhs.size)
 
     def result(self, xp: Any, y: Any) -> Any:
@@ -116,7 +116,7 @@ class Plan:
         return y if ordered else xp.transpose(y, self.output_order)
 
     def canonical(self, xp: Any, y: Any) -> Any:
-        """Something in the layout of the result as `[batch, left, right]`."""
+        """An array in the layout of the result as `[batch, left, right]`."""
         inverse = tuple([self.output_order.index(i) for i in range(len(self.output_order))])
         if inverse != tuple(range(len(inverse))):
             y = xp.transpose(y, inverse)
@@ -153,5 +153,5 @@ def make_plan(lhs: Labels, rhs: Labels, output: Labels, shapes: Sequence[tuple[i
 
 
 def _kept(labels: Labels, keep: Any) -> Labels:
-    """The distinct labels that `keep` is true of, in order."""
+    """The distinct labels for which `keep` is true, in order."""
     return tuple([label for label in dict.fromkeys(labels) if keep(label)])

@@ -22,7 +22,7 @@ class EinsumRule(ExtensionAdRule):
     family_id = TropicalEinsum.FAMILY_ID
 
     def linearize(self, op: Any, at: JvpSite[Any]) -> Slots[Any]:
-        """One `einsum_jvp` of the tangents there are."""
+        """One `einsum_jvp` of the tangents that are not None."""
         operands = tuple([i for i, tangent in enumerate(at.tangent) if tangent is not None])
         jvp = TropicalEinsumJvp(op.kind, op.lhs, op.rhs, op.output, operands)
         tangents = [tangent for tangent in at.tangent if tangent is not None]
@@ -30,7 +30,7 @@ class EinsumRule(ExtensionAdRule):
 
 
 class EinsumJvpRule(ExtensionAdRule):
-    """Linear in the tangents. Where operands move a little, winners stay: no derivative by them."""
+    """Linear in the tangents. Small changes of operands keep the winners: no derivative by them."""
 
     family_id = TropicalEinsumJvp.FAMILY_ID
 
@@ -63,7 +63,7 @@ class EinsumJvpRule(ExtensionAdRule):
 def tropical_ad_rules() -> ExtensionRuleSet:
     """A fresh set with the rules of `einsum` and `einsum_jvp`; `PACKAGE` has them too.
 
-    `einsum_vjp` is terminal and has none: a derivative through it is `UnsupportedADRuleError`.
+    `einsum_vjp` is terminal and has no rule: its derivative raises `UnsupportedADRuleError`.
 
     >>> import tenferro as tn, tenferro_ext_tropical as tropical
     >>> ctx = tn.AdContext.builder().with_extension_rules(tropical_ad_rules()).build()

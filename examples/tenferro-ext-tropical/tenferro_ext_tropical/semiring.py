@@ -1,4 +1,4 @@
-"""The two tropical semirings: what + and × mean, and scalars that follow them."""
+"""The two tropical semirings: the meaning of + and ×, and scalars with these operators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Semiring:
 
     Attributes:
         kind: its name.
-        zero: what adds nothing and absorbs products; the sum of nothing.
+        zero: the neutral element of the sum; a product with it is zero.
         better: whether its first argument wins over the second; NaN never does.
         pick: the sum, as a NumPy ufunc that skips NaN.
     """
@@ -51,7 +51,7 @@ def semiring(kind: object) -> Semiring:
     """The semiring of a name.
 
     Raises:
-        KindError: there is none.
+        KindError: there is no semiring of that name.
 
     >>> semiring("minplus").zero
     inf
@@ -82,11 +82,11 @@ class _Scalar:
         )
 
     def __radd__(self, other: object) -> Self:
-        """So that the built-in `sum`, which starts from 0, works."""
+        """The value itself for 0, so that the built-in `sum`, which starts from 0, works."""
         return type(self)(self.value) if other == 0 and isinstance(other, int) else NotImplemented
 
     def __mul__(self, other: object) -> Self:
-        """The product; zero absorbs, also what is infinite or NaN."""
+        """The product; a product with zero is zero, also if the other factor is infinite or NaN."""
         if not isinstance(other, type(self)):
             return NotImplemented
         if self.semiring.zero in (self.value, other.value):

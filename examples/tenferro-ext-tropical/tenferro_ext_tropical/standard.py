@@ -1,13 +1,13 @@
-"""Contractions as standard ops: what the array functions of tenferro can say, for any executor.
+"""Contractions as standard ops, written with the array functions of tenferro, for any executor.
 
-There are no loops among them, so each product is a broadcast sum that is reduced at once. XLA fuses
-the two, and nothing of the size of all products is stored, as long as arithmetic is all that stands
-between them: hence operands are rid of NaN and of the infinity that could make one, and what that
-infinity wins is counted apart, by ordinary matrix products.
+Array functions have no loops, so a contraction is a broadcast sum that is reduced at once. XLA
+fuses the two and does not store all products, if there is only arithmetic between them. Operands
+are therefore cleared of NaN and of the infinity that could produce NaN. Ordinary matrix products
+count separately where that infinity wins.
 
 The first winner is found in two steps: the best of each block of contracted indices, then the index
-within the first block that is best. With about as many blocks as indices in each, what is stored is
-smaller than all products by a factor of about half the root of the contracted size.
+within the first best block. The number of blocks is about the number of indices in each. The arrays
+that are stored are then smaller than all products by about half the root of the contracted size.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def values(ring: Semiring, a: Any, b: Any) -> Any:
 
 
 def winners(ring: Semiring, a: Any, b: Any) -> tuple[Any, Any]:
-    """The first contracted index of the best product, and whether there is one.
+    """The first contracted index of the best product, and whether there is a product.
 
     >>> from tenferro_ext_tropical.semiring import semiring
     >>> a, b = tn.Tensor([[[1.0, 5.0]]]), tn.Tensor([[[4.0], [0.0]]])
@@ -72,7 +72,7 @@ def _block_values(ring: Semiring, a: Any, b: Any) -> Any:
 
 
 def _tame(ring: Semiring, x: Any) -> Any:
-    """Zeros of the semiring where elements are NaN or the other infinity."""
+    """The elements, with NaN and the other infinity replaced by the zero of the semiring."""
     wild = (x != x) | (x == -ring.zero)
     return tn.where(wild, tn.full((), ring.zero, dtype=x.dtype), x)
 

@@ -12,7 +12,7 @@ from tenferro.errors import DTypeError, ShapeError, TenferroError
 
 Labels = tuple[int, ...]
 Shape = tuple[Any, ...]
-"""Sizes: integers, symbolic expressions, or None where nothing is known."""
+"""Sizes: integers, symbolic expressions, or None if nothing is known."""
 
 
 class SubscriptsError(TenferroError, ValueError):
@@ -38,12 +38,12 @@ class Subscripts:
 def parse(text: object, ranks: Sequence[int]) -> Subscripts:
     """The labels of operands of these ranks, and of the result.
 
-    Labels are letters; an ellipsis stands for the axes that have none, aligned to the right.
+    Labels are letters; an ellipsis stands for the axes without a letter, aligned to the right.
     Without an arrow the result has the labels that occur once, in alphabetical order, after the
     ellipsis.
 
     Raises:
-        SubscriptsError: the text is no such notation, or does not fit.
+        SubscriptsError: the text is not such notation, or does not fit the ranks.
 
     >>> print(parse("ij, jk", [2, 2]))
     ij,jk->ik
@@ -113,7 +113,7 @@ def _check_output(text: str, output: str, inputs: Sequence[str], dropped: str) -
 def sizes_of(inputs: Sequence[Any], shapes: Sequence[Shape]) -> dict[Any, Any]:
     """The size of each label; a number if any axis with that label has one.
 
-    Sizes that cannot be compared before the program runs are no error.
+    Sizes that cannot be compared before the program runs do not raise.
 
     Raises:
         ShapeError: axes with one label have different sizes.
@@ -169,7 +169,7 @@ def check_dtype(position: int, dtype: Any) -> None:
 
 
 def numbered(first: str, second: str, output: str) -> tuple[Labels, Labels, Labels]:
-    """Labels as numbers in order of appearance: what notation means, whatever its letters.
+    """Labels as numbers in order of appearance, so that the choice of letters does not matter.
 
     >>> numbered("xy", "yz", "xz")
     ((0, 1), (1, 2), (0, 2))

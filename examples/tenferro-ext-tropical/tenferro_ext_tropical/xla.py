@@ -3,8 +3,8 @@
 Importing this module imports JAX; nothing else in the package does. `PACKAGE` names the lowerings,
 so that XLA imports them when it first meets the families.
 
-Each step of the loop takes in a few contracted indices at once, in one elementwise kernel over the
-result, so that memory is that of the result whatever the contracted size.
+Each step of the loop processes a few contracted indices at once, in one elementwise kernel over the
+result. The memory is that of the result, whatever the contracted size.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from tenferro_ext_tropical.ops import (
 from tenferro_ext_tropical.semiring import Semiring
 
 UNROLL = 16
-"""Contracted indices that one step of a loop takes in."""
+"""Contracted indices that one step of a loop processes."""
 SMALL = 64
-"""Elements of the result up to which all products are made at once and reduced."""
+"""Largest number of elements of the result for which all products are computed at once."""
 
 State = tuple[jax.Array, ...]
 
 
 class Lowerings(Protocol):
-    """Where the lowerings of an `XlaExecutor` are registered."""
+    """The registry of lowerings of an `XlaExecutor`."""
 
     def register(self, family_id: str, lowering: Callable[..., Any]) -> None:
         """Make a lowering known."""
@@ -69,7 +69,7 @@ def values(ring: Semiring, a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def winners(ring: Semiring, a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The first contracted index of the best product, and whether there is one."""
+    """The first contracted index of the best product, and whether there is a product."""
     # indices as wide as elements, so that one vector instruction takes as many of either
     index_dtype = jnp.int32 if a.dtype == jnp.float32 else jnp.int64
     if _is_small(a, b):
@@ -90,7 +90,7 @@ def winners(ring: Semiring, a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.
 def _over_contracted(
     a: jax.Array, b: jax.Array, state: State, step: Callable[[jax.Array, Any, State], State]
 ) -> State:
-    """`step` on the products of each contracted index in turn, several in one go."""
+    """Apply `step` to the products of each contracted index in turn, several at a time."""
     size = a.shape[2]
 
     def take_in(start: Any, count: int, state: State) -> State:
@@ -114,7 +114,7 @@ def _full(a: jax.Array, b: jax.Array, value: float, dtype: Any) -> jax.Array:
 
 
 def _is_small(a: jax.Array, b: jax.Array) -> bool:
-    """Whether the result is so small that a loop over contracted indices would be all overhead."""
+    """Whether the result is so small that a loop over contracted indices is mostly overhead."""
     return a.shape[0] * a.shape[1] * b.shape[2] <= SMALL and a.shape[2] > UNROLL
 
 
