@@ -68,39 +68,32 @@ class KeyEmitter:
 
 
 class FragmentEmitter(KeyEmitter):
-    """Emits into a fragment under construction and keeps track of which values are active."""
+    """Emits into a fragment under construction, whose builder knows the active values."""
 
     def __init__(self, builder: FragmentBuilder[Any], ctx: RuleContext) -> None:
         super().__init__(ctx)
         self.builder = builder
-        self._active: set[GlobalValKey] = set()
+        self._is_active = builder.is_active
         self._modes: dict[tuple[bool, ...], OpMode] = {}
 
     def active_input(self, key: Hashable, like: GlobalValKey) -> Input:
         """Declare an active input of the fragment, with the metadata of `like`."""
-        value = self.builder.input(key)
+        value = self.builder.input(key, active=True)
         self.ctx.declare_like(value, like)
-        self._active.add(value)
         return value
 
     def may_flow(self, value: GlobalValKey) -> bool:
         """Whether the value is active."""
-        return value in self._active
+        return self._is_active(value, False)
 
     def _apply(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> GlobalOpKey:
-        active = self._active
+        is_active = self._is_active
         if len(operands) == 2:  # nearly always, and a list takes longer
-            mask: tuple[bool, ...] = (operands[0] in active, operands[1] in active)
+            mask: tuple[bool, ...] = (is_active(operands[0], False), is_active(operands[1], False))
         else:
-            mask = tuple([value in active for value in operands])
+            mask = tuple([is_active(value, False) for value in operands])
         mode = self._modes.get(mask) or self._new_mode(mask)
-        node = self.builder.apply(op, operands, mode, self.site)
-        if mode is not PRIMAL:
-            if type(node) is SingleOutputNode:
-                active.add(node)
-            else:
-                active.update(node.outputs)
-        return node
+        return self.builder.apply(op, operands, mode, self.site)
 
     def _new_mode(self, mask: tuple[bool, ...]) -> OpMode:
         """The mode for a mask; one object for all nodes that have it."""

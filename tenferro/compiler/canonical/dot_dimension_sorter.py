@@ -24,7 +24,7 @@ class DotDimensionSorter(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with the pairs sorted."""
-        if not program.any_op(lambda op: isinstance(op, DotGeneral)):
+        if not program.has_op(DotGeneral):
             return program
         rewriter = Rewriter(program)
         known: dict[DotGeneral, DotGeneral | None] = {}
