@@ -270,7 +270,7 @@ def last_uses(program: ExecProgram) -> list[tuple[bool, ...]]:
     for step in reversed(program.instructions):
         slots = step.input_slots
         if len(slots) == 1:
-            mark = _READ_AGAIN if alive[slots[0]] else _READ_LAST
+            mark: tuple[bool, ...] = _READ_AGAIN if alive[slots[0]] else _READ_LAST
         elif len(slots) == 2:
             mark = _PAIRS[not alive[slots[0]] and slots[0] != slots[1], not alive[slots[1]]]
         else:
