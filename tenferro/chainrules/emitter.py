@@ -55,9 +55,15 @@ class KeyEmitter:
 
     def order(self, value: GlobalValKey) -> int:
         """Older values come first, and constants before all: how old they are is history."""
-        if type(value) is SingleOutputNode and len(value.inputs) > 1:
+        if type(value) is SingleOutputNode:
+            inputs = value.inputs
+        elif isinstance(value, Derived):
+            inputs = value.op.inputs
+        else:
             return value.serial
-        return -1 if isinstance(value, Derived) and _is_constant(value) else value.serial
+        if len(inputs) == 1 and isinstance(inputs[0], Derived):
+            inputs = inputs[0].op.inputs  # a constant, or made of one in a single step
+        return value.serial if inputs else -1
 
     def may_flow(self, value: GlobalValKey) -> bool:
         """Whether the value may depend on the seeds. Of keys alone that is not known: yes."""
@@ -99,11 +105,3 @@ class FragmentEmitter(KeyEmitter):
         """The mode for a mask; one object for all nodes that have it."""
         mode = self._modes[mask] = Linear(mask) if True in mask else PRIMAL
         return mode
-
-
-def _is_constant(value: Derived) -> bool:
-    """Whether a value is a constant, or made of one in a single step."""
-    inputs = value.op.inputs
-    if len(inputs) == 1 and isinstance(inputs[0], Derived):
-        inputs = inputs[0].op.inputs
-    return not inputs

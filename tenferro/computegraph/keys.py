@@ -16,7 +16,7 @@ import itertools
 from _weakref import _remove_dead_weakref  # type: ignore[attr-defined]  # see `_forget_op`
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from weakref import ref
 
 from tenferro.computegraph.op import GraphOp
@@ -26,6 +26,8 @@ from tenferro.errors import GraphError
 @dataclass(frozen=True, slots=True)
 class Primal:
     """Mode of a node that computes an ordinary value."""
+
+    active_mask: ClassVar[None] = None
 
     def __str__(self) -> str:
         return "primal"
@@ -271,7 +273,7 @@ def op_key(
     """
     # Serials stand for the inputs: a tuple of numbers is nothing that the garbage collector has to
     # look into. One and two inputs are spelled out because nearly all nodes have so many.
-    mask = mode.active_mask if isinstance(mode, Linear) else None
+    mask = mode.active_mask
     table_key: tuple[Hashable, ...]
     if len(inputs) == 2:
         table_key = (primitive.identity, mask, inputs[0].serial, inputs[1].serial)
