@@ -60,8 +60,9 @@ class GlobalValKey:
 
     Compared by `is`. `analysis` is a slot for what an op set has worked out about the value (for
     tensors: dtype and extents). It is a function of the key, hence a cache, and never part of the
-    identity. `serial` grows with each key made, and no two keys of a process share one; it gives
-    the operands of a commutative op one order.
+    identity. One module of a process writes it: for tensors, `tenferro.shape.guards`. Another op
+    set keeps what it knows in its own context. `serial` grows with each key made, and no two keys
+    of a process share one; it gives the operands of a commutative op one order.
     """
 
     __slots__ = ("__weakref__", "analysis", "serial")

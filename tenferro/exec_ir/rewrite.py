@@ -166,11 +166,12 @@ class Rewriter:
 
     def _define(self, step: ExecInstruction, values: Operands) -> None:
         """Let `values` stand for the outputs of `step`; they have the same types."""
-        self._changed = True
-        if not values:
-            return
         if len(values) == 1 and self._is_last_emitted(values[0]):
             self._rename_last(step.output_slots[0])
+            self._changed = self._changed or not self._is_again(step)
+            return
+        self._changed = True
+        if not values:
             return
         self._moved = True
         for slot, value in zip(step.output_slots, values, strict=True):
@@ -194,6 +195,16 @@ class Rewriter:
             len(self._instructions) > self._mark
             and self._instructions[-1].output_slots == (value,)
             and value == len(self._metas) - 1
+        )
+
+    def _is_again(self, step: ExecInstruction) -> bool:
+        """Whether all that was emitted in the place of `step` is the same instruction."""
+        last = self._instructions[-1]
+        return (
+            len(self._instructions) == self._mark + 1
+            and last.input_slots == step.input_slots
+            and last.op == step.op
+            and last.output_metas == step.output_metas
         )
 
     def _rename_last(self, slot: int) -> None:

@@ -104,8 +104,14 @@ class ShapeGuardContext:
         return type_of(value)
 
     def declare_like(self, value: GlobalValKey, like: GlobalValKey) -> None:
-        """Give the new value `value` the metadata of `like`; what is known of it already stays."""
-        if value.analysis is None:
+        """Say that `value` has the type of `like`: an input, or what is made of active inputs.
+
+        Raises:
+            ShapeError: `value` is an input of another type.
+        """
+        if isinstance(value, Input):
+            declare(value, type_of(like))
+        elif value.analysis is None:
             value.analysis = type_of(like)
 
     def registered_rule(self, name: str) -> object | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields, replace
 
 import pytest
 
+import tenferro as tn
 import tenferro.compiler.passing as passing
 import tenferro.compiler.pipeline as pipeline
 from tenferro.compiler import (
@@ -11,18 +12,27 @@ from tenferro.compiler import (
     CPU,
     PASSES,
     DeadCode,
+    Numbering,
     OptimizerOptions,
     Pass,
     compile_program,
+    compile_std_to_exec,
     optimize,
 )
-from tenferro.computegraph import CompiledProgram, Instruction
+from tenferro.computegraph import (
+    CompiledProgram,
+    Instruction,
+    compile_graph,
+    materialize_merge,
+    resolve_keys,
+)
 from tenferro.config import Config
 from tenferro.errors import ShapeError, VerifyError
 from tenferro.exec_ir import ExecProgram, verify
 from tenferro.ops import COS, MUL, NEG, SIN, DotGeneral, Reshape, StdTensorOp, Transpose
 from tenferro.shape import TensorMeta
 from tenferro_xla.target import passes_for
+from tests import work
 from tests.programs import SIZES, assert_same_results, read, short
 
 XLA_CPU = (*CANONICAL, *passes_for("cpu", CPU))
@@ -257,3 +267,25 @@ def test_a_digest_is_the_same_in_every_process() -> None:
         for seed in ("0", "1", "4711")
     }
     assert digests == {optimize(read(TEXT)).digest}
+
+
+def test_optimizing_makes_one_instruction_for_each_and_nothing_else_that_stays() -> None:
+    x = tn.TracedTensor.input((8,))
+    compiled: CompiledProgram[StdTensorOp] = compile_graph(
+        materialize_merge(resolve_keys(), [work.chain(x, 1_000).key])
+    )
+    lowered = compile_std_to_exec(compiled, [TensorMeta.of("f64", (8,))])
+    optimize(lowered)
+    _, count = work.tracked_objects(lambda: optimize(lowered))
+    assert count < 1_050
+
+
+@pytest.mark.parametrize("each", [*CANONICAL, Numbering()], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "text",
+    [TEXT, CONJUGATES, CONTRACTIONS, TURNED],
+    ids=["mixed", "conjugates", "contractions", "turned"],
+)
+def test_a_canonical_pass_returns_a_canonical_program_itself(each: Pass, text: str) -> None:
+    program = optimize(read(text))
+    assert each.run(program) is program
