@@ -92,7 +92,12 @@ class ShapeGuardContext:
 
     @property
     def guards(self) -> tuple[Guard, ...]:
-        """What has been assumed, each once, in order."""
+        """What has been assumed, each once, in order.
+
+        The specification has derivative rules record here which sizes they compare. A program does
+        not read it: programs check what their ops assume, so a rule whose result is right only for
+        equal sizes emits `AssumeSize` too.
+        """
         return tuple(self._guards)
 
     def meta(self, value: GlobalValKey) -> TensorMeta:
