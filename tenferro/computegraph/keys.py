@@ -283,11 +283,15 @@ def op_key(
     else:
         table_key = (primitive.identity, mask, *[key.serial for key in inputs])
     entry = _nodes.get(table_key)
-    node = None if entry is None else entry()
-    if node is not None:
-        return node
+    if entry is not None and (known := entry()) is not None:
+        return known
     made = SingleOutputNode if primitive.n_outputs == 1 else MultiOutputNode
-    return _interned(_nodes, table_key, made(primitive, inputs, mode, site), _forget_node)
+    node: GlobalOpKey = made(primitive, inputs, mode, site)
+    entry = _Entry(node, _forget_node)
+    entry.key = table_key
+    if _nodes.setdefault(table_key, entry) is entry:  # nearly always, and a call takes longer
+        return node
+    return _interned(_nodes, table_key, node, _forget_node)
 
 
 def interned_count() -> int:

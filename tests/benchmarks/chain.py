@@ -214,7 +214,7 @@ class Measured:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=[1_000, 10_000, 100_000])
-    parser.add_argument("--rounds", type=int, nargs="+", default=[7, 3, 1], help="for each length")
+    parser.add_argument("--rounds", type=int, nargs="+", default=[7, 3, 3], help="for each length")
     parser.add_argument("--shapes", type=int, default=1_000, help="ops of the other programs")
     parser.add_argument("--bounds", type=float, nargs="+", default=[60, 70, 80], help="of the SUM")
     parser.add_argument("--no-gc", action="store_true", help="turn the garbage collector off")
