@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tenferro.chainrules import (
     Emitter,
@@ -26,7 +27,7 @@ from tenferro.chainrules import (
     each_active,
     multilinear,
 )
-from tenferro.computegraph import Input
+from tenferro.computegraph import GlobalValKey, Input
 from tenferro.errors import ADRuleError
 
 Number = complex  # a float, by Python's own reckoning, is one too
@@ -217,32 +218,34 @@ def conjugate(at: TransposeSite[V], value: V) -> V:
 
 
 class ToyContext:
-    """Metadata of graph values, worked out when asked for and kept on the keys."""
+    """Metadata of graph values, worked out when asked for. The context owns it, not the keys."""
 
     adder: PrimitiveOp = ADD
 
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[GlobalValKey, Meta] = WeakKeyDictionary()
+
     def meta(self, value: Any) -> Meta:
+        known = self._known
         pending = [value]
         while pending:
             key = pending[-1]
             if isinstance(key, Input) and isinstance(key.key, Var):
-                key.analysis = key.key.meta
-            if key.analysis is not None:
+                known[key] = key.key.meta
+            if key in known:
                 pending.pop()
                 continue
-            unknown = [operand for operand in key.op.inputs if operand.analysis is None]
+            unknown = [operand for operand in key.op.inputs if operand not in known]
             pending.extend(unknown)
             if not unknown:
-                operands = [operand.analysis for operand in key.op.inputs]
-                key.analysis = key.op.primitive.infer(*operands)
-        found: Meta = value.analysis
-        return found
+                known[key] = key.op.primitive.infer(*[known[operand] for operand in key.op.inputs])
+        return known[value]
 
     def registered_rule(self, name: str) -> None:
         """None: toy ops bring their own rules."""
 
     def declare_like(self, value: Any, like: Any) -> None:
-        value.analysis = self.meta(like)
+        self._known[value] = self.meta(like)
 
 
 CTX = ToyContext()

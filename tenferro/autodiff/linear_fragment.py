@@ -44,9 +44,11 @@ def finish(
     builder: FragmentBuilder[Any], inputs: Sequence[Input], outputs: Sequence[GlobalValKey | None]
 ) -> LinearFragment[Any]:
     """Close a fragment under construction into a `LinearFragment`."""
-    fragment = builder.build([output for output in outputs if output is not None])
+    present = [output for output in outputs if output is not None]
+    fragment = builder.build(present)
+    local = fragment.local_ids([*inputs, *present])
     return LinearFragment(
         fragment,
-        tuple([(tangent.key, builder.local_id(tangent)) for tangent in inputs]),
-        tuple([None if output is None else builder.local_id(output) for output in outputs]),
+        tuple([(tangent.key, local[tangent]) for tangent in inputs]),
+        tuple([None if output is None else local[output] for output in outputs]),
     )

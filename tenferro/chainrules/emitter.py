@@ -55,9 +55,15 @@ class KeyEmitter:
 
     def order(self, value: GlobalValKey) -> int:
         """Older values come first, and constants before all: how old they are is history."""
-        if type(value) is SingleOutputNode and len(value.inputs) > 1:
+        if type(value) is SingleOutputNode:
+            inputs = value.inputs
+        elif isinstance(value, Derived):
+            inputs = value.op.inputs
+        else:
             return value.serial
-        return -1 if isinstance(value, Derived) and _is_constant(value) else value.serial
+        if len(inputs) == 1 and isinstance(inputs[0], Derived):
+            inputs = inputs[0].op.inputs  # a constant, or made of one in a single step
+        return value.serial if inputs else -1
 
     def may_flow(self, value: GlobalValKey) -> bool:
         """Whether the value may depend on the seeds. Of keys alone that is not known: yes."""
@@ -68,49 +74,34 @@ class KeyEmitter:
 
 
 class FragmentEmitter(KeyEmitter):
-    """Emits into a fragment under construction and keeps track of which values are active."""
+    """Emits into a fragment under construction, whose builder knows the active values."""
 
     def __init__(self, builder: FragmentBuilder[Any], ctx: RuleContext) -> None:
         super().__init__(ctx)
         self.builder = builder
-        self._active: set[GlobalValKey] = set()
+        self._is_active = builder.is_active
         self._modes: dict[tuple[bool, ...], OpMode] = {}
 
     def active_input(self, key: Hashable, like: GlobalValKey) -> Input:
         """Declare an active input of the fragment, with the metadata of `like`."""
-        value = self.builder.input(key)
+        value = self.builder.input(key, active=True)
         self.ctx.declare_like(value, like)
-        self._active.add(value)
         return value
 
     def may_flow(self, value: GlobalValKey) -> bool:
         """Whether the value is active."""
-        return value in self._active
+        return self._is_active(value, False)
 
     def _apply(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> GlobalOpKey:
-        active = self._active
+        is_active = self._is_active
         if len(operands) == 2:  # nearly always, and a list takes longer
-            mask: tuple[bool, ...] = (operands[0] in active, operands[1] in active)
+            mask: tuple[bool, ...] = (is_active(operands[0], False), is_active(operands[1], False))
         else:
-            mask = tuple([value in active for value in operands])
+            mask = tuple([is_active(value, False) for value in operands])
         mode = self._modes.get(mask) or self._new_mode(mask)
-        node = self.builder.apply(op, operands, mode, self.site)
-        if mode is not PRIMAL:
-            if type(node) is SingleOutputNode:
-                active.add(node)
-            else:
-                active.update(node.outputs)
-        return node
+        return self.builder.apply(op, operands, mode, self.site)
 
     def _new_mode(self, mask: tuple[bool, ...]) -> OpMode:
         """The mode for a mask; one object for all nodes that have it."""
         mode = self._modes[mask] = Linear(mask) if True in mask else PRIMAL
         return mode
-
-
-def _is_constant(value: Derived) -> bool:
-    """Whether a value is a constant, or made of one in a single step."""
-    inputs = value.op.inputs
-    if len(inputs) == 1 and isinstance(inputs[0], Derived):
-        inputs = inputs[0].op.inputs
-    return not inputs

@@ -29,7 +29,7 @@ class RuleContext(Protocol):
         """Metadata of a value: for tensors, its `TensorMeta`."""
 
     def declare_like(self, value: Any, like: Any) -> None:
-        """Give the new value `value` the metadata of `like`, unless it has metadata already."""
+        """Say that `value` has the metadata of `like`; an input has one type, whoever says it."""
 
     def registered_rule(self, name: str) -> object | None:
         """The derivative rules registered under a name, for ops that do not bring their own."""

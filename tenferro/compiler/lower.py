@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from tenferro.computegraph import CompiledProgram, Instruction
+from tenferro.computegraph import CompiledProgram
 from tenferro.errors import BindingError, TenferroError, UnsupportedExtensionError
 from tenferro.exec_ir import ExecBuilder, ExecProgram
 from tenferro.ops import Argument, StdTensorOp
@@ -45,33 +45,28 @@ def compile_std_to_exec(
     for slot, meta in zip(program.input_slots, input_metas, strict=True):
         slots[slot] = builder.input(meta)
     in_order = program.input_slots == tuple(range(len(input_metas)))  # each is where it was
-    for step in program.instructions:
-        operands = step.inputs if in_order else tuple([slots[slot] for slot in step.inputs])
-        if type(step.op) is Argument:  # a program computes on what was passed
-            outputs = operands
-        else:
-            outputs = _lowered(step, operands, builder, families)
-        if outputs != step.outputs:
-            in_order = False
-            for slot, output in zip(step.outputs, outputs, strict=True):
-                slots[slot] = output
-    return builder.build([slots[slot] for slot in program.output_slots])
-
-
-def _lowered(
-    step: Instruction[StdTensorOp],
-    operands: tuple[int, ...],
-    builder: ExecBuilder,
-    families: Container[str] | None,
-) -> tuple[int, ...]:
+    columns = program.columns
+    site: str | None = None
     try:
-        if families is not None and step.op.family is not None:
-            _require(step.op.family, families)
-        return builder.add(step.op, operands, step.site)
+        for op, inputs, produced, site in zip(
+            columns.ops, columns.inputs, columns.outputs, columns.sites, strict=True
+        ):
+            operands = inputs if in_order else tuple([slots[slot] for slot in inputs])
+            if type(op) is Argument:  # a program computes on what was passed
+                outputs = operands
+            else:
+                if families is not None and op.family is not None:
+                    _require(op.family, families)
+                outputs = builder.add(op, operands, site)
+            if outputs != produced:
+                in_order = False
+                for slot, output in zip(produced, outputs, strict=True):
+                    slots[slot] = output
     except TenferroError as error:
-        if step.site is not None:
-            error.add_note(f"recorded at {step.site}")
+        if site is not None:
+            error.add_note(f"recorded at {site}")
         raise
+    return builder.build([slots[slot] for slot in program.output_slots])
 
 
 def _require(family: str, families: Container[str]) -> None:

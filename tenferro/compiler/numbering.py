@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tenferro.compiler.passing import Pass
-from tenferro.exec_ir import ExecInstruction, ExecProgram, with_last_use
+from tenferro.exec_ir import ExecInstruction, ExecProgram, last_uses, with_last_use
 
 
 @dataclass(frozen=True)
@@ -19,14 +19,10 @@ class Numbering(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program, numbered and marked; itself if it is so already."""
-        marked = with_last_use(renumber(program))
-        return program if _is_same(marked, program) else marked
-
-
-def _is_same(one: ExecProgram, other: ExecProgram) -> bool:
-    """Whether the programs have the very same instructions."""
-    pairs = zip(one.instructions, other.instructions, strict=True)
-    return all(left is right for left, right in pairs)
+        number = _numbers(program)
+        return (
+            with_last_use(program) if number is None else _renumbered(program, number, marked=True)
+        )
 
 
 def renumber(program: ExecProgram) -> ExecProgram:
@@ -34,12 +30,27 @@ def renumber(program: ExecProgram) -> ExecProgram:
 
     It is the program itself where they are numbered so already.
     """
+    number = _numbers(program)
+    return program if number is None else _renumbered(program, number, marked=False)
+
+
+def _numbers(program: ExecProgram) -> list[int] | None:
+    """The number that each slot gets; None where every slot has it already."""
     order = list(program.input_slots)
     for step in program.instructions:
-        order.extend(step.output_slots)
+        order += step.output_slots
     if order == list(range(program.n_slots)):
-        return program
-    number = {slot: position for position, slot in enumerate(order)}
+        return None
+    number = [0] * program.n_slots
+    for position, slot in enumerate(order):
+        number[slot] = position
+    return number
+
+
+def _renumbered(program: ExecProgram, number: list[int], marked: bool) -> ExecProgram:
+    """The program with other numbers, and its last uses marked if asked for: in one walk."""
+    steps = program.instructions
+    marks = last_uses(program) if marked else [step.last_use for step in steps]
     return ExecProgram(
         tuple(
             [
@@ -48,14 +59,14 @@ def renumber(program: ExecProgram) -> ExecProgram:
                     tuple([number[slot] for slot in step.input_slots]),
                     tuple([number[slot] for slot in step.output_slots]),
                     step.output_metas,
-                    step.last_use,
+                    mark,
                     step.site,
                 )
-                for step in program.instructions
+                for step, mark in zip(steps, marks, strict=True)
             ]
         ),
         tuple([number[slot] for slot in program.input_slots]),
         program.input_metas,
         tuple([number[slot] for slot in program.output_slots]),
-        len(order),
+        len(program.input_slots) + sum([len(step.output_slots) for step in steps]),
     )

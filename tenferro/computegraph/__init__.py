@@ -36,6 +36,7 @@ from tenferro.computegraph.op import GraphOp, Op
 from tenferro.computegraph.program import (
     CompiledProgram,
     Instruction,
+    Instructions,
     ProgramCache,
     compile_graph,
     statically_frozen,
@@ -66,6 +67,7 @@ __all__ = [
     "GraphOp",
     "Input",
     "Instruction",
+    "Instructions",
     "Linear",
     "Local",
     "MaterializedGraph",

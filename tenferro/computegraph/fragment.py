@@ -6,13 +6,14 @@ nothing outside it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, cast
 
 from tenferro.computegraph.dump import block, line, name_of
 from tenferro.computegraph.keys import (
     PRIMAL,
+    Derived,
     GlobalOpKey,
     GlobalValKey,
     Input,
@@ -125,6 +126,11 @@ class Fragment(Generic[Op]):
             raise _not_owned(key)
         return local
 
+    def local_ids(self, keys: Iterable[GlobalValKey]) -> dict[GlobalValKey, int]:
+        """Local ids of some values of this fragment, for which not all values are numbered."""
+        asked = set(keys)
+        return {key: local for local, key in enumerate(self.keys) if key in asked}
+
     @property
     def outputs(self) -> tuple[int, ...]:
         """Local ids of the outputs."""
@@ -178,21 +184,22 @@ class FragmentBuilder(Generic[Op]):
 
     def __init__(self, parents: Iterable[Fragment[Op]] = ()) -> None:
         self._parents = tuple(parents)
-        self._local: dict[GlobalValKey, int] = {}
-        self._nodes: list[GlobalOpKey] = []
-        self._inputs: list[int] = []
+        # Each value that the fragment owns, and whether tangents flow through it. Nothing else is
+        # kept while the fragment grows: numbers and nodes follow from it when it is finished.
+        self._owned: dict[GlobalValKey, bool] = {}
+        self.is_active: Callable[[GlobalValKey, bool], bool] = self._owned.get
+        """`is_active(key, False)`: whether a tangent flows through a value of the fragment."""
 
-    def input(self, key: Hashable) -> Input:
-        """Declare an input known as `key`.
+    def input(self, key: Hashable, active: bool = False) -> Input:
+        """Declare an input known as `key`; `active` if it is a tangent.
 
         Raises:
             GraphError: the fragment already has an input of that key.
         """
         value = input_key(key)
-        if value in self._local:
+        if value in self._owned:
             raise GraphError(f"fragment: input {key!r} is declared twice")
-        self._inputs.append(len(self._local))
-        self._local[value] = len(self._local)
+        self._owned[value] = active
         return value
 
     def add(
@@ -215,31 +222,18 @@ class FragmentBuilder(Generic[Op]):
         if len(operands) != op.n_inputs or op.n_outputs != 1:
             _check(op, operands, mode)
         node = op_key(op, operands, mode, site)
-        local = self._local
+        owned = self._owned
         if type(node) is SingleOutputNode:
-            if node not in local:
-                local[node] = len(local)
-                self._nodes.append(node)
-        elif node.outputs[0] not in local:
+            if node not in owned:
+                owned[node] = type(mode) is Linear
+        else:
             for key in node.outputs:
-                local[key] = len(local)
-            self._nodes.append(node)
+                owned[key] = type(mode) is Linear
         return node
 
     def owns(self, key: GlobalValKey) -> bool:
         """Whether the value is local to this fragment."""
-        return key in self._local
-
-    def local_id(self, key: GlobalValKey) -> int:
-        """Local id of a value of the fragment.
-
-        Raises:
-            GraphError: the fragment does not own the value.
-        """
-        local = self._local.get(key)
-        if local is None:
-            raise _not_owned(key)
-        return local
+        return key in self._owned
 
     def build(self, outputs: Sequence[GlobalValKey]) -> Fragment[Op]:
         """The finished fragment.
@@ -248,14 +242,23 @@ class FragmentBuilder(Generic[Op]):
             GraphError: an output is not a value of the fragment.
         """
         for key in outputs:
-            self.local_id(key)
+            if key not in self._owned:
+                raise _not_owned(key)
+        keys = tuple(self._owned)
         return Fragment(
-            tuple(self._local),
-            tuple(self._nodes),
-            tuple(self._inputs),
+            keys,
+            tuple([node for key in keys if (node := _node_of(key)) is not None]),
+            tuple([local for local, key in enumerate(keys) if type(key) is Input]),
             tuple(outputs),
             self._parents,
         )
+
+
+def _node_of(key: GlobalValKey) -> GlobalOpKey | None:
+    """The op whose first output a value is; None if it is not one."""
+    if type(key) is SingleOutputNode:
+        return key
+    return key.op if isinstance(key, Derived) and key.slot == 0 else None
 
 
 def _not_owned(key: GlobalValKey) -> GraphError:

@@ -16,7 +16,7 @@ import itertools
 from _weakref import _remove_dead_weakref  # type: ignore[attr-defined]  # see `_forget_op`
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from weakref import ref
 
 from tenferro.computegraph.op import GraphOp
@@ -26,6 +26,8 @@ from tenferro.errors import GraphError
 @dataclass(frozen=True, slots=True)
 class Primal:
     """Mode of a node that computes an ordinary value."""
+
+    active_mask: ClassVar[None] = None
 
     def __str__(self) -> str:
         return "primal"
@@ -58,8 +60,9 @@ class GlobalValKey:
 
     Compared by `is`. `analysis` is a slot for what an op set has worked out about the value (for
     tensors: dtype and extents). It is a function of the key, hence a cache, and never part of the
-    identity. `serial` grows with each key made, and no two keys of a process share one; it gives
-    the operands of a commutative op one order.
+    identity. One module of a process writes it: for tensors, `tenferro.shape.guards`. Another op
+    set keeps what it knows in its own context. `serial` grows with each key made, and no two keys
+    of a process share one; it gives the operands of a commutative op one order.
     """
 
     __slots__ = ("__weakref__", "analysis", "serial")
@@ -271,7 +274,7 @@ def op_key(
     """
     # Serials stand for the inputs: a tuple of numbers is nothing that the garbage collector has to
     # look into. One and two inputs are spelled out because nearly all nodes have so many.
-    mask = mode.active_mask if isinstance(mode, Linear) else None
+    mask = mode.active_mask
     table_key: tuple[Hashable, ...]
     if len(inputs) == 2:
         table_key = (primitive.identity, mask, inputs[0].serial, inputs[1].serial)
@@ -280,11 +283,15 @@ def op_key(
     else:
         table_key = (primitive.identity, mask, *[key.serial for key in inputs])
     entry = _nodes.get(table_key)
-    node = None if entry is None else entry()
-    if node is not None:
-        return node
+    if entry is not None and (known := entry()) is not None:
+        return known
     made = SingleOutputNode if primitive.n_outputs == 1 else MultiOutputNode
-    return _interned(_nodes, table_key, made(primitive, inputs, mode, site), _forget_node)
+    node: GlobalOpKey = made(primitive, inputs, mode, site)
+    entry = _Entry(node, _forget_node)
+    entry.key = table_key
+    if _nodes.setdefault(table_key, entry) is entry:  # nearly always, and a call takes longer
+        return node
+    return _interned(_nodes, table_key, node, _forget_node)
 
 
 def interned_count() -> int:

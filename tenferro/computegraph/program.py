@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, dataclass_transform
+from typing import Any, Generic, TypeVar, dataclass_transform, overload
 
 from tenferro.computegraph.cache import BoundedCache
 from tenferro.computegraph.dump import block, line, value_list
@@ -37,14 +38,75 @@ class Instruction(Generic[Op]):
     site: str | None = None
 
 
+class Instructions(Sequence[Instruction[Op]]):
+    """Instructions held in columns; an `Instruction` is made when one is read.
+
+    A program has as many instructions as the graph has ops. In columns they are a few long tuples,
+    whose entries Python's garbage collector does not visit one by one.
+    """
+
+    __slots__ = ("inputs", "ops", "outputs", "sites")
+
+    def __init__(
+        self,
+        ops: Iterable[Op],
+        inputs: Iterable[tuple[int, ...]],
+        outputs: Iterable[tuple[int, ...]],
+        sites: Iterable[str | None],
+    ) -> None:
+        self.ops = tuple(ops)
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.sites = tuple(sites)
+
+    def __len__(self) -> int:
+        return len(self.ops)
+
+    @overload
+    def __getitem__(self, index: int) -> Instruction[Op]: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Instruction[Op], ...]: ...
+    def __getitem__(self, index: int | slice) -> Instruction[Op] | tuple[Instruction[Op], ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        return Instruction(
+            self.ops[index], self.inputs[index], self.outputs[index], self.sites[index]
+        )
+
+    def __iter__(self) -> Iterator[Instruction[Op]]:
+        return map(Instruction, self.ops, self.inputs, self.outputs, self.sites)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | Instructions) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledProgram(Generic[Op]):
     """Instructions in order of execution; each slot is written once."""
 
-    instructions: tuple[Instruction[Op], ...]
+    instructions: Sequence[Instruction[Op]]
     input_slots: tuple[int, ...]
     output_slots: tuple[int, ...]
     n_slots: int
+
+    @property
+    def columns(self) -> Instructions[Op]:
+        """The instructions in columns."""
+        steps = self.instructions
+        if isinstance(steps, Instructions):
+            return steps
+        return Instructions(
+            [step.op for step in steps],
+            [step.inputs for step in steps],
+            [step.outputs for step in steps],
+            [step.site for step in steps],
+        )
 
     def __str__(self) -> str:
         lines = [
@@ -75,18 +137,20 @@ def compile_graph(
 def _assign_slots(graph: MaterializedGraph) -> CompiledProgram[Op]:
     slot: dict[GlobalValKey, int] = {key: number for number, key in enumerate(graph.inputs)}
     slot_of = slot.__getitem__
-    instructions: list[Instruction[Any]] = []
+    inputs: list[tuple[int, ...]] = []
+    outputs: list[tuple[int, ...]] = []
     for op in graph.ops:
-        inputs = tuple(map(slot_of, op.inputs))
+        inputs.append(tuple([slot_of(key) for key in op.inputs]))
         first = len(slot)
         if type(op) is SingleOutputNode:
             slot[op] = first
+            outputs.append((first,))
         else:
             slot.update({key: first + i for i, key in enumerate(op.outputs)})
-        outputs = tuple(range(first, len(slot)))
-        instructions.append(Instruction(op.primitive, inputs, outputs, op.site))
+            outputs.append(tuple(range(first, len(slot))))
+    ops: list[Any] = [op.primitive for op in graph.ops]
     return CompiledProgram(
-        tuple(instructions),
+        Instructions(ops, inputs, outputs, [op.site for op in graph.ops]),
         tuple(range(len(graph.inputs))),
         tuple([slot[key] for key in graph.outputs]),
         len(slot),

@@ -48,7 +48,9 @@ class Kernels:
                 return _of_call(self._call(step.op))
             return HostKernel(program, kept, results, self._call)
         wanted = with_last_use(replace(program, output_slots=tuple(kept)))
-        by_runtimes = self.boundary is not None and program.any_op(lambda op: op.family is not None)
+        by_runtimes = self.boundary is not None and any(
+            step.op.family is not None for step in program.instructions
+        )
         if by_runtimes or not is_static(program):
             return lambda buffers: run(wanted, buffers, self._step)
         executable = self._executor.compile_exec(wanted)

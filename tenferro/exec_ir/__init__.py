@@ -21,7 +21,13 @@ from tenferro.exec_ir.payloads import (
     kind_of_tag,
     payload_text,
 )
-from tenferro.exec_ir.program import ExecInstruction, ExecProgram, with_last_use, with_slots
+from tenferro.exec_ir.program import (
+    ExecInstruction,
+    ExecProgram,
+    last_uses,
+    with_last_use,
+    with_slots,
+)
 from tenferro.exec_ir.rewrite import Rewriter
 from tenferro.exec_ir.run import evaluate, run
 from tenferro.exec_ir.text import parse_exec
@@ -54,6 +60,7 @@ __all__ = [
     "evaluate",
     "kind_of",
     "kind_of_tag",
+    "last_uses",
     "parse_exec",
     "payload",
     "payload_text",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from tenferro.computegraph import statically_frozen
@@ -77,6 +78,16 @@ class ExecProgram(Body):
     input_metas: tuple[TensorMeta, ...]
     output_slots: tuple[int, ...]
     n_slots: int
+    _op_types: frozenset[type[ExecOp]] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def op_types(self) -> frozenset[type[ExecOp]]:
+        """The classes of its ops: found once, and asked by every pass that is about few of them."""
+        if self._op_types is None:
+            types = frozenset({type(step.op) for step in self.instructions})
+            object.__setattr__(self, "_op_types", types)
+            return types
+        return self._op_types
 
     def slot_metas(self) -> list[TensorMeta | None]:
         """Type of each slot, by number; None for a slot that nothing writes."""
@@ -99,9 +110,9 @@ class ExecProgram(Body):
         outputs = [metas[slot] for slot in self.output_slots]
         return tuple(meta for meta in outputs if meta is not None)
 
-    def any_op(self, test: Callable[[ExecOp], bool]) -> bool:
-        """Whether some instruction has an op that passes a test."""
-        return any(test(step.op) for step in self.instructions)
+    def has_op(self, kind: type[ExecOp]) -> bool:
+        """Whether some instruction has an op of a class."""
+        return any(issubclass(op_type, kind) for op_type in self.op_types)
 
     def makers(self) -> dict[int, ExecInstruction]:
         """For each slot that an instruction writes, that instruction."""
@@ -144,6 +155,8 @@ class ExecProgram(Body):
 
     def bodies(self) -> list[ExecProgram]:
         """The programs inside its ops, in order."""
+        if not any(op_type.body_fields for op_type in self.op_types):
+            return []
         held = [step.op.bodies for step in self.instructions if step.op.body_fields]
         return [cast(ExecProgram, body) for bodies in held for body in bodies.values()]
 
@@ -152,7 +165,7 @@ class ExecProgram(Body):
 
         `rewrite` keeps the types of inputs and outputs. It is not applied to the program itself.
         """
-        if not any(step.op.body_fields for step in self.instructions):
+        if not any(op_type.body_fields for op_type in self.op_types):
             return self
         rewritten: dict[int, ExecProgram] = {}
         for program in reversed(list(self.walk())):
@@ -231,28 +244,53 @@ def with_slots(meta: TensorMeta, slot: int, operands: Sequence[int]) -> TensorMe
 
 
 def with_last_use(program: ExecProgram) -> ExecProgram:
-    """The program with `last_use` filled in.
+    """The program with `last_use` filled in; itself if it is filled in already.
 
     An operand read twice by one instruction is marked at its last place.
     """
-    alive = set(program.output_slots)
-    marked: list[ExecInstruction] = []
+    marks = last_uses(program)
+    steps = program.instructions
+    if [step.last_use for step in steps] == marks:
+        return program
+    marked = [
+        step
+        if step.last_use == mark
+        else ExecInstruction(
+            step.op, step.input_slots, step.output_slots, step.output_metas, mark, step.site
+        )
+        for step, mark in zip(steps, marks, strict=True)
+    ]
+    return replace(program, instructions=tuple(marked))
+
+
+def last_uses(program: ExecProgram) -> list[tuple[bool, ...]]:
+    """For each instruction which of its operands nothing reads after it.
+
+    Equal marks are one tuple: there are few of them, and as many instructions as ops.
+    """
+    alive = bytearray(program.n_slots)
+    for slot in program.output_slots:
+        alive[slot] = 1
+    marks: list[tuple[bool, ...]] = []
     for step in reversed(program.instructions):
         slots = step.input_slots
-        if alive.issuperset(slots):
-            last_use: tuple[bool, ...] = (False,) * len(slots)
+        if len(slots) == 1:
+            mark: tuple[bool, ...] = _READ_AGAIN if alive[slots[0]] else _READ_LAST
+        elif len(slots) == 2:
+            mark = _PAIRS[not alive[slots[0]] and slots[0] != slots[1], not alive[slots[1]]]
         else:
-            last_use = tuple(
-                [slot not in alive and slot not in slots[i:] for i, slot in enumerate(slots, 1)]
+            mark = tuple(
+                [not alive[slot] and slot not in slots[i:] for i, slot in enumerate(slots, 1)]
             )
-            alive.update(slots)
-        if step.last_use != last_use:
-            step = ExecInstruction(
-                step.op, slots, step.output_slots, step.output_metas, last_use, step.site
-            )
-        marked.append(step)
-    marked.reverse()
-    return replace(program, instructions=tuple(marked))
+        for slot in slots:
+            alive[slot] = 1
+        marks.append(mark)
+    marks.reverse()
+    return marks
+
+
+_READ_AGAIN, _READ_LAST = (False,), (True,)
+_PAIRS = {pair: pair for pair in itertools.product((False, True), repeat=2)}
 
 
 def _lines(program: ExecProgram) -> Iterator[str]:

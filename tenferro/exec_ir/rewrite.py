@@ -79,7 +79,9 @@ class Rewriter:
         self.ctx = SlotContext(self._metas)
         self._inputs: list[int] = list(program.input_slots)
         self._instructions: list[ExecInstruction] = []
-        self._makers: dict[int, ExecInstruction] = {}  # what makes a slot, and nothing else
+        # For each slot the instruction that makes it, and nothing else.
+        self._makers: list[ExecInstruction | None] = [None] * len(self._metas)
+        self._types_alone: dict[int, tuple[TensorMeta, ...]] = {}
         self._now = list(range(program.n_slots))  # where each value of the old program is
         self._moved = False  # whether any of them is elsewhere
         self._site: str | None = None
@@ -92,11 +94,17 @@ class Rewriter:
         It is the old program itself where nothing was rewritten. `outputs`, called at the end, says
         where the outputs are, if not where the values of the old program are now.
         """
+        instructions, makers = self._instructions, self._makers
         for step in self._program.instructions:
-            operands = self._begin(step)
+            self._site = step.site
+            self._mark = len(instructions)
+            operands = self.now(step.input_slots) if self._moved else step.input_slots
             results = rule(step, operands)
             if results is None:
-                self._keep(step, operands)
+                kept = self._on(step, operands)
+                instructions.append(kept)
+                if len(kept.output_slots) == 1:
+                    makers[kept.output_slots[0]] = kept
             else:
                 self._define(step, (results,) if isinstance(results, int) else tuple(results))
         return self._build(self.now(self._program.output_slots) if outputs is None else outputs())
@@ -105,6 +113,7 @@ class Rewriter:
         """A further input of the program, after those that it has."""
         slot = len(self._metas)
         self._metas.append(with_slots(meta, slot, ()))
+        self._makers.append(None)
         self._inputs.append(slot)
         self._changed = True
         return slot
@@ -124,47 +133,45 @@ class Rewriter:
         exec_op = cast(ExecOp, op)
         inferred = exec_op.infer_all([self.ctx.meta(slot) for slot in operands])
         first = len(metas)
-        named = tuple([with_slots(meta, first + i, operands) for i, meta in enumerate(inferred)])
+        if len(inferred) == 1 and inferred[0].dims is not None:
+            # One tuple for all results of a type: there are as many instructions as ops.
+            named = self._types_alone.setdefault(id(inferred[0]), inferred)
+        else:
+            named = tuple(
+                [with_slots(meta, first + i, operands) for i, meta in enumerate(inferred)]
+            )
         metas.extend(named)
         outputs = tuple(range(first, len(metas)))
         step = ExecInstruction(exec_op, operands, outputs, named, (), self._site)
         self._instructions.append(step)
-        if len(outputs) == 1:
-            self._makers[first] = step
+        self._makers += (step,) if len(outputs) == 1 else (None,) * len(outputs)
         return outputs
 
     def producer(self, value: int) -> tuple[Any, Operands] | None:
         """The op and operands of a single-output op."""
-        step = self._makers.get(value)
+        step = self._makers[value]
         return None if step is None else (step.op, step.input_slots)
 
     def order(self, value: int) -> int:
         """The number of the slot."""
         return value
 
-    def _begin(self, step: ExecInstruction) -> Operands:
-        """Turn to `step`; returns the slots where its operands are now."""
-        self._site = step.site
-        self._mark = len(self._instructions)
-        return self.now(step.input_slots) if self._moved else step.input_slots
-
-    def _keep(self, step: ExecInstruction, operands: Operands) -> None:
-        """Leave `step` as it is, on what its operands are now."""
-        if operands != step.input_slots or step.last_use:
-            step = ExecInstruction(
-                step.op, operands, step.output_slots, step.output_metas, (), step.site
-            )
-        self._instructions.append(step)
-        if len(step.output_slots) == 1:
-            self._makers[step.output_slots[0]] = step
+    def _on(self, step: ExecInstruction, operands: Operands) -> ExecInstruction:
+        """`step` on what its operands are now; itself if these are where they were."""
+        if operands == step.input_slots and not step.last_use:
+            return step
+        return ExecInstruction(
+            step.op, operands, step.output_slots, step.output_metas, (), step.site
+        )
 
     def _define(self, step: ExecInstruction, values: Operands) -> None:
         """Let `values` stand for the outputs of `step`; they have the same types."""
-        self._changed = True
-        if not values:
-            return
         if len(values) == 1 and self._is_last_emitted(values[0]):
             self._rename_last(step.output_slots[0])
+            self._changed = self._changed or not self._is_again(step)
+            return
+        self._changed = True
+        if not values:
             return
         self._moved = True
         for slot, value in zip(step.output_slots, values, strict=True):
@@ -190,10 +197,20 @@ class Rewriter:
             and value == len(self._metas) - 1
         )
 
+    def _is_again(self, step: ExecInstruction) -> bool:
+        """Whether all that was emitted in the place of `step` is the same instruction."""
+        last = self._instructions[-1]
+        return (
+            len(self._instructions) == self._mark + 1
+            and last.input_slots == step.input_slots
+            and last.op == step.op
+            and last.output_metas == step.output_metas
+        )
+
     def _rename_last(self, slot: int) -> None:
         """Give the value that was emitted last the number of the one that it stands for."""
         last = self._instructions[-1]
         step = ExecInstruction(last.op, last.input_slots, (slot,), last.output_metas, (), last.site)
         self._instructions[-1] = self._makers[slot] = step
-        del self._makers[len(self._metas) - 1]
+        self._makers.pop()
         self._metas[slot] = self._metas.pop()

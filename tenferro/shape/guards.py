@@ -92,7 +92,12 @@ class ShapeGuardContext:
 
     @property
     def guards(self) -> tuple[Guard, ...]:
-        """What has been assumed, each once, in order."""
+        """What has been assumed, each once, in order.
+
+        The specification has derivative rules record here which sizes they compare. A program does
+        not read it: programs check what their ops assume, so a rule whose result is right only for
+        equal sizes emits `AssumeSize` too.
+        """
         return tuple(self._guards)
 
     def meta(self, value: GlobalValKey) -> TensorMeta:
@@ -104,8 +109,14 @@ class ShapeGuardContext:
         return type_of(value)
 
     def declare_like(self, value: GlobalValKey, like: GlobalValKey) -> None:
-        """Give the new value `value` the metadata of `like`; what is known of it already stays."""
-        if value.analysis is None:
+        """Say that `value` has the type of `like`: an input, or what is made of active inputs.
+
+        Raises:
+            ShapeError: `value` is an input of another type.
+        """
+        if isinstance(value, Input):
+            declare(value, type_of(like))
+        elif value.analysis is None:
             value.analysis = type_of(like)
 
     def registered_rule(self, name: str) -> object | None:

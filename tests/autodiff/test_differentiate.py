@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tenferro.autodiff import differentiate, push_forward
+import tenferro as tn
+from tenferro.autodiff import LinearFragment, differentiate, push_forward
 from tenferro.chainrules import Tangent
 from tenferro.computegraph import (
     PRIMAL,
@@ -19,9 +20,11 @@ from tenferro.computegraph import (
     resolve_keys,
 )
 from tenferro.errors import ADError, UnresolvedValueError
+from tenferro.ops import shape_context
 from tests.autodiff.ops import NOTHING, SQUARE, SUM_AND_PRODUCT, Ruled
 from tests.toy import ADD, CTX, EXP, MUL, NEG, Meta, Toy, real, vector
 from tests.toy_graphs import run, text_of
+from tests.work import chain, tracked_objects
 
 KEYS: ResolvedView[Toy] = resolve_keys()
 X, Y = real("x"), real("y")
@@ -217,3 +220,17 @@ def test_a_rule_sees_operands_outputs_and_tangents() -> None:
     linear = differentiate(KEYS, node.outputs, [y], ctx=CTX)
     assert seen == [((x, y), node.outputs, (None, *linear.input_keys))]
     assert linear.tangent_outputs == (None,)
+
+
+def test_a_linear_fragment_tracks_what_its_nodes_are_and_no_more() -> None:
+    ctx = shape_context()
+    argument = tn.TracedTensor.input((8,))
+    y = chain(argument, 1_000)
+
+    def linearized() -> LinearFragment[Any]:
+        return differentiate(resolve_keys(), [y.key], [argument.key], ctx=ctx)
+
+    linearized()
+    linear, count = tracked_objects(linearized)
+    assert len(linear.fragment.nodes) == 2_500
+    assert count < 3 * 2_500 + 50

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import tenferro as tn
 from tenferro.autodiff import LinearFragment, differentiate, pull_back, transpose
 from tenferro.chainrules import Cotangent
 from tenferro.computegraph import (
@@ -17,9 +18,11 @@ from tenferro.computegraph import (
     resolve_keys,
 )
 from tenferro.errors import ADError, ADRuleError
+from tenferro.ops import shape_context
 from tests.autodiff.ops import MIRROR, NOTHING, SQUARE, SUM_AND_PRODUCT, Ruled
 from tests.toy import ADD, CTX, EXP, MUL, NEG, SUM, Meta, Toy, real, vector
 from tests.toy_graphs import run, text_of
+from tests.work import chain, tracked_objects
 
 KEYS: ResolvedView[Toy] = resolve_keys()
 X, Y = real("x"), real("y")
@@ -225,3 +228,15 @@ def test_the_cotangent_of_an_output_without_a_tangent_is_not_read() -> None:
 def test_there_is_one_cotangent_for_each_output() -> None:
     with pytest.raises(ADError, match=r"^pull_back: 1 cotangents for 2 outputs$"):
         pull_back(derivative(x, y), [x], ctx=CTX)
+
+
+def test_a_transposed_fragment_tracks_what_its_nodes_are_and_no_more() -> None:
+    ctx = shape_context()
+    argument = tn.TracedTensor.input((8,))
+    y = chain(argument, 1_000)
+    linear = differentiate(resolve_keys(), [y.key], [argument.key], ctx=ctx)
+    transpose(linear, ctx=ctx)
+    transposed, count = tracked_objects(lambda: transpose(linear, ctx=ctx))
+    nodes = len(transposed.fragment.nodes)
+    assert nodes == 2_000
+    assert count < 3 * nodes + 50

@@ -214,13 +214,16 @@ class Measured:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=[1_000, 10_000, 100_000])
-    parser.add_argument("--rounds", type=int, nargs="+", default=[7, 3, 1], help="for each length")
+    parser.add_argument("--rounds", type=int, nargs="+", default=[7, 3, 3], help="for each length")
     parser.add_argument("--shapes", type=int, default=1_000, help="ops of the other programs")
     parser.add_argument("--bounds", type=float, nargs="+", default=[60, 70, 80], help="of the SUM")
     parser.add_argument("--no-gc", action="store_true", help="turn the garbage collector off")
     chosen = parser.parse_args()
     if chosen.no_gc:
         gc.disable()
+    rounds, bounds = (
+        stretched(values, chosen.lengths) for values in (chosen.rounds, chosen.bounds)
+    )
     environment()
     for make, shape in SHAPES.values():
         Measured(make, shape, 100, 1)
@@ -231,14 +234,19 @@ def main() -> None:
         for name, (make, shape) in SHAPES.items()
     }
     sizes = [
-        Measured(chain, (8,), length, rounds)
-        for length, rounds in zip(chosen.lengths, chosen.rounds, strict=True)
+        Measured(chain, (8,), length, count)
+        for length, count in zip(chosen.lengths, rounds, strict=True)
     ]
     show_sizes(sizes)
     show_shapes(other)
-    for measured, bound in zip(sizes, chosen.bounds, strict=True):
+    for measured, bound in zip(sizes, bounds, strict=True):
         total = float(np.median(measured.sums))
         note(f"{measured.length:,} ops: SUM {total:.0f} µs {measured.spread()}; bound {bound:g}")
+
+
+def stretched(values: list[Any], lengths: list[int]) -> list[Any]:
+    """One value for each length; the last one serves the lengths that have none."""
+    return [values[min(place, len(values) - 1)] for place in range(len(lengths))]
 
 
 def show_sizes(sizes: list[Measured]) -> None:

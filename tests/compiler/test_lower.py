@@ -1,5 +1,6 @@
 import pytest
 
+import tenferro as tn
 from tenferro.compiler import compile_std_to_exec
 from tenferro.computegraph import (
     CompiledProgram,
@@ -8,11 +9,13 @@ from tenferro.computegraph import (
     compile_graph,
     materialize_merge,
     resolve,
+    resolve_keys,
 )
 from tenferro.errors import BindingError, ShapeError
 from tenferro.exec_ir import verify
 from tenferro.ops import ADD, EXP, MUL, StdTensorOp
 from tenferro.shape import TensorMeta
+from tests.work import chain, tracked_objects
 
 VECTOR = TensorMeta.of("f64", ("n",))
 
@@ -65,3 +68,14 @@ def test_slots_in_any_numbering_are_numbered_in_order() -> None:
     lowered = compile_std_to_exec(program, [VECTOR])
     assert [step.input_slots for step in lowered.instructions] == [(0,), (1, 0)]
     assert lowered.output_slots == (2, 0)
+
+
+def test_lowering_an_op_makes_one_instruction_and_nothing_else_that_stays() -> None:
+    x = tn.TracedTensor.input((8,))
+    compiled: CompiledProgram[StdTensorOp] = compile_graph(
+        materialize_merge(resolve_keys(), [chain(x, 1_000).key])
+    )
+    meta = TensorMeta.of("f64", (8,))
+    compile_std_to_exec(compiled, [meta])
+    _, count = tracked_objects(lambda: compile_std_to_exec(compiled, [meta]))
+    assert count < 1_050

@@ -1,15 +1,24 @@
 import subprocess
 import sys
 
+import tenferro as tn
 from tenferro.compiler import (
     PASSES,
     OptimizerOptions,
     compile_program,
+    compile_std_to_exec,
     optimize,
 )
-from tenferro.computegraph import CompiledProgram, Instruction
+from tenferro.computegraph import (
+    CompiledProgram,
+    Instruction,
+    compile_graph,
+    materialize_merge,
+    resolve_keys,
+)
 from tenferro.ops import COS, MUL, NEG, SIN, DotGeneral, Reshape, StdTensorOp, Transpose
 from tenferro.shape import TensorMeta
+from tests import work
 from tests.programs import read, short
 
 TEXT = """
@@ -110,3 +119,14 @@ def test_a_digest_is_the_same_in_every_process() -> None:
         for seed in ("0", "1", "4711")
     }
     assert digests == {optimize(read(TEXT)).digest}
+
+
+def test_optimizing_makes_one_instruction_for_each_and_nothing_else_that_stays() -> None:
+    x = tn.TracedTensor.input((8,))
+    compiled: CompiledProgram[StdTensorOp] = compile_graph(
+        materialize_merge(resolve_keys(), [work.chain(x, 1_000).key])
+    )
+    lowered = compile_std_to_exec(compiled, [TensorMeta.of("f64", (8,))])
+    optimize(lowered)
+    _, count = work.tracked_objects(lambda: optimize(lowered))
+    assert count < 1_050

@@ -18,6 +18,7 @@ from tenferro.computegraph import (
 from tenferro.errors import GraphError
 from tests.computegraph.ops import PlainOp, Split
 from tests.toy import ADD, EXP, MUL, Toy, real
+from tests.work import tracked_objects
 
 
 def builder() -> FragmentBuilder[Toy]:
@@ -156,3 +157,36 @@ def test_an_op_without_outputs_is_refused() -> None:
 
 def test_fragments_are_compared_by_identity() -> None:
     assert builder().build([]) != builder().build([])
+
+
+def test_a_fragment_holds_nothing_for_each_node_but_the_node() -> None:
+    def grow() -> FragmentBuilder[Toy]:
+        b = builder()
+        x = value = b.input("x")
+        for _ in range(1_000):
+            (value,) = b.add(MUL, [value, x])  # type: ignore[assignment]
+        return b
+
+    grow().build([])
+    growing, count = tracked_objects(grow)
+    assert count < 3_050  # what nodes are without a fragment
+    _, count = tracked_objects(lambda: growing.build([]))
+    assert count < 10
+
+
+def test_local_ids_of_some_values_are_those_of_all() -> None:
+    b = builder()
+    x = b.input("x")
+    (y,) = b.add(EXP, [x])
+    (z,) = b.add(MUL, [y, x])
+    fragment = b.build([z])
+    assert fragment.local_ids([z, x, z]) == {x: 0, z: 2}
+
+
+def test_an_input_is_active_if_it_is_declared_so_and_a_node_if_its_mode_says_so() -> None:
+    b = builder()
+    x, dx = b.input("x"), b.input("dx", active=True)
+    (y,) = b.add(EXP, [x])
+    (dy,) = b.add(MUL, [y, dx], Linear((False, True)))
+    assert [b.is_active(key, False) for key in (x, dx, y, dy)] == [False, True, False, True]
+    assert not b.is_active(input_key("elsewhere"), False)

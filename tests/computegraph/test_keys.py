@@ -22,6 +22,7 @@ from tenferro.computegraph import (
 from tenferro.errors import GraphError
 from tests.computegraph.ops import Split
 from tests.toy import ADD, EXP, MUL, Broadcast, real
+from tests.work import tracked_objects
 
 
 def test_equal_input_keys_are_one_object() -> None:
@@ -184,3 +185,16 @@ def test_threads_may_free_what_other_threads_make_again() -> None:
     with ThreadPoolExecutor(threads) as pool:
         assert list(pool.map(flicker, range(threads))) == [0] * threads
     assert interned_count() == baseline
+
+
+def test_a_node_is_three_tracked_objects() -> None:
+    def chain() -> GlobalValKey:
+        value: GlobalValKey = x
+        for _ in range(1_000):
+            value = op_key(MUL, (value, x)).output(0)
+        return value
+
+    x = input_key("x")
+    chain()
+    _, count = tracked_objects(chain)  # the node, its inputs, and its entry among the known nodes
+    assert count < 3_050

@@ -16,6 +16,7 @@ from tenferro.computegraph import (
 )
 from tests.computegraph.ops import Split
 from tests.toy import ADD, EXP, MUL, Toy
+from tests.work import tracked_objects
 
 
 def graph_of(*outputs: GlobalValKey) -> MaterializedGraph:
@@ -93,3 +94,28 @@ def test_a_bounded_cache_of_programs_forgets() -> None:
     compile_graph(graphs[1], cache)
     assert compile_graph(graphs[0], cache) == first
     assert (cache.stats().entries, cache.stats().evictions) == (1, 2)
+
+
+def test_a_compiled_program_tracks_no_object_for_each_instruction() -> None:
+    x = value = input_key("x")
+    for _ in range(1_000):
+        value = op_key(MUL, (value, x)).output(0)  # type: ignore[assignment]
+    graph = graph_of(value)
+    compile_graph(graph)
+    program, count = tracked_objects(lambda: compile_graph(graph))
+    assert count < 20
+    assert len(program.instructions) == 1_000
+
+
+def test_instructions_in_columns_are_a_sequence_equal_to_the_tuple() -> None:
+    steps = (Instruction(MUL, (0, 1), (2,), "user.py:7"), Instruction(ADD, (2, 0), (3,)))
+    program: CompiledProgram[Toy] = CompiledProgram(steps, (0, 1), (3,), 4)
+    columns = program.columns
+    assert (columns.ops, columns.inputs) == ((MUL, ADD), ((0, 1), (2, 0)))
+    assert (columns.outputs, columns.sites) == (((2,), (3,)), ("user.py:7", None))
+    assert columns == steps
+    assert columns != steps[:1]
+    assert (hash(columns), repr(columns)) == (hash(steps), repr(steps))
+    assert (columns[1], columns[-1], columns[:1]) == (steps[1], steps[1], steps[:1])
+    assert CompiledProgram(columns, (0, 1), (3,), 4) == program
+    assert CompiledProgram(columns, (0, 1), (3,), 4).columns is columns

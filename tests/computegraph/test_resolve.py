@@ -48,12 +48,34 @@ def test_parents_are_resolved_through_any_number_of_fragments(primal: Fragment[T
     assert [key.key for key in inputs] == ["x", "y"]
 
 
+class CountedFragment(Fragment[Toy]):
+    """A fragment that counts how often its keys are read."""
+
+    reads = 0
+
+    def __init__(self, counted: Fragment[Toy]) -> None:
+        self._counted = counted
+        super().__init__(counted.keys, counted.nodes, (), counted.output_keys, counted.parents)
+
+    @property  # type: ignore[misc]  # a slot of the base class
+    def keys(self) -> tuple[GlobalValKey, ...]:  # type: ignore[override]
+        self.reads += 1
+        return self._counted.keys
+
+    @keys.setter
+    def keys(self, keys: tuple[GlobalValKey, ...]) -> None:
+        assert keys == self._counted.keys
+
+
 def test_a_fragment_shared_by_many_parents_is_read_once(primal: Fragment[Toy]) -> None:
-    fragments = [exp_fragment(primal.output_keys[0], primal)]
+    shared = CountedFragment(primal)
+    fragments = [exp_fragment(primal.output_keys[0], shared)]
     for _ in range(40):  # read again on each path, it would be read 2**40 times
         last = fragments[-1]
         fragments.append(exp_fragment(last.output_keys[0], last, last))
-    resolve([fragments[-1]]).resolve_val(primal.output_keys[0])
+    view = resolve([fragments[-1]])
+    assert view.resolve_val(primal.output_keys[0]) is primal.output_keys[0]
+    assert shared.reads == 1
 
 
 def test_a_value_that_no_fragment_holds_is_unresolved(primal: Fragment[Toy]) -> None:

@@ -6,7 +6,15 @@ import pytest
 
 from tenferro.compiler import parse
 from tenferro.errors import ShapeError
-from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram, verify, with_last_use
+from tenferro.exec_ir import (
+    ExecBuilder,
+    ExecInstruction,
+    ExecOp,
+    ExecProgram,
+    last_uses,
+    verify,
+    with_last_use,
+)
 from tenferro.ops import ADD, EXP, MUL, Constant, Convert, Reshape, Transpose
 from tenferro.shape import Exact, SymDim, TensorMeta, Unknown, UpperBound, as_dtype, dim
 
@@ -112,6 +120,29 @@ def test_what_is_returned_has_no_last_use_and_what_nobody_reads_no_use() -> None
     program = with_last_use(builder.build([x]))
     assert program.instructions[0].last_use == (False,)
     assert unread == 2
+
+
+def test_equal_marks_are_one_object() -> None:
+    builder = ExecBuilder()
+    slot = x = builder.input(TensorMeta.of("f64", (2,)))
+    for _ in range(3):
+        (slot,) = builder.add(MUL, [slot, x])
+    marks = last_uses(builder.build([slot]))
+    assert marks == [(False, False), (True, False), (True, True)]
+    program = builder.build([slot])
+    marked = with_last_use(program)
+    assert with_last_use(marked) is marked
+    again = last_uses(marked)
+    assert all(first is second for first, second in zip(marks, again, strict=True))
+
+
+def test_a_program_knows_the_classes_of_its_ops() -> None:
+    program = built()
+    assert program.op_types == {Transpose, Reshape, Convert}
+    assert program.op_types is program.op_types
+    assert program.has_op(Transpose)
+    assert program.has_op(ExecOp)
+    assert not program.has_op(Constant)
 
 
 def test_a_digest_knows_structure_types_and_payloads_but_no_sites_and_marks() -> None:

@@ -57,6 +57,21 @@ def test_a_program_that_is_only_kept_is_the_program_itself() -> None:
     assert Rewriter(program).run(lambda step, operands: None) is program
 
 
+def test_an_instruction_that_is_emitted_as_it_was_is_no_change() -> None:
+    program = parse(TEXT)
+    rewriter = Rewriter(program)
+    assert rewriter.run(lambda step, operands: rewriter.emit_all(step.op, *operands)) is program
+
+
+def test_results_of_one_type_share_what_says_so() -> None:
+    program = parse(TEXT)
+    rewriter = Rewriter(program)
+    negated = rewriter.run(
+        lambda step, operands: rewriter.emit_all(NEG, rewriter.emit_all(step.op, *operands)[0])
+    )
+    assert len({id(step.output_metas) for step in negated.instructions}) == 1
+
+
 def test_what_nobody_reads_is_left_out() -> None:
     program = parse(TEXT.replace("return %3", "return %2"))
     result = Rewriter(program).run(lambda step, _: () if step.op.name == "tanh" else None)

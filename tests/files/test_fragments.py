@@ -24,7 +24,7 @@ from tenferro.family import Extension
 from tenferro.files import PayloadCodecs, dumps, loads
 from tenferro.ops import EXP, MUL, SIN, ReduceSum, StdTensorOp
 from tenferro.runtime import Tensor
-from tenferro.shape import TensorInput, TensorMeta
+from tenferro.shape import TensorInput, TensorMeta, declare
 from tenferro.traced import CapturedArray
 from tests.files.families import Scale
 from tests.files.headers import changed, header_of, sealed_header, with_header
@@ -199,7 +199,7 @@ def test_an_extension_in_a_fragment() -> None:
 def test_keys_that_only_this_process_knows_are_refused(key: Hashable, match: str) -> None:
     builder: FragmentBuilder[StdTensorOp] = FragmentBuilder()
     value = builder.input(key)
-    value.analysis = TensorMeta.of("f64", ())
+    declare(value, TensorMeta.of("f64", ()))
     with pytest.raises(FileError, match=match):
         dumps(builder.build(builder.add(SIN, [value])))
 

@@ -1,9 +1,14 @@
+import ast
+from pathlib import Path
+
 import pytest
 
+import tenferro
 from tenferro.computegraph import input_key, op_key
 from tenferro.errors import GuardViolationError, ShapeError
 from tenferro.ops import ADD, EXP, MUL, ReduceSum, shape_context
-from tenferro.shape import Guard, SymDim, TensorInput, TensorMeta, annotate, dim
+from tenferro.shape import Guard, SymDim, TensorInput, TensorMeta, annotate, declare, dim
+from tests.toy import CTX, real
 
 MATRIX = TensorMeta.of("f64", ("n", 3))
 N = SymDim("n")
@@ -35,6 +40,43 @@ def test_a_new_input_gets_the_type_of_another_value() -> None:
     x, tangent = input_key(TensorInput("x", MATRIX, 3)), input_key("a tangent of x")
     context.declare_like(tangent, x)
     assert context.meta(tangent) == MATRIX
+
+
+def test_an_input_has_one_type_whoever_declares_it() -> None:
+    x, y = (input_key(TensorInput("x", meta)) for meta in (MATRIX, TensorMeta.of("f32", ())))
+    tangent = input_key("a shared tangent")
+    shape_context().declare_like(tangent, x)
+    shape_context().declare_like(tangent, x)
+    message = r"a shared tangent is f64\[n,3\], and cannot be f32\[\] as well"
+    with pytest.raises(ShapeError, match=message):
+        shape_context().declare_like(tangent, y)
+    with pytest.raises(ShapeError, match=message):
+        declare(tangent, TensorMeta.of("f32", ()))
+    assert shape_context().meta(tangent) == MATRIX
+
+
+def test_another_op_set_leaves_no_metadata_on_a_key_that_both_know() -> None:
+    shared = input_key("an input of two op sets")
+    CTX.declare_like(shared, input_key(real("x")))
+    product = op_key(MUL, (shared, shared)).output(0)
+    assert shared.analysis is None
+    with pytest.raises(ShapeError, match="input an input of two op sets carries no metadata"):
+        shape_context().meta(product)
+    declare(shared, MATRIX)
+    assert shape_context().meta(product) == MATRIX
+    assert CTX.meta(shared) == real("x").meta
+
+
+def test_one_module_writes_what_is_known_of_a_value() -> None:
+    package = Path(tenferro.__file__).parent
+    writers = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "analysis"
+        if isinstance(node.ctx, ast.Store | ast.Del)
+    }
+    assert writers == {"computegraph/keys.py", "shape/guards.py"}  # keys begin with None
 
 
 def test_outputs_are_annotated_from_annotated_inputs() -> None:

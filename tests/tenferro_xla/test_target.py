@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tenferro.compiler import CANONICAL, CPU, OptimizerOptions, optimize
+from tenferro.compiler import CANONICAL, CPU, Numbering, OptimizerOptions, Pass, optimize
 from tenferro.exec_ir import verify
 from tenferro_xla.target import passes_for
 from tests.programs import SIZES, assert_same_results, read
@@ -94,3 +94,10 @@ def test_each_pass_is_switched_on_and_off_alone(name: str) -> None:
         assert_same_results(read(text), program, SIZES)
     assert str(off) != str(optimize(read(text), passes=XLA_CPU))
     assert str(on) != str(optimize(read(text), OptimizerOptions.none()))
+
+
+@pytest.mark.parametrize("each", [*CANONICAL, Numbering()], ids=lambda each: each.name)
+@pytest.mark.parametrize("text", [SEVERAL, *PIECES.values()], ids=["several", *PIECES])
+def test_a_canonical_pass_returns_a_canonical_program_itself(each: Pass, text: str) -> None:
+    program = optimize(read(text))
+    assert each.run(program) is program

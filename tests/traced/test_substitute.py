@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+import pytest
 
 import tenferro as tn
+from tenferro.chainrules import KeyEmitter
 from tenferro.ops import shape_context
 from tenferro.traced import substitute
+from tests.work import calls_of
 
 x, y = (tn.TracedTensor.input((2,), name=name) for name in "xy")
 CTX = shape_context()
@@ -45,3 +51,26 @@ def test_long_chains_are_no_problem() -> None:
         value = tn.sin(value)
     (replaced,) = substitute([value.key], {x.key: y.key}, CTX)
     assert replaced is not value.key
+
+
+Function = Callable[[Any], Any]
+
+
+@pytest.mark.parametrize(
+    ("nest", "bound"),
+    [(tn.grad, 1.0), (lambda inner: lambda x: tn.grad(inner)(x) * x, 2.0)],
+    ids=["grad of grad", "grad times x"],
+)
+def test_nesting_does_not_emit_the_graph_once_for_each_level(
+    nest: Callable[[Function], Function], bound: float
+) -> None:
+    """Twice the size is what levels that double the graph sum up to."""
+    function: Function = lambda x: tn.sin(x) * tn.exp(x * x)  # noqa: E731
+    for _ in range(8):
+        function = nest(function)
+    program, emitted = calls_of(
+        KeyEmitter.emit_all,
+        lambda: tn.make_program(function, tn.TensorSpec((), "float64")),
+        caller="_rewritten",
+    )
+    assert emitted <= bound * len(program.exec_program.instructions)

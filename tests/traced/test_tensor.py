@@ -10,6 +10,7 @@ import tenferro as tn
 from tenferro.errors import DTypeError, ExtentError, ShapeError, UnsupportedDynamicShapeError
 from tenferro.shape import FLOAT64, TensorMeta, Unknown, UpperBound, dim, fresh_input
 from tenferro.traced import is_tracing
+from tests.work import chain, tracked_objects
 
 
 def vector() -> tn.TracedTensor:
@@ -99,3 +100,10 @@ def test_tracing_ends_with_an_exception() -> None:
     with pytest.raises(RuntimeError, match="of the user"):
         tn.jit(f, executor="numpy")(1.0)
     assert not is_tracing()
+
+
+def test_recording_an_op_makes_its_node_and_nothing_that_stays() -> None:
+    x = vector()
+    chain(x, 1_000)
+    _, count = tracked_objects(lambda: chain(x, 1_000))
+    assert count < 3 * 1_000 + 50

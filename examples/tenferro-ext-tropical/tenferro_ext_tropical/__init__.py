@@ -8,8 +8,8 @@ XLA, codecs to files. Without it XLA runs standard ops. The parts can also be re
 Read the files in this order: `semiring` defines + and ×, `subscripts` reads notation, `plan` turns
 a contraction of two operands into a matrix product, and `forms` has value and derivatives for any
 array library. `kernels`, `standard` and `xla` have the products for NumPy, tenferro and JAX. `ops`,
-`rules`, `runtime`, `files` and `package` are what tenferro needs from an extension; `einsum` has the
-function.
+`rules`, `runtime`, `files` and `package` are what tenferro needs from an extension; `einsum` has
+the function.
 """
 
 from tenferro_ext_tropical.einsum import einsum

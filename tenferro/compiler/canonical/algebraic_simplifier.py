@@ -57,6 +57,10 @@ def _spread(at: Rewriter, constant: Constant) -> int | None:
 
 def _computed(at: Rewriter, op: ExecOp, operands: tuple[int, ...]) -> int | None:
     """The constant that `op` gives on constant operands, if it is small."""
+    for operand in operands:
+        made = at.producer(operand)
+        if made is None or not (made[0].repeats or isinstance(made[0], Constant)):
+            return None
     if not operands or op.category is Category.BOUNDARY or op.repeats:
         return None
     values: list[Array] = []

@@ -20,13 +20,24 @@ class CommonSubexpressions(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with later copies of an instruction replaced by the first."""
-        known: dict[tuple[bytes, tuple[int, ...]], tuple[int, ...]] = {}
+        steps = program.instructions
+        if len({_value(step, step.input_slots) for step in steps}) == len(steps):
+            return program  # up to the first copy, operands are where they were
+        known: dict[Value, tuple[int, ...]] = {}
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-            key = operands
-            if step.op.commutative and operands[0] > operands[1]:
-                key = operands[::-1]
-            first = known.setdefault((step.op.identity, key), step.output_slots)
+            first = known.setdefault(_value(step, operands), step.output_slots)
             return None if first is step.output_slots else first
 
         return Rewriter(program).run(rule)
+
+
+Value = tuple[bytes, tuple[int, ...]]
+"""What is computed: an op, on operands."""
+
+
+def _value(step: ExecInstruction, operands: tuple[int, ...]) -> Value:
+    op = step.op
+    if op.commutative and operands[0] > operands[1]:
+        operands = operands[::-1]
+    return op.identity, operands

@@ -38,7 +38,7 @@ class ConjugateSinking(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with fewer conjugates."""
-        if not program.any_op(lambda op: isinstance(op, Conj)):
+        if not program.has_op(Conj):
             return program
         sinking = _Sinking(program)
         return sinking.rewriter.run(sinking.rule)

@@ -24,17 +24,16 @@ class DotDimensionSorter(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with the pairs sorted."""
-        if not program.any_op(lambda op: isinstance(op, DotGeneral)):
+        if not program.has_op(DotGeneral):
+            return program
+        dots = {step.op for step in program.instructions if isinstance(step.op, DotGeneral)}
+        in_order = {dot: better for dot in dots if (better := _sorted(dot)) is not None}
+        if not in_order:
             return program
         rewriter = Rewriter(program)
-        known: dict[DotGeneral, DotGeneral | None] = {}
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-            if not isinstance(step.op, DotGeneral):
-                return None
-            if step.op not in known:
-                known[step.op] = _sorted(step.op)
-            dot = known[step.op]
+            dot = in_order.get(step.op) if isinstance(step.op, DotGeneral) else None
             return None if dot is None else rewriter.emit_all(dot, *operands)
 
         return rewriter.run(rule)

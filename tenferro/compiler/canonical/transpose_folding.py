@@ -25,7 +25,7 @@ class TransposeFolding(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with fewer transposes; those that became useless are left to `DeadCode`."""
-        if not program.any_op(lambda op: isinstance(op, Transpose)):
+        if not program.has_op(Transpose):
             return program
         rewriter = Rewriter(program)
         reads, transposed = program.read_counts(), _read_by_transposes_alone(program)

@@ -29,7 +29,7 @@ class DotDecomposer(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with canonical contractions."""
-        if not program.any_op(lambda op: isinstance(op, DotGeneral)):
+        if not program.has_op(DotGeneral):
             return program
         rewriter = Rewriter(program)
         forms: dict[tuple[DotGeneral, TensorMeta, TensorMeta], MatrixForm | None] = {}
