@@ -21,15 +21,18 @@ class LoopJoining(Pass):
     They are joined if neither needs a result of the other, and if that saves work: if both bodies
     compute the same of arrays somewhere. So value and gradient of a sliced network contract the
     network once for each slice. A carry that has the same value in both, such as the number of the
-    round, is carried once. Needs nothing of extents. Beside the linear walk, time is taken for each
-    pair of such loops, which are few.
+    round, is carried once. Needs nothing of extents. Bodies are read once, and compared where they
+    may share work; each pair that is joined takes one walk over the program.
     """
 
     name = "loop_joining"
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such loops joined, until no pair is left."""
-        while (joined := _with_one_pair_joined(program)) is not None:
+        if sum(1 for step in program.instructions if isinstance(step.op, Scan)) < 2:
+            return program
+        work = _Work()
+        while (joined := _with_one_pair_joined(program, work)) is not None:
             program = joined
         return program
 
@@ -57,35 +60,86 @@ class _Loop:
         """The slots of which each round reads one entry."""
         return self.step.input_slots[self.op.consts + self.op.carry :]
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from other loops, wherever it stands."""
+        return self.op, self.step.input_slots
 
-def _with_one_pair_joined(program: ExecProgram) -> ExecProgram | None:
+
+class _Work:
+    """What is known of the work of loops, so that nothing is found out twice.
+
+    Attributes:
+        unshared: pairs of loops that turned out to share nothing.
+    """
+
+    def __init__(self) -> None:
+        self.unshared: set[tuple[object, ...]] = set()
+        self._numbers: dict[object, int] = {}
+        self._of_loop: dict[object, frozenset[int]] = {}
+
+    def of(self, loop: _Loop) -> frozenset[int]:
+        """Numbers of the values that its rounds compute with arrays.
+
+        Values of two loops have one number if they are made in one way of the same operands, where
+        carries that start from the same value are taken to be equal.
+        """
+        if loop.key not in self._of_loop:
+            self._of_loop[loop.key] = frozenset(self._computed(loop))
+        return self._of_loop[loop.key]
+
+    def _computed(self, loop: _Loop) -> Iterator[int]:
+        body, seen = loop.op.body, dict.fromkeys(loop.starts, 0)
+        names: list[object] = [("const", slot) for slot in loop.consts]
+        for slot in loop.starts:
+            names.append(("carry", slot, seen[slot]))
+            seen[slot] += 1
+        names += [("entry", slot) for slot in loop.xs]
+        metas = body.slot_metas()
+        now = {slot: self._number(n) for slot, n in zip(body.input_slots, names, strict=True)}
+        for step in body.instructions:
+            operands = _ordered(step, [now[slot] for slot in step.input_slots])
+            for place, slot in enumerate(step.output_slots):
+                now[slot] = self._number((step.op.identity, operands, place))
+            if _is_work(step, [metas[slot] for slot in step.input_slots]):
+                yield now[step.output_slots[0]]
+
+    def _number(self, name: object) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))
+
+
+def _with_one_pair_joined(program: ExecProgram, work: _Work) -> ExecProgram | None:
     """The program with the first pair joined that can be; None if there is none."""
-    for first, second in _independent_pairs(program):
-        body = _joint_body(first, second)
-        if body.shares_work:
-            return _with_joined(program, body)
+    for first, second in _candidates(program, work):
+        pair = (first.key, second.key)
+        if pair not in work.unshared:
+            body = _joint_body(first, second)
+            if body.shares_work:
+                return _with_joined(program, body)
+            work.unshared.add(pair)
     return None
 
 
-def _independent_pairs(program: ExecProgram) -> Iterator[tuple[_Loop, _Loop]]:
-    """Loops over the same entries, neither of which needs a result of the other."""
-    alike: dict[object, list[tuple[int, _Loop]]] = {}
+def _candidates(program: ExecProgram, work: _Work) -> Iterator[tuple[_Loop, _Loop]]:
+    """Loops over the same entries that may share work and need no result of one another."""
+    loops: list[_Loop] = []
+    doing: dict[object, list[int]] = {}  # for a piece of work the loops that do it
     needs: dict[int, int] = {}  # for each slot that depends on loops, which: bits at their numbers
-    number = 0
     for position, step in enumerate(program.instructions):
         needed = 0
         for slot in step.input_slots:
             needed |= needs.get(slot, 0)
         if isinstance(step.op, Scan):
             loop = _Loop(position, step, step.op)
-            key = (step.op.length, step.op.reverse, step.op.unroll, loop.xs)
-            earlier = alike.setdefault(key, [])
-            for other_number, other in earlier:
-                if not needed >> other_number & 1:
-                    yield other, loop
-            earlier.append((number, loop))
-            needed |= 1 << number
-            number += 1
+            rounds = (step.op.length, step.op.reverse, step.op.unroll, loop.xs)
+            alike = [doing.setdefault((rounds, piece), []) for piece in work.of(loop)]
+            for earlier in sorted({number for numbers in alike for number in numbers}):
+                if not needed >> earlier & 1:
+                    yield loops[earlier], loop
+            for numbers in alike:
+                numbers.append(len(loops))
+            needed |= 1 << len(loops)
+            loops.append(loop)
         if needed:
             needs.update(dict.fromkeys(step.output_slots, needed))
 
@@ -160,12 +214,13 @@ class _JointBody:
         there_before = len(metas)
         now = dict(zip(body.input_slots, inputs, strict=True))
         for step in body.instructions:
-            operands = tuple([now[slot] for slot in step.input_slots])
-            ordered = tuple(sorted(operands)) if step.op.commutative else operands
-            key = (step.op.identity, ordered)
+            operands = [now[slot] for slot in step.input_slots]
+            key = (step.op.identity, _ordered(step, operands))
             if key not in self._known:
                 self._known[key] = self._builder.add(step.op, operands, step.site)
-            elif self._known[key][0] < there_before and _is_work(step, metas, operands):
+            elif self._known[key][0] < there_before and _is_work(
+                step, [metas[slot] for slot in operands]
+            ):
                 self.shares_work = True
             now.update(zip(step.output_slots, self._known[key], strict=True))
         return [now[slot] for slot in body.output_slots]
@@ -210,11 +265,16 @@ def _carried(loop: _Loop) -> tuple[TensorMeta, ...]:
     return loop.op.body.input_metas[start : start + loop.op.carry]
 
 
-def _is_work(step: ExecInstruction, metas: Sequence[TensorMeta], operands: Sequence[int]) -> bool:
+def _ordered(step: ExecInstruction, operands: Sequence[int]) -> tuple[int, ...]:
+    """The operands, in one order if they may be exchanged."""
+    return tuple(sorted(operands) if step.op.commutative else operands)
+
+
+def _is_work(step: ExecInstruction, operands: Sequence[TensorMeta | None]) -> bool:
     """Whether it computes with arrays, and does more than bring them into another place."""
     if step.op.moves or step.op.repeats:
         return False
-    return any(metas[slot].rank for slot in operands)
+    return any(meta is not None and meta.rank > 0 for meta in operands)
 
 
 def _with_joined(program: ExecProgram, body: _JointBody) -> ExecProgram:
@@ -243,15 +303,15 @@ def _with_joined(program: ExecProgram, body: _JointBody) -> ExecProgram:
     ]
     return replace(
         program,
-        instructions=tuple(
-            [
-                replace(
-                    step,
-                    input_slots=tuple([now.get(slot, slot) for slot in step.input_slots]),
-                    last_use=(),
-                )
-                for step in ordered
-            ]
-        ),
+        instructions=tuple([_reading(step, now) for step in ordered]),
         output_slots=tuple([now.get(slot, slot) for slot in program.output_slots]),
+    )
+
+
+def _reading(step: ExecInstruction, now: Mapping[int, int]) -> ExecInstruction:
+    """The instruction with operands where they are now, without marks of last uses."""
+    if not step.last_use and now.keys().isdisjoint(step.input_slots):
+        return step
+    return replace(
+        step, input_slots=tuple([now.get(slot, slot) for slot in step.input_slots]), last_use=()
     )
