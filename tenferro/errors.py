@@ -113,7 +113,7 @@ class ADRuleError(ADError):
 
 
 class NonScalarGradError(ADError, TypeError):
-    """`grad` of a result that is no scalar, or is complex without `holomorphic=True`."""
+    """`grad` of a result that is not a scalar, or is complex without `holomorphic=True`."""
 
 
 # --- extensions -----------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ class UnsupportedADRuleError(ADRuleError, NotImplementedError):
 
 
 class SubscriptError(ShapeError):
-    """Subscripts of an einsum that are no subscripts, or do not fit the operands."""
+    """Subscripts of an einsum that are not subscripts, or do not fit the operands."""
 
 
 class PathError(TenferroError, ValueError):

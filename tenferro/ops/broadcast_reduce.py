@@ -250,7 +250,7 @@ def broadcast_like(
     Sizes that data decide are taken from values that have them.
 
     Raises:
-        UnsupportedDynamicShapeError: there is no such value; names `primitive` and the axis.
+        UnsupportedDynamicShapeError: there is not such a value; names `primitive` and the axis.
     """
     if meta.dims is not None:
         return at.emit(_broadcast(meta.dims, tuple(dims)), x)

@@ -65,7 +65,7 @@ class Constant(Inactive, name="constant"):
 
 
 def _unify_nan(array: Array) -> None:
-    """Write every NaN with the same bits, so that sign and payload of a NaN are no identity."""
+    """Write every NaN with the same bits, so that its sign and payload do not matter."""
     for part in (array.real, array.imag) if array.dtype.kind == "c" else (array,):
         unknown = np.isnan(part)
         if unknown.any():
@@ -86,7 +86,7 @@ def scalar(value: object, dtype: DType) -> Constant:
     """The rank-0 constant of a Python or NumPy number, made once for each value and dtype.
 
     Raises:
-        DTypeError: the value is no number.
+        DTypeError: the value is not a number.
     """
     try:
         return _scalar(np.asarray(value).astype(dtype).tobytes(), dtype)

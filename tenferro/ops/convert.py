@@ -82,7 +82,7 @@ def _saturate(x: Array, dtype: DType) -> Array:
     info = np.iinfo(dtype)
     with np.errstate(invalid="ignore", over="ignore"):
         result = np.nan_to_num(x, nan=0.0, posinf=0.0, neginf=0.0).astype(dtype)
-        # The largest integer may be no float, and round up past itself: compare, do not clip.
+        # The largest integer may be not a float, and round up past itself: compare, do not clip.
         result = np.where(x >= float(info.max), info.max, result)
         return np.where(x <= float(info.min), info.min, result).astype(dtype)
 

@@ -218,7 +218,7 @@ def size_of_scalar(size: Array) -> int:
     number: float = size.item()
     if not math.isfinite(number):
         raise RuntimeSizeError(
-            f"dynamic_truncate: the size is {number}, which is no size; give a finite number"
+            f"dynamic_truncate: the size is {number}, which is not a size; give a finite number"
         )
     whole = math.floor(number)
     return max(whole + (number - whole >= 0.5), 0)

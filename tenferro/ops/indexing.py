@@ -281,7 +281,7 @@ class Scattering(StdTensorOp):
     ) -> V:
         """The windows of `x` where updates of that type go.
 
-        A window size that is no number is read off the shape source; without one it must be exact.
+        A window size that is not a number is read off the shape source; without one it must be exact.
         """
         axes = self.numbers.window_axes(at.ctx.meta(x).rank)
         sizes: list[Dim] = [1] * at.ctx.meta(x).rank

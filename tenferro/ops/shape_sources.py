@@ -87,7 +87,9 @@ def _sources(size: Dim) -> dict[Leaf, Source | None]:
 
 def _operand_extent(name: str, leaf: InputDim, metas: Sequence[TensorMeta]) -> ShapeExtent:
     if not 0 <= leaf.input < len(metas) or not 0 <= leaf.axis < metas[leaf.input].rank:
-        raise AxisError(f"{name}: {leaf} is no axis of an operand, of which there are {len(metas)}")
+        raise AxisError(
+            f"{name}: {leaf} is not an axis of an operand, of which there are {len(metas)}"
+        )
     return metas[leaf.input].extents[leaf.axis]
 
 

@@ -50,12 +50,12 @@ def test_equal_networks_are_equal_whatever_their_letters() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("i-j", "'-' in 'i-j' is no label"),
+        ("i-j", "'-' in 'i-j' is not a label"),
         ("i>j->", "'>' in"),
         ("i..j->", r"'\.' in"),
         ("(ij,jk),kl", "NestedEinsum.parse reads an order"),
         ("ij->k", "output label 'k' of 'ij->k' occurs in no operand"),
-        ("...i", "only the operands tell"),
+        ("...i", "follows from the operands; pass their ranks"),
     ],
 )
 def test_what_is_no_subscripts_is_refused(text: str, message: str) -> None:
@@ -66,7 +66,7 @@ def test_what_is_no_subscripts_is_refused(text: str, message: str) -> None:
 def test_labels_must_be_integers_from_0_on() -> None:
     with pytest.raises(SubscriptError, match="label -1 is negative"):
         Subscripts.from_labels([[-1]])
-    with pytest.raises(SubscriptError, match="'a' is no label"):
+    with pytest.raises(SubscriptError, match="'a' is not a label"):
         Subscripts.from_labels([["a"]])
     with pytest.raises(SubscriptError, match=r"hold '\.\.\.' twice"):
         Subscripts.from_labels([[..., 0, ...]], ranks=[3])
@@ -171,5 +171,5 @@ def test_a_hyper_edge_stays_until_its_last_operand() -> None:
 
 def test_a_tree_needs_sizes_that_are_known() -> None:
     from_symbols = [("n", 3)]
-    with pytest.raises(ShapeError, match="needs sizes that are known, but one is n"):
+    with pytest.raises(ShapeError, match="needs known sizes, but one is n"):
         ContractionTree.of(Subscripts.parse("ij->"), from_symbols, [])  # type: ignore[arg-type]

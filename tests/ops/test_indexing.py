@@ -62,7 +62,7 @@ REFUSALS: list[tuple[StdTensorOp, str, type[TenferroError], str]] = [
     (ops.Gather((), (1,), (1,), 0, (1, 1), (0,), (0,)), "f64[2,3] i64[2,5]", AxisError,
      "gather: axis 0 of i64[2,5] holds the components of an index; it cannot be a batching axis"),
     (ops.GatherDynamicSliceSizes(*ROWS, (1, dim("dim(2, 1)"))), "f64[4,3] i64[2]", AxisError,
-     "gather_dynamic_slice_sizes: dim(2, 1) is no axis of an operand, of which there are 2"),
+     "gather_dynamic_slice_sizes: dim(2, 1) is not an axis of an operand, of which there are 2"),
     (ops.GatherDynamicSliceSizes(*ROWS, (1, 3)), "f64[4,3]", GraphError,
      "gather_dynamic_slice_sizes: takes an operand, indices and shape sources"),
     (ops.Scatter(*ROWS), "f64[4,3] i64[2]", GraphError,
