@@ -84,8 +84,8 @@ def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim], name: str = "br
         current = at.ctx.meta(value).extents[axis]
         if isinstance(current, Exact) and current.dim not in (1, size):
             raise ShapeError(
-                f"{name}: axis {axis} of {meta} has size {current}, but axis {axis + offset} of the "
-                f"result {TensorMeta.of(meta.dtype, shape)} has size {size}"
+                f"{name}: axis {axis} of {meta} has size {current}, but axis {axis + offset} of "
+                f"the result {TensorMeta.of(meta.dtype, shape)} has size {size}"
             )
     if at.ctx.meta(value).dims == tuple(shape):
         return value

@@ -91,7 +91,7 @@ def value(type_: TensorMeta, name: str = "x") -> Any:
             DynamicBroadcastInDim((dim("dim(1, 3)"),), ()),
             [meta(), meta(2)],
             AxisError,
-            r"dim\(1, 3\) is not an axis of an operand, of which there are 2",
+            r"dim\(1, 3\) does not name an axis of one of the 2 operands",
         ),
         (
             DynamicBroadcastInDim((dim("dim(1, 0)"),), (0,)),
