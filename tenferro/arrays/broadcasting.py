@@ -152,18 +152,18 @@ def _made_to_fit(
     return assume_size(at, value, axis, target.dim) if may_be else value
 
 
-def agree(at: Emitter[V], x: V, axis: int, y: V, other: int) -> tuple[V, V]:
-    """Two values with the sizes of axis `axis` of x and axis `other` of y assumed to be equal.
+def agree(at: Emitter[V], x: V, x_axis: int, y: V, y_axis: int) -> tuple[V, V]:
+    """Two values with the sizes of axis `x_axis` of x and `y_axis` of y assumed to be equal.
 
     If the sizes certainly differ, the values are unchanged: the op that matches the axes raises.
     """
-    x_extent, y_extent = at.ctx.meta(x).extents[axis], at.ctx.meta(y).extents[other]
+    x_extent, y_extent = at.ctx.meta(x).extents[x_axis], at.ctx.meta(y).extents[y_axis]
     if not isinstance(x_extent, Exact) or not isinstance(y_extent, Exact):
         return x, y
     size = canonical(x_extent.dim, y_extent.dim)
     if size is None:
         return x, y
-    return assume_size(at, x, axis, size), assume_size(at, y, other, size)
+    return assume_size(at, x, x_axis, size), assume_size(at, y, y_axis, size)
 
 
 def agree_off(at: Emitter[V], values: Sequence[V], axis: int) -> list[V]:

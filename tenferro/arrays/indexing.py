@@ -144,7 +144,8 @@ def _expanded(parts: list[Any], meta: TensorMeta) -> Expression:
         else:
             items.append(...)
             arrays.append(_checked(part, axis, meta))
-        axis += part is not None
+        if part is not None:
+            axis += 1
     return Expression(
         tuple(items), tuple([array for array, _ in arrays]), tuple([done for _, done in arrays])
     )

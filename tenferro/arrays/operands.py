@@ -148,15 +148,15 @@ def named(name: str) -> Callable[[F], F]:
     return rename
 
 
-def integers(name: str, field: str, given: Integers) -> list[int]:
+def integers(name: str, field: str, value: Integers) -> list[int]:
     """One integer or several as a list.
 
     Raises:
         DTypeError: a number is not an integer.
     """
-    numbers = np.ravel(given)
+    numbers = np.ravel(value)
     if numbers.size and numbers.dtype.kind not in "biu":
-        raise DTypeError(f"{name}: {field} must be integers, got {given!r}")
+        raise DTypeError(f"{name}: {field} must be integers, got {value!r}")
     return [int(number) for number in numbers]
 
 

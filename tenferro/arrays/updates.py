@@ -224,7 +224,7 @@ def _put_window(at: Emitter[V], x: V, values: V, window: Window) -> V:
     sizes = meta.exact_shape("update", "operand")
     result = at.ctx.meta(values).exact_shape("update", "values")
     shape: list[Dim] = [1] * meta.rank
-    for size, axis in zip(result, window.kept, strict=True):
+    for size, axis in zip(result, window.result_axes, strict=True):
         if axis is not None:
             shape[axis] = size
     if tuple(shape) != result:

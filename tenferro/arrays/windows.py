@@ -38,14 +38,14 @@ class Window:
     Attributes:
         starts, limits, strides: of the part, as in `Slice`.
         reversed_axes: axes that are reversed in the result.
-        kept: for each axis of the result, its axis of the part, or None for a new axis.
+        result_axes: for each axis of the result, its axis of the part, or None for a new axis.
     """
 
     starts: tuple[Dim, ...]
     limits: tuple[Dim, ...]
     strides: tuple[int, ...]
     reversed_axes: tuple[int, ...]
-    kept: tuple[int | None, ...]
+    result_axes: tuple[int | None, ...]
 
 
 def window_of(items: Items, meta: TensorMeta) -> Window:
@@ -83,10 +83,10 @@ def take_window(at: Emitter[V], x: V, items: Items) -> V:
     picked = at.emit(Slice(window.starts, window.limits, window.strides), x)
     if window.reversed_axes:
         picked = at.emit(Reverse(window.reversed_axes), picked)
-    if window.kept == tuple(range(len(window.starts))):
+    if window.result_axes == tuple(range(len(window.starts))):
         return picked
-    dropped = [axis for axis in range(len(window.starts)) if axis not in window.kept]
-    new = [place for place, axis in enumerate(window.kept) if axis is None]
+    dropped = [axis for axis in range(len(window.starts)) if axis not in window.result_axes]
+    new = [place for place, axis in enumerate(window.result_axes) if axis is None]
     return insert_axes(at, drop_axes(at, picked, dropped), new)
 
 

@@ -115,13 +115,13 @@ def within(plan: EinsumPlan, slices: Slices, limit: int | None) -> EinsumPlan:
 def fitting_slices(plan: EinsumPlan, limit: int) -> EinsumPlan | None:
     """The plan with slices that keep it within `limit` bytes, or None if no slices do."""
     itemsize = plan.dtype.itemsize
-    met = 0
+    checked = 0
 
     def enough(tree: SlicedTree) -> bool:
-        nonlocal met
-        if tree.peak * itemsize > limit or met > EXACT_LABELS:
+        nonlocal checked
+        if tree.peak * itemsize > limit or checked > EXACT_LABELS:
             return False
-        met += 1
+        checked += 1
         return _fits(replace(plan, slices=tree.labels), limit)
 
     sliced = find_slices(plan.tree, enough)

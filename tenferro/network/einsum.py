@@ -217,7 +217,7 @@ def _planned(call: EinsumCall) -> EinsumPlan:
 
 
 def _sizes(position: int, meta: TensorMeta) -> tuple[Dim, ...]:
-    """The sizes of an operand; a symbol of its own where data decide one."""
+    """The sizes of an operand; a data-dependent size becomes a symbol of its own."""
     if meta.dims is not None:
         return meta.dims
     return tuple(

@@ -142,14 +142,14 @@ class Extremum(Elementwise):
         """Each tangent where its operand equals the result."""
         x, y = at.primal
 
-        def weighted(own: V, other: V, tangent: V) -> V:
+        def weighted(operand: V, other_operand: V, tangent: V) -> V:
             half = at.emit(
                 SELECT,
-                _equal(at, other),
-                full_like(at.emitter, 0.5, own),
-                full_like(at.emitter, 1, own),
+                _equal(at, other_operand),
+                full_like(at.emitter, 0.5, operand),
+                full_like(at.emitter, 1, operand),
             )
-            weight = at.emit(SELECT, _equal(at, own), half, zeros_like(at.emitter, own))
+            weight = at.emit(SELECT, _equal(at, operand), half, zeros_like(at.emitter, operand))
             return at.emit(MUL, weight, tangent)
 
         return chain(at, lambda t: weighted(x, y, t), lambda t: weighted(y, x, t))

@@ -376,9 +376,9 @@ class Scatter(Scattering, name="scatter"):
         shape = meta.exact_shape(self.name, "updates")
         order = at.emit(Reshape(shape), at.emit(Iota(INT64, product(shape))))
         space = full(at.emitter, 0, at.ctx.meta(x).with_dtype(INT64))
-        left = at.emit(self, space, indices, order)
-        back = self.gather_back(at.emitter, left, indices, meta, source)
-        return at.emit(Compare("EQ"), back, order)
+        written = at.emit(self, space, indices, order)
+        read_back = self.gather_back(at.emitter, written, indices, meta, source)
+        return at.emit(Compare("EQ"), read_back, order)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The operand, if the updates are empty, or zeros that are added."""

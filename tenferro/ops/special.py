@@ -114,8 +114,8 @@ class LogAddExp(Elementwise, name="log_add_exp"):
         infinite = at.emit(Compare("EQ"), at.emit(ABS, x), full_like(at.emitter, math.inf, x))
         zero = zeros_like(at.emitter, x)
 
-        def weight(own: V, other: V) -> V:
-            difference = at.emit(SUB, own, other)
+        def weight(operand: V, other_operand: V) -> V:
+            difference = at.emit(SUB, operand, other_operand)
             tie = at.emit(SELECT, at.emit(Compare("EQ"), x, y), zero, difference)
             return at.emit(LOGISTIC, at.emit(SELECT, infinite, tie, difference))
 

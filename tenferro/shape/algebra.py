@@ -329,9 +329,9 @@ def _operands(name: str, value: Dim) -> tuple[Dim, ...]:
     return atom.args if isinstance(atom, SizeFunction) and atom.name == name else (value,)
 
 
-def _covers(name: str, value: Dim, other: Dim) -> bool:
-    """Whether `value` is the extremum of the two."""
-    return at_most(value, other) if name == "min" else at_most(other, value)
+def _covers(name: str, a: Dim, b: Dim) -> bool:
+    """Whether a is certainly the extremum of a and b."""
+    return at_most(a, b) if name == "min" else at_most(b, a)
 
 
 def _terms(value: Dim) -> tuple[tuple[Monomial, int], ...]:
