@@ -22,9 +22,7 @@ class Iota(Inactive, name="iota"):
     def infer(self) -> TensorMeta:
         """One axis of `size`."""
         if self.dtype.kind not in "iufc":
-            raise DTypeError(
-                f"iota: the dtype must be one of numbers, got {short_name(self.dtype)}"
-            )
+            raise DTypeError(f"iota: the dtype must be numeric, got {short_name(self.dtype)}")
         return TensorMeta.of(self.dtype, (self.size,))
 
     def masked(self, at: MaskSite) -> None:

@@ -237,7 +237,7 @@ def test_numbers_that_do_not_fit_a_dtype_are_refused() -> None:
         tn.Tensor([1], "uint8") + -1
 
 
-def test_what_is_no_array_is_refused_by_name() -> None:
+def test_operands_that_are_not_arrays_are_refused_by_name() -> None:
     with pytest.raises(DTypeError, match="add: takes arrays and numbers, got str, int"):
         tn.add("a", 1)
     with pytest.raises(DTypeError, match="exp: takes arrays and numbers, got NoneType"):

@@ -58,7 +58,7 @@ def test_equal_networks_are_equal_whatever_their_letters() -> None:
         ("...i", "follows from the operands; pass their ranks"),
     ],
 )
-def test_what_is_no_subscripts_is_refused(text: str, message: str) -> None:
+def test_invalid_subscripts_are_refused(text: str, message: str) -> None:
     with pytest.raises(SubscriptError, match=message):
         Subscripts.parse(text)
 

@@ -70,7 +70,7 @@ def test_a_search_depends_on_its_seed_alone() -> None:
     assert find_tree(network, sizes, options).pairs == find_tree(network, sizes, options).pairs
 
 
-def test_progress_is_reported_and_is_no_part_of_the_plan() -> None:
+def test_progress_is_reported_and_is_not_part_of_the_plan() -> None:
     network, sizes = ring(12)
     seen: list[tuple[int, int]] = []
 
@@ -138,7 +138,7 @@ def test_a_plan_prints_saves_and_loads() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": "x", "version": 1}', "null"])
-def test_what_is_no_plan_is_refused(text: str) -> None:
+def test_text_that_is_not_a_plan_is_refused(text: str) -> None:
     with pytest.raises(PathError, match="einsum plan"):
         EinsumPlan.from_json(text)
 

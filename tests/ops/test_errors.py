@@ -64,7 +64,7 @@ REFUSALS: list[tuple[ops.StdTensorOp, str, type[TenferroError], str]] = [
      "cumulative_prod: takes integer, unsigned, floating-point, complex operands, got bool[2]"),
     (ops.LinearRecurrence(0), "f64[2] f64[3]", ShapeError,
      "linear_recurrence: operands have types f64[2] and f64[3]; broadcast them to one shape"),
-    (ops.Iota(as_dtype("bool"), 3), "", DTypeError, "iota: the dtype must be one of numbers"),
+    (ops.Iota(as_dtype("bool"), 3), "", DTypeError, "iota: the dtype must be numeric, got bool"),
     (ops.REM, "c64[2] c64[2]", DTypeError,
      "remainder: takes integer, unsigned, floating-point operands, got c64[2]"),
     (ops.MAXIMUM, "c128[2] c128[2]", DTypeError,

@@ -49,7 +49,7 @@ REFUSALS: list[tuple[StdTensorOp, str, type[TenferroError], str]] = [
     (ops.Gather(*ROWS, (1, 4)), "f64[4,3] i64[2]", ShapeError,
      "gather: a slice of size 4 does not fit axis 1 of f64[4,3]"),
     (ops.Gather(*ROWS, (1, dim("n"))), "f64[4,n] i64[2]", ShapeError,  # type: ignore[arg-type]
-     "gather: slice size n is not a number of elements; gather_dynamic_slice_sizes for"),
+     "gather: slice size n is not a number of elements; use gather_dynamic_slice_sizes"),
     (ops.Gather((), (1,), (1,), 2, (1, 1), (0,), (0,)), "f64[2,3] i64[4,5]", ShapeError,
      "gather: axis 0 of f64[2,3] and axis 0 of i64[4,5] have sizes 2 and 4, which differ"),
     (ops.Gather((), (1,), (1,), 2, (1, 1), (0,), (0,)), "f64[<=9,3] i64[<=9,5]",

@@ -66,7 +66,7 @@ def test_extents_out_of_range_are_refused(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1.0, True, None, [1]], ids=repr)
-def test_what_is_no_size_is_refused(size: object) -> None:
+def test_a_value_that_is_not_a_size_is_refused(size: object) -> None:
     with pytest.raises(ShapeError, match="is not a size; pass an integer, or a name"):
         TensorMeta.of("f64", (size,))  # type: ignore[arg-type]
 
