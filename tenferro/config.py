@@ -1,7 +1,7 @@
-"""Every setting that the environment can change: name, type, default and one line of meaning.
+"""All settings that environment variables change, with name, type, default and meaning.
 
-The environment is read once, when this module is first imported. A setting of a program (which
-passes run, the matmul precision) is an option of the compiler or executor and not here.
+The environment is read once, when this module is first imported. Settings of a single program, such
+as its passes or its matmul precision, are options of the compiler or executor.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class Config:
     """The settings; each field is the environment variable `TENFERRO_<NAME>`.
 
     Attributes:
-        executor: name of the executor that `tn.jit` uses unless told otherwise.
-        dump: stages to print to standard error while compiling, out of `STAGES`.
-        max_bytes: the largest size in bytes of any one value of a program; larger ones are refused
-            before they run.
-        literal_bytes: the largest constant in bytes that is part of a program; a larger array is an
-            input of it.
+        executor: name of the default executor of `tn.jit`.
+        dump: stages of `STAGES` to print to standard error while compiling.
+        max_bytes: largest size of a value of a program in bytes; programs with larger values are
+            refused before they run.
+        literal_bytes: largest size in bytes of a constant in a program; larger arrays become
+            inputs of the program.
         cache_entries: capacity of each cache, in entries.
-        cache_bytes: capacity of each cache, in bytes, where entries have a known size.
+        cache_bytes: capacity in bytes of each cache whose entries have a known size.
         verify: whether the verifier runs after each compiler pass.
     """
 
@@ -41,10 +41,10 @@ class Config:
 
 
 def parse(environ: Mapping[str, str]) -> Config:
-    """The settings that `environ` asks for.
+    """The settings in `environ`.
 
     Raises:
-        ConfigError: a variable holds a value of the wrong type, naming the variable.
+        ConfigError: a variable has an invalid value; the text names the variable.
 
     >>> parse({"TENFERRO_CACHE_ENTRIES": "16"}).cache_entries
     16

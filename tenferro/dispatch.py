@@ -1,9 +1,9 @@
-"""Applying an array function to whatever the user gives it.
+"""Apply an array function to operands of any kind.
 
-An array function is declared once, in `tenferro.arrays`, over an emitter. `array_function` makes of
-it what users call. Its type is that of the declaration without the emitter: with `ArrayLike` for
-the type of values, a type checker solves `V` in `Emitter[V]` and in the operands. So an editor
-shows the parameters, types and docstring of the declaration, and nothing is declared twice.
+An array function is declared once, in `tenferro.arrays`, over an emitter. `array_function` turns it
+into the function that users call. The type of that function is the type of the declaration without
+the emitter: a type checker solves `V` in `Emitter[V]` and in the operands as `ArrayLike`. So an
+editor shows the parameters, types and docstring of the declaration, and nothing is declared twice.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ P = ParamSpec("P")
 def array_function(
     function: Callable[Concatenate[Emitter[ArrayLike], P], ArrayLike],
 ) -> Callable[P, AnyTensor]:
-    """What users call of an array function, under its name and with its docstring.
+    """The function that users call, with the name and the docstring of the array function.
 
-    Parameters annotated `V` or `Operand[V]` are the operands, and come first. A number for a first
-    operand `V` becomes an array.
+    Parameters annotated `V` or `Operand[V]` are the operands and come first. A number for a first
+    operand of type `V` becomes an array.
 
-    It is written out as Python, as `collections.namedtuple` writes a constructor: binding arguments
-    costs what it costs a function written by hand, and Python refuses wrong ones in its name.
+    It is compiled from source text, as `collections.namedtuple` compiles a constructor: binding
+    arguments is as fast as for a function written by hand, and Python's errors for wrong arguments
+    name the function.
 
     >>> from tenferro.arrays import elementwise
     >>> subtract = array_function(elementwise.subtract)
@@ -47,23 +48,25 @@ def array_function(
     public = _written_out(function, operands, options)
     public.__defaults__, public.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     public.__annotations__ = {
-        **{each.name: "ArrayLike" for each in operands},
-        **{each.name: each.annotation for each in options},
+        **{parameter.name: "ArrayLike" for parameter in operands},
+        **{parameter.name: parameter.annotation for parameter in options},
         "return": "AnyTensor",
     }
     public.__name__ = public.__qualname__ = function.__name__
-    public.__module__ = "tenferro"  # where users find it, and where pickle looks for it
+    public.__module__ = "tenferro"  # the module that users and pickle find it in
     public.__doc__ = function.__doc__
     return public
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[list[Parameter], list[Parameter]]:
     """The operands and the options of an array function."""
-    declared = list(signature(function).parameters.values())[1:]
-    operands = [each for each in declared if each.annotation in ("V", "Operand[V]")]
+    parameters = list(signature(function).parameters.values())[1:]
+    operands = [
+        parameter for parameter in parameters if parameter.annotation in ("V", "Operand[V]")
+    ]
     assert operands, f"{function.__name__}: no parameter is annotated V or Operand[V]"
-    assert operands == declared[: len(operands)], f"{function.__name__}: operands come first"
-    return operands, declared[len(operands) :]
+    assert operands == parameters[: len(operands)], f"{function.__name__}: operands come first"
+    return operands, parameters[len(operands) :]
 
 
 def _written_out(
@@ -71,15 +74,15 @@ def _written_out(
 ) -> FunctionType:
     """A function of operands and options that applies an array function to them.
 
-    Its code names the file and line of `function`, for tracebacks and `inspect.getsource`. Its
-    globals are the names in which annotations are read: those there, and the types of operands.
+    Its code has the file and line of `function`, for tracebacks and `inspect.getsource`. Its
+    globals are those of `function` and the types of operands and results, to resolve annotations.
     """
     bare = [
-        each.replace(annotation=Parameter.empty, default=Parameter.empty)
-        for each in (*operands, *options)
+        parameter.replace(annotation=Parameter.empty, default=Parameter.empty)
+        for parameter in (*operands, *options)
     ]
-    values = "".join(f"{each.name}, " for each in operands)
-    named = "".join(f"{each.name!r}: {each.name}, " for each in options)
+    values = "".join(f"{parameter.name}, " for parameter in operands)
+    named = "".join(f"{parameter.name!r}: {parameter.name}, " for parameter in options)
     source = (
         "lambda apply, function: "
         f"lambda {str(Signature(bare))[1:-1]}: apply(function, ({values}), {{{named}}})"
@@ -98,16 +101,16 @@ def _written_out(
 
 @dataclass(frozen=True)
 class OpFunction:
-    """An op as an array function: it returns the output, or a tuple of several.
+    """An op as an array function: it returns the output, or a tuple of several outputs.
 
-    Equal ones are one function to caches.
+    Caches treat equal instances as one function.
     """
 
     op: StdTensorOp
 
     @property
     def __name__(self) -> str:
-        """What the op is called, for errors."""
+        """The name of the op in errors."""
         return self.op.family or self.op.name
 
     def __call__(self, at: Emitter[V], *values: V) -> V | tuple[V, ...]:
@@ -121,9 +124,10 @@ def apply(
     *operands: P.args,
     **options: P.kwargs,
 ) -> AnyTensor:
-    """Record `function` if an operand is traced, else run it where the operands are.
+    """Record `function` if an operand is traced, else run it on the device of the operands.
 
-    An eager tensor has its runtime do it. The result is a tuple where that of `function` is.
+    If an operand is an eager tensor, its runtime runs the function. The result is a tuple if
+    `function` returns one.
 
     Raises:
         DTypeError: an operand is not an array or number.
@@ -136,7 +140,7 @@ def apply_to_array(
     *operands: P.args,
     **options: P.kwargs,
 ) -> AnyTensor:
-    """As `apply`, for a function whose first operand must be an array; a number becomes one."""
+    """As `apply`; a number as first operand becomes an array."""
     return _apply_to_array(function, operands, options)
 
 
@@ -145,7 +149,7 @@ def create(
     *operands: P.args,
     **options: P.kwargs,
 ) -> AnyTensor:
-    """Make a new array of one operand: in the graph while tracing, else at once."""
+    """Create an array from one operand: recorded while tracing, else at once."""
     (value,) = operands
     symbolic = any(isinstance(size, str | DimExpr) for size in _sizes(options.get("shape", ())))
     traced = is_tracing() or symbolic or isinstance(value, TracedTensor)

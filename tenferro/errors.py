@@ -1,31 +1,27 @@
-"""Every error of the library, on one page.
+"""All errors of the library.
 
-All of them derive from `TenferroError`. Those that a Python programmer would expect under a built-
-in name (a wrong type, a wrong value, a missing key) derive from that built-in as well, so that
-ordinary `except` clauses work.
+They derive from `TenferroError`. An error that matches a built-in one (a wrong type, a wrong value,
+a missing key) derives from the built-in as well, so that ordinary `except` clauses work.
 
-A text reads `op: what is wrong, with the operands as types; what to do`.
+The form of a text is `op: what is wrong, with the operands as types; what to do`.
 """
 
 from __future__ import annotations
 
 
 class TenferroError(Exception):
-    """Base class of every refusal that tenferro makes on purpose."""
+    """Base class of all errors that tenferro raises on purpose."""
 
 
 # --- graphs ---------------------------------------------------------------------------------------
 
 
 class GraphError(TenferroError):
-    """A graph is put together wrongly.
-
-    A bad arity, a foreign local id, a value that is not in the fragment.
-    """
+    """A graph is malformed: a wrong arity, a foreign local id, or a value outside the fragment."""
 
 
 class UnresolvedValueError(GraphError, LookupError):
-    """An external reference whose definition no fragment of the view holds."""
+    """An external reference is not defined in any fragment of the view."""
 
 
 class ProgramError(TenferroError):
@@ -37,47 +33,47 @@ class BindingError(ProgramError, ValueError):
 
 
 class VerifyError(ProgramError):
-    """An execution program breaks an invariant of the IR."""
+    """An execution program violates an invariant of the IR."""
 
 
 class ParseError(ProgramError, ValueError):
-    """Text that is not an execution program."""
+    """A text is not an execution program."""
 
 
 class FileError(ProgramError, ValueError):
-    """Bytes that are not a file of tenferro, or a value that such a file cannot hold."""
+    """The bytes are not a file of tenferro, or a value cannot be stored in such a file."""
 
 
 # --- metadata -------------------------------------------------------------------------------------
 
 
 class ShapeError(TenferroError, ValueError):
-    """Operands whose ranks or extents an op cannot take."""
+    """An op does not accept the ranks or extents of its operands."""
 
 
 class ControlFlowError(TenferroError, TypeError):
-    """A body of a loop or branch does not fit: its structure, or the types that go in and out."""
+    """The structure, the argument types or the result types of a loop or branch body do not fit."""
 
 
 class AxisError(ShapeError, IndexError):
-    """An axis that is out of range, or given twice."""
+    """An axis is out of range or named twice."""
 
 
 class DTypeError(TenferroError, TypeError):
-    """Operands whose dtypes an op cannot take."""
+    """An op does not accept the dtypes of its operands."""
 
 
 class ExtentError(ShapeError, OverflowError):
-    """An extent that is negative, overflows, or makes a tensor larger than the byte budget."""
+    """An extent is negative, overflows, or makes a tensor larger than the byte budget."""
 
 
 class UnsupportedDynamicShapeError(ShapeError):
-    """A place that needs an exact extent, and was given a symbolic one, an upper bound, or nothing.
+    """An op needs an exact extent, but it is symbolic, an upper bound or unknown.
 
     Attributes:
         primitive: the op that needs the extent.
-        field: the metadata field that had to be exact.
-        observed: what was found there.
+        field: the metadata field that must be exact.
+        observed: the extent of that field, in words.
     """
 
     def __init__(self, primitive: str, field: str, observed: str) -> None:
@@ -89,43 +85,43 @@ class UnsupportedDynamicShapeError(ShapeError):
         self.observed = observed
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
-        """Pickle by the three fields, since the message is made from them."""
+        """Pickle the three fields, from which the message is made."""
         return type(self), (self.primitive, self.field, self.observed)
 
 
 class RuntimeSizeError(ShapeError):
-    """A scalar that is to be a size when the program runs, and is NaN or infinite."""
+    """A scalar that determines a size at run time is NaN or infinite."""
 
 
 class GuardViolationError(ShapeError):
-    """A guard that was recorded while building does not hold for the shapes of a run."""
+    """A guard that was recorded while tracing does not hold for the shapes of a run."""
 
 
 # --- derivatives ----------------------------------------------------------------------------------
 
 
 class ADError(TenferroError):
-    """A derivative that cannot be taken."""
+    """A derivative cannot be computed."""
 
 
 class ADRuleError(ADError):
-    """An op on the active path has no rule, or a rule breaks its contract."""
+    """An op on the active path has no derivative rule, or a rule violates its contract."""
 
 
 class NonScalarGradError(ADError, TypeError):
-    """`grad` of a result that is no scalar, or is complex without `holomorphic=True`."""
+    """`grad` of a result that is not a scalar, or is complex without `holomorphic=True`."""
 
 
 # --- extensions -----------------------------------------------------------------------------------
 
 
 class ExtensionError(TenferroError):
-    """A family of extension ops breaks its contract, or is not known where it is needed.
+    """A family of extension ops violates its contract, or is unknown where it is needed.
 
     Attributes:
-        op: what was being done, `"extension"` unless it can be said more closely.
+        op: the operation that failed; `"extension"` if no closer name is known.
         family_id: the family.
-        message: what is wrong; it names the family, which comes first where it did not.
+        message: what is wrong; the family is put in front if the message does not name it.
     """
 
     def __init__(self, family_id: str, message: str, op: str = "extension") -> None:
@@ -137,48 +133,48 @@ class ExtensionError(TenferroError):
         self.message = message
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        """Pickle by the three fields, since the text is made from them."""
+        """Pickle the three fields, from which the text is made."""
         return type(self), (self.family_id, self.message, self.op)
 
 
 class InvalidConfigError(ExtensionError, ValueError):
-    """An extension op that contradicts itself: in its arity, its results or its payload."""
+    """The arity, the results or the payload of an extension op are inconsistent."""
 
 
 class UnsupportedExtensionError(ExtensionError, NotImplementedError):
-    """A family that this program, file or lowerer cannot handle."""
+    """A program, file or lowering does not support a family."""
 
 
 class BackendFailureError(ExtensionError, RuntimeError):
-    """The runtime of a family failed; the cause is attached."""
+    """The runtime of a family failed; `__cause__` is its exception."""
 
 
 class UnregisteredExtensionError(BackendFailureError):
-    """A program needs the runtime of a family that the executor does not have."""
+    """A program needs the runtime of a family, which the executor does not have."""
 
 
 class ExtensionRegistryError(ExtensionError, ValueError):
-    """A derivative rule or payload codec that cannot be registered."""
+    """A derivative rule or payload codec cannot be registered."""
 
 
 class DuplicateRuleError(ExtensionRegistryError):
-    """A second derivative rule for one family in one rule set."""
+    """A rule set already has a derivative rule for the family."""
 
 
 class ExtensionRuntimeRegistryError(ExtensionError, ValueError):
-    """The runtime of a family that cannot be registered."""
+    """The runtime of a family cannot be registered."""
 
 
 class MalformedFamilyIdError(ExtensionRegistryError, ExtensionRuntimeRegistryError):
-    """A family id that is not of the form `<distribution>.<op>.v<major>`."""
+    """A family id does not have the form `<distribution>.<op>.v<major>`."""
 
 
 class ContractViolationError(ExtensionError, AssertionError):
-    """A family that breaks clauses of the contract of extension ops.
+    """A family violates clauses of the contract of extension ops.
 
     Attributes:
         family_id: the family.
-        violations: what is wrong; each begins with the section and the name of the clause.
+        violations: one text for each violation; it begins with the section and name of the clause.
     """
 
     def __init__(self, family_id: str, violations: tuple[str, ...]) -> None:
@@ -190,12 +186,12 @@ class ContractViolationError(ExtensionError, AssertionError):
         self.violations = violations
 
     def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
-        """Pickle by the two fields, since the text is made from them."""
+        """Pickle the two fields, from which the text is made."""
         return type(self), (self.family_id, self.violations)
 
 
 class UnsupportedADRuleError(ADRuleError, NotImplementedError):
-    """An extension op on the active path whose family has no such derivative rule.
+    """The family of an extension op on the active path lacks a derivative rule.
 
     Attributes:
         family_id: the family.
@@ -209,7 +205,7 @@ class UnsupportedADRuleError(ADRuleError, NotImplementedError):
         self.message = message
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
-        """Pickle by the three fields, since the text is made from them."""
+        """Pickle the three fields, from which the text is made."""
         return type(self), (self.family_id, self.rule, self.message)
 
 
@@ -217,19 +213,19 @@ class UnsupportedADRuleError(ADRuleError, NotImplementedError):
 
 
 class SubscriptError(ShapeError):
-    """Subscripts of an einsum that are no subscripts, or do not fit the operands."""
+    """The subscripts of an einsum are invalid or do not fit the operands."""
 
 
 class PathError(TenferroError, ValueError):
-    """A contraction path or tree that does not contract the operands to one."""
+    """A contraction path or tree does not contract the operands to one value."""
 
 
 class MemoryLimitError(TenferroError, MemoryError):
-    """A contraction that needs more memory than it may take; says what would fit.
+    """A contraction needs more memory than allowed; the text names slices that would fit.
 
     Attributes:
         needed: predicted peak in bytes.
-        limit: what was allowed, in bytes.
+        limit: allowed bytes.
     """
 
     def __init__(self, message: str, needed: int, limit: int) -> None:
@@ -238,38 +234,38 @@ class MemoryLimitError(TenferroError, MemoryError):
         self.limit = limit
 
     def __reduce__(self) -> tuple[type, tuple[str, int, int]]:
-        """Pickle by what the error was made of."""
+        """Pickle the arguments of the constructor."""
         return type(self), (str(self), self.needed, self.limit)
 
 
 class MissingExtraError(TenferroError, ImportError):
-    """Something that needs a package which is not installed; names the extra that brings it."""
+    """A package is not installed; the text names the extra that installs it."""
 
 
 class ContextMismatch(TenferroError, ValueError):  # noqa: N818  # the specification's name
-    """Tensors of different eager runtimes in one computation."""
+    """A computation mixes tensors of different eager runtimes."""
 
 
 # --- front ends -----------------------------------------------------------------------------------
 
 
 class TracingError(TenferroError, TypeError):
-    """A traced value used where a concrete one is needed, such as `bool()` or `float()`."""
+    """A traced value is used where a concrete one is needed, such as in `bool()` or `float()`."""
 
 
 class PytreeError(TenferroError, TypeError):
-    """Arguments or results whose tree structure is not what the transform needs."""
+    """The tree structure of arguments or results does not fit the transform."""
 
 
 class ExecutorError(TenferroError, RuntimeError):
-    """An executor that is not installed, or that cannot run what it is given."""
+    """An executor is not installed, or cannot run a program."""
 
 
 class PadSafetyError(ExecutorError):
-    """A size that was to be rounded up, in a program that would compute something else then.
+    """A size cannot be rounded up to a bucket, since that would change the results.
 
     Attributes:
-        primitive: the op that stands in the way, or `input`.
+        primitive: the op that does not allow padding, or `input`.
         symbol: the size.
     """
 
@@ -283,20 +279,17 @@ class PadSafetyError(ExecutorError):
         self.reason = reason
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
-        """Pickle by what the message is made from."""
+        """Pickle the three fields, from which the message is made."""
         return type(self), (self.primitive, self.symbol, self.reason)
 
 
 class DeviceError(ExecutorError):
-    """A device that does not exist, or operands that live on different devices."""
+    """A device does not exist, or operands are on different devices."""
 
 
 class ConfigError(TenferroError, ValueError):
-    """An environment variable or option with a value that is not allowed."""
+    """An environment variable or option has an invalid value."""
 
 
 class CommandError(TenferroError, ValueError):
-    """A command line that cannot be carried out.
-
-    A file, a function or a shape that is not there or not readable.
-    """
+    """A command line is invalid: it names a missing or unreadable file, function or shape."""

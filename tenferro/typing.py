@@ -1,8 +1,8 @@
-"""What public signatures say; for annotations of your own functions.
+"""The types of public signatures, for annotations of your own functions.
 
-`ArrayLike` is what array functions take, `AnyTensor` what they return, and `Array` what all four
-kinds of array have in common: `Tensor`, `TracedTensor`, `EagerTensor` and NumPy's. `Array` and
-`AnyTensor` are protocols: an object is one if it has the members, whatever its class inherits.
+Array functions take `ArrayLike` and return `AnyTensor`. `Array` is any of the four kinds of array:
+`Tensor`, `TracedTensor`, `EagerTensor` and NumPy's. `Array` and `AnyTensor` are protocols: an
+object conforms if it has the members, whatever its class inherits.
 
 >>> import tenferro as tn
 >>> from tenferro.typing import AnyTensor, Array
@@ -44,16 +44,16 @@ __all__ = [
 ]
 
 Number: TypeAlias = bool | int | float | complex
-"""A Python number. Its dtype gives way to that of arrays."""
+"""A Python number. Its dtype is weak: beside an array, the dtype of the array wins."""
 
 Axis: TypeAlias = int | Sequence[int] | None
-"""One axis or several, negative ones counted from the end; None has a meaning of its own."""
+"""One axis or several, negative ones counted from the end; each function defines None."""
 
 Size: TypeAlias = int | str | DimExpr
-"""A number, or in a traced program a name such as `"n"` or `"2*n + 1"`, for the size of an axis."""
+"""The size of an axis: a number, or in a traced program text such as `"n"` or `"2*n + 1"`."""
 
 Shape: TypeAlias = Size | Sequence[Size]
-"""The size of each axis, or of the only one."""
+"""The size of each axis, or the size of a single axis."""
 
 DTypeLike: TypeAlias = DType | type[bool | int | float | complex | np.generic] | str
 """An element type such as `tn.float32`, `np.float32` or `float`, or its name, such as `"f32"`."""
@@ -62,7 +62,7 @@ Integers: TypeAlias = int | Sequence[int] | np.integer | np.ndarray[Any, np.dtyp
 """One integer or several."""
 
 Order: TypeAlias = Literal["C", "F"]
-"""Whether the last axis (`"C"`) or the first (`"F"`) is the fastest."""
+"""Order of elements: the last axis varies fastest (`"C"`) or the first (`"F"`)."""
 
 PyTree: TypeAlias = Any
 """A tree of arrays: an array; None; or a dict, list, tuple, named tuple or dataclass of trees."""
@@ -72,16 +72,16 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class SupportsArray(Protocol):
-    """What NumPy makes an array of: an array of JAX or of another library.
+    """An object that NumPy converts to an array, such as an array of another library.
 
-    `tn.asarray` takes all of these, other functions take arrays of NumPy and JAX.
+    `tn.asarray` takes all of these; other functions take arrays of NumPy and JAX.
     """
 
     def __array__(self) -> np.ndarray[Any, Any]: ...
 
 
 class SupportsDLPack(Protocol):
-    """What exports its elements by the DLPack protocol."""
+    """An object that exports its elements by the DLPack protocol."""
 
     def __dlpack__(self) -> object: ...
 
@@ -89,7 +89,7 @@ class SupportsDLPack(Protocol):
 class NestedSequence(Protocol):
     """A list or tuple of arrays, numbers and further lists.
 
-    Text is not one: `in` takes any object beside a list, but only text beside text.
+    `str` does not conform: `__contains__` of a list takes any object, that of `str` only text.
     """
 
     def __len__(self) -> int: ...
@@ -98,13 +98,13 @@ class NestedSequence(Protocol):
 
     @property
     def count(self) -> object:
-        """A method: how many items are equal to a value."""
+        """A method that counts the items equal to a value."""
 
 
 class ArrayMethods(Protocol[Operand_contra, Result_co]):
-    """What arrays of all kinds can do.
+    """The operators and methods that all kinds of array have.
 
-    Operators take `Operand_contra` on their other side. They and the methods return `Result_co`.
+    The other operand of an operator is `Operand_contra`; operators and methods return `Result_co`.
     """
 
     @property
@@ -113,7 +113,7 @@ class ArrayMethods(Protocol[Operand_contra, Result_co]):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """Size of each axis, as a number, or while tracing perhaps as an expression of names."""
+        """Size of each axis: a number, or while tracing also an expression of names."""
 
     @property
     def ndim(self) -> int:
@@ -124,7 +124,7 @@ class ArrayMethods(Protocol[Operand_contra, Result_co]):
         """Number of elements."""
 
     @property
-    def T(self) -> Result_co:  # noqa: N802  # the name everyone knows
+    def T(self) -> Result_co:  # noqa: N802  # NumPy's name
         """The axes in reverse order."""
 
     @property
@@ -135,7 +135,7 @@ class ArrayMethods(Protocol[Operand_contra, Result_co]):
         """Complex conjugate."""
 
     def astype(self, dtype: DTypeLike, /) -> Result_co:
-        """The values in another dtype, whatever is lost."""
+        """The values in another dtype; the conversion may lose information."""
 
     @overload
     def reshape(self, size: int, /, *sizes: int) -> Result_co: ...
@@ -169,40 +169,40 @@ class ArrayMethods(Protocol[Operand_contra, Result_co]):
         """Smallest element over `axis`."""
 
     def var(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Result_co:
-        """Mean of |x - mean|² over `axis`, the count lowered by `ddof`."""
+        """Mean of |x - mean|² over `axis`; `ddof` lowers the divisor."""
 
     def std(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Result_co:
         """Root of the variance over `axis`."""
 
     def cumsum(self, axis: int | None = None) -> Result_co:
-        """Sums of the elements so far along `axis`; of all in a row if it is None."""
+        """Cumulative sums along `axis`; of the flattened array if None."""
 
     def cumprod(self, axis: int | None = None) -> Result_co:
-        """Products of the elements so far along `axis`; of all in a row if it is None."""
+        """Cumulative products along `axis`; of the flattened array if None."""
 
     def argsort(self, axis: int = -1) -> Result_co:
-        """The places of the elements along `axis` in their order."""
+        """The indices that sort the elements along `axis`."""
 
     def round(self, decimals: int = 0) -> Result_co:
-        """The nearest numbers with so many decimals."""
+        """The elements rounded to `decimals` decimals."""
 
     def swapaxes(self, axis1: int, axis2: int, /) -> Result_co:
         """Two axes exchanged."""
 
     def squeeze(self, axis: int | tuple[int, ...] | None = None) -> Result_co:
-        """Without the given axes of size 1; all of them if None."""
+        """The array without `axis`, of size 1; without all axes of size 1 if None."""
 
     def trace(self, offset: int = 0) -> Result_co:
         """The sum along a diagonal of the first two axes."""
 
     def dot(self, other: Operand_contra, /) -> Result_co:
-        """NumPy's dot."""
+        """The product `numpy.dot` of the two arrays."""
 
     def item(self) -> Any:
-        """The only element, as a Python number of the kind that the dtype says."""
+        """The only element, as the Python number that matches the dtype."""
 
     def tolist(self) -> Any:
-        """The elements as Python numbers in lists, nested as deep as there are axes."""
+        """The elements as Python numbers in lists, nested to a depth of `ndim`."""
 
     def __getitem__(self, indices: Index, /) -> Result_co: ...
     def __len__(self) -> int: ...
@@ -249,20 +249,20 @@ class ArrayMethods(Protocol[Operand_contra, Result_co]):
     def __ge__(self, other: Operand_contra, /) -> Result_co: ...
 
 
-# Operators take `Any`: NumPy says for each dtype what its arrays take. Methods return one or the
-# other: with `Array` itself, checkers compare its methods with all overloads of NumPy's, again and
-# again for each dtype that these return; mypy takes ten seconds and pyright does not come back.
+# Operators take `Any`, since the operands of NumPy's operators depend on the dtype. Methods return
+# a union: if they returned `Array`, checkers would compare its methods with all overloads of
+# NumPy's for each dtype that these return; mypy takes ten seconds and pyright does not terminate.
 class Array(ArrayMethods[Any, "AnyTensor | np.ndarray[Any, Any]"], Protocol):
     """An array of any of the four kinds: `Tensor`, `TracedTensor`, `EagerTensor` or NumPy's.
 
-    For the parameters of functions that use methods and operators, and are to take NumPy's as well.
+    It annotates parameters of functions that use methods and operators and also take NumPy arrays.
     """
 
 
 class AnyTensor(ArrayMethods["ArrayLike", "AnyTensor"], Protocol):
-    """A tensor: `Tensor`, `TracedTensor` or `EagerTensor`. Array functions return one.
+    """A `Tensor`, `TracedTensor` or `EagerTensor`; the result of an array function.
 
-    `isinstance(x, tn.Tensor)` tells a type checker that it is a concrete one.
+    `isinstance(x, tn.Tensor)` tells a type checker that x is a concrete tensor.
     """
 
     @property
@@ -279,44 +279,44 @@ class AnyTensor(ArrayMethods["ArrayLike", "AnyTensor"], Protocol):
 
     @property
     def at(self) -> ElementsAt:
-        """x with some of its elements changed, as `x.at[i].set(v)` or `x.at[i].add(v)`."""
+        """Elements to change: `x.at[i].set(v)`, `x.at[i].add(v)`, … return a changed copy of x."""
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The elements as a NumPy array; refused while tracing."""
+        """The elements as a NumPy array; a traced tensor raises TracingError."""
 
     def reshape(self, *shape: Shape, order: Order = "C") -> AnyTensor:
-        """The elements in another shape; one size may be -1."""
+        """The elements in another shape; a size of -1 is inferred."""
 
     def any(self, axis: Axis = None, *, keepdims: bool = False) -> AnyTensor:
-        """Whether any element over `axis` is not zero."""
+        """Whether any element over `axis` is nonzero."""
 
     def all(self, axis: Axis = None, *, keepdims: bool = False) -> AnyTensor:
-        """Whether no element over `axis` is zero."""
+        """Whether all elements over `axis` are nonzero."""
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
-        """The place of the largest element along `axis`; of all, in C order, if None."""
+        """The index of the largest element along `axis`; of the flattened array if None."""
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
-        """The place of the smallest element along `axis`; of all, in C order, if None."""
+        """The index of the smallest element along `axis`; of the flattened array if None."""
 
     def sort(self, axis: int = -1) -> AnyTensor:
         """The elements along `axis` in ascending order, as a new array."""
 
     def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> AnyTensor:
-        """The elements held between `min` and `max`, either of which may be absent."""
+        """The elements clamped between `min` and `max`, either of which may be absent."""
 
     def __index__(self) -> int: ...
     def __invert__(self) -> AnyTensor: ...
 
 
 class ElementsAt(Protocol):
-    """What `x.at` is."""
+    """The type of `x.at`."""
 
     def __getitem__(self, indices: Index, /) -> Elements: ...
 
 
 class Elements(Protocol):
-    """What `x.at[...]` is: some elements, to be read or changed. Methods return a new array."""
+    """The type of `x.at[...]`: some elements, to read or change. Methods return a new array."""
 
     def get(self) -> AnyTensor:
         """The elements themselves, as `x[...]`."""
@@ -337,17 +337,17 @@ class Elements(Protocol):
         """As `multiply`."""
 
     def min(self, values: ArrayLike, /) -> AnyTensor:
-        """The array with the elements at most the values; NaN wins."""
+        """The array with each element replaced by the smaller of it and the value; NaN wins."""
 
     def max(self, values: ArrayLike, /) -> AnyTensor:
-        """The array with the elements at least the values; NaN wins."""
+        """The array with each element replaced by the larger of it and the value; NaN wins."""
 
 
 ArrayLike: TypeAlias = Number | DimExpr | SupportsArray | SupportsDLPack | NestedSequence
-"""An array, a number, a symbolic size, or lists and tuples of them. Array functions take it."""
+"""The operands of array functions: arrays, numbers, symbolic sizes, lists and tuples of them."""
 
 _Item: TypeAlias = (
     SupportsIndex | slice | EllipsisType | Sequence[int] | Sequence[Sequence[int]] | Array | None
 )
 Index: TypeAlias = _Item | tuple[_Item, ...]
-"""What stands in `x[...]`."""
+"""The index of `x[...]`."""

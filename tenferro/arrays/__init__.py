@@ -1,7 +1,4 @@
-"""Array functions, each defined once over `Emitter`.
-
-For values of a graph and for values at run time.
-"""
+"""Array functions, each defined once over `Emitter`: for graph values and for run-time values."""
 
 from tenferro.arrays import (
     activations,

@@ -1,4 +1,4 @@
-"""Functions of neural networks and of probabilities in logarithms, none of which overflows."""
+"""Functions of neural networks and of log-probabilities; none of them overflows."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
 
 
 def log_softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
-    """The logarithm of `softmax`, exact where that is small.
+    """The logarithm of `softmax`, accurate where `softmax` is small.
 
     >>> tn.log_softmax([0.0, 1000.0])
     Tensor([-1000.,     0.])
@@ -113,7 +113,7 @@ def log_softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
 
 
 def logsumexp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
-    """log(sum(exp(x))) over `axis` (None: all axes), without overflow; -inf where there is nothing.
+    """log(sum(exp(x))) over `axis` (None: all axes), without overflow; -inf for an empty sum.
 
     >>> tn.logsumexp([1000.0])
     Tensor(1000.)
@@ -129,7 +129,7 @@ def logsumexp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: boo
 
 
 def _shifted(at: Emitter[V], name: str, value: V, axes: tuple[int, ...]) -> tuple[V, V | None]:
-    """The value less the largest real part over `axes` where that is finite, and what that was."""
+    """The value minus its largest real part over `axes`, if finite; and what was subtracted."""
     meta: TensorMeta = at.ctx.meta(value)
     if any(meta.exact_shape(name, "operand")[axis] == 0 for axis in axes):
         return value, None
@@ -142,7 +142,7 @@ def _shifted(at: Emitter[V], name: str, value: V, axes: tuple[int, ...]) -> tupl
 
 
 def _spread(at: Emitter[V], reduced: V, like: V, axes: tuple[int, ...]) -> V:
-    """A reduction over `axes`, repeated to the shape it came from."""
+    """A reduction over `axes`, repeated to the shape of the operand `like`."""
     shape: tuple[Dim, ...] = at.ctx.meta(like).exact_shape("broadcast_to", "operand")
-    kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
-    return at.emit(BroadcastInDim(shape, kept), reduced)
+    remaining = tuple(axis for axis in range(len(shape)) if axis not in axes)
+    return at.emit(BroadcastInDim(shape, remaining), reduced)

@@ -61,7 +61,7 @@ from tenferro.shape import FLOAT16, FLOAT32, is_complex
 
 
 def analytic(at: Emitter[V], name: str, op: StdTensorOp, *operands: Operand[V]) -> V:
-    """An op on floating-point operands, promoted and broadcast, for the function `name`."""
+    """An op on floating-point operands, promoted and broadcast; errors name the function `name`."""
     return called(at, name, op, *inexact(at, name, *operands))
 
 
@@ -90,7 +90,7 @@ def exp2(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def expm1(at: Emitter[V], x: Operand[V]) -> V:
-    """exp(x) - 1, exact near 0; integers become float64.
+    """exp(x) - 1, accurate near 0; integers become float64.
 
     >>> tn.expm1([0.0])
     Tensor([0.])
@@ -108,7 +108,7 @@ def log(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def log1p(at: Emitter[V], x: Operand[V]) -> V:
-    """log(1 + x), exact near 0; integers become float64.
+    """log(1 + x), accurate near 0; integers become float64.
 
     >>> tn.log1p([0.0])
     Tensor([0.])
@@ -137,7 +137,7 @@ def log10(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def _logarithm(at: Emitter[V], x: V, base: int) -> V:
-    """log(x)/log(base). What misses an integer by rounding alone is that integer."""
+    """log(x)/log(base); a quotient within rounding error of an integer becomes that integer."""
     if is_complex(at.ctx.meta(x).dtype):
         log = at.emit(LOG, x)
         parts = [at.emit(part, log) for part in (REAL, IMAG)]
@@ -350,7 +350,7 @@ def erf(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def erfc(at: Emitter[V], x: Operand[V]) -> V:
-    """1 - erf(x), exact where it is small. Complex numbers are refused.
+    """1 - erf(x), accurate where it is small. Complex numbers are refused.
 
     >>> tn.erfc([0.0, 10.0])
     Tensor([1.00000000e+00, 2.08848758e-45])

@@ -1,8 +1,8 @@
 """Broadcasting of shapes by NumPy's rule: axes align at the end, size 1 is repeated.
 
-Sizes that are symbols and meet are assumed to be equal, unless they cannot be; the assumption is an
-op of the graph, and is checked when the sizes are known. Sizes that data decide must be the same
-size for certain.
+Symbolic sizes of aligned axes are assumed equal unless they certainly differ. The assumption is an
+op of the graph and is checked when the sizes are known. Data-dependent sizes must certainly be
+equal.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def broadcast(at: Emitter[V], name: str, values: Sequence[V]) -> list[V]:
 
     Raises:
         ShapeError: two sizes differ and neither is 1; names the axis.
-        UnsupportedDynamicShapeError: data decide a size, and it may be another in each.
+        UnsupportedDynamicShapeError: a size is data-dependent and may differ between the values.
     """
     metas: list[TensorMeta] = [at.ctx.meta(value) for value in values]
     dims = metas[0].dims
@@ -61,7 +61,7 @@ def broadcast_extents(name: str, metas: Sequence[TensorMeta]) -> tuple[ShapeExte
 
 
 def broadcast_shape(name: str, metas: Sequence[TensorMeta]) -> tuple[Dim, ...]:
-    """The common shape of operands, all of whose sizes are exact."""
+    """The common shape of operands; all their sizes must be exact."""
     return TensorMeta(metas[0].dtype, broadcast_extents(name, metas)).exact_shape(name, "operand")
 
 
@@ -69,23 +69,23 @@ def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim], name: str = "br
     """The value repeated to `shape`, axes aligned at the end.
 
     Raises:
-        ShapeError: a size is neither 1 nor that of the result; says so in the name of `name`.
+        ShapeError: a size is neither 1 nor that of the result; `name` is the calling function.
     """
     meta: TensorMeta = at.ctx.meta(value)
     if meta.dims == tuple(shape):
         return value
     offset = len(shape) - meta.rank
     if offset < 0:
-        wanted = TensorMeta.of(meta.dtype, shape)
-        raise ShapeError(f"{name}: {meta} has more axes than the result {wanted}")
+        result_meta = TensorMeta.of(meta.dtype, shape)
+        raise ShapeError(f"{name}: {meta} has more axes than the result {result_meta}")
     for axis, extent in enumerate(meta.extents):
         size = shape[axis + offset]
         value = _made_to_fit(at, value, axis, extent, Exact(size))
-        have = at.ctx.meta(value).extents[axis]
-        if isinstance(have, Exact) and have.dim not in (1, size):
+        current = at.ctx.meta(value).extents[axis]
+        if isinstance(current, Exact) and current.dim not in (1, size):
             raise ShapeError(
-                f"{name}: axis {axis} of {meta} has size {have}, but axis {axis + offset} of the "
-                f"result {TensorMeta.of(meta.dtype, shape)} has size {size}"
+                f"{name}: axis {axis} of {meta} has size {current}, but axis {axis + offset} of "
+                f"the result {TensorMeta.of(meta.dtype, shape)} has size {size}"
             )
     if at.ctx.meta(value).dims == tuple(shape):
         return value
@@ -93,7 +93,7 @@ def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim], name: str = "br
 
 
 def repeated(at: Emitter[V], name: str, value: V, extents: Sequence[ShapeExtent]) -> V:
-    """The value repeated to extents that `broadcast_extents` gave."""
+    """The value repeated to `extents`, a result of `broadcast_extents`."""
     meta: TensorMeta = at.ctx.meta(value)
     offset = len(extents) - meta.rank
     for axis, extent in enumerate(meta.extents):
@@ -106,71 +106,71 @@ def repeated(at: Emitter[V], name: str, value: V, extents: Sequence[ShapeExtent]
 
 
 def drop_axes(at: Emitter[V], x: V, axes: Sequence[int]) -> V:
-    """The value without some axes of size 1."""
+    """The value without `axes`, whose size is 1."""
     meta: TensorMeta = at.ctx.meta(x)
     if not axes:
         return x
     if meta.dims is not None:
-        left = tuple(size for axis, size in enumerate(meta.dims) if axis not in axes)
-        return at.emit(Reshape(left), x)
-    if meta.dtype == BOOL:  # a sum of one number is that number, whatever the other sizes are
+        remaining = tuple(size for axis, size in enumerate(meta.dims) if axis not in axes)
+        return at.emit(Reshape(remaining), x)
+    if meta.dtype == BOOL:  # sum over the axes of size 1; that needs no exact sizes
         return at.emit(Convert(BOOL), drop_axes(at, at.emit(Convert(INT32), x), axes))
     return at.emit(ReduceSum(tuple(axes)), x)
 
 
 def insert_axes(at: Emitter[V], x: V, axes: Sequence[int]) -> V:
-    """The value with new axes of size 1 at the given places of the result."""
+    """The value with new axes of size 1 at the positions `axes` of the result."""
     meta: TensorMeta = at.ctx.meta(x)
     if not axes:
         return x
     rank = meta.rank + len(axes)
-    kept = tuple(axis for axis in range(rank) if axis not in axes)
+    old_axes = tuple(axis for axis in range(rank) if axis not in axes)
     if meta.dims is not None:
         shape: list[Dim] = [1] * rank
-        for size, axis in zip(meta.dims, kept, strict=True):
+        for size, axis in zip(meta.dims, old_axes, strict=True):
             shape[axis] = size
         return at.emit(Reshape(tuple(shape)), x)
     extents: list[ShapeExtent] = [Exact(1)] * rank
-    for extent, axis in zip(meta.extents, kept, strict=True):
+    for extent, axis in zip(meta.extents, old_axes, strict=True):
         extents[axis] = extent
-    return broadcast_like(at, x, meta.with_extents(extents), kept, "expand_dims")
+    return broadcast_like(at, x, meta.with_extents(extents), old_axes, "expand_dims")
 
 
 def assume_size(at: Emitter[V], value: V, axis: int, size: Dim) -> V:
-    """The value, with the size of an axis said to be `size`; itself where it evidently is."""
-    have = at.ctx.meta(value).extents[axis]
-    return value if have == Exact(size) else at.emit(AssumeSize(axis, size), value)
+    """The value with the size of an axis assumed to be `size`; unchanged if it is that already."""
+    extent = at.ctx.meta(value).extents[axis]
+    return value if extent == Exact(size) else at.emit(AssumeSize(axis, size), value)
 
 
 def _made_to_fit(
     at: Emitter[V], value: V, axis: int, extent: ShapeExtent, target: ShapeExtent
 ) -> V:
-    """The value with an axis said to have the size it is to have, where that may be."""
+    """The value with the size of an axis assumed to be `target`, if the two can be equal."""
     if extent == Exact(1) or not isinstance(extent, Exact) or not isinstance(target, Exact):
         return value
     may_be = canonical(extent.dim, target.dim) is not None
     return assume_size(at, value, axis, target.dim) if may_be else value
 
 
-def agree(at: Emitter[V], x: V, axis: int, y: V, other: int) -> tuple[V, V]:
-    """Two values of which an axis of each is to have one size, assumed where that may be.
+def agree(at: Emitter[V], x: V, x_axis: int, y: V, y_axis: int) -> tuple[V, V]:
+    """Two values with the sizes of axis `x_axis` of x and `y_axis` of y assumed to be equal.
 
-    Where it certainly is not they stay as they are, for the op that matches the axes to refuse.
+    If the sizes certainly differ, the values are unchanged: the op that matches the axes raises.
     """
-    one, two = at.ctx.meta(x).extents[axis], at.ctx.meta(y).extents[other]
-    if not isinstance(one, Exact) or not isinstance(two, Exact):
+    x_extent, y_extent = at.ctx.meta(x).extents[x_axis], at.ctx.meta(y).extents[y_axis]
+    if not isinstance(x_extent, Exact) or not isinstance(y_extent, Exact):
         return x, y
-    size = canonical(one.dim, two.dim)
+    size = canonical(x_extent.dim, y_extent.dim)
     if size is None:
         return x, y
-    return assume_size(at, x, axis, size), assume_size(at, y, other, size)
+    return assume_size(at, x, x_axis, size), assume_size(at, y, y_axis, size)
 
 
 def agree_off(at: Emitter[V], values: Sequence[V], axis: int) -> list[V]:
-    """Values of one rank of which all axes but one are to have one size."""
+    """Values of equal rank whose sizes are assumed equal on every axis except `axis`."""
     result = list(values)
     for i in range(at.ctx.meta(result[0]).rank):
-        for _ in range(2):  # the first has the size that stands for all after one round
+        for _ in range(2):  # after one round, the first value has the common size
             for position in range(1, len(result)):
                 same_rank = at.ctx.meta(result[position]).rank == at.ctx.meta(result[0]).rank
                 if i != axis and same_rank:
@@ -179,7 +179,7 @@ def agree_off(at: Emitter[V], values: Sequence[V], axis: int) -> list[V]:
 
 
 def matched(at: Emitter[V], dot: DotGeneral, lhs: V, rhs: V) -> tuple[V, V]:
-    """The operands of a contraction, axes that it matches being of one size where that may be."""
+    """The operands of a contraction with the sizes of matched axes assumed to be equal."""
     pairs = (
         *zip(dot.lhs_contract, dot.rhs_contract, strict=True),
         *zip(dot.lhs_batch, dot.rhs_batch, strict=True),
@@ -190,21 +190,21 @@ def matched(at: Emitter[V], dot: DotGeneral, lhs: V, rhs: V) -> tuple[V, V]:
 
 
 def _met(
-    name: str, axis: int, one: ShapeExtent, other: ShapeExtent, metas: Sequence[TensorMeta]
+    name: str, axis: int, a: ShapeExtent, b: ShapeExtent, metas: Sequence[TensorMeta]
 ) -> ShapeExtent:
-    """The extent where two extents meet."""
-    if other == Exact(1) or one is other or same_size(one, other):
-        return one
-    if one == Exact(1):
-        return other
-    if not isinstance(one, Exact) or not isinstance(other, Exact):
-        inexact = one if isinstance(other, Exact) else other
+    """The extent to which two aligned axes broadcast."""
+    if b == Exact(1) or a is b or same_size(a, b):
+        return a
+    if a == Exact(1):
+        return b
+    if not isinstance(a, Exact) or not isinstance(b, Exact):
+        inexact = a if isinstance(b, Exact) else b
         raise UnsupportedDynamicShapeError(name, f"operand[{axis}]", describe(inexact))
-    size = canonical(one.dim, other.dim)
+    size = canonical(a.dim, b.dim)
     if size is None:
         typed = " and ".join(str(meta) for meta in metas)
         raise ShapeError(
             f"{name}: operands have types {typed}; axis {axis} has sizes "
-            f"{one} and {other}, which do not broadcast"
+            f"{a} and {b}, which do not broadcast"
         )
     return Exact(size)

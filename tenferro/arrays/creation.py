@@ -52,10 +52,10 @@ from tenferro.typing import Number
 
 
 def arange(at: Emitter[V], start: Any, *, shape: tuple[Dim], step: Any, dtype: DType) -> V:
-    """start, start + step, …: as many as `shape` says."""
+    """start, start + step, …: `shape[0]` numbers."""
     count = at.emit(Iota(dtype, shape[0]))
     first = np.asarray(start).astype(dtype)
-    # NumPy's step is what lies between the first two elements, which are rounded.
+    # As in NumPy, the step is the difference of the first two elements after rounding.
     between = np.asarray(start + step).astype(dtype) - first
     if between != 1:
         count = at.emit(MUL, count, full_like(at, between, count))
@@ -63,36 +63,39 @@ def arange(at: Emitter[V], start: Any, *, shape: tuple[Dim], step: Any, dtype: D
 
 
 def steps(start: Any, stop: Any, step: Any, dtype: DType | None) -> tuple[DType, Dim]:
-    """The dtype of a range of numbers, and how many there are.
+    """The dtype of a range of numbers, and the number of its elements.
 
     Raises:
-        DTypeError: a bound is no number.
-        ShapeError: the step is 0, or there is no end.
+        DTypeError: a bound is not a number.
+        ShapeError: the step is 0, or the range is infinite.
     """
-    bounds: list[Any] = [
+    numbers: list[Any] = [
         dim(value) if isinstance(value, str) else value for value in (start, stop, step)
     ]
-    for value in bounds:
+    for value in numbers:
         if not isinstance(value, int | float | np.integer | np.floating | DimExpr):
             raise DTypeError(f"arange: takes real numbers, got {type(value).__name__}")
-    first, last, by = bounds
-    whole = not any(isinstance(value, float | np.floating) for value in bounds)
-    if not whole and any(isinstance(value, DimExpr) for value in bounds):
-        raise DTypeError("arange: symbolic sizes count in integers; multiply the result")
+    first, last, by = numbers
+    whole = not any(isinstance(value, float | np.floating) for value in numbers)
+    if not whole and any(isinstance(value, DimExpr) for value in numbers):
+        raise DTypeError(
+            "arange: with symbolic sizes, start, stop and step must be integers; multiply the "
+            "result instead"
+        )
     element = dtype or (INT64 if whole else FLOAT64)
     if by == 0:
         raise ShapeError("arange: the step must not be 0")
     if whole:
         count = -floordiv(first - last, by) if by > 0 else -floordiv(last - first, -by)
-        # A symbol stands for a size, which is not negative; what is left after subtraction may be.
+        # A size is never negative, but a difference of sizes may be.
         return element, count if (first, by) == (0, 1) and count == last else maximum(count, 0)
     if not math.isfinite(size := (last - first) / by):
-        raise ShapeError(f"arange: from {first} to {last} in steps of {by} has no end")
+        raise ShapeError(f"arange: the range from {first} to {last} in steps of {by} is infinite")
     return element, max(math.ceil(size), 0)
 
 
 def grid(metas: Sequence[TensorMeta], indexing: str) -> tuple[list[int], list[Dim]]:
-    """For each vector its axis of a grid, and the shape of the grid."""
+    """For each vector, its axis in the grid; and the shape of the grid."""
     axes = list(range(len(metas)))
     if indexing == "xy" and len(axes) > 1:
         axes[:2] = 1, 0
@@ -114,7 +117,7 @@ def linspace(
     dtype: DType | None = None,
     axis: int = 0,
 ) -> V:
-    """As many numbers as `shape` says, evenly from `start` to `stop`, along a new axis."""
+    """`shape[0]` evenly spaced numbers from `start` to `stop`, along a new axis."""
     kind = inexact_dtype(at, (start, stop))
     first, last = broadcast(at, "linspace", promote(at, (start, stop), kind))
     meta: TensorMeta = at.ctx.meta(first)
@@ -128,7 +131,7 @@ def linspace(
     (divisor,) = promote(at, (intervals,), kind)
     step = at.emit(DIV, at.emit(SUB, end, begin), broadcast_to(at, divisor, sizes))
     result = at.emit(ADD, at.emit(MUL, spread, step), begin)
-    if endpoint and shape[0] != 1:  # which the last one may miss by rounding
+    if endpoint and shape[0] != 1:  # rounding may keep the last element from being `stop`
         (position,) = promote(at, (intervals,), kind)
         is_last = at.emit(Compare("EQ"), spread, broadcast_to(at, position, sizes))
         result = at.emit(SELECT, is_last, end, result)
@@ -150,7 +153,7 @@ def tri(at: Emitter[V], value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dt
 def _chosen(
     at: Emitter[V], direction: str, value: Number, shape: tuple[Dim, Dim], k: int, dtype: DType
 ) -> V:
-    """`value` where column - k stands in that relation to the row."""
+    """`value` where column - k compares to the row as `direction` says, else zero."""
     row, column = (
         at.emit(BroadcastInDim(shape, (axis,)), at.emit(Iota(INT64, size)))
         for axis, size in enumerate(shape)
@@ -158,8 +161,8 @@ def _chosen(
     if k:
         row = at.emit(ADD, row, full_like(at, k, row))
     chosen = at.emit(Compare(direction), column, row)
-    one = full(at, value, TensorMeta.of(dtype, shape))
-    return at.emit(SELECT, chosen, one, zeros_like(at, one))
+    filled = full(at, value, TensorMeta.of(dtype, shape))
+    return at.emit(SELECT, chosen, filled, zeros_like(at, filled))
 
 
 def diag(at: Emitter[V], x: V, k: int = 0) -> V:
@@ -179,13 +182,13 @@ def diag(at: Emitter[V], x: V, k: int = 0) -> V:
     square = at.emit(EmbedDiag(0, 1), x)
     if not k:
         return square
-    # Diagonal k starts k columns to the right, or -k rows down; as many are missing at its end.
+    # Diagonal k starts k columns to the right or -k rows down; the matrix grows by as many.
     before, after = (max(-k, 0), max(k, 0)), (max(k, 0), max(-k, 0))
     return at.emit(Pad(before, after, (0, 0)), square, at.emit(scalar(0, meta.dtype)))
 
 
 def diagflat(at: Emitter[V], x: V, k: int = 0) -> V:
-    """The matrix with the elements of x, in a row, on diagonal `k`.
+    """The matrix with the elements of x, flattened, on diagonal `k`.
 
     >>> tn.diagflat([[1], [2]])
     Tensor([[1, 0],
@@ -195,6 +198,6 @@ def diagflat(at: Emitter[V], x: V, k: int = 0) -> V:
 
 
 def on_grid(at: Emitter[V], x: V, axis: int, shape: Sequence[Dim]) -> V:
-    """A vector along one axis of a grid, repeated along the others."""
+    """A vector along one axis of a grid, repeated along the other axes."""
     dims = (axis,) if at.ctx.meta(x).rank else ()
     return at.emit(BroadcastInDim(tuple(shape), dims), x)

@@ -1,4 +1,4 @@
-"""Array functions of which data decide sizes."""
+"""Array functions with data-dependent sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tenferro.shape import Dim, DimExpr, TensorMeta, minimum
 
 
 def shape_of(at: Emitter[V], x: Operand[V], axis: int = 0) -> V:
-    """The size of an axis as a value, where `x.shape` is not known while tracing.
+    """The size of an axis as a value; for sizes that `x.shape` does not know while tracing.
 
     >>> tn.shape_of([[1, 2, 3], [4, 5, 6]], axis=1)
     Tensor(3)
@@ -22,11 +22,11 @@ def shape_of(at: Emitter[V], x: Operand[V], axis: int = 0) -> V:
 
 
 def dynamic_truncate(at: Emitter[V], x: Operand[V], size: Operand[V], axis: int = 0) -> V:
-    """The first `size` elements along an axis; `size` may be computed.
+    """The first `size` elements along an axis; `size` may be a computed value.
 
-    It is rounded, half away from zero, and held between 0 and the size of the axis. While tracing,
-    the result has an upper bound for a size, unless `size` is known. Derivatives take `size` to be
-    constant.
+    `size` is rounded, half away from zero, and clamped between 0 and the size of the axis. While
+    tracing, the size of the result is an upper bound unless `size` is known. Derivatives treat
+    `size` as constant.
 
     Raises:
         RuntimeSizeError: the size is NaN or infinite.
@@ -47,9 +47,9 @@ def dynamic_truncate(at: Emitter[V], x: Operand[V], size: Operand[V], axis: int 
 
 
 def pad_to_match(at: Emitter[V], x: Operand[V], reference: Operand[V], axis: int = 0) -> V:
-    """x with zeros after it along an axis, up to the size that `reference` has there.
+    """x padded with zeros at the end of an axis, up to the size of that axis of `reference`.
 
-    What has more elements is left alone; `reference` is read for its shape only.
+    A larger x is returned unchanged. Only the shape of `reference` is read.
 
     >>> tn.pad_to_match([1, 2], [0, 0, 0, 0])
     Tensor([1, 2, 0, 0])

@@ -50,24 +50,24 @@ _LARGEST_UNROLLED_POWER = 64
 
 
 def binary(at: Emitter[V], name: str, op: StdTensorOp, x: Operand[V], y: Operand[V]) -> V:
-    """A two-operand op on promoted and broadcast operands, for the function `name`."""
+    """An op of two operands, promoted and broadcast; errors name the function `name`."""
     return called(at, name, op, *broadcast(at, name, promote(at, (x, y))))
 
 
 def unary(at: Emitter[V], name: str, op: StdTensorOp, x: Operand[V]) -> V:
-    """A one-operand op that takes any number, for the function `name`."""
+    """An op of one operand of any dtype; errors name the function `name`."""
     (value,) = promote(at, (x,))
     return called(at, name, op, value)
 
 
 def add(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """x1 + x2; of bools, whether either holds.
+    """x1 + x2; for bools, logical or.
 
     >>> tn.add([1, 2], 10)
     Tensor([11, 12])
     """
-    both = result_dtype(at, (x1, x2)) == BOOL
-    return bitwise_or(at, x1, x2) if both else binary(at, "add", ADD, x1, x2)
+    is_bool = result_dtype(at, (x1, x2)) == BOOL
+    return bitwise_or(at, x1, x2) if is_bool else binary(at, "add", ADD, x1, x2)
 
 
 def subtract(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
@@ -80,13 +80,13 @@ def subtract(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def multiply(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """x1 · x2; of bools, whether both hold.
+    """x1 · x2; for bools, logical and.
 
     >>> tn.multiply([1, 2], 3)
     Tensor([3, 6])
     """
-    both = result_dtype(at, (x1, x2)) == BOOL
-    return bitwise_and(at, x1, x2) if both else binary(at, "multiply", MUL, x1, x2)
+    is_bool = result_dtype(at, (x1, x2)) == BOOL
+    return bitwise_and(at, x1, x2) if is_bool else binary(at, "multiply", MUL, x1, x2)
 
 
 def divide(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
@@ -133,7 +133,7 @@ def floor_divide(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def _wrong_sign(at: Emitter[V], rem: V, divisor: V) -> V:
-    """Whether a remainder with the sign of the dividend is not one with that of the divisor."""
+    """Whether a nonzero remainder has another sign than the divisor."""
     zero = zeros_like(at, rem)
     differs = at.emit(
         Compare("NE"), at.emit(Compare("LT"), rem, zero), at.emit(Compare("LT"), divisor, zero)
@@ -142,7 +142,7 @@ def _wrong_sign(at: Emitter[V], rem: V, divisor: V) -> V:
 
 
 def pow(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """x1 to the power x2. A Python integer exponent is multiplied out.
+    """x1 to the power x2. A Python integer as exponent becomes repeated multiplication.
 
     >>> tn.pow([2.0, 3.0], 2)
     Tensor([4., 9.])
@@ -152,7 +152,8 @@ def pow(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
         (base,) = promote(at, (x1,), dtype)
         if is_integer(dtype) and x2 < 0:
             raise DTypeError(
-                f"pow: {short_name(dtype)} to the negative power {x2} is not an integer"
+                f"pow: {short_name(dtype)} to the negative power {x2} is not an integer; convert "
+                "x1 to a floating-point dtype"
             )
         if is_integer(dtype) or -_LARGEST_UNROLLED_POWER <= x2 <= _LARGEST_UNROLLED_POWER:
             return _integer_power(at, base, x2)
@@ -207,7 +208,7 @@ def minimum(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 @named("clip")
 def clamp(at: Emitter[V], x: Operand[V], min: Operand[V], max: Operand[V]) -> V:
-    """x held between `min` and `max`."""
+    """x clamped between `min` and `max`."""
     low, value, high = broadcast(at, "clip", promote(at, (min, x, max)))
     return called(at, "clip", CLAMP, low, value, high)
 
@@ -223,7 +224,7 @@ def positive(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def where(at: Emitter[V], condition: Operand[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """x1 where the condition holds, elsewhere x2.
+    """x1 where the condition is true, elsewhere x2.
 
     >>> tn.where([True, False], 1.0, 2.0)
     Tensor([1., 2.])
@@ -241,7 +242,7 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> V:
-    """x with numbers for NaN and the infinities; None is the dtype's largest and smallest.
+    """x with NaN and infinities replaced; None means the dtype's largest or smallest number.
 
     >>> tn.nan_to_num([1.0, float('nan')])
     Tensor([1., 0.])
@@ -258,12 +259,12 @@ def nan_to_num(
         return value
     info = np.finfo(dtype)
     value = at.emit(SELECT, isnan(at, value), full_like(at, nan, value), value)
-    for end, number in (
+    for infinity, number in (
         (np.inf, info.max if posinf is None else posinf),
         (-np.inf, info.min if neginf is None else neginf),
     ):
-        there = at.emit(Compare("EQ"), value, full_like(at, end, value))
-        value = at.emit(SELECT, there, full_like(at, number, value), value)
+        is_infinite = at.emit(Compare("EQ"), value, full_like(at, infinity, value))
+        value = at.emit(SELECT, is_infinite, full_like(at, number, value), value)
     return value
 
 
@@ -295,7 +296,7 @@ def sign(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def conj(at: Emitter[V], x: Operand[V]) -> V:
-    """Complex conjugate; x where it is real.
+    """Complex conjugate; x itself if its dtype is real.
 
     >>> tn.conj([1 + 2j])
     Tensor([1.-2.j])
@@ -315,7 +316,7 @@ def real(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def imag(at: Emitter[V], x: Operand[V]) -> V:
-    """Imaginary part; zeros where x is real.
+    """Imaginary part; zeros if the dtype of x is real.
 
     >>> tn.imag([1 + 2j])
     Tensor([2.])
@@ -325,7 +326,7 @@ def imag(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def complex(at: Emitter[V], real: Operand[V], imag: Operand[V]) -> V:
-    """The complex numbers with the given parts.
+    """The complex numbers real + i·imag.
 
     >>> tn.complex([1.0], [2.0])
     Tensor([1.+2.j])
@@ -335,7 +336,7 @@ def complex(at: Emitter[V], real: Operand[V], imag: Operand[V]) -> V:
 
 
 def astype(at: Emitter[V], x: Operand[V], dtype: DTypeLike) -> V:
-    """x in another dtype, whatever is lost.
+    """x in another dtype; the conversion may lose information.
 
     >>> tn.astype([1.7, -1.7], "int32")
     Tensor([ 1, -1], dtype=int32)
@@ -345,26 +346,26 @@ def astype(at: Emitter[V], x: Operand[V], dtype: DTypeLike) -> V:
 
 
 def convert(at: Emitter[V], x: Operand[V], dtype: DTypeLike) -> V:
-    """x in a dtype that it promotes to; refused where something could be lost.
+    """x in a dtype that it promotes to; refused if the conversion could lose information.
 
     Raises:
-        DTypeError: promotion does not lead to `dtype`; `cast` does.
+        DTypeError: the dtype of x does not promote to `dtype`; use `cast`.
 
     >>> tn.convert([1, 2], "float64")
     Tensor([1., 2.])
     """
     (value,) = promote(at, (x,))
-    have, wanted = at.ctx.meta(value).dtype, as_dtype(dtype)
-    if np.result_type(have, wanted) != wanted:
+    source, target = at.ctx.meta(value).dtype, as_dtype(dtype)
+    if np.result_type(source, target) != target:
         raise DTypeError(
-            f"convert: {short_name(have)} does not fit {short_name(wanted)}; "
-            "use cast where loss is meant"
+            f"convert: {short_name(source)} does not fit {short_name(target)}; "
+            "use cast if loss is intended"
         )
-    return as_type(at, value, wanted)
+    return as_type(at, value, target)
 
 
 def _integer_power(at: Emitter[V], base: V, exponent: int) -> V:
-    """Repeated squaring; a negative exponent takes the reciprocal last."""
+    """The power by repeated squaring; for a negative exponent, the reciprocal of the power."""
     if exponent < 0:
         return divide(at, 1, _integer_power(at, base, -exponent))
     result: V | None = None

@@ -1,4 +1,4 @@
-"""Arrays of one number."""
+"""Arrays whose elements are all one number."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ones_like(at: Emitter[V], x: Operand[V], dtype: DTypeLike | None = None) -> 
 
 
 def empty_like(at: Emitter[V], x: Operand[V], dtype: DTypeLike | None = None) -> V:
-    """Zeros of the shape of x: nothing is left open.
+    """An array of the shape of x; its elements are zeros, never uninitialized.
 
     >>> tn.empty_like([1, 2])
     Tensor([0, 0])

@@ -1,8 +1,8 @@
-"""`x[...]`: windows of an array by integers, slices, `...` and None, and picking by arrays.
+"""`x[...]`: windows by integers, slices, `...` and None, and elements picked by arrays of indices.
 
-An index expression is taken apart into *items*, one for each axis in the order of the axes, and the
-arrays among them. Items are integers, slices and None; `...` stands for the next array. What holds
-no arrays is a window: it is found without computing an index.
+`parse` splits an index expression into *items*, in the order of the axes, and *arrays*. An item is
+an integer, a slice or None; the item `...` marks the position of the next array. An expression
+without arrays selects a window, which needs no computed indices.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from tenferro.shape import (
 
 @dataclass(frozen=True)
 class Expression:
-    """An index expression taken apart.
+    """A parsed index expression.
 
     Attributes:
-        items: what it holds, with `...` in the place of each array.
-        arrays: the arrays.
-        counted: for each array, whether its indices are known to be counted from the front.
+        items: integers, slices and None, with `...` at the position of each array.
+        arrays: the arrays of indices.
+        counted: for each array, whether its indices are known not to be negative.
     """
 
     items: Items
@@ -58,19 +58,19 @@ class Expression:
 
 
 def parse(indices: Any, meta: TensorMeta) -> Expression:
-    """An index expression for an array of type `meta`, taken apart.
+    """Parse an index expression for an array of type `meta`.
 
     Raises:
-        AxisError: something in it is no index, or there are more indices than axes.
-        TracingError: a mask has no values yet.
+        AxisError: an item is not an index, or there are more indices than axes.
+        TracingError: a mask is a traced value.
     """
-    given = indices if isinstance(indices, tuple) else (indices,)
-    parts = [part for item in given for part in _parts(item, meta)]
+    indices_tuple = indices if isinstance(indices, tuple) else (indices,)
+    parts = [part for item in indices_tuple for part in _parts(item, meta)]
     return _expanded(parts, meta)
 
 
 def index(at: Emitter[V], x: V, *arrays: V, items: Items, counted: tuple[bool, ...] = ()) -> V:
-    """The elements of x that items and arrays name."""
+    """The elements of x that items and arrays select."""
     picked = take_window(at, x, items)
     return gather(at, picked, placed(items), arrays, counted) if arrays else picked
 
@@ -79,7 +79,7 @@ def index(at: Emitter[V], x: V, *arrays: V, items: Items, counted: tuple[bool, .
 
 
 def _parts(item: Any, meta: TensorMeta) -> list[Any]:
-    """One index as items: a mask is as many arrays as it has axes."""
+    """One index as a list of items and arrays; a mask becomes one array for each of its axes."""
     if item is None or item is Ellipsis or isinstance(item, slice):
         return [item]
     if isinstance(item, list):
@@ -94,19 +94,19 @@ def _parts(item: Any, meta: TensorMeta) -> list[Any]:
 
 
 def _of_mask(mask: Any, meta: TensorMeta) -> list[Any]:
-    """The places where a mask is true, one array for each of its axes."""
+    """The indices at which a mask is true, one array for each of its axes."""
     try:
         return [_Masked(places, size) for places, size in _places(mask)]
     except TracingError:
         raise TracingError(
-            f"index: a mask that is traced picks a number of elements of {meta} that is not known "
-            "while tracing; choose with tn.where(mask, x, 0), which keeps the shape"
+            f"index: a traced mask selects an unknown number of elements of {meta}; use "
+            "tn.where(mask, x, 0), which keeps the shape"
         ) from None
 
 
 @dataclass(frozen=True)
 class _Masked:
-    """Places along one axis of a mask, and the size of that axis."""
+    """Indices along one axis of a mask, and the size of that axis."""
 
     places: np.ndarray[Any, Any]
     size: int
@@ -118,7 +118,7 @@ def _places(mask: Any) -> list[tuple[np.ndarray[Any, Any], int]]:
 
 
 def _number_of(item: Any) -> int | None:
-    """An integer without axes as a Python integer; None if it has no value yet."""
+    """A rank-0 integer as a Python integer; None if it is a traced value."""
     try:
         return operator.index(item)
     except TenferroError:
@@ -126,7 +126,7 @@ def _number_of(item: Any) -> int | None:
 
 
 def _expanded(parts: list[Any], meta: TensorMeta) -> Expression:
-    """Whole axes put for an ellipsis and at the end, and the arrays set apart."""
+    """Replace the ellipsis, or the missing indices at the end, by slices; separate the arrays."""
     used = sum(part is not None and part is not Ellipsis for part in parts)
     ellipses = [i for i, part in enumerate(parts) if part is Ellipsis]
     if len(ellipses) > 1:
@@ -144,16 +144,17 @@ def _expanded(parts: list[Any], meta: TensorMeta) -> Expression:
         else:
             items.append(...)
             arrays.append(_checked(part, axis, meta))
-        axis += part is not None
+        if part is not None:
+            axis += 1
     return Expression(
         tuple(items), tuple([array for array, _ in arrays]), tuple([done for _, done in arrays])
     )
 
 
 def _checked(array: Any, axis: int, meta: TensorMeta) -> tuple[Any, bool]:
-    """An array of indices for one axis, and whether they are counted from the front.
+    """An array of indices for one axis, and whether they are known not to be negative.
 
-    They are counted at once where that can be done.
+    Negative indices in a NumPy array are replaced at once if the size is a constant.
     """
     extent = meta.extents[axis]
     size = extent.dim if isinstance(extent, Exact) else None
@@ -164,9 +165,9 @@ def _checked(array: Any, axis: int, meta: TensorMeta) -> tuple[Any, bool]:
             )
         return array.places, True
     if getattr(array, "weak", None) is not None:
-        array = array.astype(array.dtype)  # an index takes the dtype of no other operand
+        array = array.astype(array.dtype)  # other operands do not change the dtype of an index
     if size == 0 and array.size != 0:
-        raise AxisError(f"index: axis {axis} of {meta} has no elements to pick from")
+        raise AxisError(f"index: axis {axis} of {meta} has size 0; it has no elements to index")
     if not isinstance(array, np.ndarray) or not isinstance(size, int):
         return array, False
     negative = array < 0
@@ -180,9 +181,9 @@ def _checked(array: Any, axis: int, meta: TensorMeta) -> tuple[Any, bool]:
 
 @dataclass(frozen=True)
 class Places:
-    """Where arrays of indices stand: the axes of the window that they pick from, in order.
+    """The axes of the window that arrays of indices select from, in order.
 
-    `result` is the axis of the result at which their common shape begins.
+    `result` is the axis of the result at which the common shape of the arrays begins.
     """
 
     axes: tuple[int, ...]
@@ -190,13 +191,13 @@ class Places:
 
 
 def placed(items: Items) -> Places:
-    """Where the arrays among the items stand, by NumPy's rule.
+    """The places of the arrays among the items, by NumPy's rule.
 
-    Arrays side by side, integers counted with them, give their shape to the result in their place;
-    with anything between them it comes first.
+    If arrays and integers are adjacent, the common shape of the arrays replaces their axes in the
+    result; else it comes first.
     """
-    kept = [item for item in items if item is None or not isinstance(item, int)]
-    axes = tuple(axis for axis, item in enumerate(kept) if item is Ellipsis)
+    remaining = [item for item in items if item is None or not isinstance(item, int)]
+    axes = tuple(axis for axis, item in enumerate(remaining) if item is Ellipsis)
     advanced = [i for i, item in enumerate(items) if item is Ellipsis or isinstance(item, int)]
     together = advanced[-1] - advanced[0] == len(advanced) - 1
     return Places(axes, advanced[0] if together else 0)
@@ -219,7 +220,7 @@ def gather(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], counted: S
 
 
 def window_dims(rank: int, places: Places, batch: int) -> tuple[int, ...]:
-    """The axes of the result that are whole axes of the array that is indexed."""
+    """The axes of the result that are whole axes of the indexed array."""
     count = rank - len(places.axes) + batch
     taken = range(places.result, places.result + batch)
     return tuple(axis for axis in range(count) if axis not in taken)
@@ -228,9 +229,9 @@ def window_dims(rank: int, places: Places, batch: int) -> tuple[int, ...]:
 def index_vectors(
     at: Emitter[V], x: V, axes: Sequence[int], arrays: Sequence[V], counted: Sequence[bool]
 ) -> tuple[V, int]:
-    """Arrays of indices, one for each of the axes, as one array of vectors; and their rank.
+    """The arrays of indices for `axes` as one array of index vectors; and their common rank.
 
-    The components are along the last axis, which is left out where there is but one.
+    The components of a vector are along the last axis, which a single array does not have.
     """
     parts = [
         i if done else from_the_front(at, x, i, axis)
@@ -248,7 +249,7 @@ def index_vectors(
 
 
 def from_the_front(at: Emitter[V], x: V, indices: V, axis: int) -> V:
-    """Indices along an axis, negative ones counted from its end."""
+    """Indices along an axis, with the size of the axis added to negative ones."""
     if at.ctx.meta(indices).dtype.kind == "u":
         return indices
     indices = convert(at, indices, INT64)

@@ -1,4 +1,4 @@
-"""Array functions that take apart, repeat and put together."""
+"""Array functions that split, repeat and join arrays."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def piece(at: Emitter[V], x: V, axis: int, start: Dim, stop: Dim, drop: bool = F
 def windows(
     name: str, meta: TensorMeta, axis: int, cuts: Integers | None
 ) -> tuple[int, list[tuple[Dim, Dim]]]:
-    """Which axis is cut, and where the parts start and stop.
+    """The axis that is cut, counted from the front; and where each part starts and stops.
 
-    `cuts` is how many parts there are, or the places between them; None is one for each element.
+    `cuts` is the number of parts or the positions between them; None makes a part of each element.
     """
     along = normal_axis(name, axis, meta.rank)
     size = meta.exact_shape(name, "operand")[along]
-    given = [] if cuts is None else integers(name, "the number of parts, or the places,", cuts)
+    numbers = [] if cuts is None else integers(name, "the number of parts, or the places,", cuts)
     if np.ndim(cuts) == 0:  # type: ignore[arg-type]  # of None it is 0
-        count = None if cuts is None else given[0]
+        count = None if cuts is None else numbers[0]
         return along, list(pairwise(_even_cuts(name, meta, along, size, count)))
     places: list[Dim] = [0]
-    for cut in (*given, size):
+    for cut in (*numbers, size):
         place = size + cut if isinstance(cut, int) and cut < 0 else cut
         if isinstance(place, int) and isinstance(size, int):
             place = min(max(place, 0), size)
@@ -62,7 +62,7 @@ def windows(
 def _even_cuts(name: str, meta: TensorMeta, axis: int, size: Dim, count: int | None) -> list[Dim]:
     if not isinstance(size, int):
         raise ShapeError(
-            f"{name}: axis {axis} of {meta} has no size that is known; give the places"
+            f"{name}: axis {axis} of {meta} has a symbolic size; pass the positions of the cuts"
         )
     parts = size if count is None else count
     if parts < 1 and count is not None:
@@ -74,7 +74,7 @@ def _even_cuts(name: str, meta: TensorMeta, axis: int, size: Dim, count: int | N
 
 @named("broadcast_arrays")
 def like_the_others(at: Emitter[V], x: Operand[V], *others: Operand[V]) -> V:
-    """x in the shape to which it and the others broadcast."""
+    """x in the shape to which it and `others` broadcast."""
     values = [promote(at, (operand,))[0] for operand in (x, *others)]
     return broadcast(at, "broadcast_arrays", values)[0]
 
@@ -94,7 +94,7 @@ def swapaxes(at: Emitter[V], x: V, axis1: int, axis2: int) -> V:
 
 
 def repeat(at: Emitter[V], x: V, repeats: Integers, axis: int | None = None) -> V:
-    """Each element along `axis` (None: of all elements) so many times, one after another.
+    """Each element along `axis` repeated `repeats` times; of the flattened array if None.
 
     >>> tn.repeat([1, 2], 2)
     Tensor([1, 1, 2, 2])
@@ -129,13 +129,13 @@ def repeat(at: Emitter[V], x: V, repeats: Integers, axis: int | None = None) -> 
 
 def _each_repeated(at: Emitter[V], x: V, axis: int, sizes: Sequence[Dim], count: int) -> V:
     wide = (*sizes[: axis + 1], count, *sizes[axis + 1 :])
-    kept = tuple(i for i in range(len(wide)) if i != axis + 1)
+    old_axes = tuple(i for i in range(len(wide)) if i != axis + 1)
     target = (*sizes[:axis], sizes[axis] * count, *sizes[axis + 1 :])
-    return at.emit(Reshape(target), at.emit(BroadcastInDim(wide, kept), x))
+    return at.emit(Reshape(target), at.emit(BroadcastInDim(wide, old_axes), x))
 
 
 def tile(at: Emitter[V], x: V, reps: Integers) -> V:
-    """The whole of x so many times along each axis; axes align at the end.
+    """x repeated as a whole `reps` times along each axis; axes align at the end.
 
     >>> tn.tile([1, 2], (2, 2))
     Tensor([[1, 2, 1, 2],
@@ -149,15 +149,15 @@ def tile(at: Emitter[V], x: V, reps: Integers) -> V:
     sizes = (*([1] * (rank - meta.rank)), *meta.exact_shape("tile", "operand"))
     counts = [1] * (rank - len(counts)) + counts
     wide = tuple(size for pair in zip(counts, sizes, strict=True) for size in pair)
-    kept = tuple(2 * i + 1 for i in range(rank - meta.rank, rank))
+    old_axes = tuple(2 * i + 1 for i in range(rank - meta.rank, rank))
     target = tuple(count * size for count, size in zip(counts, sizes, strict=True))
-    return at.emit(Reshape(target), at.emit(BroadcastInDim(wide, kept), x))
+    return at.emit(Reshape(target), at.emit(BroadcastInDim(wide, old_axes), x))
 
 
 def roll(at: Emitter[V], x: V, shift: Integers, axis: Axis = None) -> V:
-    """The elements moved by `shift` places along `axis`, entering again at the other end.
+    """The elements shifted cyclically by `shift` places along `axis`; of the flat array if None.
 
-    Along an axis of symbolic size by no more than that size.
+    Along an axis of symbolic size, `shift` must not exceed the size.
 
     >>> tn.roll([1, 2, 3], 1)
     Tensor([3, 1, 2])
@@ -208,13 +208,13 @@ def flipud(at: Emitter[V], x: V) -> V:
 
 
 def at_least(at: Emitter[V], x: Operand[V], rank: int) -> V:
-    """x with new axes in front until it has `rank`; the third one behind, as NumPy puts it."""
+    """x with new axes in front until it has `rank` axes; a third axis comes last, as in NumPy."""
     (value,) = promote(at, (x,))
-    have = at.ctx.meta(value).rank
-    if rank == 3 and have in (1, 2):
-        value = expand_dims(at, value, have)
-        have += 1
-    return expand_dims(at, value, tuple(range(rank - have))) if have < rank else value
+    x_rank = at.ctx.meta(value).rank
+    if rank == 3 and x_rank in (1, 2):
+        value = expand_dims(at, value, x_rank)
+        x_rank += 1
+    return expand_dims(at, value, tuple(range(rank - x_rank))) if x_rank < rank else value
 
 
 def atleast_1d(at: Emitter[V], x: Operand[V]) -> V:
@@ -233,23 +233,23 @@ def atleast_3d(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def hstack(at: Emitter[V], *arrays: Operand[V]) -> V:
-    """One after another along the second axis; along the first where there is one."""
+    """The arrays one after another along the second axis; vectors along the first."""
     values = [at_least(at, x, 1) for x in _some("hstack", arrays)]
     return concat(at, *values, axis=0 if at.ctx.meta(values[0]).rank == 1 else 1)
 
 
 def vstack(at: Emitter[V], *arrays: Operand[V]) -> V:
-    """One below another."""
+    """The arrays one below another."""
     return concat(at, *(at_least(at, x, 2) for x in _some("vstack", arrays)), axis=0)
 
 
 def dstack(at: Emitter[V], *arrays: Operand[V]) -> V:
-    """One behind another, along the third axis."""
+    """The arrays one behind another along the third axis."""
     return concat(at, *(at_least(at, x, 3) for x in _some("dstack", arrays)), axis=2)
 
 
 def column_stack(at: Emitter[V], *arrays: Operand[V]) -> V:
-    """Vectors as columns, matrices as they are, side by side."""
+    """The arrays side by side, vectors as columns."""
     columns = []
     for x in _some("column_stack", arrays):
         value = at_least(at, x, 1)
@@ -259,5 +259,5 @@ def column_stack(at: Emitter[V], *arrays: Operand[V]) -> V:
 
 def _some(name: str, arrays: tuple[Operand[V], ...]) -> tuple[Operand[V], ...]:
     if not arrays:
-        raise ShapeError(f"{name}: needs at least one array")
+        raise ShapeError(f"{name}: needs at least one array, got none")
     return arrays

@@ -1,4 +1,4 @@
-"""Comparisons, logic, bits, and what kind of number an element is."""
+"""Comparisons, logic, bits, and predicates of floating-point numbers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _logical(at: Emitter[V], name: str, op: StdTensorOp, *operands: Operand[V]) 
 
 
 def logical_and(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """Whether both are not zero.
+    """Whether x1 and x2 are both nonzero.
 
     >>> tn.logical_and([1, 0], True)
     Tensor([ True, False])
@@ -110,7 +110,7 @@ def logical_and(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def logical_or(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """Whether either is not zero.
+    """Whether x1 or x2 is nonzero.
 
     >>> tn.logical_or([1, 0], False)
     Tensor([ True, False])
@@ -119,7 +119,7 @@ def logical_or(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def logical_xor(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """Whether exactly one is not zero.
+    """Whether exactly one of x1 and x2 is nonzero.
 
     >>> tn.logical_xor([1, 0], True)
     Tensor([False,  True])
@@ -141,7 +141,7 @@ def _bits(at: Emitter[V], name: str, op: StdTensorOp, *operands: Operand[V]) -> 
 
 
 def bitwise_and(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """The bits that both integers have; of bools, whether both hold.
+    """Bitwise and of integers; for bools, logical and.
 
     >>> tn.bitwise_and([6, 5], 3)
     Tensor([2, 1])
@@ -150,7 +150,7 @@ def bitwise_and(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def bitwise_or(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """The bits that either integer has; of bools, whether either holds.
+    """Bitwise or of integers; for bools, logical or.
 
     >>> tn.bitwise_or([6, 5], 3)
     Tensor([7, 7])
@@ -159,7 +159,7 @@ def bitwise_or(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def bitwise_xor(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """The bits that exactly one integer has; of bools, whether exactly one holds.
+    """Bitwise exclusive or of integers; for bools, logical exclusive or.
 
     >>> tn.bitwise_xor([6, 5], 3)
     Tensor([5, 6])
@@ -168,7 +168,7 @@ def bitwise_xor(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def bitwise_invert(at: Emitter[V], x: Operand[V]) -> V:
-    """Every bit turned, -1 - x for signed integers; of bools, whether x does not hold.
+    """Every bit inverted, -1 - x for signed integers; for bools, logical not.
 
     >>> tn.bitwise_invert([0, 5])
     Tensor([-1, -6])
@@ -177,7 +177,7 @@ def bitwise_invert(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def bitwise_left_shift(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """The bits of x1 moved up by x2 places, x1·2**x2.
+    """The bits of x1 shifted left by x2 places: x1·2**x2.
 
     >>> tn.bitwise_left_shift([1, 2], 3)
     Tensor([ 8, 16])
@@ -186,7 +186,7 @@ def bitwise_left_shift(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def bitwise_right_shift(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """The bits of x1 moved down by x2 places: x1/2**x2, rounded down.
+    """The bits of x1 shifted right by x2 places: x1/2**x2, rounded down.
 
     >>> tn.bitwise_right_shift([8, -8], 2)
     Tensor([ 2, -2])
@@ -238,7 +238,7 @@ def isnan(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def signbit(at: Emitter[V], x: Operand[V]) -> V:
-    """Whether the sign of x is negative, also that of zero. Complex numbers are refused.
+    """Whether the sign of x is negative; true for -0.0. Complex numbers are refused.
 
     >>> tn.signbit([-1.0, -0.0, 0.0])
     Tensor([ True,  True, False])
@@ -298,7 +298,7 @@ def allclose(
     atol: float = 1e-8,
     equal_nan: bool = False,
 ) -> V:
-    """Whether all elements are close, as `isclose` says.
+    """Whether all elements are close in the sense of `isclose`.
 
     >>> tn.allclose([1.0, 2.0], [1.0 + 1e-9, 2.0])
     Tensor(True)

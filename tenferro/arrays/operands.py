@@ -1,8 +1,8 @@
-"""Operands of array functions: promotion of dtypes and broadcasting of shapes, as NumPy does them.
+"""Operands of array functions: promotion of dtypes and broadcasting of shapes, as in NumPy.
 
-Everything in this package is written against `Emitter`, so one definition serves values of a graph
-and values at run time. An operand is a value of the emitter, a Python number (whose dtype is weak),
-or a symbolic size.
+Array functions emit ops through an `Emitter`, so that one definition serves values of a graph and
+values at run time. An operand is a value of the emitter, a Python number (whose dtype is weak), or
+a symbolic size.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ Operand = Union[T, Number, DimExpr]  # noqa: UP007  # mypy needs Union for a gen
 
 
 def is_number(operand: object) -> bool:
-    """Whether an operand is a Python number, whose dtype gives way to that of arrays."""
+    """Whether an operand is a Python number, whose dtype is weak."""
     return isinstance(operand, _NUMBERS) and not isinstance(operand, np.generic)
 
 
 def result_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
-    """The dtype that `numpy.result_type` gives the operands, Python numbers being weak.
+    """The dtype that `numpy.result_type` gives the operands; Python numbers are weak.
 
     Raises:
-        DTypeError: the result is no dtype of tenferro, or a number does not fit.
+        DTypeError: the result is not a dtype of tenferro, or a number does not fit.
     """
     common = _one_dtype(at, operands)
     if common is not None:
@@ -74,9 +74,9 @@ def result_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
 
 
 def _one_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType | None:
-    """The dtype that all arrays have, if floats, which take it, are the only numbers beside them.
+    """The common inexact dtype of all arrays, if all other operands are Python floats; else None.
 
-    That is so nearly always, and NumPy takes longer to find out.
+    This is the usual case, and faster than NumPy's promotion.
     """
     common: DType | None = None
     for operand in operands:
@@ -104,12 +104,12 @@ def as_value(at: Emitter[V], operand: Operand[V], dtype: DType) -> V:
             return at.emit(scalar(np.asarray(operand, dtype=dtype), dtype))
         except (OverflowError, TypeError):
             raise DTypeError(f"promotion: {operand} does not fit {short_name(dtype)}") from None
-    value: Any = operand  # not a number, nor a size
+    value: Any = operand  # neither a number nor a size
     return convert(at, value, dtype)  # type: ignore[no-any-return]
 
 
 def convert(at: Emitter[V], value: V, dtype: DType) -> V:
-    """The value in `dtype`; itself if it has it already."""
+    """The value in `dtype`; unchanged if it has that dtype."""
     return value if at.ctx.meta(value).dtype == dtype else at.emit(Convert(dtype), value)
 
 
@@ -126,7 +126,7 @@ def inexact_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
 
 
 def called(at: Emitter[V], name: str, op: StdTensorOp, *values: V) -> V:
-    """The op on values; where it refuses them, in the name of the function that was called."""
+    """Emit an op; its errors name the array function `name` instead of the op."""
     if isinstance(op, DotGeneral):
         values = matched(at, op, *values)
     try:
@@ -139,7 +139,7 @@ def called(at: Emitter[V], name: str, op: StdTensorOp, *values: V) -> V:
 
 
 def named(name: str) -> Callable[[F], F]:
-    """Give an array function the name under which users call it, for errors."""
+    """Set the name of an array function in errors to the one under which users call it."""
 
     def rename(function: F) -> F:
         function.__name__ = name
@@ -148,16 +148,16 @@ def named(name: str) -> Callable[[F], F]:
     return rename
 
 
-def integers(name: str, field: str, given: Integers) -> list[int]:
-    """One integer, or several, as a list.
+def integers(name: str, field: str, value: Integers) -> list[int]:
+    """One integer or several as a list.
 
     Raises:
-        DTypeError: something in it is no integer.
+        DTypeError: a number is not an integer.
     """
-    found = np.ravel(given)
-    if found.size and found.dtype.kind not in "biu":
-        raise DTypeError(f"{name}: {field} must be integers, got {given!r}")
-    return [int(number) for number in found]
+    numbers = np.ravel(value)
+    if numbers.size and numbers.dtype.kind not in "biu":
+        raise DTypeError(f"{name}: {field} must be integers, got {value!r}")
+    return [int(number) for number in numbers]
 
 
 def normal_axis(name: str, axis: Any, rank: int) -> int:
@@ -175,22 +175,22 @@ def normal_axis(name: str, axis: Any, rank: int) -> int:
 
 
 def normal_axes(name: str, axis: Axis, rank: int) -> tuple[int, ...]:
-    """Axes counted from the front, sorted; None means all.
+    """Axes counted from the front, sorted; None means all axes.
 
     Raises:
-        AxisError: one is out of range or named twice.
+        AxisError: an axis is out of range or named twice.
     """
     if axis is None:
         return tuple(range(rank))
-    given = axis if isinstance(axis, tuple | list) else (axis,)
-    axes = sorted(normal_axis(name, one, rank) for one in given)
+    axes_tuple = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = sorted(normal_axis(name, item, rank) for item in axes_tuple)
     if len(set(axes)) != len(axes):
-        raise AxisError(f"{name}: axes {tuple(given)} name an axis twice")
+        raise AxisError(f"{name}: axes {tuple(axes_tuple)} name an axis twice")
     return tuple(axes)
 
 
 def _size_as_value(at: Emitter[V], size: DimExpr, dtype: DType) -> V:
-    """A symbolic size as a number: its polynomial, a symbol being as many ones as it says."""
+    """A symbolic size as a value: its polynomial, with each symbol as a sum of that many ones."""
     total: V | None = None
     for atoms, coefficient in size.terms:
         term = at.emit(scalar(coefficient, dtype))

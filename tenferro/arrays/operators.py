@@ -1,4 +1,4 @@
-"""Python's operators, for every kind of tensor."""
+"""Python's operators and the methods of arrays, for every kind of tensor."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class ArrayOperators:
     """Operators and methods of arrays, each an array function applied by the subclass."""
 
     __slots__ = ()
-    __array_priority__ = 1000  # NumPy arrays leave mixed operators to us
+    __array_priority__ = 1000  # operators with NumPy arrays call our methods
 
     precedence: int = 0
-    """Of operands of several kinds, the one of highest precedence applies the array function."""
+    """If operands have several kinds, the one of highest precedence applies the array function."""
 
     @property
     @abstractmethod
@@ -50,7 +50,7 @@ class ArrayOperators:
         *operands: P.args,
         **options: P.kwargs,
     ) -> Self:
-        """Apply an array function; NotImplemented if an operand is of a kind that comes first."""
+        """Apply an array function; NotImplemented if an operand has higher precedence."""
 
     @property
     def dtype(self) -> DType:
@@ -63,7 +63,7 @@ class ArrayOperators:
         return self.meta.rank
 
     @property
-    def T(self) -> Self:  # noqa: N802  # the name everyone knows
+    def T(self) -> Self:  # noqa: N802  # NumPy's name
         """The axes in reverse order."""
         return self._apply(rearrange.permute_dims, self)
 
@@ -87,16 +87,16 @@ class ArrayOperators:
         return self._apply(elementwise.conj, self)
 
     def astype(self, dtype: DTypeLike) -> Self:
-        """The values in another dtype, whatever is lost."""
+        """The values in another dtype; the conversion may lose information."""
         return self._apply(elementwise.astype, self, dtype=as_dtype(dtype))
 
     def reshape(self, *shape: Shape, order: Order = "C") -> Self:
-        """The elements in another shape; one size may be -1."""
+        """The elements in another shape; a size of -1 is inferred."""
         target = cast(Shape, shape[0] if len(shape) == 1 else shape)
         return self._apply(rearrange.reshape, self, shape=target, order=order)
 
     def transpose(self, *axes: int | Sequence[int] | None) -> Self:
-        """The axes in the given order; reversed if none is given."""
+        """The axes in the order `axes`; reversed if there are none."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return self._apply(rearrange.permute_dims, self, axes=cast("Sequence[int]", order) or None)
 
@@ -146,31 +146,31 @@ class ArrayOperators:
         return self._apply(reductions.min, self, axis=axis, keepdims=keepdims)
 
     def any(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        """Whether any element over `axis` is not zero."""
+        """Whether any element over `axis` is nonzero."""
         return self._apply(reductions.any, self, axis=axis, keepdims=keepdims)
 
     def all(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        """Whether no element over `axis` is zero."""
+        """Whether all elements over `axis` are nonzero."""
         return self._apply(reductions.all, self, axis=axis, keepdims=keepdims)
 
     def var(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Self:
-        """Mean of |x - mean|² over `axis`, the count lowered by `ddof`."""
+        """Mean of |x - mean|² over `axis`; `ddof` lowers the divisor."""
         return self._apply(reductions.var, self, axis=axis, ddof=ddof, keepdims=keepdims)
 
     def std(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Self:
-        """Root of the variance."""
+        """Root of the variance over `axis`."""
         return self._apply(reductions.std, self, axis=axis, ddof=ddof, keepdims=keepdims)
 
     def cumsum(self, axis: int | None = None) -> Self:
-        """Sums of the elements so far along `axis`; of all in a row if it is None."""
+        """Cumulative sums along `axis`; of the flattened array if None."""
         return self._apply(scans.cumsum, self, axis=axis)
 
     def cumprod(self, axis: int | None = None) -> Self:
-        """Products of the elements so far along `axis`; of all in a row if it is None."""
+        """Cumulative products along `axis`; of the flattened array if None."""
         return self._apply(scans.cumprod, self, axis=axis)
 
     def round(self, decimals: int = 0) -> Self:
-        """The nearest numbers with so many decimals."""
+        """The elements rounded to `decimals` decimals."""
         return self._apply(rounding.round, self, decimals=decimals)
 
     def swapaxes(self, axis1: int, axis2: int) -> Self:
@@ -178,15 +178,15 @@ class ArrayOperators:
         return self._apply(joining.swapaxes, self, axis1=axis1, axis2=axis2)
 
     def squeeze(self, axis: Axis = None) -> Self:
-        """Without the given axes of size 1; all of them if None."""
+        """The array without `axis`, of size 1; without all axes of size 1 if None."""
         return self._apply(rearrange.squeeze, self, axis=axis)
 
     def dot(self, other: ArrayLike) -> AnyTensor:
-        """NumPy's dot."""
+        """The product `numpy.dot` of the two arrays."""
         return apply_where(products.dot, self, other)
 
     def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> AnyTensor:
-        """The elements held between `min` and `max`, either of which may be absent."""
+        """The elements clamped between `min` and `max`, either of which may be absent."""
         if min is not None and max is not None:
             return apply_where(elementwise.clamp, self, min, max)
         if max is not None:
@@ -207,27 +207,31 @@ class ArrayOperators:
 
     @property
     def at(self) -> At:
-        """`x.at[i].set(v)`, `.add(v)`, …: x with some of its elements changed."""
+        """Elements to change: `x.at[i].set(v)`, `x.at[i].add(v)`, … return a changed copy of x."""
         return At(cast(AnyTensor, self))
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Self:
-        """The place of the largest element along `axis`; of all, in C order, if None."""
+        """The index of the largest element along `axis`; of the flattened array if None."""
         return self._apply(sorting.argmax, self, axis=axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Self:
-        """The place of the smallest element along `axis`; of all, in C order, if None."""
+        """The index of the smallest element along `axis`; of the flattened array if None."""
         return self._apply(sorting.argmin, self, axis=axis, keepdims=keepdims)
 
     def argsort(self, axis: int = -1) -> Self:
-        """The places of the elements along `axis` in their order."""
+        """The indices that sort the elements along `axis`."""
         return self._apply(sorting.argsort, self, axis=axis)
 
     def __getitem__(self, indices: Index) -> Self:
-        given = indexing.parse(indices, self.meta)
-        if not given.arrays:
-            return self._apply(indexing.index, self, items=given.items)
+        expression = indexing.parse(indices, self.meta)
+        if not expression.arrays:
+            return self._apply(indexing.index, self, items=expression.items)
         picked = apply_where(
-            indexing.index, self, *given.arrays, items=given.items, counted=given.counted
+            indexing.index,
+            self,
+            *expression.arrays,
+            items=expression.items,
+            counted=expression.counted,
         )
         return cast(Self, picked)
 

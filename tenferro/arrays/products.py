@@ -26,7 +26,7 @@ Axes = int | Sequence[int | Sequence[int]]
 
 
 def matmul(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """Matrix product over the last two axes, leading axes broadcast; vectors as in NumPy.
+    """Matrix product over the last two axes; leading axes are broadcast, vectors are as in NumPy.
 
     >>> tn.matmul([[1, 2], [3, 4]], [1, 1])
     Tensor([3, 7])
@@ -49,7 +49,9 @@ def matmul(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def tensordot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axes: Axes = 2) -> V:
-    """Contraction of the last `axes` axes of x1 with the first of x2, or of a pair of lists.
+    """Contraction of the last `axes` axes of x1 with the first `axes` axes of x2.
+
+    `axes` may also be a pair of lists: the axes of x1 and the axes of x2 to contract.
 
     >>> tn.tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]])
     Tensor(5)
@@ -65,7 +67,9 @@ def tensordot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axes: Axes = 2) ->
         lhs: Sequence[int] = range(ranks[0] - count, ranks[0])
         rhs: Sequence[int] = range(count)
     elif isinstance(axes, tuple | list) and len(axes) == 2:
-        lhs, rhs = (one if isinstance(one, tuple | list) else (one,) for one in axes)
+        lhs, rhs = (
+            axis_list if isinstance(axis_list, tuple | list) else (axis_list,) for axis_list in axes
+        )
     else:
         raise AxisError(f"tensordot: axes must be a number or a pair of lists, got {axes!r}")
     if len(lhs) != len(rhs):
@@ -78,7 +82,7 @@ def tensordot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axes: Axes = 2) ->
 
 
 def outer(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """All products of an element of x1 with one of x2, each flattened.
+    """The products of all elements of x1 with all elements of x2, both flattened.
 
     >>> tn.outer([1, 2], [3, 4])
     Tensor([[3, 4],
@@ -89,7 +93,7 @@ def outer(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def inner(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """The sums of x1·x2 over the last axis of each; a product where either is a scalar.
+    """The sums of x1·x2 over the last axis of each; the product if either is a scalar.
 
     >>> tn.inner([[1, 2], [3, 4]], [1, 1])
     Tensor([3, 7])
@@ -112,7 +116,7 @@ def vdot(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def vecdot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axis: int = -1) -> V:
-    """The sums of conj(x1)·x2 along `axis`, the other axes broadcast.
+    """The sums of conj(x1)·x2 along `axis`; the other axes are broadcast.
 
     >>> tn.vecdot([[1, 2], [3, 4]], [1, 1])
     Tensor([3, 7])
@@ -129,7 +133,7 @@ def vecdot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axis: int = -1) -> V:
 
 
 def kron(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """Kronecker product: each element of x1 times all of x2, in its place.
+    """Kronecker product: each element of x1 is replaced by its product with x2.
 
     >>> tn.kron([1, 2], [1, 10])
     Tensor([ 1, 10,  2, 20])
@@ -147,8 +151,8 @@ def kron(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
 
 
 def _of_rank(at: Emitter[V], value: V, rank: int) -> V:
-    have = at.ctx.meta(value).rank
-    return expand_dims(at, value, tuple(range(rank - have))) if have < rank else value
+    value_rank = at.ctx.meta(value).rank
+    return expand_dims(at, value, tuple(range(rank - value_rank))) if value_rank < rank else value
 
 
 def trace(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V:
@@ -163,7 +167,7 @@ def trace(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int = 1)
 
 
 def cross(at: Emitter[V], x1: Operand[V], x2: Operand[V], axis: int = -1) -> V:
-    """Vector product along an axis of size 3, the other axes broadcast.
+    """Vector product along an axis of size 3; the other axes are broadcast.
 
     >>> tn.cross([1, 0, 0], [0, 1, 0])
     Tensor([0, 0, 1])
@@ -186,7 +190,7 @@ def cross(at: Emitter[V], x1: Operand[V], x2: Operand[V], axis: int = -1) -> V:
 
 
 def dot(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
-    """NumPy's dot: the last axis of x1 with the last but one of x2; a product with a scalar.
+    """Contraction of the last axis of x1 with the second last of x2; a product for scalars.
 
     >>> tn.dot([1, 2], [3, 4])
     Tensor(11)

@@ -1,4 +1,4 @@
-"""Array functions that move, repeat, join or pick elements."""
+"""Array functions that move, repeat, join or select elements."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def permute_dims(at: Emitter[V], x: V, axes: Sequence[int] | None = None) -> V:
     rank = at.ctx.meta(x).rank
     if axes is None:
         return at.emit(Transpose(tuple(range(rank)[::-1])), x)
-    given = axes if isinstance(axes, tuple | list) else tuple(np.ravel(axes))
-    perm = tuple([normal_axis("permute_dims", axis, rank) for axis in given])
+    order = axes if isinstance(axes, tuple | list) else tuple(np.ravel(axes))
+    perm = tuple([normal_axis("permute_dims", axis, rank) for axis in order])
     if len(perm) != rank:
         raise AxisError(
             f"permute_dims: axes {tuple(axes)} must name each axis of {at.ctx.meta(x)} once"
@@ -78,7 +78,7 @@ def matrix_transpose(at: Emitter[V], x: V) -> V:
 
 
 def moveaxis(at: Emitter[V], x: V, source: int, destination: int) -> V:
-    """Axis `source` moved to place `destination`, the others in their order.
+    """Axis `source` moved to position `destination`; the other axes keep their order.
 
     >>> tn.moveaxis([[1, 2], [3, 4]], 0, 1)
     Tensor([[1, 3],
@@ -92,7 +92,7 @@ def moveaxis(at: Emitter[V], x: V, source: int, destination: int) -> V:
 
 
 def reshape(at: Emitter[V], x: V, shape: Shape, *, order: Order = "C") -> V:
-    """The elements of x in another shape; one size may be -1. `order="F"`: first axis fastest.
+    """The elements of x in another shape; a size of -1 is inferred. `order="F"` is column-major.
 
     >>> tn.reshape([1, 2, 3, 4], (2, -1))
     Tensor([[1, 2],
@@ -119,7 +119,7 @@ def ravel(at: Emitter[V], x: V, *, order: Order = "C") -> V:
 
 
 def flip(at: Emitter[V], x: V, axis: Axis = None) -> V:
-    """The elements along `axis` (None: all axes) in the opposite order.
+    """The elements along `axis` (None: all axes) in reverse order.
 
     >>> tn.flip([1, 2, 3])
     Tensor([3, 2, 1])
@@ -128,7 +128,7 @@ def flip(at: Emitter[V], x: V, axis: Axis = None) -> V:
 
 
 def expand_dims(at: Emitter[V], x: V, axis: int | Sequence[int] = 0) -> V:
-    """x with new axes of size 1 at the places `axis` of the result.
+    """x with new axes of size 1 at the positions `axis` of the result.
 
     >>> tn.expand_dims([1, 2], axis=1)
     Tensor([[1],
@@ -137,16 +137,16 @@ def expand_dims(at: Emitter[V], x: V, axis: int | Sequence[int] = 0) -> V:
     meta: TensorMeta = at.ctx.meta(x)
     count = len(axis) if isinstance(axis, tuple | list) else 1
     new = normal_axes("expand_dims", axis, meta.rank + count)
-    kept = tuple(i for i in range(meta.rank + count) if i not in new)
+    old_axes = tuple(i for i in range(meta.rank + count) if i not in new)
     extents = iter(meta.extents)
     wide = meta.with_extents(
         Exact(1) if i in new else next(extents) for i in range(meta.rank + count)
     )
-    return broadcast_like(at, x, wide, kept, "expand_dims")
+    return broadcast_like(at, x, wide, old_axes, "expand_dims")
 
 
 def squeeze(at: Emitter[V], x: V, axis: Axis = None) -> V:
-    """x without its axes `axis` of size 1; all of those if None.
+    """x without the axes `axis`, whose size is 1; without all axes of size 1 if None.
 
     >>> tn.squeeze([[1, 2]])
     Tensor([1, 2])
@@ -191,7 +191,7 @@ def stack(at: Emitter[V], *arrays: Operand[V], axis: int = 0) -> V:
     for meta in metas:
         sizes = (metas[0].static_shape, meta.static_shape)
         if meta.rank != metas[0].rank or (None not in sizes and sizes[0] != sizes[1]):
-            raise ShapeError(f"stack: {metas[0]} and {meta} must have one shape")
+            raise ShapeError(f"stack: {metas[0]} and {meta} must have equal shapes")
     place = normal_axis("stack", axis, metas[0].rank + 1)
     return concat(at, *(expand_dims(at, value, place) for value in values), axis=place)
 
@@ -217,7 +217,7 @@ def triu(at: Emitter[V], x: V, k: int = 0) -> V:
 
 
 def diagonal(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V:
-    """The elements whose index along `axis2` exceeds that along `axis1` by `offset`, last.
+    """The elements with index i along `axis1` and i + `offset` along `axis2`, along the last axis.
 
     >>> tn.diagonal([[1, 2], [3, 4]])
     Tensor([1, 4])
@@ -237,12 +237,13 @@ def diagonal(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int =
 
 
 def _square(at: Emitter[V], x: V, rows: int, columns: int, offset: int) -> V:
-    """The part of x whose main diagonal is the one at `offset`."""
+    """The part of x whose main diagonal is the diagonal of x at `offset`."""
     sizes = at.ctx.meta(x).exact_shape("diagonal", "operand")
     m, n = sizes[rows], sizes[columns]
     if not isinstance(m, int) or not isinstance(n, int):
         raise ShapeError(
-            f"diagonal: axes of sizes {m} and {n} at offset {offset} need sizes that are known"
+            f"diagonal: at offset {offset}, axes of different sizes must have constant sizes, got "
+            f"{m} and {n}"
         )
     top, left = min(max(-offset, 0), m), min(max(offset, 0), n)
     count = min(m - top, n - left)
@@ -267,10 +268,10 @@ def pad(at: Emitter[V], x: V, pad_width: PadWidth, constant_values: Number = 0) 
 
 
 def sizes_of(shape: object) -> list[Size]:
-    """A shape given as one size or as several; NumPy's integers become Python's.
+    """The sizes of a shape, which is one size or several; NumPy integers become Python integers.
 
     Raises:
-        ShapeError: something in it is no size.
+        ShapeError: an item is not a size.
     """
     many = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
     sizes: list[Size] = []
@@ -281,13 +282,16 @@ def sizes_of(shape: object) -> list[Size]:
             sizes.append(int(size))
         else:
             raise ShapeError(
-                f"shape: {size!r} is not a size; give an integer, or a name for a symbolic one"
+                f"shape: {size!r} is not a size; pass an integer, or a name for a symbolic size"
             )
     return sizes
 
 
 def _of_as_many(at: Emitter[V], x: V, count: Dim) -> V:
-    """x where it has that many elements, or certainly has not; else flat, and assumed to."""
+    """x, with its number of elements assumed to be `count` unless it certainly is or is not.
+
+    To state the assumption, x is flattened.
+    """
     dims = at.ctx.meta(x).dims
     if dims is None or product(dims) == count or canonical(product(dims), count) is None:
         return x

@@ -59,7 +59,7 @@ Reduction = Callable[[tuple[int, ...]], StdTensorOp]
 def reduce(
     at: Emitter[V], name: str, op: Reduction, x: Operand[V], axis: Axis, keepdims: bool
 ) -> V:
-    """The reduction over `axis` (None: all), whose axes stay with size 1 if `keepdims`."""
+    """The reduction over `axis` (None: all); its axes stay with size 1 if `keepdims`."""
     (value,) = promote(at, (x,))
     meta: TensorMeta = at.ctx.meta(value)
     axes = normal_axes(name, axis, meta.rank)
@@ -75,7 +75,7 @@ def sum(
     dtype: DTypeLike | None = None,
     keepdims: bool = False,
 ) -> V:
-    """Sum over `axis` (None: all axes). Bools and integers are counted in 64 bits.
+    """Sum over `axis` (None: all axes). Bools and integers are summed in 64 bits.
 
     >>> tn.sum([[1, 2], [3, 4]], axis=0)
     Tensor([4, 6])
@@ -91,7 +91,7 @@ def prod(
     dtype: DTypeLike | None = None,
     keepdims: bool = False,
 ) -> V:
-    """Product over `axis`. Its derivative is right where factors are zero.
+    """Product over `axis`. Its derivative is correct for factors of zero.
 
     >>> tn.prod([2, 3, 4])
     Tensor(24)
@@ -118,7 +118,7 @@ def min(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = Fa
 
 
 def any(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
-    """Whether any element over `axis` is not zero; false where there is none.
+    """Whether any element over `axis` is nonzero; false if there are no elements.
 
     >>> tn.any([[0, 1], [0, 0]], axis=1)
     Tensor([ True, False])
@@ -127,7 +127,7 @@ def any(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = Fa
 
 
 def all(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
-    """Whether no element over `axis` is zero; true where there is none.
+    """Whether all elements over `axis` are nonzero; true if there are no elements.
 
     >>> tn.all([[1, 1], [0, 1]], axis=1)
     Tensor([ True, False])
@@ -136,7 +136,7 @@ def all(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = Fa
 
 
 def count_nonzero(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
-    """How many elements over `axis` are not zero.
+    """The number of nonzero elements over `axis`.
 
     >>> tn.count_nonzero([[1, 1], [0, 1]], axis=1)
     Tensor([2, 1])
@@ -159,13 +159,13 @@ def mean(
     Tensor(3.)
     """
     element = inexact_dtype(at, (x,)) if dtype is None else as_dtype(dtype)
-    # Small integers would wrap, and halves overflow.
+    # Sums of small integers would wrap around, and sums of float16 overflow.
     (value,) = promote(at, (x,), FLOAT32 if element == FLOAT16 else element)
     return convert(at, _mean(at, "mean", value, axis, keepdims, 0), element)
 
 
 def _mean(at: Emitter[V], name: str, value: V, axis: Axis, keepdims: bool, less: float) -> V:
-    """Sum over the number of elements less `less`; not a number where nothing is left."""
+    """Sum divided by the number of elements minus `less`; NaN if that divisor is 0."""
     meta: TensorMeta = at.ctx.meta(value)
     axes = normal_axes(name, axis, meta.rank)
     divisor = number_of_elements(at, value, axes)
@@ -184,26 +184,26 @@ def var(
     ddof: float = 0,
     keepdims: bool = False,
 ) -> V:
-    """Mean of |x - mean|² over `axis`; real. The count is lowered by `correction`, or `ddof`.
+    """Mean of |x - mean|² over `axis`; real. `correction`, or `ddof`, lowers the divisor.
 
     >>> tn.var([1.0, 3.0])
     Tensor(1.)
     >>> tn.var([1.0, 3.0], correction=1)
     Tensor(2.)
     """
-    given = inexact_dtype(at, (x,))
-    (value,) = promote(at, (x,), FLOAT32 if given == FLOAT16 else given)
+    dtype = inexact_dtype(at, (x,))
+    (value,) = promote(at, (x,), FLOAT32 if dtype == FLOAT16 else dtype)
     rank = at.ctx.meta(value).rank
     axes = normal_axes("var", axis, rank)
-    away = subtract(at, value, _mean(at, "var", value, axes, True, 0))
-    if is_complex(given):
-        parts = [at.emit(part, away) for part in (REAL, IMAG)]
+    deviation = subtract(at, value, _mean(at, "var", value, axes, True, 0))
+    if is_complex(dtype):
+        parts = [at.emit(part, deviation) for part in (REAL, IMAG)]
         squares = at.emit(ADD, *(at.emit(MUL, part, part) for part in parts))
     else:
-        squares = at.emit(MUL, away, away)
+        squares = at.emit(MUL, deviation, deviation)
     less = ddof if correction is None else correction
     result = _mean(at, "var", squares, axes, keepdims, less)
-    return convert(at, result, real_dtype(given))
+    return convert(at, result, real_dtype(dtype))
 
 
 def std(
@@ -215,7 +215,7 @@ def std(
     ddof: float = 0,
     keepdims: bool = False,
 ) -> V:
-    """Root of the variance over `axis`. The count is lowered by `correction`, or `ddof`.
+    """Root of the variance over `axis`. `correction`, or `ddof`, lowers the divisor.
 
     >>> tn.std([1.0, 3.0])
     Tensor(1.)
@@ -225,7 +225,7 @@ def std(
 
 
 def ptp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
-    """Largest element less the smallest, over `axis`.
+    """Largest element minus the smallest, over `axis`.
 
     >>> tn.ptp([[1, 5], [7, 3]], axis=1)
     Tensor([4, 4])
@@ -241,25 +241,26 @@ def average(
     axis: Axis = None,
     keepdims: bool = False,
 ) -> V:
-    """Mean, in which each element counts as much as its weight."""
+    """Mean weighted by `weights`."""
     if weights is None:
         return mean(at, x, axis, keepdims=keepdims)
     value, weight = promote(at, (x, weights), inexact_dtype(at, (x, weights)))
-    meta, given = at.ctx.meta(value), at.ctx.meta(weight)
+    meta, weight_meta = at.ctx.meta(value), at.ctx.meta(weight)
     axes = normal_axes("average", axis, meta.rank)
-    if given.rank == 1 and meta.rank > 1 and len(axes) == 1:
+    if weight_meta.rank == 1 and meta.rank > 1 and len(axes) == 1:
         shape = meta.exact_shape("average", "operand")
         weight = at.emit(BroadcastInDim(shape, axes), weight)
-    elif given.extents != meta.extents:
+    elif weight_meta.extents != meta.extents:
         raise ShapeError(
-            f"average: weights {given} must have the shape of {meta}, or be a vector along one axis"
+            f"average: weights {weight_meta} must have the shape of {meta}, or be a vector along "
+            "one axis"
         )
     total = sum(at, at.emit(MUL, value, weight), axes, keepdims=keepdims)
     return at.emit(DIV, total, sum(at, weight, axes, keepdims=keepdims))
 
 
 def countable(at: Emitter[V], x: Operand[V], dtype: DTypeLike | None = None) -> V:
-    """The operand in `dtype`, or in that in which NumPy adds up."""
+    """The operand in `dtype`; if None, in the dtype in which NumPy sums its dtype."""
     if dtype is not None:
         return promote(at, (x,), as_dtype(dtype))[0]
     element = result_dtype(at, (x,))
@@ -271,7 +272,7 @@ def countable(at: Emitter[V], x: Operand[V], dtype: DTypeLike | None = None) -> 
 
 
 def number_of_elements(at: Emitter[V], value: V, axes: Sequence[int]) -> V:
-    """How many elements lie along some axes together, in the dtype of the value."""
+    """The number of elements along `axes` together, as a value of the dtype of `value`."""
     meta: TensorMeta = at.ctx.meta(value)
     exact: Dim = product(extent.dim for i in axes if isinstance(extent := meta.extents[i], Exact))
     (count,) = promote(at, (exact,), meta.dtype)
@@ -283,9 +284,9 @@ def number_of_elements(at: Emitter[V], value: V, axes: Sequence[int]) -> V:
 
 
 def restored(at: Emitter[V], result: V, meta: TensorMeta, axes: tuple[int, ...]) -> V:
-    """A reduction over `axes` of an operand of type `meta`, with those axes back as size 1."""
+    """The reduction over `axes` of an operand of type `meta`, with these axes as axes of size 1."""
     wide = at.ctx.meta(result).with_extents(
         Exact(1) if i in axes else extent for i, extent in enumerate(meta.extents)
     )
-    kept = tuple(i for i in range(meta.rank) if i not in axes)
-    return broadcast_like(at, result, wide, kept, "keepdims")
+    remaining = tuple(i for i in range(meta.rank) if i not in axes)
+    return broadcast_like(at, result, wide, remaining, "keepdims")

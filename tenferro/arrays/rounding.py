@@ -1,4 +1,4 @@
-"""Rounding to integers; of integers nothing is left to do."""
+"""Rounding; integers are returned unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def ceil(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def trunc(at: Emitter[V], x: Operand[V]) -> V:
-    """The integer next to x toward zero. Its derivative is 0.
+    """x rounded toward zero. Its derivative is 0.
 
     >>> tn.trunc([1.5, -1.5])
     Tensor([ 1., -1.])
@@ -59,7 +59,7 @@ def trunc(at: Emitter[V], x: Operand[V]) -> V:
 
 
 def round(at: Emitter[V], x: Operand[V], decimals: int = 0) -> V:
-    """x with so many decimals; halfway between two, the even one. Its derivative is 0.
+    """x rounded to `decimals` decimals, half to even. Its derivative is 0.
 
     >>> tn.round([0.5, 1.5, 2.5])
     Tensor([0., 2., 2.])
@@ -76,15 +76,15 @@ def round(at: Emitter[V], x: Operand[V], decimals: int = 0) -> V:
         return value
     (scaled,) = promote(at, (value,), inexact_dtype(at, (value,)))
     unit = full_like(at, 10.0 ** abs(decimals), scaled)
-    there, back = (MUL, DIV) if decimals >= 0 else (DIV, MUL)
+    scale, unscale = (MUL, DIV) if decimals >= 0 else (DIV, MUL)
     if decimals:
-        scaled = at.emit(there, scaled, unit)
+        scaled = at.emit(scale, scaled, unit)
     result = at.emit(ROUND, scaled)
-    return convert(at, at.emit(back, result, unit) if decimals else result, dtype)
+    return convert(at, at.emit(unscale, result, unit) if decimals else result, dtype)
 
 
 def rint(at: Emitter[V], x: Operand[V]) -> V:
-    """The nearest integer, as a floating-point number; of two, the even one.
+    """The nearest integer as a floating-point number, half to even.
 
     >>> tn.rint([0.5, 1.5])
     Tensor([0., 2.])

@@ -1,4 +1,4 @@
-"""Running sums and products, and differences of neighbours."""
+"""Cumulative sums and products, and differences of adjacent elements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cumulative_sum(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> V:
-    """Sums of the elements so far along `axis`; 0 comes first if `include_initial`.
+    """Cumulative sums along `axis`; 0 comes first if `include_initial`.
 
     >>> tn.cumulative_sum([1, 2, 3])
     Tensor([1, 3, 6])
@@ -41,9 +41,9 @@ def cumulative_prod(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> V:
-    """Products of the elements so far along `axis`; 1 comes first if `include_initial`.
+    """Cumulative products along `axis`; 1 comes first if `include_initial`.
 
-    Its derivative is right where factors are zero.
+    Its derivative is correct for factors of zero.
 
     >>> tn.cumulative_prod([1, 2, 3])
     Tensor([1, 2, 6])
@@ -55,7 +55,7 @@ def cumulative_prod(
 def cumsum(
     at: Emitter[V], x: Operand[V], axis: int | None = None, dtype: DTypeLike | None = None
 ) -> V:
-    """Sums of the elements so far along `axis`; of all elements in a row if it is None.
+    """Cumulative sums along `axis`; of the flattened array if None.
 
     >>> tn.cumsum([[1, 2], [3, 4]])
     Tensor([ 1,  3,  6, 10])
@@ -67,7 +67,7 @@ def cumsum(
 def cumprod(
     at: Emitter[V], x: Operand[V], axis: int | None = None, dtype: DTypeLike | None = None
 ) -> V:
-    """Products of the elements so far along `axis`; of all elements in a row if it is None.
+    """Cumulative products along `axis`; of the flattened array if None.
 
     >>> tn.cumprod([[1, 2], [3, 4]])
     Tensor([ 1,  2,  6, 24])
@@ -93,7 +93,7 @@ def _scan(
     value = countable(at, x, dtype)
     meta: TensorMeta = at.ctx.meta(value)
     if axis is None and meta.rank != 1:
-        raise AxisError(f"{name}: which axis of {meta} is meant? Give axis=")
+        raise AxisError(f"{name}: {meta} does not have exactly one axis; pass axis=")
     along = normal_axis(name, 0 if axis is None else axis, meta.rank)
     result = at.emit(op(along), value)
     if start is None:
@@ -111,9 +111,9 @@ def diff(
     n: int = 1,
     axis: int = -1,
 ) -> V:
-    """Each element less the one before it, `n` times; of bools, whether they differ.
+    """Each element minus the one before it, `n` times; for bools, whether the two differ.
 
-    The first `before` of `ends` are put before the elements, the others after them.
+    The first `before` of `ends` are put before the elements, the rest after them.
     """
     dtype = result_dtype(at, (x, *ends))
     (value,) = promote(at, (x,), dtype)
@@ -135,7 +135,7 @@ def diff(
 
 
 def _end(at: Emitter[V], value: V, end: Operand[V], axis: int) -> V:
-    """What is put before or after the elements; a number is put there once in each row."""
+    """The values to put before or after the elements; a number becomes an axis of size 1."""
     meta: TensorMeta = at.ctx.meta(value)
     (piece,) = promote(at, (end,), meta.dtype)
     if at.ctx.meta(piece).rank:

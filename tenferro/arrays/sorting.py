@@ -1,4 +1,4 @@
-"""Order: sorting, the places of extrema, and picking along an axis."""
+"""Sorting, indices of extrema, and selection along an axis."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sort(
 
 
 def sort_with_places(at: Emitter[V], x: Operand[V], axis: int = -1) -> tuple[V, ...]:
-    """The elements of x in ascending order along `axis`, and the place that each had before."""
+    """The elements of x in ascending order along `axis`, and the index that each had in x."""
     (value,) = promote(at, (x,))
     return at.emit_all(Sort(normal_axis("sort", axis, at.ctx.meta(value).rank)), value)
 
@@ -59,7 +59,7 @@ def argsort(
     descending: bool = False,
     stable: bool = True,
 ) -> V:
-    """The places of the elements of x along `axis` in their order; equal ones keep theirs.
+    """The indices that sort x along `axis`; equal elements keep their order.
 
     >>> tn.argsort([3.0, 1.0, 2.0], descending=True)
     Tensor([0, 2, 1])
@@ -75,7 +75,7 @@ def argsort(
 
 
 def top_places(at: Emitter[V], x: Operand[V], k: int) -> V:
-    """The places of the k largest elements along the last axis, the largest first."""
+    """The indices of the k largest elements along the last axis, the largest first."""
     (value,) = promote(at, (x,))
     meta: TensorMeta = at.ctx.meta(value)
     extent = meta.extents[-1] if meta.rank else Exact(0)
@@ -88,9 +88,9 @@ def top_places(at: Emitter[V], x: Operand[V], k: int) -> V:
 
 
 def argmax(at: Emitter[V], x: Operand[V], axis: int | None = None, *, keepdims: bool = False) -> V:
-    """The place of the largest element along `axis`; of all, in C order, if None.
+    """The index of the largest element along `axis`; of the flattened array if None.
 
-    The first of several; NaN wins.
+    Of equal elements the first one counts. NaN counts as the largest.
 
     >>> tn.argmax([3.0, 1.0, 3.0])
     Tensor(0)
@@ -99,9 +99,9 @@ def argmax(at: Emitter[V], x: Operand[V], axis: int | None = None, *, keepdims: 
 
 
 def argmin(at: Emitter[V], x: Operand[V], axis: int | None = None, *, keepdims: bool = False) -> V:
-    """The place of the smallest element along `axis`; of all, in C order, if None.
+    """The index of the smallest element along `axis`; of the flattened array if None.
 
-    The first of several; NaN wins.
+    Of equal elements the first one counts. NaN counts as the smallest.
 
     >>> tn.argmin([3.0, 1.0, 3.0])
     Tensor(1)
@@ -121,29 +121,29 @@ def _place(
     meta: TensorMeta = at.ctx.meta(value)
     if axis is None:
         place = at.emit(op(0), ravel(at, value))
-        kept: list[int] = []
+        remaining: list[int] = []
     else:
         along = normal_axis(name, axis, meta.rank)
         place = at.emit(op(along), value)
-        kept = [i for i in range(meta.rank) if i != along]
+        remaining = [i for i in range(meta.rank) if i != along]
     if not keepdims:
         return place
-    extents = [meta.extents[i] if i in kept else Exact(1) for i in range(meta.rank)]
-    return broadcast_like(at, place, TensorMeta(INT64, extents), kept, name)
+    extents = [meta.extents[i] if i in remaining else Exact(1) for i in range(meta.rank)]
+    return broadcast_like(at, place, TensorMeta(INT64, extents), remaining, name)
 
 
 def take_along_axis(at: Emitter[V], x: V, indices: V, axis: int = -1) -> V:
-    """The elements of x at indices along an axis; the other axes are common to both."""
-    meta, other = at.ctx.meta(x), at.ctx.meta(indices)
+    """The elements of x at `indices` along `axis`; the other axes of the two are matched."""
+    meta, indices_meta = at.ctx.meta(x), at.ctx.meta(indices)
     along = normal_axis("take_along_axis", axis, meta.rank)
-    if not is_integer(other.dtype):
-        raise DTypeError(f"take_along_axis: indices must be integers, got {other}")
-    if meta.rank != other.rank:
+    if not is_integer(indices_meta.dtype):
+        raise DTypeError(f"take_along_axis: indices must be integers, got {indices_meta}")
+    if meta.rank != indices_meta.rank:
         raise ShapeError(
-            f"take_along_axis: indices {other} must have as many axes as {meta}; "
+            f"take_along_axis: indices {indices_meta} must have as many axes as {meta}; "
             "insert axes of size 1"
         )
-    shapes = [list(m.exact_shape("take_along_axis", "operand")) for m in (meta, other)]
+    shapes = [list(m.exact_shape("take_along_axis", "operand")) for m in (meta, indices_meta)]
     for i in range(meta.rank):
         if i != along:
             ones = [shape[i] == 1 for shape in shapes]

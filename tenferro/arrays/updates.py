@@ -1,4 +1,4 @@
-"""`x.at[...]`: an array with some of its elements changed."""
+"""`x.at[...]`: copies of an array with some elements changed."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ _ELEMENTWISE: dict[str, StdTensorOp] = {"add": ADD, "mul": MUL, "min": MINIMUM, 
 
 
 _KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-"""Kinds of dtype, those after one another hold all that those before hold."""
+"""Kinds of dtype in ascending order: a kind can hold the values of the kinds before it."""
 
 
 class At:
-    """What `x.at` is: `x.at[i].set(v)` is x with the elements `x[i]` replaced.
+    """The value of `x.at`: `x.at[i].set(v)` is x with the elements `x[i]` replaced.
 
     >>> import tenferro as tn
     >>> x = tn.Tensor([1.0, 2.0, 3.0])
@@ -79,10 +79,10 @@ class At:
 
 
 class Selection:
-    """Some elements of an array, to be read or changed; each method returns a new array.
+    """Some elements of an array, to read or change; each method returns a new array.
 
-    Indices out of bounds are dropped; `get` takes the nearest in bounds instead. Where several
-    updates meet on one element, `set` keeps the last and the others combine all.
+    Updates out of bounds are dropped; `get` clamps indices instead. If several updates hit one
+    element, `set` keeps the last one and the other methods combine all of them.
     """
 
     __slots__ = ("_array", "_expression")
@@ -112,11 +112,11 @@ class Selection:
         return self._applied(update, values, combiner="mul")
 
     def min(self, values: ArrayLike) -> AnyTensor:
-        """The array with the elements at most the values; NaN wins."""
+        """The array with each element replaced by the smaller of it and the value; NaN wins."""
         return self._applied(update, values, combiner="min")
 
     def max(self, values: ArrayLike) -> AnyTensor:
-        """The array with the elements at least the values; NaN wins."""
+        """The array with each element replaced by the larger of it and the value; NaN wins."""
         return self._applied(update, values, combiner="max")
 
     mul = multiply
@@ -124,23 +124,23 @@ class Selection:
     def _applied(
         self, function: Callable[..., Any], *values: ArrayLike, **options: object
     ) -> AnyTensor:
-        given = self._expression
+        expression = self._expression
         return apply_where(
             function,
             self._array,
             *values,
-            *given.arrays,
-            items=given.items,
-            counted=given.counted,
+            *expression.arrays,
+            items=expression.items,
+            counted=expression.counted,
             **options,
         )
 
 
 def apply_where(function: Callable[..., Any], *operands: Any, **options: Any) -> AnyTensor:
-    """Apply an array function by the first operand that can take the others.
+    """Apply an array function by the first operand that accepts the others.
 
     Raises:
-        DTypeError: none can.
+        DTypeError: no operand accepts the others.
     """
     for operand in operands:
         apply = getattr(operand, "_apply", None)
@@ -160,7 +160,7 @@ def update(
     counted: tuple[bool, ...],
     combiner: str,
 ) -> V:
-    """x with values combined into the elements that items and arrays name."""
+    """x with values combined into the elements that items and arrays select."""
     meta: TensorMeta = at.ctx.meta(x)
     new = _of_dtype(at, values, meta.dtype)
     if combiner == "sub":
@@ -178,18 +178,18 @@ def update(
 
 
 def _of_dtype(at: Emitter[V], values: Operand[V], dtype: DType) -> V:
-    """The values in the dtype of what they go into, if they are of a kind that fits it.
+    """The values in the dtype of the array, if its kind can hold theirs.
 
     Raises:
-        DTypeError: they are not: a complex number into reals, a real one into integers.
+        DTypeError: it cannot, such as complex values for a real array.
     """
     if isinstance(values, DimExpr):
-        given = INT64
+        values_dtype = INT64
     else:
-        given = np.result_type(values) if is_number(values) else at.ctx.meta(values).dtype  # type: ignore[arg-type]
-    if _KINDS[given.kind] > _KINDS[dtype.kind]:
+        values_dtype = np.result_type(values) if is_number(values) else at.ctx.meta(values).dtype  # type: ignore[arg-type]
+    if _KINDS[values_dtype.kind] > _KINDS[dtype.kind]:
         raise DTypeError(
-            f"update: values of {short_name(as_dtype(given))} do not fit an array of "
+            f"update: values of {short_name(as_dtype(values_dtype))} do not fit an array of "
             f"{short_name(dtype)}; convert one of them first"
         )
     if is_number(values) or isinstance(values, DimExpr):
@@ -224,7 +224,7 @@ def _put_window(at: Emitter[V], x: V, values: V, window: Window) -> V:
     sizes = meta.exact_shape("update", "operand")
     result = at.ctx.meta(values).exact_shape("update", "values")
     shape: list[Dim] = [1] * meta.rank
-    for size, axis in zip(result, window.kept, strict=True):
+    for size, axis in zip(result, window.result_axes, strict=True):
         if axis is not None:
             shape[axis] = size
     if tuple(shape) != result:

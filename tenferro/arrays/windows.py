@@ -1,4 +1,4 @@
-"""Windows of an array: what `x[...]` picks with integers, slices, `...` and None."""
+"""Windows of an array: the elements that integers, slices, `...` and None select in `x[...]`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tenferro.shape import (
 
 Item = int | slice | EllipsisType | None
 Items = tuple[Item, ...]
-"""An index expression taken apart: `...` stands for an array."""
+"""A parsed index expression; `...` marks an array of indices."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,20 @@ class Window:
     """A rectangular part of an array, and how it becomes the result of indexing.
 
     Attributes:
-        starts, limits, strides: of the part, as `Slice` has them.
-        reversed_axes: axes along which the result runs backwards.
-        kept: for each axis of the result the axis of the part that it is, or None for a new one.
+        starts, limits, strides: of the part, as in `Slice`.
+        reversed_axes: axes that are reversed in the result.
+        result_axes: for each axis of the result, its axis of the part, or None for a new axis.
     """
 
     starts: tuple[Dim, ...]
     limits: tuple[Dim, ...]
     strides: tuple[int, ...]
     reversed_axes: tuple[int, ...]
-    kept: tuple[int | None, ...]
+    result_axes: tuple[int | None, ...]
 
 
 def window_of(items: Items, meta: TensorMeta) -> Window:
-    """The window that the items name; an axis with an array is taken whole.
+    """The window that the items select; an axis indexed by an array is taken whole.
 
     Raises:
         AxisError: an integer is out of range.
@@ -60,33 +60,33 @@ def window_of(items: Items, meta: TensorMeta) -> Window:
     ]
     parts: list[tuple[Dim, Dim, int]] = []
     backwards: list[int] = []
-    kept: list[int | None] = []
+    result_axes: list[int | None] = []
     for item in items:
         if item is None:
-            kept.append(None)
+            result_axes.append(None)
             continue
         axis = len(parts)
         whole = slice(None) if item is Ellipsis else item
         part, flipped = _part(whole, sizes[axis], axis, meta)
         parts.append(part)
         backwards += [axis] if flipped else []
-        kept += [axis] if isinstance(whole, slice) else []
+        result_axes += [axis] if isinstance(whole, slice) else []
     starts, limits, strides = zip(*parts, strict=True) if parts else ((), (), ())
-    return Window(starts, limits, strides, tuple(backwards), tuple(kept))
+    return Window(starts, limits, strides, tuple(backwards), tuple(result_axes))
 
 
 def take_window(at: Emitter[V], x: V, items: Items) -> V:
-    """The window of x that the items name."""
+    """The window of x that the items select."""
     if all(isinstance(item, slice | EllipsisType) and _is_whole(item) for item in items):
         return x
     window = window_of(items, at.ctx.meta(x))
     picked = at.emit(Slice(window.starts, window.limits, window.strides), x)
     if window.reversed_axes:
         picked = at.emit(Reverse(window.reversed_axes), picked)
-    if window.kept == tuple(range(len(window.starts))):
+    if window.result_axes == tuple(range(len(window.starts))):
         return picked
-    dropped = [axis for axis in range(len(window.starts)) if axis not in window.kept]
-    new = [place for place, axis in enumerate(window.kept) if axis is None]
+    dropped = [axis for axis in range(len(window.starts)) if axis not in window.result_axes]
+    new = [place for place, axis in enumerate(window.result_axes) if axis is None]
     return insert_axes(at, drop_axes(at, picked, dropped), new)
 
 
@@ -99,7 +99,7 @@ def _is_whole(item: slice | EllipsisType) -> bool:
 
 
 def _part(item: Any, size: Dim, axis: int, meta: TensorMeta) -> tuple[tuple[Dim, Dim, int], bool]:
-    """(start, limit, stride) of one index, and whether the picked elements are to be reversed."""
+    """(start, limit, stride) of one index, and whether the selected elements are reversed."""
     if isinstance(item, slice):
         if not isinstance(size, int):
             return _symbolic_part(item, size, axis, meta)
@@ -130,7 +130,7 @@ def _bounds(item: slice, size: int, axis: int, meta: TensorMeta) -> tuple[int, i
 def _symbolic_part(
     item: slice, size: Dim, axis: int, meta: TensorMeta
 ) -> tuple[tuple[Dim, Dim, int], bool]:
-    """The same where the size is a symbol, or one that data decide."""
+    """The `_part` of a slice along an axis of symbolic or data-dependent size."""
     step = 1 if item.step is None else item.step
     if not isinstance(step, int) or step == 0:
         raise AxisError(f"index: axis {axis} of {meta}: a step must be an integer other than zero")
@@ -141,7 +141,7 @@ def _symbolic_part(
     else:
         low = 0 if stop is None else stop + 1
         high = size if start is None else start + 1
-    # Both held within the axis, as NumPy does; so written that x[1:] and x[:-1] have one size.
+    # Clamped to the axis, as in NumPy; in this form x[1:] and x[:-1] have equal sizes.
     pieces = (high - low, high, size - low, size)
     count = maximum(functools.reduce(minimum, pieces), 0)
     limit = maximum(minimum(high, size), 0)
@@ -152,7 +152,7 @@ def _symbolic_part(
 
 
 def _counted(bound: Any, size: Dim, axis: int, meta: TensorMeta) -> Dim | None:
-    """An end of a slice counted from the front; it may lie outside the axis."""
+    """A bound of a slice, counted from the front; it may lie outside the axis."""
     if bound is None or isinstance(bound, DimExpr):
         return bound
     position = position_of(bound, meta)
@@ -160,7 +160,7 @@ def _counted(bound: Any, size: Dim, axis: int, meta: TensorMeta) -> Dim | None:
 
 
 def position_of(item: Any, meta: TensorMeta) -> int:
-    """One index as a Python integer; traced values refuse in their own words."""
+    """One index as a Python integer; for a traced value, its own TracingError propagates."""
     try:
         if isinstance(item, bool | np.bool_) or getattr(item, "ndim", False):
             raise TypeError

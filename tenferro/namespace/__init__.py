@@ -1,8 +1,8 @@
-"""What users call: the array functions, under the names of the Python array API standard.
+"""The array functions that users call, under the names of the Python array API standard.
 
-A function that is `array_function(...)` here is declared in `tenferro.arrays`: types, docstring and
-meaning are there. The modules of this package hold those that do more than apply one array
-function. NumPy's names are aliases.
+A function `array_function(...)` is declared in `tenferro.arrays`, with its types and its docstring.
+The modules of this package hold the functions that do more than apply one array function. NumPy's
+names are aliases.
 """
 
 from tenferro import arrays
@@ -156,7 +156,7 @@ bitwise_invert = array_function(arrays.logical.bitwise_invert)
 bitwise_left_shift = array_function(arrays.logical.bitwise_left_shift)
 bitwise_right_shift = array_function(arrays.logical.bitwise_right_shift)
 
-# Functions of neural networks.
+# Activation functions of neural networks.
 sigmoid = array_function(arrays.activations.sigmoid)
 log_sigmoid = array_function(arrays.activations.log_sigmoid)
 softplus = array_function(arrays.activations.softplus)
@@ -195,7 +195,7 @@ cross = array_function(arrays.products.cross)
 tensordot = array_function(arrays.products.tensordot)
 trace = array_function(arrays.products.trace)
 
-# Shapes and places.
+# Shapes and order of elements.
 reshape = array_function(arrays.rearrange.reshape)
 ravel = array_function(arrays.rearrange.ravel)
 permute_dims = array_function(arrays.rearrange.permute_dims)
@@ -216,7 +216,7 @@ roll = array_function(arrays.joining.roll)
 fliplr = array_function(arrays.joining.fliplr)
 flipud = array_function(arrays.joining.flipud)
 
-# New arrays like others.
+# New arrays of the shape of another array, or from a diagonal.
 full_like = array_function(arrays.filling.full_like)
 zeros_like = array_function(arrays.filling.zeros_like)
 ones_like = array_function(arrays.filling.ones_like)
@@ -224,13 +224,13 @@ empty_like = array_function(arrays.filling.empty_like)
 diag = array_function(arrays.creation.diag)
 diagflat = array_function(arrays.creation.diagflat)
 
-# Order.
+# Sorting.
 sort = array_function(arrays.sorting.sort)
 argsort = array_function(arrays.sorting.argsort)
 argmax = array_function(arrays.sorting.argmax)
 argmin = array_function(arrays.sorting.argmin)
 
-# Sizes that data decide.
+# Data-dependent sizes.
 shape_of = array_function(arrays.dynamic.shape_of)
 dynamic_truncate = array_function(arrays.dynamic.dynamic_truncate)
 pad_to_match = array_function(arrays.dynamic.pad_to_match)

@@ -1,4 +1,4 @@
-"""Comparison of arrays as a whole."""
+"""Comparison of whole arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tenferro.typing import AnyTensor, ArrayLike
 
 
 def array_equal(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
-    """Whether x1 and x2 have one shape and equal elements.
+    """Whether x1 and x2 have equal shapes and equal elements.
 
     >>> tn.array_equal([1, 2], [1, 2])
     Tensor(True)

@@ -1,4 +1,4 @@
-"""New arrays: of given values, of one number, counters, grids and matrices of ones."""
+"""New arrays: from values, of one number, ranges, grids and matrices of ones."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ Bound = float | Size | np.integer | np.floating
 def asarray(value: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
     """The value as a tensor.
 
-    An array, nested lists of numbers, or anything with `__array__` or `__dlpack__`.
-
-    A list that holds traced values becomes a traced array, one of eager tensors an eager one.
+    The value is an array, nested lists of numbers, or an object with `__array__` or `__dlpack__`. A
+    list with traced values becomes a traced array, a list with eager tensors an eager one.
 
     >>> tn.asarray([[1, 2], [3, 4]], dtype="float32")
     Tensor([[1., 2.],
@@ -75,7 +74,7 @@ def ones(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
 
 
 def empty(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
-    """A new array of zeros: nothing is left open.
+    """A new array; its elements are zeros, never uninitialized.
 
     >>> tn.empty(2)
     Tensor([0., 0.])
@@ -86,9 +85,9 @@ def empty(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
 def arange(
     start: Bound, stop: Bound | None = None, step: Bound = 1, dtype: DTypeLike | None = None
 ) -> AnyTensor:
-    """start, start + step, … up to `stop`, which is left out; from 0 if only one is given.
+    """start, start + step, … up to `stop`, which is excluded; `arange(stop)` starts from 0.
 
-    Sizes may be names in a traced program, with start and step integers.
+    In a traced program bounds may be named sizes, if start and step are integers.
 
     >>> tn.arange(3)
     Tensor([0, 1, 2])
@@ -109,9 +108,9 @@ def linspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> AnyTensor:
-    """`num` numbers evenly from `start` to `stop`, which is left out if not `endpoint`.
+    """`num` evenly spaced numbers from `start` to `stop`, which is excluded if not `endpoint`.
 
-    Of arrays along a new axis.
+    If start or stop is an array, the numbers are along a new axis `axis`.
 
     >>> tn.linspace(0, 1, 5)
     Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])
@@ -142,7 +141,7 @@ def logspace(
     base: ArrayLike = 10.0,
     dtype: DTypeLike | None = None,
 ) -> AnyTensor:
-    """The powers of `base` with the exponents of `linspace`.
+    """The powers of `base` whose exponents are `linspace(start, stop, num)`.
 
     >>> tn.logspace(0, 2, 3)
     Tensor([  1.,  10., 100.])
@@ -154,7 +153,7 @@ def logspace(
 def eye(
     n_rows: Size, n_cols: Size | None = None, /, k: int = 0, dtype: DTypeLike = "float64"
 ) -> AnyTensor:
-    """The matrix with ones on diagonal `k`, zeros elsewhere.
+    """The matrix with ones on diagonal `k` and zeros elsewhere.
 
     >>> tn.eye(2)
     Tensor([[1., 0.],
@@ -180,7 +179,7 @@ def identity(n: Size, dtype: DTypeLike = "float64") -> AnyTensor:
 def tri(
     n_rows: Size, n_cols: Size | None = None, k: int = 0, dtype: DTypeLike = "float64"
 ) -> AnyTensor:
-    """The matrix with ones on and below diagonal `k`, zeros above.
+    """The matrix with ones on and below diagonal `k` and zeros above it.
 
     >>> tn.tri(2)
     Tensor([[1., 0.],
@@ -191,9 +190,9 @@ def tri(
 
 
 def meshgrid(*arrays: ArrayLike, indexing: Literal["xy", "ij"] = "xy") -> list[AnyTensor]:
-    """For each vector an array over the grid of all, that varies along its own axis alone.
+    """For each vector, an array over the common grid that varies along one axis of the grid.
 
-    The first two axes are exchanged unless `indexing` is "ij".
+    Vector i varies along axis i, except that "xy" exchanges the first two axes.
 
     >>> tn.meshgrid([1, 2], [3, 4])[0]
     Tensor([[1, 2],

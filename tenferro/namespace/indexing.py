@@ -1,4 +1,4 @@
-"""Functions that pick elements."""
+"""Functions that select elements."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tenferro.typing import AnyTensor, ArrayLike
 
 
 def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> AnyTensor:
-    """The elements of x at `indices` along `axis`; of all of them, in C order, if None.
+    """The elements of x at `indices` along `axis`; of the flattened array if None.
 
-    Negative indices count from the end. What is out of bounds takes the nearest element.
+    Negative indices count from the end. Indices out of bounds are clamped.
 
     >>> tn.take([10, 20, 30], [2, 0, -1])
     Tensor([30, 10, 30])
@@ -29,7 +29,7 @@ def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> AnyTensor
 
 
 def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int = -1) -> AnyTensor:
-    """The elements of x at `indices` along `axis`; its other axes are those of x.
+    """The elements of x at `indices` along `axis`; the other axes of `indices` are those of x.
 
     >>> x = tn.array([[30, 10, 20], [1, 3, 2]])
     >>> tn.take_along_axis(x, tn.argsort(x))
@@ -40,9 +40,9 @@ def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int = -1) -> AnyTens
 
 
 def top_k(x: ArrayLike, k: int) -> tuple[AnyTensor, AnyTensor]:
-    """The k largest elements along the last axis of x, the largest first; and their places.
+    """The k largest elements along the last axis of x, the largest first; and their indices.
 
-    Of equal elements the first comes first. NaN counts as the largest.
+    Equal elements keep their order. NaN counts as the largest.
 
     >>> tn.top_k([3.0, 1.0, 2.0], 2)
     (Tensor([3., 2.]), Tensor([0, 2]))
@@ -52,7 +52,7 @@ def top_k(x: ArrayLike, k: int) -> tuple[AnyTensor, AnyTensor]:
 
 
 def _indices(indices: Any) -> Any:
-    """Indices as an array that goes where the indexed one is, in a dtype that stays its own."""
+    """Indices as an array that follows the indexed array to its device and keeps its dtype."""
     if isinstance(indices, list | tuple):
         array = asarray(indices) if len(indices) else asarray(indices, dtype="int64")
         return array.numpy() if isinstance(array, Tensor) else array

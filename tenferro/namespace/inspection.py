@@ -11,12 +11,12 @@ from tenferro.typing import ArrayLike, DTypeLike
 
 
 def result_type(*operands: ArrayLike | DTypeLike) -> DType:
-    """The dtype that the operands promote to: arrays, dtypes, and Python numbers, which give way.
+    """The dtype that arrays, dtypes and Python numbers promote to; Python numbers are weak.
 
     >>> tn.result_type("float32", "int64")
     dtype('float64')
     """
-    parts = [each if is_number(each) else _dtype_of(each) for each in operands]
+    parts = [operand if is_number(operand) else _dtype_of(operand) for operand in operands]
     try:
         return as_dtype(np.result_type(*parts))  # type: ignore[arg-type]  # dtypes and numbers
     except (TypeError, ValueError) as error:
@@ -24,7 +24,7 @@ def result_type(*operands: ArrayLike | DTypeLike) -> DType:
 
 
 def can_cast(source: ArrayLike | DTypeLike, target: DTypeLike) -> bool:
-    """Whether promotion leads from a dtype, or that of an array, to another.
+    """Whether a dtype, or the dtype of an array, promotes to `target`.
 
     >>> tn.can_cast("int32", "float64")
     True
@@ -35,17 +35,17 @@ def can_cast(source: ArrayLike | DTypeLike, target: DTypeLike) -> bool:
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
-    """Whether a dtype is another, or of a kind such as "real floating"; a tuple of them means any.
+    """Whether a dtype is `kind`: a dtype, a kind such as "real floating", or a tuple of those.
 
     >>> tn.isdtype("float32", "real floating")
     True
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    return any(_is_kind(as_dtype(dtype), each) for each in kinds)
+    return any(_is_kind(as_dtype(dtype), candidate) for candidate in kinds)
 
 
 def finfo(dtype: ArrayLike | DTypeLike) -> np.finfo[np.floating]:
-    """Limits of a floating-point dtype, or that of an array, as NumPy gives them.
+    """NumPy's limits of a floating-point dtype, or of the dtype of an array.
 
     >>> tn.finfo("float32").bits
     32
@@ -57,7 +57,7 @@ def finfo(dtype: ArrayLike | DTypeLike) -> np.finfo[np.floating]:
 
 
 def iinfo(dtype: ArrayLike | DTypeLike) -> np.iinfo[np.integer]:
-    """Limits of an integer dtype, or that of an array, as NumPy gives them.
+    """NumPy's limits of an integer dtype, or of the dtype of an array.
 
     >>> tn.iinfo("int32").max
     2147483647
@@ -86,5 +86,5 @@ def _is_kind(dtype: DType, kind: DTypeLike) -> bool:
 
 
 def _dtype_of(operand: ArrayLike | DTypeLike) -> DType:
-    """The dtype of an array, or that a name or type stands for."""
+    """The dtype of an array, or of a name or type."""
     return as_dtype(operand.dtype if isinstance(operand, ArrayOperators | np.ndarray) else operand)

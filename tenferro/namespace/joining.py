@@ -1,4 +1,4 @@
-"""Functions that put a list of arrays together."""
+"""Functions that join a list of arrays."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tenferro.typing import AnyTensor, ArrayLike
 
 
 def several(name: str, arrays: Iterable[ArrayLike]) -> Iterable[ArrayLike]:
-    """What is joined: a list of arrays, or one array, which is taken apart along its first axis.
+    """The arrays to join: a list, or one array, whose parts along the first axis are joined.
 
     Raises:
-        DTypeError: `arrays` is neither; `name` is the function that was called.
+        DTypeError: `arrays` is neither of the two; `name` is the calling function.
     """
     if isinstance(arrays, Iterable) and not isinstance(arrays, str | bytes | dict):
         return arrays
@@ -31,7 +31,7 @@ def concat(arrays: Iterable[ArrayLike], axis: int | None = 0) -> AnyTensor:
 
 
 def stack(arrays: Iterable[ArrayLike], axis: int = 0) -> AnyTensor:
-    """The arrays side by side along a new axis.
+    """The arrays one after another along a new axis.
 
     >>> tn.stack([[1, 2], [3, 4]], axis=1)
     Tensor([[1, 3],
@@ -41,7 +41,7 @@ def stack(arrays: Iterable[ArrayLike], axis: int = 0) -> AnyTensor:
 
 
 def hstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
-    """The arrays one after another along the second axis; vectors along their only one.
+    """The arrays one after another along the second axis; vectors along the first.
 
     >>> tn.hstack([[1, 2], [3]])
     Tensor([1, 2, 3])
@@ -70,7 +70,7 @@ def dstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
 
 
 def column_stack(arrays: Iterable[ArrayLike]) -> AnyTensor:
-    """Vectors as columns, and matrices, side by side.
+    """The arrays side by side; vectors become columns.
 
     >>> tn.column_stack([[1, 2], [3, 4]])
     Tensor([[1, 3],

@@ -1,4 +1,4 @@
-"""The IR's ops one to one: no promotion, no broadcasting. Operands first, then the payload.
+"""The ops of the IR as functions of operands and payload, without promotion and broadcasting.
 
 >>> x = tn.array([[1.0, 2.0], [3.0, 4.0]])
 >>> tn.lax.dot_general(x, x, lhs_contract=(1,), rhs_contract=(0,))
@@ -48,12 +48,12 @@ def _ternary(
 def _variadic(
     kind: Callable[P, StdTensorOp],
 ) -> Callable[Concatenate[Sequence[ArrayLike], P], AnyTensor]:
-    """The function of an op of any number of operands, which come as one list."""
+    """The function of an op of any number of operands, which are passed as one list."""
     return _one_to_one(kind)
 
 
 def _one_to_one(op_class: Callable[P, StdTensorOp]) -> Callable[..., AnyTensor]:
-    kind: Any = op_class  # a class, and so more than what makes an op of its payload
+    kind: Any = op_class  # a class, with more attributes than the callable type declares
 
     def function(*operands: ArrayLike, **payload: object) -> AnyTensor:
         operands, positional = _split(kind, operands)
@@ -72,7 +72,7 @@ def _one_to_one(op_class: Callable[P, StdTensorOp]) -> Callable[..., AnyTensor]:
 def _split(
     kind: type[StdTensorOp], arguments: tuple[Any, ...]
 ) -> tuple[tuple[ArrayLike, ...], tuple[Any, ...]]:
-    """Operands and payload, of arguments by position; operands in any number come as one list."""
+    """Positional arguments as operands and payload; variadic operands are passed as one list."""
     if kind.n_inputs is not None:
         return arguments[: kind.n_inputs], arguments[kind.n_inputs :]
     if arguments and isinstance(arguments[0], list | tuple):
@@ -172,7 +172,7 @@ _dynamic_update_slice = _variadic(ops.DynamicUpdateSlice)
 
 
 def convert(x: ArrayLike, *, dtype: DTypeLike) -> AnyTensor:
-    """The same numbers in another dtype; where they do not fit, what fits.
+    """The numbers in another dtype; numbers that do not fit are truncated or saturated.
 
     >>> tn.lax.convert([1.5], dtype="int64")
     Tensor([1])
@@ -181,7 +181,7 @@ def convert(x: ArrayLike, *, dtype: DTypeLike) -> AnyTensor:
 
 
 def iota(dtype: DTypeLike, size: Size) -> AnyTensor:
-    """0, 1, 2, … along one axis of the given size, which may be a name in a traced program.
+    """0, 1, 2, … along one axis of `size`, which may be a name in a traced program.
 
     >>> tn.lax.iota("int32", 3)
     Tensor([0, 1, 2], dtype=int32)
@@ -197,9 +197,9 @@ def iota(dtype: DTypeLike, size: Size) -> AnyTensor:
 def dynamic_slice(
     x: ArrayLike, starts: Sequence[ArrayLike], slice_sizes: Sequence[int]
 ) -> AnyTensor:
-    """The window of x of those sizes that starts at `starts`, one scalar for each axis.
+    """The window of x of sizes `slice_sizes` that starts at `starts`, one scalar for each axis.
 
-    A window that would reach over an end is moved back into x.
+    A window that would exceed x is moved back into it.
 
     >>> tn.lax.dynamic_slice([1.0, 2.0, 3.0], (2,), (2,))
     Tensor([2., 3.])
@@ -208,9 +208,9 @@ def dynamic_slice(
 
 
 def dynamic_update_slice(x: ArrayLike, window: ArrayLike, starts: Sequence[ArrayLike]) -> AnyTensor:
-    """x with `window` put in at `starts`, one scalar for each axis.
+    """x with `window` written at `starts`, one scalar for each axis.
 
-    A window that would reach over an end is moved back into x.
+    A window that would exceed x is moved back into it.
 
     >>> tn.lax.dynamic_update_slice([1.0, 2.0, 3.0], [0.0], (1,))
     Tensor([1., 0., 3.])
@@ -219,7 +219,7 @@ def dynamic_update_slice(x: ArrayLike, window: ArrayLike, starts: Sequence[Array
 
 
 def sort(x: ArrayLike, axis: int = -1) -> tuple[AnyTensor, AnyTensor]:
-    """The elements of x in ascending order along `axis`, and the place that each had before.
+    """The elements of x in ascending order along `axis`, and the index that each had in x.
 
     >>> tn.lax.sort([3.0, 1.0, 2.0])
     (Tensor([1., 2., 3.]), Tensor([1, 2, 0]))
@@ -229,7 +229,7 @@ def sort(x: ArrayLike, axis: int = -1) -> tuple[AnyTensor, AnyTensor]:
 
 
 def _scalars(starts: Sequence[ArrayLike]) -> list[AnyTensor]:
-    """Starts of one dtype: those of the operands, or int64 where they differ."""
+    """The starts in their common dtype, or in int64 if their dtypes differ."""
     scalars = [asarray(start) for start in starts]
     same = len({scalar.dtype for scalar in scalars}) == 1
     return [scalar.astype(scalar.dtype if same else "int64") for scalar in scalars]

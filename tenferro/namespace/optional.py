@@ -1,4 +1,4 @@
-"""Functions of which an operand may be absent."""
+"""Functions with optional operands."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from tenferro.typing import AnyTensor, ArrayLike, Axis
 
 
 def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> AnyTensor:
-    """x held between `min` and `max`, either of which may be absent.
+    """x clamped between `min` and `max`, either of which may be absent.
 
-    The derivative is 1 strictly inside.
+    The derivative is 1 strictly between the bounds.
 
     >>> tn.clip([1, 5, 9], 2, 8)
     Tensor([2, 5, 8])
@@ -25,7 +25,7 @@ def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = Non
 def average(
     x: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, *, keepdims: bool = False
 ) -> AnyTensor:
-    """Mean over `axis`, in which each element counts as much as its weight.
+    """Mean over `axis`, weighted by `weights`.
 
     >>> tn.average([1.0, 2.0], weights=[3.0, 1.0])
     Tensor(1.25)
@@ -42,7 +42,7 @@ def diff(
     prepend: ArrayLike | None = None,
     append: ArrayLike | None = None,
 ) -> AnyTensor:
-    """Each element less the one before it, `n` times; of bools, whether they differ.
+    """Each element minus the one before it, `n` times; for bools, whether the two differ.
 
     >>> tn.diff([1, 4, 9])
     Tensor([3, 5])

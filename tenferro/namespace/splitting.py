@@ -1,4 +1,4 @@
-"""Functions with several results: the parts of an array, and each of several arrays changed."""
+"""Functions that split an array, or return a changed copy of each of several arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tenferro.typing import AnyTensor, ArrayLike, Integers
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[AnyTensor, ...]:
-    """The parts of x along `axis`, which they do not have.
+    """The parts of x along `axis`; the parts do not have this axis.
 
     >>> tn.unstack([[1, 2], [3, 4]])
     (Tensor([1, 2]), Tensor([3, 4]))
@@ -22,7 +22,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[AnyTensor, ...]:
 
 
 def split(x: ArrayLike, indices_or_sections: Integers, axis: int = 0) -> list[AnyTensor]:
-    """x cut along `axis` into so many equal parts, or at the given places.
+    """x cut along `axis` into a number of equal parts, or at a list of positions.
 
     >>> tn.split([1, 2, 3, 4], 2)
     [Tensor([1, 2]), Tensor([3, 4])]
@@ -42,7 +42,7 @@ def array_split(x: ArrayLike, indices_or_sections: Integers, axis: int = 0) -> l
 
 
 def hsplit(x: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
-    """x cut along its second axis; a vector along its only one.
+    """x cut along its second axis; a vector along its first.
 
     >>> tn.hsplit([1, 2, 3, 4], 2)
     [Tensor([1, 2]), Tensor([3, 4])]
@@ -88,7 +88,7 @@ def atleast_2d(x: ArrayLike, /) -> AnyTensor: ...
 @overload
 def atleast_2d(*arrays: ArrayLike) -> list[AnyTensor]: ...
 def atleast_2d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
-    """Each array with new axes of size 1 until it has two; a list if there are several.
+    """Each array with new axes of size 1 until it has two axes; a list if there are several.
 
     >>> tn.atleast_2d(1.0)
     Tensor([[1.]])
@@ -101,7 +101,7 @@ def atleast_3d(x: ArrayLike, /) -> AnyTensor: ...
 @overload
 def atleast_3d(*arrays: ArrayLike) -> list[AnyTensor]: ...
 def atleast_3d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
-    """Each array with new axes of size 1 until it has three; a list if there are several.
+    """Each array with new axes of size 1 until it has three axes; a list if there are several.
 
     >>> tn.atleast_3d(1.0)
     Tensor([[[1.]]])
@@ -132,7 +132,7 @@ def _each(
 def _pieces(
     name: str, x: ArrayLike, axis: int, cuts: Integers | None, drop: bool = False
 ) -> list[AnyTensor]:
-    """The parts of an array between its ends and the places where it is cut."""
+    """The parts of an array between its ends and the cuts."""
     array = asarray(x)
     along, windows = joining.windows(name, array.meta, axis, cuts)
     return [

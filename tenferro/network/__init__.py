@@ -1,9 +1,9 @@
-"""Networks of tensors: `einsum`, and what a contraction is before it is computed.
+"""Networks of tensors: `einsum`, and its plans.
 
-How a network is written and in which order it is contracted is `tenferro.planning`; the extension
-families are in `tenferro.families`. Here, file by file: `program` emits a planned network and
-compiles it, `plan` is all of that as a value, which `drawing` shows and `budget` keeps within a
-limit; `einsum` is what users call.
+`tenferro.planning` reads the notation and chooses contraction orders; `tenferro.families` holds the
+extension families. File by file: `program` emits a planned network and compiles it; `plan` is a
+contraction order with its costs and its program; `drawing` draws a plan; `budget` slices a plan so
+that it keeps a memory limit; `einsum` holds the functions that users call.
 """
 
 from tenferro.compiler import DeviceCosts, MemoryNeed, predict_memory
@@ -29,18 +29,18 @@ from tenferro.planning import (
 )
 
 CostModel = DeviceCosts
-"""What `DeviceCosts` was called while planning had costs of its own."""
+"""An older name of `DeviceCosts`."""
 
 
 def ad_rules() -> ExtensionRuleSet:
-    """A fresh set with the derivative rules of the einsum families, which every context has."""
+    """A new set of the derivative rules of the einsum families; every context has these rules."""
     return rules_of([EINSUM])
 
 
 def register_runtime(registry: ExtensionRegistry) -> None:
-    """Give an executor the runtimes of the einsum families: `register_extension(register_runtime)`.
+    """Register the runtimes of the einsum families; for `register_extension(register_runtime)`.
 
-    An executor has them without: it runs these families as standard ops.
+    Executors do not need it: they run these families as standard ops.
     """
     register_runtimes([EINSUM], registry)
 

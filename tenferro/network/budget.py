@@ -1,4 +1,4 @@
-"""Plans that keep a memory limit: sliced where they may be, else refused with what would fit."""
+"""Plans that keep a memory limit: slice them, or refuse and name slices that would fit."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from tenferro.planning import (
 )
 
 EXACT_LABELS = 12
-"""So many further labels are sliced at most when the predicted peak is still over the limit."""
+"""Most labels that are sliced in addition while the predicted peak is over the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """What `slices=` asks for.
+    """The meaning of the argument `slices=`.
 
     Attributes:
-        kind: the labels given, a least number of slices, as many as the limit asks for, or none.
-        labels: the labels given.
+        kind: `"labels"` slices `labels`; `"count"` makes at least `count` slices; `"limit"` slices
+            as much as the memory limit needs; `"none"` never slices.
+        labels: the labels to slice.
         count: the least number of slices.
     """
 
@@ -38,10 +39,11 @@ class Slices:
 
 
 def read_slices(value: Any, subscripts: Subscripts, automatic: bool) -> Slices:
-    """The meaning of `slices=`; None is as needed for an automatic order, and none for another.
+    """The meaning of `slices=`; None means True for an automatic order and False for others.
 
     Raises:
-        PathError: the value is no request, or names a label that there is no sense in slicing.
+        PathError: the value is invalid, or names a label that the network does not have or whose
+            slicing saves nothing.
     """
     if value is None:
         return Slices("limit" if automatic else "none")
@@ -49,13 +51,13 @@ def read_slices(value: Any, subscripts: Subscripts, automatic: bool) -> Slices:
         return Slices("limit" if value else "none")
     if isinstance(value, int):
         if value < 1:
-            raise PathError(f"einsum: slices={value} is no number of slices; give at least 1")
+            raise PathError(f"einsum: invalid slices={value}: the number of slices is at least 1")
         return Slices("count", count=value)
     if not isinstance(value, str | Sequence):
         raise PathError(
-            f"einsum: slices={value!r} is no request; give labels, a number of slices, or True"
+            f"einsum: invalid slices={value!r}: pass labels, a number of slices, or True"
         )
-    labels = tuple(dict.fromkeys(_label(each) for each in value))
+    labels = tuple(dict.fromkeys(_label(item) for item in value))
     for label in labels:
         _check_label(label, subscripts)
     return Slices("labels", labels)
@@ -66,7 +68,9 @@ def _label(value: Any) -> Label:
         return ord(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise PathError(f"einsum: slices= holds {value!r}, which is no label")
+    raise PathError(
+        f"einsum: slices= holds {value!r}, which is not a label; a label is a letter or an integer"
+    )
 
 
 def _check_label(label: Label, subscripts: Subscripts) -> None:
@@ -76,27 +80,28 @@ def _check_label(label: Label, subscripts: Subscripts) -> None:
         raise PathError(f"einsum: slices= names label {name!r}, which {subscripts} does not have")
     if len(owners) == 1 and label not in subscripts.output:
         raise PathError(
-            f"einsum: slices= names label {name!r}, which one operand alone has; it is summed "
-            "over first, so that slicing it saves nothing"
+            f"einsum: slices= names label {name!r}, which only one operand has; it is summed over "
+            "first, so slicing it saves nothing; leave it out"
         )
 
 
 def within(plan: EinsumPlan, slices: Slices, limit: int | None) -> EinsumPlan:
-    """The plan, sliced as asked for.
+    """The plan with the slices that `slices` asks for.
 
     Raises:
-        MemoryLimitError: it needs more than `limit` bytes; says what would fit.
+        MemoryLimitError: the plan needs more than `limit` bytes; the text names slices that fit.
     """
     match slices.kind:
         case "labels":
             plan = replace(plan, slices=slices.labels)
         case "count":
-            found = find_slices(plan.tree, lambda tree: tree.count >= slices.count)
-            if found is None:
+            sliced = find_slices(plan.tree, lambda tree: tree.count >= slices.count)
+            if sliced is None:
                 raise PathError(
-                    f"einsum: {plan.subscripts} cannot be cut into {slices.count} slices"
+                    f"einsum: {plan.subscripts} cannot be cut into {slices.count} slices; pass a "
+                    "smaller number"
                 )
-            plan = replace(plan, slices=found.labels)
+            plan = replace(plan, slices=sliced.labels)
         case "limit" | "none":
             pass
     if limit is None or _fits(plan, limit):
@@ -108,23 +113,25 @@ def within(plan: EinsumPlan, slices: Slices, limit: int | None) -> EinsumPlan:
 
 
 def fitting_slices(plan: EinsumPlan, limit: int) -> EinsumPlan | None:
-    """The plan with the slices, found one by one, that keep it within `limit` bytes, or None."""
+    """The plan with slices that keep it within `limit` bytes, or None if no slices do."""
     itemsize = plan.dtype.itemsize
-    met = 0
+    checked = 0
 
     def enough(tree: SlicedTree) -> bool:
-        nonlocal met
-        if tree.peak * itemsize > limit or met > EXACT_LABELS:
+        nonlocal checked
+        if tree.peak * itemsize > limit or checked > EXACT_LABELS:
             return False
-        met += 1
+        checked += 1
         return _fits(replace(plan, slices=tree.labels), limit)
 
-    found = find_slices(plan.tree, enough)
-    if found is None:
+    sliced = find_slices(plan.tree, enough)
+    if sliced is None:
         return None
-    fitting = replace(plan, slices=found.labels)
-    for label in found.labels:  # one found early may be of no use beside a later one
-        fewer = replace(plan, slices=tuple(each for each in fitting.slices if each != label))
+    fitting = replace(plan, slices=sliced.labels)
+    for label in sliced.labels:  # an earlier one may be unnecessary beside a later one
+        fewer = replace(
+            plan, slices=tuple(candidate for candidate in fitting.slices if candidate != label)
+        )
         if _fits(fewer, limit):
             fitting = fewer
     return fitting

@@ -1,4 +1,4 @@
-"""Drawing a contraction tree, with matplotlib and networkx where they are installed."""
+"""Drawing a contraction tree with matplotlib and networkx."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tenferro.errors import MissingExtraError
 from tenferro.planning import ContractionTree, Labels, is_lettered, labels_text
 
 SHOWN_LABELS = 30
-"""Up to so many operands a value's labels are written beside it."""
+"""Most operands for which the labels of values are written into the figure."""
 
 
 def draw(tree: ContractionTree, slices: Labels, path: str | os.PathLike[str] | None) -> Any:
@@ -42,8 +42,8 @@ def draw(tree: ContractionTree, slices: Labels, path: str | os.PathLike[str] | N
         ax=axes,
         arrows=False,
         with_labels=False,
-        node_size=[20 + 25 * math.log2(1 + each) for each in elements],
-        node_color=[math.log10(max(each, 1)) for each in elements],
+        node_size=[20 + 25 * math.log2(1 + size) for size in elements],
+        node_color=[math.log10(max(size, 1)) for size in elements],
         cmap="viridis",
         edge_color="0.7",
     )
@@ -57,7 +57,7 @@ def draw(tree: ContractionTree, slices: Labels, path: str | os.PathLike[str] | N
 
 
 def positions(tree: ContractionTree) -> dict[int, tuple[float, float]]:
-    """Where each value stands: operands in the order of the tree, results above their operands."""
+    """The position of each value: operands in the order of the tree, results above them."""
     count = len(tree.subscripts.inputs)
     children = dict(enumerate(tree.pairs, count))
     order: list[int] = []

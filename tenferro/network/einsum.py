@@ -1,4 +1,4 @@
-"""`einsum`: any network of tensors, planned and contracted."""
+"""`einsum`: plan and contract a network of tensors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tenferro.shape import Dim, DType, Exact, InputDim, TensorMeta, TensorSpec, 
 from tenferro.typing import AnyTensor, ArrayLike
 
 PLANS: BoundedCache[Any, EinsumPlan] = BoundedCache(Capacity(config.cache_entries))
-"""The plans of calls of `einsum`, each with the program that runs it at once on a device."""
+"""The plans of calls of `einsum`, each with its compiled program."""
 
 
 def einsum(
@@ -44,23 +44,24 @@ def einsum(
     """Sum of products of the operands over the labels that the output does not have.
 
     Args:
-        expression: subscripts such as `"ij,jk->ik"`; parentheses in them give the order. Or
-            `Subscripts`, or a pair of lists of integers. Or, with lists of integers in between, the
-            first operand: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+        expression: subscripts such as `"ij,jk->ik"`, in which parentheses give the order;
+            `Subscripts`; or a pair of lists of integers. It may also be the first operand, with
+            lists of integers between the operands: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
         operands: arrays of any kind; dtypes are promoted as NumPy does.
-        optimize: True searches for the order, False contracts from left to right; a path, a
-            `NestedEinsum`, a `ContractionTree`, an `EinsumPlan` or `ContractionOptimizerOptions`
-            say it.
-        slices: labels to loop over, so that less is held at once; or a least number of slices. True
-            slices as much as the memory limit asks for, and is what an automatic order does; False
-            never.
-        memory_limit: bytes that intermediates and the result may take at once, as predicted.
+        optimize: True searches for an order; False contracts from left to right; a path, a
+            `NestedEinsum`, a `ContractionTree` or an `EinsumPlan` is the order itself;
+            `ContractionOptimizerOptions` are the options of the search.
+        slices: labels to loop over in order to save memory, or the least number of slices. True
+            slices as much as the memory limit needs and is the default of an automatic order;
+            False does not slice.
+        memory_limit: most bytes that intermediates and the result may take at once, as predicted.
 
     Raises:
-        SubscriptError: the subscripts are none, or do not fit the number or ranks of operands.
+        SubscriptError: the subscripts are invalid, or do not fit the number or ranks of operands.
         ShapeError: a label has two sizes.
-        PathError: the order does not contract the operands to one.
-        MemoryLimitError: intermediates need more memory than is allowed; says what would fit.
+        PathError: the order does not contract the operands to one value.
+        MemoryLimitError: the contraction needs more memory than is allowed; the text names slices
+            that fit.
 
     >>> einsum("ij,jk->ik", np.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]]))
     Tensor([[1., 2.],
@@ -81,7 +82,7 @@ def einsum_plan(
     slices: Any = None,
     memory_limit: int | None = None,
 ) -> EinsumPlan:
-    """How `einsum` would contract these operands, arrays or `TensorSpec`s of known sizes.
+    """The plan by which `einsum` contracts these operands: arrays or `TensorSpec`s of known sizes.
 
     >>> plan = einsum_plan("ij,jk,kl->il", *[TensorSpec((8, 8))] * 3)
     >>> print(plan)
@@ -95,7 +96,7 @@ def einsum_plan(
 
 
 class EinsumCall:
-    """The arguments of `einsum`, read."""
+    """The arguments of a call of `einsum`, parsed and checked."""
 
     __slots__ = ("limit", "operands", "plan", "shapes", "slices", "strategy", "subscripts")
 
@@ -127,12 +128,12 @@ def read_call(
     slices: Any = None,
     memory_limit: int | None = None,
 ) -> EinsumCall:
-    """Subscripts, operands and strategy, whatever the form of the call."""
+    """Subscripts, operands and strategy of a call in any of its forms."""
     if _is_interleaved(expression, operands):
         expression, operands = _interleaved([expression, *operands])
     values = [_operand(operand, position) for position, operand in enumerate(operands)]
     if not values:
-        raise SubscriptError("einsum: there are no operands")
+        raise SubscriptError("einsum: there are no operands; pass at least one")
     call = _ordered_call(expression, values, optimize)
     automatic = isinstance(call.strategy, Auto)
     call.slices = read_slices(slices, call.subscripts, automatic and call.plan is None)
@@ -146,7 +147,7 @@ def _ordered_call(expression: Any, values: Sequence[Any], optimize: Any) -> Eins
         expression = NestedEinsum.parse(expression)
     if isinstance(expression, NestedEinsum):
         if optimize is not True and optimize is not None:
-            raise PathError("einsum: parentheses give the order already; leave optimize out")
+            raise PathError("einsum: the parentheses give the order; leave optimize out")
         return EinsumCall(expression.subscripts, values, Nested(expression))
     subscripts = _subscripts(expression, [_meta(value).rank for value in values])
     if isinstance(optimize, EinsumPlan):
@@ -164,7 +165,7 @@ def _subscripts(expression: Any, ranks: Sequence[int]) -> Subscripts:
             return Subscripts.from_labels(inputs, output, ranks)
         case _:
             raise SubscriptError(
-                f"einsum: takes subscripts first, got a {type(expression).__name__}"
+                f"einsum: the first argument is subscripts, got a {type(expression).__name__}"
             )
 
 
@@ -198,7 +199,7 @@ def _meta(operand: Any) -> TensorMeta:
 
 
 def _planned(call: EinsumCall) -> EinsumPlan:
-    """The plan for operands of known sizes; found once for each network, types and request."""
+    """The plan for operands of known sizes; cached by network, types and options."""
     if call.plan is not None:
         call.plan.check_shapes(call.subscripts, call.shapes)
         return within(call.plan, call.slices, call.limit)
@@ -216,7 +217,7 @@ def _planned(call: EinsumCall) -> EinsumPlan:
 
 
 def _sizes(position: int, meta: TensorMeta) -> tuple[Dim, ...]:
-    """The sizes of an operand; a symbol of its own where data decide one."""
+    """The sizes of an operand; a data-dependent size becomes a symbol of its own."""
     if meta.dims is not None:
         return meta.dims
     return tuple(
@@ -231,31 +232,33 @@ def _known(shapes: Sequence[tuple[Dim, ...]]) -> list[tuple[int, ...]]:
         sizes = tuple(size for size in shape if isinstance(size, int))
         if len(sizes) != len(shape):
             raise PathError(
-                f"einsum: a plan needs sizes that are known, got [{', '.join(map(str, shape))}]"
+                f"einsum: a plan needs known sizes, got [{', '.join(map(str, shape))}]; call "
+                "einsum itself, which plans when the sizes are known"
             )
         known.append(sizes)
     return known
 
 
 def _late(call: EinsumCall) -> AnyTensor:
-    """One op in the graph, planned when the sizes are known."""
+    """Record one op, which is planned once its sizes are known."""
     if call.slices.kind in ("labels", "count"):
         raise PathError(
-            "einsum: slices= needs sizes that are known, but an operand has symbolic ones"
+            "einsum: slices= needs known sizes, but an operand has symbolic sizes; pass "
+            "memory_limit= instead"
         )
     strategy = call.strategy
     if call.limit is not None:
         if not isinstance(strategy, Auto):
             raise PathError(
-                "einsum: memory_limit= needs sizes that are known or an automatic order, but an "
-                "operand has symbolic ones"
+                "einsum: memory_limit= needs known sizes or an automatic order, but an operand has "
+                "symbolic sizes; pass optimize=True"
             )
         strategy = Auto(replace(strategy.options, memory_limit=call.limit))
     plan = specification(strategy, call.subscripts, call.shapes)
     network = call.subscripts.canonical()
     operands = [_of_dtype(operand, call.dtype) for operand in call.operands]
     op = EinsumOp(network.inputs, network.output, plan)
-    result: AnyTensor = apply_extension(op, *operands)  # it has one output
+    result: AnyTensor = apply_extension(op, *operands)  # the op has one output
     return result
 
 

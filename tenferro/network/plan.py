@@ -1,4 +1,4 @@
-"""EinsumPlan: a contraction order with what it costs, as a value."""
+"""EinsumPlan: a contraction order, its costs and its program."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ _FORMAT = "tenferro-einsum-plan"
 
 @dataclass(frozen=True)
 class EinsumPlan:
-    """How a network of given shapes and dtype is contracted, and what that takes.
+    """A contraction order for operands of given shapes and dtype, with its predicted costs.
 
-    It prints as a table, one line for each step, and can be passed as `optimize=`.
+    It prints as a table with one line for each step. It can be passed as `optimize=`.
 
     Attributes:
         shapes: shapes of the operands.
         dtype: common dtype of the operands.
         tree: the contractions.
-        costs: by which times are predicted.
-        slices: labels that a loop runs over, so that less is held at once.
+        costs: the cost model that predicts run times.
+        slices: labels that the contraction loops over in order to save memory.
     """
 
     shapes: tuple[tuple[int, ...], ...]
@@ -73,17 +73,17 @@ class EinsumPlan:
 
     @cached_property
     def sliced(self) -> SlicedTree:
-        """The tree with the loop over the slices."""
+        """The tree as a loop over the slices."""
         return SlicedTree(self.tree, self.slices)
 
     @property
     def slice_count(self) -> int:
-        """Rounds of the loop; 1 where nothing is sliced."""
+        """Number of rounds of the loop; 1 without slices."""
         return self.sliced.count
 
     @property
     def flops(self) -> int:
-        """Real multiplications and additions of all slices; of complex numbers four and four."""
+        """Real multiplications and additions of all slices; a complex one counts as four."""
         return self.sliced.flops * (4 if is_complex(self.dtype) else 1)
 
     @cached_property
@@ -95,7 +95,10 @@ class EinsumPlan:
         )
 
     def contract(self, at: Emitter[V], *operands: V) -> V:
-        """The array function of the plan: one program at once, its contractions where recorded."""
+        """The array function of the plan.
+
+        Concrete operands run the compiled program; traced ones record the contractions.
+        """
         if isinstance(at, RunEmitter):
             numbers = [convert(at, operand, self.dtype) for operand in operands]
             result: V = self.program.run_on(at.executor, numbers, {})[0]
@@ -105,18 +108,18 @@ class EinsumPlan:
 
     @cached_property
     def memory(self) -> MemoryNeed:
-        """Predicted bytes of a run on a device of these costs; compiles nothing."""
+        """Predicted bytes of a run on the device of `costs`; nothing is compiled for it."""
         target = Target("plan", contraction_passes(self.costs))
         return predict_memory(optimize_for(self.program.exec_program, target))
 
     @property
     def peak_bytes(self) -> int:
-        """Predicted bytes that intermediates and the result take at once; operands come on top."""
+        """Predicted peak bytes of intermediates and the result, without the operands."""
         return self.memory.peak
 
     @property
     def seconds(self) -> float:
-        """Predicted run time; compare plans by it, the scale is that of the cost model."""
+        """Predicted run time by the cost model; useful to compare plans."""
         factor = 4 if is_complex(self.dtype) else 1
         return factor * tree_seconds(self.costs, self.tree, self.dtype.itemsize)
 
@@ -153,7 +156,7 @@ class EinsumPlan:
 
         count = len(self.shapes)
         names = [f"{'%' if value >= count else '#'}{value}" for value in (step.left, step.right)]
-        what = (
+        contraction = (
             f"{names[0]}, {names[1]}: {text(step.left_labels)},{text(step.right_labels)}"
             f"->{text(step.labels)}"
         )
@@ -161,7 +164,7 @@ class EinsumPlan:
         shape = "x".join(str(size) for size in self.tree.gemm(step))
         size = self.tree.size(step.labels) * self.dtype.itemsize
         flops = f"{self.tree.step_flops(step) * factor:.3g}"
-        return str(count + number), what, flops, shape, str(size)
+        return str(count + number), contraction, flops, shape, str(size)
 
     def to_json(self) -> str:
         """The plan as text that `from_json` reads."""
@@ -182,7 +185,7 @@ class EinsumPlan:
         """The plan that `to_json` wrote.
 
         Raises:
-            PathError: the text is no plan.
+            PathError: the text is not a plan.
         """
         try:
             record: Any = json.loads(text)
@@ -200,7 +203,7 @@ class EinsumPlan:
             raise PathError(f"einsum plan: not a plan: {error}") from None
         tree = ContractionTree.of(subscripts, shapes, path)
         if not set(slices) <= set(tree.sizes):
-            raise PathError("einsum plan: not a plan: it slices labels that it does not have")
+            raise PathError("einsum plan: not a plan: its slices are not labels of its operands")
         return cls(shapes, dtype, tree, slices=slices)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -212,7 +215,7 @@ class EinsumPlan:
         """The plan that `save` wrote to a file.
 
         Raises:
-            PathError: the file is no plan.
+            PathError: the file is not a plan.
         """
         try:
             text = FilePath(path).read_text(encoding="utf-8")
@@ -221,9 +224,9 @@ class EinsumPlan:
         return cls.from_json(text)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """Draw the tree: operands below, contractions by size above; needs the extra `viz`.
+        """Draw the tree: operands at the bottom, results above them; needs the extra `viz`.
 
-        Returns the matplotlib figure, which is also written to `path` if there is one.
+        Returns the matplotlib figure, and writes it to `path` unless that is None.
 
         Raises:
             MissingExtraError: matplotlib or networkx is not installed.
@@ -231,7 +234,7 @@ class EinsumPlan:
         return draw(self.tree, self.slices, path)
 
     def check_shapes(self, subscripts: Subscripts, shapes: Sequence[Sequence[Any]]) -> None:
-        """Raise PathError unless the plan is for this network and these shapes."""
+        """Raise PathError if the plan is not for this network and these shapes."""
         same = self.subscripts.canonical() == subscripts.canonical()
         if not same or [tuple(shape) for shape in shapes] != list(self.shapes):
             raise PathError(

@@ -1,4 +1,4 @@
-"""Emitting a planned network, whole or as a loop over slices; and its program, for known types."""
+"""Emit a planned network, as one contraction or as a loop over slices; compile it to a program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tenferro.traced import GraphCompiler, TracedTensor, record
 from tenferro.values import GraphProgram
 
 COMPILER = GraphCompiler(capacity=0)
-"""Compiles networks. Whoever asks keeps the program."""
+"""Compiles networks without caching them: the plan holds its program."""
 
 
 def emit_contraction(
@@ -33,7 +33,7 @@ def emit_contraction(
     pairs: Pairs,
     sliced: Labels = (),
 ) -> V:
-    """The result of a network of operands of any dtypes, in their common one."""
+    """The result of a network in the common dtype of its operands."""
     dtype = result_dtype(at, list(operands))
     numbers = [convert(at, value, INT64 if dtype == BOOL else dtype) for value in operands]
     if sliced:
@@ -51,7 +51,7 @@ def emit_sliced(
     operands: Sequence[V],
     sliced: Labels,
 ) -> V:
-    """The result of a network as one loop; what is the same in all rounds is computed before."""
+    """The result of a network as a loop; values equal in all rounds are computed before it."""
     values: dict[int, Labeled[V]] = dict(enumerate(entered(at, subscripts, sizes, operands)))
     labels = [values[number].labels for number in range(len(operands))]
     sliced = tuple(label for label in sliced if sizes[label] not in (0, 1))

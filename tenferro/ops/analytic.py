@@ -42,7 +42,7 @@ class Exp(Analytic, name="exponential"):
 
 @payload
 class Expm1(Analytic, name="exponential_minus_one"):
-    """exp(x) - 1, exact near 0."""
+    """exp(x) - 1, accurate near 0."""
 
     def numpy(self, x: Array) -> Array:
         """`numpy.expm1`."""
@@ -68,7 +68,7 @@ class Log(Analytic, name="log"):
 
 @payload
 class Log1p(Analytic, name="log_plus_one"):
-    """log(1 + x), exact near 0."""
+    """log(1 + x), accurate near 0."""
 
     def numpy(self, x: Array) -> Array:
         """`numpy.log1p`."""
@@ -151,20 +151,20 @@ class Rsqrt(Analytic, name="rsqrt"):
 class Pow(Elementwise, name="power"):
     """x to the power y. At x = y = 0 both derivatives are 0.
 
-    Of integers modulo their range; a negative power is rounded toward zero, and that of 0 is 0.
+    For integers modulo their range; a negative power is rounded toward zero, and is 0 for x = 0.
     """
 
     n_inputs = 2
     kinds = "iufc"
 
     def numpy(self, x: Array, y: Array) -> Array:
-        """`numpy.float_power`: `numpy.power` takes a repeated exponent 0.5 for a square root."""
+        """`numpy.float_power`, since `numpy.power` computes exponent 0.5 as a square root."""
         if is_integer(x.dtype):
             return _integer_power(x, y)
         return np.float_power(x, y).astype(x.dtype)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """y·x^(y-1)·dx + log(x)·x^y·dy, with 1 for x = 0 in the log, and in the power if y = 0."""
+        """y·x^(y-1)·dx + log(x)·x^y·dy, with 1 in place of x = 0 in the log; if y = 0, in both."""
         x, y = at.primal
 
         def ones(like: V) -> V:
@@ -197,7 +197,7 @@ class Pow(Elementwise, name="power"):
 
 
 def _integer_power(x: Array, y: Array) -> Array:
-    """`numpy.power`, which refuses negative exponents; of those only ±1 leave more than 0."""
+    """`numpy.power`, extended to negative exponents, for which only ±1 have nonzero powers."""
     inverse = np.where(np.abs(x) == 1, np.power(x, y % 2), 0)
     return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(x.dtype)
 

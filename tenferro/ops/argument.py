@@ -1,4 +1,4 @@
-"""Argument: an argument of a function, as a value that no other is equal to."""
+"""Argument: an argument of a function, as a value that differs from every other value."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from tenferro.shape import TensorMeta
 class Argument(StdTensorOp, name="argument"):
     """The operand, as an argument of one call of a function.
 
-    It stands in graphs alone: lowering leaves it out, and so it is not part of the vocabulary of
-    programs. `is_open` says whether the function is still being traced; it is a state, and not a
-    part of the identity.
+    It occurs in graphs only: lowering drops it, so programs do not contain it. `is_open` says
+    whether the function is still being traced; it is state and not part of the identity.
     """
 
     number: int
@@ -29,7 +28,7 @@ class Argument(StdTensorOp, name="argument"):
         self.mark(is_open=True)
 
     def mark(self, is_open: bool) -> None:
-        """Say whether the function is still being traced."""
+        """Set whether the function is still being traced."""
         object.__setattr__(self, "is_open", is_open)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
@@ -49,5 +48,5 @@ class Argument(StdTensorOp, name="argument"):
         return at.ct
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V:
-        """The operand: what is emitted anew has no need of the argument."""
+        """The operand: a graph that is emitted again does not need the argument."""
         return operands[0]

@@ -43,7 +43,7 @@ class Add(Elementwise, name="add"):
         return (add_terms(at.emitter, at.tangent),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent, to both."""
+        """The cotangent, for both operands."""
         return each_active(at, lambda ct: ct, lambda ct: ct)
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
@@ -119,13 +119,13 @@ class Mul(Elementwise, name="multiply"):
         )
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """x · 1 is x; x · (-1) and (-x) · y are negatives; integer factors join."""
-        for value, other in ((values[1], operands[0]), (values[0], operands[1])):
+        """x · 1 is x; x · (-1) is -x; (-x) · y is -(x · y); integer factors are combined."""
+        for value, factor in ((values[1], operands[0]), (values[0], operands[1])):
             if is_value(value, 1):
-                return other
+                return factor
             if is_value(value, -1):
-                return at.emit(NEG, other)
-            if value is not None and (joined := _join_factors(at, value, other)) is not None:
+                return at.emit(NEG, factor)
+            if value is not None and (joined := _join_factors(at, value, factor)) is not None:
                 return joined
         x, y = operands
         if (negated := negand(at, x)) is not None:
@@ -137,7 +137,7 @@ class Mul(Elementwise, name="multiply"):
 
 @payload
 class Neg(Elementwise, name="negate"):
-    """-x; of unsigned integers, modulo their range."""
+    """-x; for unsigned integers, modulo their range."""
 
     conjugation = Conjugation.EXACT
     componentwise = True
@@ -162,7 +162,7 @@ class Neg(Elementwise, name="negate"):
 
 @payload
 class Conj(Elementwise, name="conj"):
-    """Complex conjugate; the operand itself where it is real."""
+    """Complex conjugate; the operand itself if its dtype is real."""
 
     kinds = "iufc"
     seen_through = True
@@ -186,13 +186,13 @@ class Conj(Elementwise, name="conj"):
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
         """conj(conj(x)) is x."""
-        made = at.producer(operands[0])
-        return made[1][0] if made is not None and type(made[0]) is Conj else None
+        producer = at.producer(operands[0])
+        return producer[1][0] if producer is not None and type(producer[0]) is Conj else None
 
 
 @payload
 class Div(Elementwise, name="divide"):
-    """x / y; on integers rounded toward zero, and 0 where y is 0."""
+    """x / y; for integers rounded toward zero, and 0 where y is 0."""
 
     n_inputs = 2
 
@@ -210,7 +210,7 @@ class Div(Elementwise, name="divide"):
         )
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent over the conjugate of the divisor; the divisor is never active."""
+        """The cotangent divided by the conjugate of the divisor, which is never active."""
         divisor = at.inputs[1]
         return each_active(
             at, lambda ct: at.emit(DIV, ct, conj(at.emitter, divisor)), lambda ct: None
@@ -222,7 +222,8 @@ class Div(Elementwise, name="divide"):
         if is_value(values[1], 1):
             return x
         negated = negand(at, x)
-        if negated is not None and is_inexact(at.ctx.meta(x).dtype):  # integers may have wrapped
+        # A negated integer may have wrapped around.
+        if negated is not None and is_inexact(at.ctx.meta(x).dtype):
             return at.emit(NEG, at.emit(DIV, negated, y))
         return None
 
@@ -236,22 +237,22 @@ DIV = Div()
 
 
 def conj(at: Emitter[V], value: V) -> V:
-    """The conjugate of a coefficient: the value itself where it is real."""
+    """The conjugate of a value; the value itself if its dtype is real."""
     return at.emit(CONJ, value) if is_complex(at.ctx.meta(value).dtype) else value
 
 
 def negand(at: Emitter[V], value: V) -> V | None:
     """x, if `value` is -x."""
-    made = at.producer(value)
-    return made[1][0] if made is not None and type(made[0]) is Neg else None
+    producer = at.producer(value)
+    return producer[1][0] if producer is not None and type(producer[0]) is Neg else None
 
 
 def _join_factors(at: Emitter[V], outer: Array, value: V) -> V | None:
-    """`outer · value` as one product, if `value` is an integer times something, as `outer` is."""
-    made = at.producer(value)
-    if made is None or type(made[0]) is not Mul:
+    """`outer · value` as one product, if `outer` and a factor of `value` are integers."""
+    producer = at.producer(value)
+    if producer is None or type(producer[0]) is not Mul:
         return None
-    for factor, rest in (made[1], made[1][::-1]):
+    for factor, rest in (producer[1], producer[1][::-1]):
         inner = uniform(at, factor)
         if inner is not None and (joined := _integer(outer) * _integer(inner)):
             meta = at.ctx.meta(value)
@@ -261,14 +262,14 @@ def _join_factors(at: Emitter[V], outer: Array, value: V) -> V | None:
 
 
 def _integer(value: Array) -> int:
-    """The value where it is an integer that a double holds, else 0."""
+    """The value if it is an integer of at most 2**53, else 0."""
     number = complex(value)
     exact = number.imag == 0 and number.real.is_integer() and abs(number.real) <= 2**53
     return int(number.real) if exact else 0
 
 
 def _largest(dtype: DType) -> int:
-    """Up to here a dtype holds every integer: a joined product rounds less, and never overflows."""
+    """A bound up to which a dtype holds every integer; such a product of factors is exact."""
     return 2 ** min(31, np.finfo(dtype).nmant + 1) if is_inexact(dtype) else 2**31
 
 
@@ -277,4 +278,5 @@ def _truncated(x: Array, y: Array) -> Array:
     divisor = np.where(y == 0, 1, y).astype(y.dtype)
     quotient = np.floor_divide(x, divisor)
     inexact = quotient * divisor != x
-    return np.where(y == 0, 0, quotient + (inexact & ((x < 0) != (divisor < 0)))).astype(x.dtype)
+    correction = (inexact & ((x < 0) != (divisor < 0))).astype(x.dtype)
+    return np.where(y == 0, 0, quotient + correction).astype(x.dtype)

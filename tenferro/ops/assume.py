@@ -1,4 +1,4 @@
-"""AssumeSize: where two sizes that cannot be compared yet must be one."""
+"""AssumeSize: the assumption that two sizes are equal, checked once both are known."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tenferro.shape import Dim, Exact, TensorMeta, canonical, describe
 
 @payload
 class AssumeSize(StdTensorOp, name="assume_size"):
-    """The operand, of which axis `axis` is said to have `size`.
+    """The operand with the assumption that axis `axis` has `size`.
 
-    Being an op, the assumption is part of whatever reads the value, of its derivatives and of the
-    keys of caches. Programs check it as soon as the sizes are known; see `GraphProgram.guards`.
+    The assumption is an op, so programs that read the value, their derivatives and the keys of
+    caches contain it. Programs check it once the sizes are known; see `GraphProgram.guards`.
     """
 
     axis: int
@@ -28,10 +28,10 @@ class AssumeSize(StdTensorOp, name="assume_size"):
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type with that size."""
         check_axes(self.name, (self.axis,), x.rank, x)
-        have = x.extents[self.axis]
-        if not isinstance(have, Exact):
-            raise UnsupportedDynamicShapeError(self.name, f"operand[{self.axis}]", describe(have))
-        if canonical(have.dim, self.size) is None:
+        extent = x.extents[self.axis]
+        if not isinstance(extent, Exact):
+            raise UnsupportedDynamicShapeError(self.name, f"operand[{self.axis}]", describe(extent))
+        if canonical(extent.dim, self.size) is None:
             raise GuardViolationError(
                 f"{self.name}: axis {self.axis} of {x} was assumed to have size {self.size}"
             )
@@ -53,13 +53,13 @@ class AssumeSize(StdTensorOp, name="assume_size"):
         return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Back to the operand's own size."""
+        """The assumption that the cotangent has the operand's size."""
         size = at.ctx.meta(at.inputs[0]).extents[self.axis]
         if not isinstance(size, Exact):
             raise UnsupportedDynamicShapeError(self.name, f"operand[{self.axis}]", describe(size))
         return each_active(at, lambda ct: at.emit(AssumeSize(self.axis, size.dim), ct))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The operand, where it evidently has the size."""
+        """The operand, if it certainly has the size."""
         (x,) = operands
         return x if at.ctx.meta(x).extents[self.axis] == Exact(self.size) else None

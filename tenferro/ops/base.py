@@ -1,4 +1,4 @@
-"""What all primitives share: the base class with derivative rules, and the shape checks."""
+"""The base classes of primitives, and the checks that shape rules share."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Infer = TypeVar("Infer", bound=Callable[..., TensorMeta])
 
 
 def inferred_once(infer: Infer) -> Infer:
-    """Let a shape rule work out what an op makes of given types once.
+    """Cache a shape rule by op and operand types.
 
-    Types that do not say all there is are left out: those with a size that data decide, and
-    integers that are known to be a size.
+    Equal types may carry different information if they have a data-dependent size or are an
+    integer known to be a size; these are not cached.
     """
     remembered = functools.lru_cache(maxsize=4096)(infer)
 
@@ -39,9 +39,9 @@ def inferred_once(infer: Infer) -> Infer:
 
 
 class StdTensorOp(ExecOp):
-    """An `ExecOp` that may stand in a graph: it has derivative rules and a local simplification.
+    """An `ExecOp` of a graph: it has derivative rules and a local simplification.
 
-    A rule that is not written raises `ADRuleError`; it is never taken for a zero.
+    A missing rule raises `ADRuleError`; it does not mean a zero derivative.
     """
 
     def add(self, emitter: Emitter[V], a: V, b: V) -> V:
@@ -62,7 +62,7 @@ class StdTensorOp(ExecOp):
 
 
 class Inactive(StdTensorOp):
-    """An op through which no tangent flows: its result is piecewise constant, or not of a field."""
+    """An op through which no tangent flows: its result is piecewise constant or not inexact."""
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """A symbolic zero for every output."""
@@ -70,7 +70,7 @@ class Inactive(StdTensorOp):
 
 
 class SameType(StdTensorOp):
-    """An op on operands of one type, elementwise. `kinds` are the NumPy dtype kinds it takes."""
+    """An elementwise op on operands of one type. `kinds` are the NumPy dtype kinds it takes."""
 
     pointwise = True
     kinds: ClassVar[str] = "iufc"
@@ -78,7 +78,7 @@ class SameType(StdTensorOp):
     def infer(self, *metas: TensorMeta) -> TensorMeta:
         """The operands' common type."""
         first = metas[0]
-        alike = metas[-1] is first and len(metas) < 3  # types are shared: nearly always so
+        alike = metas[-1] is first and len(metas) < 3  # equal types are nearly always one object
         if alike and first.as_size is None and first.dtype.kind in self.kinds:
             return first
         return same_type(self.name, metas, self.kinds)
@@ -86,33 +86,33 @@ class SameType(StdTensorOp):
 
 @payload
 class Reduction(StdTensorOp):
-    """An op that joins the elements over `axes`, which leave the shape."""
+    """An op that combines the elements over `axes`; the result does not have these axes."""
 
     axes: tuple[int, ...]
 
     streams = True
 
     def neutral(self, dtype: DType) -> Array:
-        """The rank-0 array that changes nothing when it is joined to the others."""
+        """The neutral element of the reduction, as a rank-0 array."""
         raise AssertionError(f"{self.name}: has no neutral element")
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """The other axes close up."""
+        """The axes that remain are numbered from 0 on."""
         (rank,) = ranks
         places = iter(range(rank))
         return (tuple(None if axis in self.axes else next(places) for axis in range(rank)),)
 
     def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order]:
-        """The reduction over the places of `axes`."""
+        """The reduction over the positions of `axes` in the order."""
         (order,) = orders
         axes = tuple(place for place, axis in enumerate(order) if axis in self.axes)
         ((*into,),) = self.axis_map([len(order)])
         return type(self)(axes), tuple(
-            axis for axis in (into[held] for held in order) if axis is not None
+            axis for axis in (into[source] for source in order) if axis is not None
         )
 
     def masked(self, at: MaskSite) -> None:
-        """Padding is replaced by what changes nothing."""
+        """Padding is replaced by the neutral element."""
         fill = self.neutral(at.operand_metas[0].dtype)
         zero = bool(fill == 0)
         if at.padded(0).keys().isdisjoint(self.axes):
@@ -146,23 +146,23 @@ def same_type(name: str, metas: Sequence[TensorMeta], kinds: str) -> TensorMeta:
             text = f"operands have types {types(metas)}; broadcast them to one shape"
             check_same_shape(name, first, meta, text)
     check_kind(name, first, kinds)
-    if first.as_size is not None:  # the result is a number of its own
+    if first.as_size is not None:  # the result is another number
         return TensorMeta(first.dtype, first.extents)
     return first
 
 
-def check_same_shape(name: str, one: TensorMeta, other: TensorMeta, otherwise: str) -> None:
-    """Check that two operands certainly have one shape.
+def check_same_shape(name: str, x: TensorMeta, y: TensorMeta, otherwise: str) -> None:
+    """Check that two operands certainly have equal shapes.
 
     Raises:
-        ShapeError: they have not; `otherwise` is the text.
-        UnsupportedDynamicShapeError: data decide a size, and it may be another in each.
+        ShapeError: the shapes differ; `otherwise` is the text.
+        UnsupportedDynamicShapeError: a size is data-dependent and may differ between the two.
     """
-    if one.rank != other.rank:
+    if x.rank != y.rank:
         raise ShapeError(f"{name}: {otherwise}")
     unlike = [
         (axis, left, right)
-        for axis, (left, right) in enumerate(zip(one.extents, other.extents, strict=True))
+        for axis, (left, right) in enumerate(zip(x.extents, y.extents, strict=True))
         if not same_size(left, right)
     ]
     for axis, left, right in unlike:
@@ -173,7 +173,7 @@ def check_same_shape(name: str, one: TensorMeta, other: TensorMeta, otherwise: s
 
 
 def check_kind(name: str, meta: TensorMeta, kinds: str) -> None:
-    """Raise DTypeError unless the operand's dtype is of one of the NumPy kinds."""
+    """Raise DTypeError if the operand's dtype is not of one of the NumPy kinds."""
     if meta.dtype.kind not in kinds:
         expected = ", ".join(word for kind, word in _KIND_WORDS.items() if kind in kinds)
         raise DTypeError(f"{name}: takes {expected} operands, got {meta}")
@@ -188,7 +188,7 @@ def types(metas: Sequence[TensorMeta]) -> str:
 
 
 def check_axes(name: str, axes: Sequence[int], rank: int, operand: TensorMeta) -> None:
-    """Raise AxisError unless all axes are in range and distinct."""
+    """Raise AxisError if an axis is out of range or named twice."""
     for axis in axes:
         if not 0 <= axis < rank:
             raise AxisError(f"{name}: axis {axis} is out of range for {operand} of rank {rank}")
@@ -197,7 +197,7 @@ def check_axes(name: str, axes: Sequence[int], rank: int, operand: TensorMeta) -
 
 
 def keep_axes(meta: TensorMeta, axes: Sequence[int]) -> TensorMeta:
-    """The type that is left when only `axes` stay, in that order, with their guarantees."""
+    """The type with only the axes `axes`, in that order, with their extents."""
     if meta.static_shape is not None:
         return make_meta(meta.dtype, tuple([meta.static_shape[axis] for axis in axes]))
     return meta.with_extents(meta.extents[axis] for axis in axes)
@@ -209,6 +209,6 @@ def meta_of(array: Array) -> TensorMeta:
 
 
 def exact_meta(dtype: DType, extents: Sequence[ShapeExtent]) -> TensorMeta:
-    """Metadata with these extents, those that are exact being in range."""
+    """Metadata with these extents; if all are exact, checked to be in range."""
     meta = TensorMeta(dtype, extents)
     return meta if meta.dims is None else TensorMeta.of(dtype, meta.dims)

@@ -1,4 +1,4 @@
-"""Operations on bits; on bools they are the logical ones."""
+"""Bitwise operations; for bools they are logical operations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tenferro.ops.elementwise import Elementwise
 
 
 class Bitwise(Elementwise):
-    """An op on the bits of integers, or on bools. No tangent flows."""
+    """An op on the bits of integers, or on bools. No tangent flows through it."""
 
     kinds = "biu"
 
@@ -45,7 +45,7 @@ class Or(Bitwise, name="or"):
 
 @payload
 class Xor(Bitwise, name="xor"):
-    """The bits that one operand has and the other has not."""
+    """The bits that exactly one operand has."""
 
     n_inputs = 2
     commutative = True
@@ -57,7 +57,7 @@ class Xor(Bitwise, name="xor"):
 
 @payload
 class Not(Bitwise, name="not"):
-    """Every bit turned; -1 - x for signed integers."""
+    """Every bit inverted; -1 - x for signed integers."""
 
     def numpy(self, x: Array) -> Array:
         """`numpy.bitwise_not`."""
@@ -65,7 +65,7 @@ class Not(Bitwise, name="not"):
 
 
 class Shift(Bitwise):
-    """Bits moved by y places; every bit leaves if y is negative, or as many as there are bits."""
+    """The bits of x shifted by y; if y is negative or at least the bit width, all bits are lost."""
 
     n_inputs = 2
     kinds = "iu"
@@ -73,7 +73,7 @@ class Shift(Bitwise):
 
 @payload
 class ShiftLeft(Shift, name="shift_left"):
-    """Toward the higher bits; zeros come in."""
+    """The bits of x shifted toward the higher bits by y places; zeros are shifted in."""
 
     def numpy(self, x: Array, y: Array) -> Array:
         """`numpy.left_shift`."""
@@ -82,7 +82,10 @@ class ShiftLeft(Shift, name="shift_left"):
 
 @payload
 class ShiftRight(Shift, name="shift_right"):
-    """Toward the lower bits; copies of the sign come in, zeros for unsigned integers."""
+    """The bits of x shifted toward the lower bits by y places; the sign is shifted in.
+
+    For unsigned integers, zeros are shifted in.
+    """
 
     def numpy(self, x: Array, y: Array) -> Array:
         """`numpy.right_shift`."""

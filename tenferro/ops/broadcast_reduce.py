@@ -1,7 +1,7 @@
-"""BroadcastInDim and ReduceSum, each the other's transpose; and values that are uniform.
+"""BroadcastInDim and ReduceSum, which are transposes of each other; and uniform values.
 
-`BroadcastInDim` needs exact sizes. Where data decide one, `DynamicBroadcastInDim` takes it from a
-value that has it.
+`BroadcastInDim` needs exact sizes. `DynamicBroadcastInDim` reads data-dependent sizes off values
+that have them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tenferro.shape import Dim, DType, Exact, TensorMeta, same_size
 class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
     """Repeat the operand along new axes: operand axis i becomes axis `dims[i]` of `shape`.
 
-    An operand axis has the size of its target, or size 1 and is repeated.
+    An operand axis has the size of its target axis, or has size 1 and is repeated.
     """
 
     shape: tuple[Dim, ...]
@@ -53,11 +53,11 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
         return (self.dims,)
 
     def trailing(self, size: int) -> BroadcastInDim:
-        """The new axis goes along."""
+        """The new axis becomes the last axis of the result."""
         return BroadcastInDim((*self.shape, size), (*self.dims, len(self.shape)))
 
     def masked(self, at: MaskSite) -> None:
-        """Padding is repeated along; an axis that is new, or was of size 1, has copies there."""
+        """Padding is repeated too; along repeated axes, the padding holds copies of elements."""
         carried = {self.dims[axis] for axis in at.padded(0)}
         own = at.padded_axes(at.result_metas[0]).keys() <= carried
         at.keep(at.operand(0), zeros=own and at.has_zeros(0))
@@ -86,7 +86,7 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
         return result
 
     def numpy(self, x: Array) -> Array:
-        """Reshape, then repeat."""
+        """`numpy.reshape`, then `numpy.broadcast_to`."""
         shape = [1] * len(self.shape)
         for axis, target in enumerate(self.dims):
             shape[target] = x.shape[axis]
@@ -97,27 +97,27 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
         return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Sum over the axes that were repeated, and put back those of size 1."""
+        """The sum over repeated axes; these get the operand's size again."""
         return each_active(at, lambda ct: sum_back(at, self.dims, ct))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Drop a broadcast to the same shape; join two in a row."""
+        """Drop a broadcast to the same shape; combine two consecutive broadcasts."""
         (x,) = operands
         if at.ctx.meta(x).dims == self.shape:
             return x
-        made = at.producer(x)
-        if made is None or type(made[0]) is not BroadcastInDim:
+        producer = at.producer(x)
+        if producer is None or type(producer[0]) is not BroadcastInDim:
             return None
-        inner, (source,) = made
+        inner, (source,) = producer
         return at.emit(BroadcastInDim(self.shape, tuple(self.dims[i] for i in inner.dims)), source)
 
 
 @payload
 class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
-    """`BroadcastInDim` of the first operand to a shape that may speak of the sizes of the others.
+    """`BroadcastInDim` of the first operand to a shape that may refer to sizes of all operands.
 
-    `dim(1, 0)` in `shape` is the size of axis 0 of operand 1. The further operands are read for
-    their shapes alone.
+    `dim(1, 0)` in `shape` is the size of axis 0 of operand 1. Only the shapes of the operands after
+    the first are read.
     """
 
     shape: tuple[Dim, ...]
@@ -130,11 +130,11 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
     seen_through = True
 
     def reads_shape_only(self, operand: int) -> bool:
-        """The further operands are."""
+        """True for all operands after the first."""
         return operand > 0
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
-        """`shape`, with the guarantees of the sizes that it speaks of."""
+        """`shape`, with the guarantees of the sizes that it refers to."""
         if not metas:
             raise GraphError(f"{self.name}: takes at least one operand")
         x = metas[0]
@@ -147,8 +147,8 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
         if list(self.dims) != sorted(self.dims):
             raise AxisError(f"{self.name}: dims {self.dims} must increase; transpose {x} first")
         for axis, target in enumerate(self.dims):
-            have, want = x.extents[axis], result.extents[target]
-            if have != Exact(1) and not same_size(have, want):
+            extent, result_extent = x.extents[axis], result.extents[target]
+            if extent != Exact(1) and not same_size(extent, result_extent):
                 raise ShapeError(
                     f"{self.name}: axis {axis} of {x} does not have the size of axis {target} of "
                     f"the result {result}"
@@ -156,7 +156,7 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
         return result
 
     def numpy(self, x: Array, *sources: Array) -> Array:
-        """`BroadcastInDim` to the sizes that the operands have."""
+        """`BroadcastInDim` to the sizes of the operands."""
         return self._at([x.shape, *(source.shape for source in sources)]).numpy(x)
 
     def resolved(
@@ -169,19 +169,19 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
         return BroadcastInDim(tuple(size_at(size, shapes) for size in self.shape), self.dims)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in the first operand; the others are shapes."""
+        """Linear in the first operand; the other operands have no tangents."""
         tangent, *_ = at.tangent
         return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Sum over the axes that were repeated, and put back those of size 1."""
+        """The sum over repeated axes; these get the operand's size again."""
         ct = at.ct[0]
         if ct is None or not at.active[0]:
             return (None,) * len(at.inputs)
         return (sum_back(at, self.dims, ct), *(None,) * (len(at.inputs) - 1))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """An ordinary broadcast where all sizes are exact; nothing where there is none."""
+        """`BroadcastInDim` if all sizes are exact; the operand if it has the result's shape."""
         metas = [at.ctx.meta(operand) for operand in operands]
         result = self.infer(*metas)
         if result.dims is not None:
@@ -193,7 +193,7 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
 
 @payload
 class ReduceSum(Reduction, name="reduce_sum"):
-    """Sum over `axes`, which leave the shape."""
+    """Sum over `axes`; the result does not have these axes."""
 
     axes: tuple[int, ...]
 
@@ -229,16 +229,16 @@ class ReduceSum(Reduction, name="reduce_sum"):
         return each_active(at, lambda ct: broadcast_like(at.emitter, ct, meta, dims, self.name))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Drop a sum over no axes; join two in a row."""
+        """Drop a sum over no axes; combine two consecutive sums."""
         (x,) = operands
         if not self.axes:
             return x
-        made = at.producer(x)
-        if made is None or type(made[0]) is not ReduceSum:
+        producer = at.producer(x)
+        if producer is None or type(producer[0]) is not ReduceSum:
             return None
-        inner, (source,) = made
-        left = [axis for axis in range(at.ctx.meta(source).rank) if axis not in inner.axes]
-        axes = sorted([*inner.axes, *(left[axis] for axis in self.axes)])
+        inner, (source,) = producer
+        remaining = [axis for axis in range(at.ctx.meta(source).rank) if axis not in inner.axes]
+        axes = sorted([*inner.axes, *(remaining[axis] for axis in self.axes)])
         return at.emit(ReduceSum(tuple(axes)), source)
 
 
@@ -247,10 +247,10 @@ def broadcast_like(
 ) -> V:
     """`x` repeated to the shape of `meta`: operand axis i becomes axis `dims[i]`.
 
-    Sizes that data decide are taken from values that have them.
+    Data-dependent sizes are read off values that have them.
 
     Raises:
-        UnsupportedDynamicShapeError: there is no such value; names `primitive` and the axis.
+        UnsupportedDynamicShapeError: no value has the size; names `primitive` and the axis.
     """
     if meta.dims is not None:
         return at.emit(_broadcast(meta.dims, tuple(dims)), x)
@@ -260,66 +260,70 @@ def broadcast_like(
 
 @functools.lru_cache(maxsize=4096)
 def _broadcast(shape: tuple[Dim, ...], dims: tuple[int, ...]) -> BroadcastInDim:
-    """The op, made once: derivatives are full of ones and zeros of few shapes."""
+    """The op, cached: derivatives contain many constants of few shapes."""
     return BroadcastInDim(shape, dims)
 
 
 def sum_back(at: TransposeSite[V], dims: Sequence[int], ct: V) -> V:
-    """The cotangent of what was repeated along `dims` of the shape of `ct`."""
+    """The cotangent of a value that was repeated along `dims` to the shape of `ct`."""
     meta, wide = at.ctx.meta(at.inputs[0]), at.ctx.meta(ct)
-    kept = {
+    not_repeated = {
         target: i
         for i, target in enumerate(dims)
         if same_size(meta.extents[i], wide.extents[target])
     }
-    summed = tuple(axis for axis in range(wide.rank) if axis not in kept)
+    summed = tuple(axis for axis in range(wide.rank) if axis not in not_repeated)
     total = at.emit(ReduceSum(summed), ct)
-    return broadcast_like(at.emitter, total, meta, tuple(kept.values()), "broadcast_in_dim")
+    return broadcast_like(at.emitter, total, meta, tuple(not_repeated.values()), "broadcast_in_dim")
 
 
 def may_repeat(at: Emitter[V], value: V) -> bool:
-    """Whether a value is a constant or a broadcast: whether it can be a repeated scalar."""
-    made = at.producer(value)
-    return made is not None and type(made[0]) in (Constant, BroadcastInDim, DynamicBroadcastInDim)
+    """Whether a value is a constant or a broadcast, and so may be a repeated scalar."""
+    producer = at.producer(value)
+    return producer is not None and type(producer[0]) in (
+        Constant,
+        BroadcastInDim,
+        DynamicBroadcastInDim,
+    )
 
 
 def uniform(at: Emitter[V], value: V) -> Array | None:
     """The rank-0 array that every element of `value` is known to equal, or None."""
-    made = at.producer(value)
-    if made is not None and type(made[0]) in (BroadcastInDim, DynamicBroadcastInDim):
-        made = at.producer(made[1][0])
-    if made is None or type(made[0]) is not Constant or made[0].shape != ():
+    producer = at.producer(value)
+    if producer is not None and type(producer[0]) in (BroadcastInDim, DynamicBroadcastInDim):
+        producer = at.producer(producer[1][0])
+    if producer is None or type(producer[0]) is not Constant or producer[0].shape != ():
         return None
-    return made[0].value  # type: ignore[no-any-return]
+    return producer[0].value  # type: ignore[no-any-return]
 
 
 def scalar_source(at: Emitter[V], value: V) -> V | None:
-    """The scalar of which `value` is made by repeating it, or None."""
-    made = at.producer(value)
-    if made is None or type(made[0]) is not BroadcastInDim or made[0].dims:
+    """The scalar whose repetition `value` is, or None."""
+    producer = at.producer(value)
+    if producer is None or type(producer[0]) is not BroadcastInDim or producer[0].dims:
         return None
-    return made[1][0]
+    return producer[1][0]
 
 
 def on_scalars(at: Emitter[V], op: StdTensorOp, operands: Sequence[V]) -> V | None:
-    """An elementwise `op` computed once and then repeated, if all operands are repeated scalars."""
+    """If all operands are repeated scalars, `op` on the scalars, then repeated; else None."""
     sources: list[V] = []
     for operand in operands:
         source = scalar_source(at, operand)
         if source is None:
             return None
         sources.append(source)
-    made = at.producer(operands[0])
-    assert made is not None, "a repeated scalar has a producer"
-    return at.emit(made[0], at.emit(op, *sources))
+    producer = at.producer(operands[0])
+    assert producer is not None, "a repeated scalar has a producer"
+    return at.emit(producer[0], at.emit(op, *sources))
 
 
 def full(at: Emitter[V], value: object, meta: TensorMeta, primitive: str = "full") -> V:
     """A value of type `meta` whose every element is `value`.
 
     Raises:
-        UnsupportedDynamicShapeError: data decide an extent, and no value that has it is known;
-            names `primitive`.
+        UnsupportedDynamicShapeError: an extent is data-dependent, and no known value has that
+            size; names `primitive`.
     """
     return broadcast_like(at, at.emit(scalar(value, meta.dtype)), meta, (), primitive)
 

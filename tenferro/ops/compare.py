@@ -1,4 +1,4 @@
-"""Comparison and choice, and the piecewise functions made of them."""
+"""Comparison and selection, and the piecewise functions made of them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Compare(Inactive, name="compare"):
         """bool, in the operands' shape."""
         if self.direction not in _DIRECTIONS:
             raise DTypeError(
-                f"compare: direction {self.direction!r} is none of {', '.join(_DIRECTIONS)}"
+                f"compare: direction {self.direction!r} is not one of {', '.join(_DIRECTIONS)}"
             )
         if self.direction not in ("EQ", "NE") and is_complex(metas[0].dtype):
             raise DTypeError(
@@ -58,11 +58,11 @@ class Compare(Inactive, name="compare"):
         return same_type(self.name, metas, "biufc").with_dtype(BOOL)
 
     def numpy(self, x: Array, y: Array) -> Array:
-        """NumPy's comparison of that direction."""
+        """NumPy's comparison for the direction."""
         return np.asarray(_DIRECTIONS[self.direction](x, y))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Compare constants, and repeated scalars once."""
+        """Compare constants at once, and repeated scalars as scalars."""
         x, y = (uniform(at, operand) for operand in operands)
         meta = at.ctx.meta(operands[0])
         if x is None or y is None or meta.dims is None:
@@ -72,7 +72,7 @@ class Compare(Inactive, name="compare"):
 
 @payload
 class Select(StdTensorOp, name="select"):
-    """Where `pred` holds the second operand, elsewhere the third."""
+    """The second operand where `pred` is true, elsewhere the third."""
 
     n_inputs = 3
     pointwise = True
@@ -85,7 +85,7 @@ class Select(StdTensorOp, name="select"):
             raise DTypeError(f"select: the predicate must be bool, got {pred}")
         chosen = same_type(self.name, choices, "biufc")
         if pred.dims is None or pred.dims != chosen.dims:
-            text = f"predicate {pred} and choices {chosen} must have one shape"
+            text = f"predicate {pred} and choices {chosen} must have equal shapes"
             check_same_shape(self.name, pred, chosen, text)
         return chosen
 
@@ -94,7 +94,7 @@ class Select(StdTensorOp, name="select"):
         return np.where(pred, on_true, on_false)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The chosen tangent."""
+        """The tangent of the selected operand."""
         _, on_true, on_false = at.tangent
         if on_true is None and on_false is None:
             return (None,)
@@ -109,7 +109,7 @@ class Select(StdTensorOp, name="select"):
         )
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent where the operand was chosen, zero elsewhere."""
+        """The cotangent where the operand was selected, zero elsewhere."""
         pred = at.inputs[0]
 
         def zero(ct: V) -> V:
@@ -123,7 +123,7 @@ class Select(StdTensorOp, name="select"):
         )
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """A choice that is known, or between a value and itself."""
+        """The selected operand, if the predicate is constant or both choices are one value."""
         pred, on_true, on_false = operands
         known = uniform(at, pred)
         if known is not None:
@@ -132,24 +132,24 @@ class Select(StdTensorOp, name="select"):
 
 
 class Extremum(Elementwise):
-    """Maximum and minimum: NaN wins; at ties each operand has half of the derivative."""
+    """Maximum and minimum: NaN wins; at ties each operand gets half of the derivative."""
 
     n_inputs = 2
     kinds = REAL_KINDS
     commutative = True
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Each tangent where its operand is the result."""
+        """Each tangent where its operand equals the result."""
         x, y = at.primal
 
-        def weighted(own: V, other: V, tangent: V) -> V:
+        def weighted(operand: V, other_operand: V, tangent: V) -> V:
             half = at.emit(
                 SELECT,
-                _equal(at, other),
-                full_like(at.emitter, 0.5, own),
-                full_like(at.emitter, 1, own),
+                _equal(at, other_operand),
+                full_like(at.emitter, 0.5, operand),
+                full_like(at.emitter, 1, operand),
             )
-            weight = at.emit(SELECT, _equal(at, own), half, zeros_like(at.emitter, own))
+            weight = at.emit(SELECT, _equal(at, operand), half, zeros_like(at.emitter, operand))
             return at.emit(MUL, weight, tangent)
 
         return chain(at, lambda t: weighted(x, y, t), lambda t: weighted(y, x, t))
@@ -189,7 +189,7 @@ class Clamp(Elementwise, name="clamp"):
         return np.minimum(np.maximum(x, low), high)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangent of whichever bound or value is strictly the result."""
+        """The tangent of the operand that is strictly the result."""
         low, x, high = at.primal
 
         def where(a: V, b: V, tangent: V) -> V:
@@ -214,7 +214,7 @@ class Sign(Elementwise, name="sign"):
         return np.sign(x)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Zero for reals; for complex x what turns it, i·s·Im(conj(s)·dx)/|x|, and 0 at 0."""
+        """Zero for real x; for complex x i·s·Im(conj(s)·dx)/|x|, the change of angle; 0 at 0."""
         meta = at.ctx.meta(at.primal[0])
         tangent = at.tangent[0]
         if not is_complex(meta.dtype) or tangent is None:
@@ -253,7 +253,7 @@ class Abs(Elementwise, name="abs"):
         return np.abs(x)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Re(conj(sign x)·dx), written in parts so that it needs no conjugate."""
+        """Re(conj(sign x)·dx), computed from the parts, without a conjugate."""
         x = at.primal[0]
         sign = at.emit(SIGN, x)
         if not is_complex(at.ctx.meta(x).dtype):

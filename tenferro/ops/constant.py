@@ -1,4 +1,4 @@
-"""Constant: a small literal array, part of the program by dtype, shape and bytes."""
+"""Constant: a small literal array; its dtype, shape and bytes are its identity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tenferro.shape import DType, Exact, TensorMeta, as_dtype, make_meta
 
 @payload
 class Constant(Inactive, name="constant"):
-    """The array `value`. `dtype` and `shape` follow from it unless given."""
+    """The array `value`; `dtype` and `shape` are those of the array if None."""
 
     value: Any
     dtype: Any = None
@@ -41,11 +41,11 @@ class Constant(Inactive, name="constant"):
         super().__post_init__()
 
     def stored_fields(self) -> tuple[str, ...]:
-        """The value, an array, has a dtype and a shape."""
+        """Only the value; its array holds dtype and shape."""
         return ("value",)
 
     def printed_fields(self) -> tuple[str, ...]:
-        """The shape is in the value's brackets, unless there is no element."""
+        """The value and its dtype; the shape only if there are no elements to show it."""
         return ("value", "dtype") if self.value.size else ("value", "dtype", "shape")
 
     @property
@@ -54,7 +54,7 @@ class Constant(Inactive, name="constant"):
         return str(self.value.item()) if self.shape == () else self.name
 
     def infer(self) -> TensorMeta:
-        """The literal's type; an integer is known to be the size that it is."""
+        """The literal's type; a rank-0 integer is also known as a size."""
         if self.shape == () and self.dtype.kind in "iu":
             return _size_meta(self.dtype, max(self.value.item(), 0))
         return make_meta(self.dtype, self.shape)
@@ -65,7 +65,7 @@ class Constant(Inactive, name="constant"):
 
 
 def _unify_nan(array: Array) -> None:
-    """Write every NaN with the same bits, so that sign and payload of a NaN are no identity."""
+    """Give every NaN the same bits, since sign and payload of a NaN are not part of identity."""
     for part in (array.real, array.imag) if array.dtype.kind == "c" else (array,):
         unknown = np.isnan(part)
         if unknown.any():
@@ -83,10 +83,10 @@ def _scalar(data: bytes, dtype: DType) -> Constant:
 
 
 def scalar(value: object, dtype: DType) -> Constant:
-    """The rank-0 constant of a Python or NumPy number, made once for each value and dtype.
+    """The rank-0 constant of a Python or NumPy number, cached by value and dtype.
 
     Raises:
-        DTypeError: the value is no number.
+        DTypeError: the value is not a number.
     """
     try:
         return _scalar(np.asarray(value).astype(dtype).tobytes(), dtype)

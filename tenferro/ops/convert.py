@@ -1,4 +1,4 @@
-"""Between dtypes, and between a complex number and its parts."""
+"""Conversion between dtypes, and between complex numbers and their parts."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from tenferro.shape import (
 
 @payload
 class Convert(StdTensorOp, name="convert"):
-    """The same numbers in another dtype; where they do not fit, what fits.
+    """The numbers in another dtype, changed as follows if they do not fit.
 
     Complex to real takes the real part. Float to integer truncates, saturates at the ends of the
-    range, and takes NaN to 0. Anything to bool asks whether it is not zero.
+    range, and maps NaN to 0. Conversion to bool is true for nonzero numbers.
     """
 
     dtype: DType
@@ -47,7 +47,7 @@ class Convert(StdTensorOp, name="convert"):
         return x.with_dtype(self.dtype)
 
     def numpy(self, x: Array) -> Array:
-        """`astype`, with the conversions that NumPy leaves open made definite."""
+        """`astype`, with defined results for the conversions that NumPy leaves undefined."""
         if is_complex(x.dtype) and self.dtype.kind in "iuf":
             x = x.real
         if x.dtype.kind == "f" and is_integer(self.dtype):
@@ -55,17 +55,17 @@ class Convert(StdTensorOp, name="convert"):
         return x.astype(self.dtype)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear between floating-point and complex; inactive where either side is neither."""
+        """Linear between inexact dtypes; inactive if either dtype is exact."""
         if not (is_inexact(self.dtype) and is_inexact(at.ctx.meta(at.primal[0]).dtype)):
             return (None,)
         return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Back to the operand's dtype: a real operand gets the real part of the cotangent."""
+        """The cotangent in the operand's dtype; a real operand gets the real part."""
         return each_active(at, lambda ct: at.emit(Convert(at.ctx.meta(at.inputs[0]).dtype), ct))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Drop a conversion to the same dtype; compute constants, and repeated scalars once."""
+        """Drop a conversion to the same dtype; convert uniform values as scalars."""
         (x,) = operands
         meta = at.ctx.meta(x)
         if meta.dtype == self.dtype:
@@ -82,7 +82,7 @@ def _saturate(x: Array, dtype: DType) -> Array:
     info = np.iinfo(dtype)
     with np.errstate(invalid="ignore", over="ignore"):
         result = np.nan_to_num(x, nan=0.0, posinf=0.0, neginf=0.0).astype(dtype)
-        # The largest integer may be no float, and round up past itself: compare, do not clip.
+        # As a float, the largest integer may round up out of range: compare instead of clipping.
         result = np.where(x >= float(info.max), info.max, result)
         return np.where(x <= float(info.min), info.min, result).astype(dtype)
 
@@ -112,10 +112,10 @@ class Real(StdTensorOp, name="real"):
         return each_active(at, lambda ct: at.emit(COMPLEX, ct, zeros_like(at.emitter, ct)))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The real part of a number made from parts is the first of them."""
-        made = at.producer(operands[0])
-        if made is not None and type(made[0]) is Complex:
-            return made[1][0]
+        """The real part of `complex(re, im)` is re."""
+        producer = at.producer(operands[0])
+        if producer is not None and type(producer[0]) is Complex:
+            return producer[1][0]
         return on_scalars(at, self, operands)
 
 
@@ -144,10 +144,10 @@ class Imag(StdTensorOp, name="imag"):
         return each_active(at, lambda ct: at.emit(COMPLEX, zeros_like(at.emitter, ct), ct))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The imaginary part of a number made from parts is the second of them."""
-        made = at.producer(operands[0])
-        if made is not None and type(made[0]) is Complex:
-            return made[1][1]
+        """The imaginary part of `complex(re, im)` is im."""
+        producer = at.producer(operands[0])
+        if producer is not None and type(producer[0]) is Complex:
+            return producer[1][1]
         return on_scalars(at, self, operands)
 
 
@@ -164,7 +164,7 @@ class Complex(StdTensorOp, name="complex"):
         return meta.with_dtype(complex_dtype(meta.dtype))
 
     def numpy(self, re: Array, im: Array) -> Array:
-        """Parts side by side; no arithmetic, so that infinities stay where they are."""
+        """The parts, stored without arithmetic, which would turn infinities into NaN."""
         result = np.empty(re.shape, complex_dtype(re.dtype))
         result.real = re
         result.imag = im
@@ -179,7 +179,7 @@ class Complex(StdTensorOp, name="complex"):
         return each_active(at, lambda ct: at.emit(REAL, ct), lambda ct: at.emit(IMAG, ct))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Put repeated scalars together once."""
+        """Combine repeated scalars as scalars."""
         return on_scalars(at, self, operands)
 
 

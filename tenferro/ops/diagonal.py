@@ -12,16 +12,16 @@ from tenferro.shape import TensorMeta
 
 
 class Diagonal(StdTensorOp):
-    """An op that relates two axes of one size: an index beyond it is padding before and after."""
+    """An op that relates two axes of equal size; padding of the operand stays padding."""
 
     def masked(self, at: MaskSite) -> None:
-        """As it is."""
+        """The op on the padded operand."""
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
 
 @payload
 class ExtractDiag(Diagonal, name="extract_diag"):
-    """The elements with equal indices along `axis_a` and `axis_b`; `axis_b` leaves the shape."""
+    """The elements with equal indices along `axis_a` and `axis_b`; the result has no `axis_b`."""
 
     axis_a: int
     axis_b: int
@@ -44,7 +44,7 @@ class ExtractDiag(Diagonal, name="extract_diag"):
         return keep_axes(x, [axis for axis in range(x.rank) if axis != self.axis_b])
 
     def numpy(self, x: Array) -> Array:
-        """`numpy.diagonal`, put back at `axis_a`."""
+        """`numpy.diagonal`, moved to `axis_a`."""
         return np.moveaxis(np.diagonal(x, axis1=self.axis_a, axis2=self.axis_b), -1, self.axis_a)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
@@ -52,19 +52,19 @@ class ExtractDiag(Diagonal, name="extract_diag"):
         return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Put the cotangent on the diagonal of zeros."""
+        """Zeros with the cotangent on the diagonal."""
         return each_active(at, lambda ct: at.emit(EmbedDiag(self.axis_a, self.axis_b), ct))
 
 
 @payload
 class EmbedDiag(Diagonal, name="embed_diag"):
-    """A new axis at `axis_b`: the operand where the index equals that along `axis_a`, else 0."""
+    """A new axis `axis_b`: the operand where the indices of the two axes are equal, else 0."""
 
     axis_a: int
     axis_b: int
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type with the size of `axis_a` again at `axis_b`."""
+        """The operand's type with a new axis `axis_b` of the size of `axis_a`."""
         check_axes(self.name, (self.axis_a,), x.rank, x)
         if not self.axis_a < self.axis_b <= x.rank:
             raise AxisError(
@@ -75,7 +75,7 @@ class EmbedDiag(Diagonal, name="embed_diag"):
         return keep_axes(x, sources)
 
     def numpy(self, x: Array) -> Array:
-        """Select by the identity, so that zeros are zero whatever the operand."""
+        """Selected by a mask, so that zeros are exact even beside NaN or infinity."""
         size = x.shape[self.axis_a]
         expanded = np.expand_dims(x, self.axis_b)
         mask_shape = [1] * expanded.ndim
@@ -93,7 +93,7 @@ class EmbedDiag(Diagonal, name="embed_diag"):
 
 
 class Triangle(Diagonal):
-    """One side of diagonal `k` of the last two axes, zeros on the other."""
+    """The elements on one side of diagonal `k` of the last two axes, zeros on the other side."""
 
     k: int
 
@@ -114,7 +114,7 @@ class Triangle(Diagonal):
 
 @payload
 class Tril(Triangle, name="tril"):
-    """On and below diagonal `k` of the last two axes."""
+    """The elements on and below diagonal `k` of the last two axes."""
 
     k: int = 0
 
@@ -125,7 +125,7 @@ class Tril(Triangle, name="tril"):
 
 @payload
 class Triu(Triangle, name="triu"):
-    """On and above diagonal `k` of the last two axes."""
+    """The elements on and above diagonal `k` of the last two axes."""
 
     k: int = 0
 

@@ -1,4 +1,4 @@
-"""Where the windows of gather and scatter lie: StableHLO's dimension numbers, in one form."""
+"""The dimension numbers of gather and scatter, as in StableHLO, in one form for both."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tenferro.shape import Exact, ShapeExtent, TensorMeta, describe, same_size
 
 @dataclass(frozen=True, slots=True)
 class DimensionNumbers:
-    """How windows of an operand, an array of indices, and an array of windows belong together.
+    """The relation between the axes of an operand, an array of indices and an array of windows.
 
-    The indices without their axis `index_vector_dim` are the *batch*; there is one window for each
-    of its elements.
+    The axes of the indices other than `index_vector_dim` are the *batch axes*; there is one window
+    for each element of the batch.
 
     Attributes:
-        window_dims: axes of the array of windows that run over a window; the others are the batch.
-        dropped: axes of the operand along which a window has one element and no axis.
-        index_map: the axis of the operand that each component of an index is a position on.
-        index_vector_dim: axis of the indices along which the components lie; their rank, if an
-            index is one number.
-        operand_batching: axes of the operand that are also axes of the batch ...
-        indices_batching: ... and the axes of the indices that they are.
+        window_dims: axes of the array of windows that run over a window; the others are batch axes.
+        dropped: axes of the operand along which a window has size 1; the window has no such axis.
+        index_map: for each component of an index, the axis of the operand that it refers to.
+        index_vector_dim: axis of the indices along which the components lie; the rank of the
+            indices if an index is one number.
+        operand_batching: axes of the operand that are matched with batch axes.
+        indices_batching: for each of these, the axis of the indices that it is matched with.
     """
 
     window_dims: tuple[int, ...]
@@ -40,23 +40,23 @@ class DimensionNumbers:
     indices_batching: tuple[int, ...] = ()
 
     def check(self, name: str, x: TensorMeta, indices: TensorMeta) -> None:
-        """Raise a typed error unless operand and indices can have these dimension numbers."""
+        """Raise a typed error if operand and indices do not fit these dimension numbers."""
         check_kind(name, indices, "iu")
-        gone = (*self.dropped, *self.operand_batching)
-        check_axes(name, gone, x.rank, x)
+        dropped = (*self.dropped, *self.operand_batching)
+        check_axes(name, dropped, x.rank, x)
         check_axes(name, self.index_map, x.rank, x)
         check_axes(name, self.indices_batching, indices.rank, indices)
         if set(self.index_map) & set(self.operand_batching):
             raise AxisError(
-                f"{name}: axes {self.operand_batching} of {x} belong to the batch; "
+                f"{name}: axes {self.operand_batching} of {x} are batching axes; "
                 f"the index map {self.index_map} must not name them"
             )
-        if len(self.window_dims) != x.rank - len(gone) or self.window_dims != tuple(
+        if len(self.window_dims) != x.rank - len(dropped) or self.window_dims != tuple(
             sorted(set(self.window_dims))
         ):
             raise AxisError(
                 f"{name}: the window axes {self.window_dims} must increase, one for each axis of "
-                f"{x} but {gone}"
+                f"{x} but {dropped}"
             )
         self._check_indices(name, indices)
         if len(self.operand_batching) != len(self.indices_batching):
@@ -64,9 +64,9 @@ class DimensionNumbers:
                 f"{name}: batching axes {self.operand_batching} of {x} and "
                 f"{self.indices_batching} of {indices} must come in pairs"
             )
-        for axis, other in zip(self.operand_batching, self.indices_batching, strict=True):
-            what = f"axis {axis} of {x} and axis {other} of {indices}"
-            require_same(name, x.extents[axis], indices.extents[other], what)
+        for axis, indices_axis in zip(self.operand_batching, self.indices_batching, strict=True):
+            axes_text = f"axis {axis} of {x} and axis {indices_axis} of {indices}"
+            require_same(name, x.extents[axis], indices.extents[indices_axis], axes_text)
 
     def _check_indices(self, name: str, indices: TensorMeta) -> None:
         if not 0 <= self.index_vector_dim <= indices.rank:
@@ -93,12 +93,12 @@ class DimensionNumbers:
     def check_window(
         self, name: str, x: TensorMeta, indices: TensorMeta, window: Sequence[ShapeExtent]
     ) -> None:
-        """Raise ShapeError unless a window of those extents fits the operand, or there is none."""
+        """Raise ShapeError if there are windows and one of these extents does not fit."""
         none = any(indices.extents[axis] == Exact(0) for axis in self.batch(indices.rank))
         for axis, size in enumerate(window):
             if axis in (*self.dropped, *self.operand_batching) and size != Exact(1):
                 raise ShapeError(
-                    f"{name}: axis {axis} of {x} is left out of windows; "
+                    f"{name}: windows do not have axis {axis} of {x}; "
                     f"its slice size must be 1, not {size}"
                 )
             if exceeds(size, x.extents[axis]) and not none:
@@ -107,7 +107,7 @@ class DimensionNumbers:
     def check_updates(
         self, name: str, x: TensorMeta, indices: TensorMeta, updates: TensorMeta
     ) -> None:
-        """Raise a typed error unless updates of that type go into the operand at the indices."""
+        """Raise a typed error if the updates do not fit the operand and the indices."""
         batch = self.batch(indices.rank)
         rank = len(batch) + len(self.window_dims)
         if updates.rank != rank or any(axis >= rank for axis in self.window_dims):
@@ -115,33 +115,35 @@ class DimensionNumbers:
                 f"{name}: updates {updates} must have {rank} axes, of which {self.window_dims} "
                 f"run over windows and the others over indices {indices}"
             )
-        for axis, other in zip(self.batch_dims(rank), batch, strict=True):
-            what = f"axis {axis} of updates {updates} and axis {other} of indices {indices}"
-            require_same(name, updates.extents[axis], indices.extents[other], what)
-        for axis, other in zip(self.window_dims, self.window_axes(x.rank), strict=True):
-            if exceeds(updates.extents[axis], x.extents[other]):
+        for axis, of_indices in zip(self.batch_dims(rank), batch, strict=True):
+            axes_text = (
+                f"axis {axis} of updates {updates} and axis {of_indices} of indices {indices}"
+            )
+            require_same(name, updates.extents[axis], indices.extents[of_indices], axes_text)
+        for axis, of_x in zip(self.window_dims, self.window_axes(x.rank), strict=True):
+            if exceeds(updates.extents[axis], x.extents[of_x]):
                 raise ShapeError(
-                    f"{name}: windows of updates {updates} do not fit axis {other} of {x}"
+                    f"{name}: windows of updates {updates} do not fit axis {of_x} of {x}"
                 )
 
     def batch(self, indices_rank: int) -> list[int]:
-        """The axes of the indices that are axes of the batch."""
+        """The batch axes of the indices."""
         return [axis for axis in range(indices_rank) if axis != self.index_vector_dim]
 
     def window_axes(self, rank: int) -> list[int]:
-        """The axes of the operand along which a window has an axis."""
-        gone = {*self.dropped, *self.operand_batching}
-        return [axis for axis in range(rank) if axis not in gone]
+        """The axes of the operand that a window has."""
+        dropped = {*self.dropped, *self.operand_batching}
+        return [axis for axis in range(rank) if axis not in dropped]
 
     def batch_dims(self, rank: int) -> list[int]:
-        """The axes of the array of windows, of that rank, that are axes of the batch."""
+        """The batch axes of an array of windows of rank `rank`."""
         return [axis for axis in range(rank) if axis not in self.window_dims]
 
     def result(self, indices: TensorMeta, window: Sequence[ShapeExtent]) -> list[ShapeExtent]:
-        """The extents of the array of windows; `window` are those of one of them."""
-        batch = iter([indices.extents[axis] for axis in self.batch(indices.rank)])
-        windows = iter(window)
-        count = indices.rank - (self.index_vector_dim < indices.rank) + len(window)
+        """The extents of the array of windows; `window` are the extents of one window."""
+        batch_extents = [indices.extents[axis] for axis in self.batch(indices.rank)]
+        count = len(batch_extents) + len(window)
+        batch, windows = iter(batch_extents), iter(window)
         for axis in self.window_dims:
             if axis >= count:
                 raise AxisError(
@@ -152,46 +154,46 @@ class DimensionNumbers:
     # ------------------------------------------------------------------------------ NumPy arrays
 
     def starts(self, indices: Array, shape: Sequence[int]) -> dict[int, Array]:
-        """For each axis of the operand with an index, where the windows start, over the batch."""
+        """For each axis of the operand with an index, the starts of the windows over the batch."""
         last = self.index_vector_dim < indices.ndim
         vectors = np.moveaxis(indices, self.index_vector_dim, -1) if last else indices[..., None]
         vectors = _as_int64(vectors)
-        found = {axis: vectors[..., i] for i, axis in enumerate(self.index_map)}
+        starts = {axis: vectors[..., i] for i, axis in enumerate(self.index_map)}
         rank = vectors.ndim - 1
         for axis, of_indices in zip(self.operand_batching, self.indices_batching, strict=True):
-            place = of_indices - (self.index_vector_dim < of_indices)
-            found[axis] = along(np.arange(shape[axis]), place, rank)
-        return found
+            place = of_indices if of_indices < self.index_vector_dim else of_indices - 1
+            starts[axis] = along(np.arange(shape[axis]), place, rank)
+        return starts
 
     def to_result(self, windows: Array, batch_rank: int) -> Array:
-        """An array of batch axes, then window axes, in the order of the result."""
+        """An array with batch axes first, transposed to the axis order of the result."""
         windows_at = dict(zip(self.window_dims, range(batch_rank, windows.ndim), strict=True))
         batch = iter(range(batch_rank))
         order = [windows_at[a] if a in windows_at else next(batch) for a in range(windows.ndim)]
         return windows.transpose(order)
 
     def from_result(self, windows: Array) -> Array:
-        """An array of windows with the axes of the batch first."""
+        """An array of windows, transposed so that the batch axes come first."""
         return windows.transpose([*self.batch_dims(windows.ndim), *self.window_dims])
 
 
-def require_same(name: str, a: ShapeExtent, b: ShapeExtent, what: str) -> None:
-    """Raise a typed error unless two extents are known to be equal; `what` names both."""
+def require_same(name: str, a: ShapeExtent, b: ShapeExtent, axes_text: str) -> None:
+    """Raise a typed error if two extents are not certainly equal; `axes_text` names both axes."""
     if same_size(a, b):
         return
     for extent in (a, b):
         if not isinstance(extent, Exact):
-            raise UnsupportedDynamicShapeError(name, f"the size of {what}", describe(extent))
-    raise ShapeError(f"{name}: {what} have sizes {a} and {b}, which differ")
+            raise UnsupportedDynamicShapeError(name, f"the size of {axes_text}", describe(extent))
+    raise ShapeError(f"{name}: {axes_text} have sizes {a} and {b}, which differ")
 
 
 def is_number(extent: ShapeExtent) -> bool:
-    """Whether an extent is a number that is known."""
+    """Whether an extent is a known number."""
     return isinstance(extent, Exact) and isinstance(extent.dim, int)
 
 
 def exceeds(size: ShapeExtent, limit: ShapeExtent) -> bool:
-    """Whether a window is known to be larger than the axis it lies on."""
+    """Whether a window size certainly exceeds the size of its axis."""
     if not (isinstance(size, Exact) and isinstance(limit, Exact)):
         return False
     excess = size.dim - limit.dim
@@ -199,12 +201,12 @@ def exceeds(size: ShapeExtent, limit: ShapeExtent) -> bool:
 
 
 def gathered(x: Array, numbers: DimensionNumbers, indices: Array, sizes: Sequence[int]) -> Array:
-    """The windows of `x`, held within it."""
+    """The windows of `x`, moved so that they lie within it."""
     starts = numbers.starts(indices, x.shape)
     batch = np.broadcast_shapes(*[start.shape for start in starts.values()])
     if not starts:
         batch = tuple(indices.shape[axis] for axis in numbers.batch(indices.ndim))
-    # Whole axes are sliced; only the others, put first, are picked element by element.
+    # Whole axes are sliced; the other axes come first and are indexed element by element.
     picked = [axis for axis in starts if sizes[axis] != x.shape[axis] or sizes[axis] == 1]
     sliced = [axis for axis in range(x.ndim) if axis not in picked]
     grids: list[Array] = []
@@ -216,24 +218,24 @@ def gathered(x: Array, numbers: DimensionNumbers, indices: Array, sizes: Sequenc
         grids.append(start)
     rest = tuple(slice(0, sizes[axis]) for axis in sliced)
     at: tuple[Any, ...] = (*grids, *rest)
-    found = x.transpose([*picked, *sliced])[at]
+    windows = x.transpose([*picked, *sliced])[at]
     if not picked:
-        found = np.broadcast_to(found, (*batch, *found.shape))
+        windows = np.broadcast_to(windows, (*batch, *windows.shape))
     full = (*batch, *[sizes[axis] for axis in (*picked, *sliced)])
-    found = np.broadcast_to(found, full) if found.shape != full else found
+    windows = np.broadcast_to(windows, full) if windows.shape != full else windows
     order = np.argsort([*picked, *sliced], kind="stable")
-    found = found.transpose([*range(len(batch)), *(len(batch) + order)])
-    kept = [sizes[axis] for axis in numbers.window_axes(x.ndim)]
-    return numbers.to_result(found.reshape((*batch, *kept)), len(batch))
+    windows = windows.transpose([*range(len(batch)), *(len(batch) + order)])
+    window_sizes = [sizes[axis] for axis in numbers.window_axes(x.ndim)]
+    return numbers.to_result(windows.reshape((*batch, *window_sizes)), len(batch))
 
 
 def scattered(
     shape: Sequence[int], numbers: DimensionNumbers, indices: Array, updates: Array
 ) -> tuple[Array, Array]:
-    """Where the updates go in the operand laid out in rows, and those updates.
+    """The numbers of the rows of the operand that updates go to, and the updates as rows.
 
-    Rows are as long as those of the second array returned, or single elements where it has one
-    axis. Windows that are not wholly within the operand are left out.
+    The updates have shape `[rows, length]`, or `[elements]` if a row is one element. Windows that
+    are not wholly within the operand are dropped.
     """
     starts = numbers.starts(indices, shape)
     windows = numbers.from_result(updates)
@@ -249,7 +251,7 @@ def scattered(
     keep = slice(None) if inside.all() else np.flatnonzero(inside)
     rank = len(shape)
     while rank and sizes[rank - 1] == shape[rank - 1] > 0:
-        rank -= 1  # whole axes at the end stay together as a row
+        rank -= 1  # the whole axes at the end form a row
     row = math.prod(shape[rank:])
     stride = [math.prod(shape[axis + 1 : rank]) for axis in range(rank)]
     offsets = np.zeros(batch, np.int64)
@@ -267,29 +269,29 @@ def scattered(
 
 
 def rows_of(array: Array, values: Array) -> Array:
-    """An array as rows as long as those of `values`, or as its elements; a view."""
+    """A view of an array as rows of the length of the rows of `values`, or as elements."""
     if values.ndim == 1:
         return array.reshape(-1)
     return array.reshape(-1, values.shape[1])
 
 
 def along(values: Array, axis: int, rank: int) -> Array:
-    """A vector as an array of `rank` axes, all but `axis` of size 1."""
+    """A vector along `axis` of an array of rank `rank`; the other axes have size 1."""
     return values.reshape([values.size if i == axis else 1 for i in range(rank)])
 
 
 def _as_int64(indices: Array) -> Array:
-    """Indices as int64; what is too large for it is out of bounds in any case."""
+    """Indices as int64; larger ones are clipped, since they are out of bounds anyway."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**63 - 1))
     return indices.astype(np.int64, copy=False)
 
 
 def refuse_padded_places(at: MaskSite, index_vector_dim: int) -> None:
-    """Refuse what indexes into padding, or would have padding for a part of an index.
+    """Refuse ops that index into padding, or whose index vectors contain padding.
 
     Raises:
-        PadSafetyError: it does.
+        PadSafetyError: the op does so.
     """
     for leaf in at.padded(0).values():
         raise at.refuse(f"it indexes into {at.operand_metas[0]}", leaf)

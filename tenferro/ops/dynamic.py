@@ -1,6 +1,6 @@
-"""Sizes as values: ShapeOf; and DynamicTruncate and PadToMatch, each the other's transpose.
+"""Sizes as values: ShapeOf; DynamicTruncate and PadToMatch, which are transposes of each other.
 
-They run on the host, since what follows depends on the sizes that they read or make.
+They run on the host, since the ops after them depend on the sizes that they read or make.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tenferro.shape import (
 )
 
 SEMANTICS = "truncate"
-"""How a scalar becomes a size: rounded half away from zero, and 0 where it is less."""
+"""How a scalar becomes a size: rounded half away from zero, negative numbers to 0."""
 
 
 @payload
@@ -47,11 +47,11 @@ class ShapeOf(Inactive, name="shape_of"):
     category = Category.HOST
 
     def reads_shape_only(self, operand: int) -> bool:
-        """It does."""
+        """True: only the shape of the operand is read."""
         return True
 
     def masked(self, at: MaskSite) -> None:
-        """The true size, which is an input."""
+        """The size without padding, which is an input of the program."""
         leaf = at.padded(0).get(self.axis)
         if leaf is None:
             at.keep(at.operand(0))
@@ -59,7 +59,7 @@ class ShapeOf(Inactive, name="shape_of"):
             at.define(at.true_size(leaf))
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """A scalar, known to be that size."""
+        """A scalar that is known to be the size of the axis."""
         check_axes(self.name, (self.axis,), x.rank, x)
         return TensorMeta(INT64, (), x.extents[self.axis])
 
@@ -68,7 +68,7 @@ class ShapeOf(Inactive, name="shape_of"):
         return np.asarray(x.shape[self.axis], np.int64)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The number itself, where it is known."""
+        """The size as a constant, if it is a known number."""
         extent = at.ctx.meta(operands[0]).extents[self.axis]
         known = isinstance(extent, Exact) and isinstance(extent.dim, int)
         return at.emit(scalar(extent.size, INT64)) if known else None
@@ -76,9 +76,9 @@ class ShapeOf(Inactive, name="shape_of"):
 
 @payload
 class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
-    """The first elements along `axis`, as many as the scalar second operand says.
+    """The first elements along `axis`; the second operand, a scalar, is their number.
 
-    The scalar is rounded, half away from zero, and held between 0 and the extent of the axis.
+    The scalar is rounded half away from zero and clamped between 0 and the extent of the axis.
     """
 
     axis: int
@@ -91,7 +91,7 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
     def resolved(
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, Array] | None = None
     ) -> Resolution:
-        """A slice: to the number of the size, or, without it, to the size that the types tell."""
+        """The slice to the size in `scalars`; without `scalars`, to the size that types imply."""
         limits = list(self.infer(*metas).exact_shape(self.name)) if scalars is None else []
         if scalars is not None:
             limits = list(metas[0].exact_shape(self.name))
@@ -99,7 +99,7 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
         return Resolution(Slice((0,) * len(limits), tuple(limits), (1,) * len(limits)), (0,))
 
     def infer(self, x: TensorMeta, size: TensorMeta) -> TensorMeta:
-        """The operand's type with at most its extent along `axis`."""
+        """The operand's type with an extent of at most that of the operand along `axis`."""
         check_axes(self.name, (self.axis,), x.rank, x)
         if size.rank != 0:
             raise ShapeError(f"{self.name}: the size must be a scalar, got {size}")
@@ -118,14 +118,14 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
         return x[(slice(None),) * self.axis + (slice(count),)]
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangent, truncated to the size that the result has."""
+        """The tangent, truncated to the size of the result."""
         tangent = at.tangent[0]
         if tangent is None:
             return (None,)
         return (at.emit(self, tangent, at.emit(ShapeOf(self.axis), at.out[0])),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent, padded to what it was truncated from."""
+        """The cotangent, padded to the size of the operand."""
 
         def pull(ct: V) -> V:
             like = _axis_like(at, at.inputs[0], self.axis, self.name)
@@ -134,7 +134,7 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
         return each_active(at, pull, lambda ct: None)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """All of it, where the size is that of the operand."""
+        """The operand, if the size is certainly at least the extent of the axis."""
         x, size = operands
         known = at.ctx.meta(size).as_size
         extent = at.ctx.meta(x).extents[self.axis]
@@ -143,9 +143,9 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
 
 @payload
 class PadToMatch(StdTensorOp, name="pad_to_match"):
-    """The first operand with zeros after it along `axis`, up to the extent of the second.
+    """The first operand padded with zeros at the end of `axis` to the extent of the second.
 
-    The second operand is read for its shape alone. What has more elements is left alone.
+    Only the shape of the second operand is read. A larger first operand is unchanged.
     """
 
     axis: int
@@ -155,16 +155,16 @@ class PadToMatch(StdTensorOp, name="pad_to_match"):
     follows_shapes = True
 
     def reads_shape_only(self, operand: int) -> bool:
-        """The second operand is."""
+        """True for the second operand."""
         return operand == 1
 
     def resolved(
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, Array] | None = None
     ) -> Resolution:
-        """A padding of the first operand with zeros."""
-        shape, wanted = (meta.exact_shape(self.name) for meta in metas)
+        """The `Pad` of the first operand with zeros."""
+        shape, target = (meta.exact_shape(self.name) for meta in metas)
         none = (0,) * len(shape)
-        missing = maximum(wanted[self.axis] - shape[self.axis], 0)
+        missing = maximum(target[self.axis] - shape[self.axis], 0)
         high = (*none[: self.axis], missing, *none[self.axis + 1 :])
         return Resolution(Pad(none, high, none), (0, scalar(0, metas[0].dtype)))
 
@@ -192,7 +192,7 @@ class PadToMatch(StdTensorOp, name="pad_to_match"):
         return (None if tangent is None else at.emit(self, tangent, at.primal[1]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent, truncated to what was padded."""
+        """The cotangent, truncated to the size of the operand."""
 
         def pull(ct: V) -> V:
             like = _axis_like(at, at.inputs[0], self.axis, self.name)
@@ -201,13 +201,13 @@ class PadToMatch(StdTensorOp, name="pad_to_match"):
         return each_active(at, pull, lambda ct: None)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The operand, where it has the extent of the reference or more."""
+        """The operand, if it is certainly at least as large as the reference."""
         x, reference = (at.ctx.meta(operand).extents[self.axis] for operand in operands)
         return operands[0] if _fits(reference, x) else None
 
 
 def size_of_scalar(size: Array) -> int:
-    """The size that a scalar means: rounded half away from zero, and 0 where it is less.
+    """The size that a scalar means: rounded half away from zero, negative numbers to 0.
 
     Raises:
         RuntimeSizeError: the scalar is NaN or infinite.
@@ -218,56 +218,56 @@ def size_of_scalar(size: Array) -> int:
     number: float = size.item()
     if not math.isfinite(number):
         raise RuntimeSizeError(
-            f"dynamic_truncate: the size is {number}, which is no size; give a finite number"
+            f"dynamic_truncate: the size is {number}, which is not a size; pass a finite number"
         )
     whole = math.floor(number)
-    return max(whole + (number - whole >= 0.5), 0)
+    return max(whole if number - whole < 0.5 else whole + 1, 0)
 
 
-def smaller(one: ShapeExtent, other: ShapeExtent) -> ShapeExtent:
+def smaller(a: ShapeExtent, b: ShapeExtent) -> ShapeExtent:
     """The extent of the smaller of two sizes."""
-    if _fits(one, other):
-        return one
-    if _fits(other, one):
-        return other
-    size = _combined(minimum, one, other)
-    if isinstance(one, Exact) and isinstance(other, Exact):
-        return Exact(minimum(one.dim, other.dim))
-    bounds = [extent.dim for extent in (one, other) if not isinstance(extent, Unknown)]
+    if _fits(a, b):
+        return a
+    if _fits(b, a):
+        return b
+    size = _combined(minimum, a, b)
+    if isinstance(a, Exact) and isinstance(b, Exact):
+        return Exact(minimum(a.dim, b.dim))
+    bounds = [extent.dim for extent in (a, b) if not isinstance(extent, Unknown)]
     if not bounds:
         return Unknown(size)
     return UpperBound(minimum(bounds[0], bounds[-1]), size)
 
 
-def larger(one: ShapeExtent, other: ShapeExtent) -> ShapeExtent:
+def larger(a: ShapeExtent, b: ShapeExtent) -> ShapeExtent:
     """The extent of the larger of two sizes."""
-    if _fits(one, other):
-        return other
-    if _fits(other, one):
-        return one
-    size = _combined(maximum, one, other)
-    if isinstance(one, Unknown) or isinstance(other, Unknown):
+    if _fits(a, b):
+        return b
+    if _fits(b, a):
+        return a
+    size = _combined(maximum, a, b)
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
         return Unknown(size)
-    bound = maximum(one.dim, other.dim)
-    both = isinstance(one, Exact) and isinstance(other, Exact)
-    return Exact(bound) if both else UpperBound(bound, size)
+    bound = maximum(a.dim, b.dim)
+    both_exact = isinstance(a, Exact) and isinstance(b, Exact)
+    return Exact(bound) if both_exact else UpperBound(bound, size)
 
 
-def _fits(one: ShapeExtent, other: ShapeExtent) -> bool:
-    """Whether the first size is certainly no larger than the second."""
-    if same_size(one, other):
+def _fits(a: ShapeExtent, b: ShapeExtent) -> bool:
+    """Whether the first size is certainly at most the second."""
+    if same_size(a, b):
         return True
-    if not isinstance(one, Unknown) and isinstance(other, Exact) and at_most(one.dim, other.dim):
+    if not isinstance(a, Unknown) and isinstance(b, Exact) and at_most(a.dim, b.dim):
         return True
-    return one.size is not None and other.size is not None and at_most(one.size, other.size)
+    return a.size is not None and b.size is not None and at_most(a.size, b.size)
 
 
-def _combined(pick: Callable[[Dim, Dim], Dim], one: ShapeExtent, other: ShapeExtent) -> Dim | None:
-    return None if one.size is None or other.size is None else pick(one.size, other.size)
+def _combined(pick: Callable[[Dim, Dim], Dim], a: ShapeExtent, b: ShapeExtent) -> Dim | None:
+    return None if a.size is None or b.size is None else pick(a.size, b.size)
 
 
 def _decided(extent: ShapeExtent) -> ShapeExtent:
-    """The extent of an axis of which data decide how much is left; of nothing, nothing is."""
+    """The extent of an axis after truncation to a data-dependent size."""
     if extent == Exact(0):
         return extent
     size = None
@@ -277,7 +277,7 @@ def _decided(extent: ShapeExtent) -> ShapeExtent:
 
 
 def _axis_like(at: TransposeSite[V], value: V, axis: int, primitive: str) -> V:
-    """A small value that has the size of one axis of `value`, whose elements are not at hand."""
+    """A value with the size of one axis of `value`, without reading the elements of `value`."""
     meta = at.ctx.meta(value)
     shape = [extent if i == axis else Exact(1) for i, extent in enumerate(meta.extents)]
     return full(at.emitter, False, TensorMeta(BOOL, shape), primitive)

@@ -1,4 +1,4 @@
-"""DynamicSlice and DynamicUpdateSlice: one window whose start is a value."""
+"""DynamicSlice and DynamicUpdateSlice: a window whose start is a value."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from tenferro.shape import Dim, Exact, TensorMeta
 
 @payload
 class DynamicSlice(StdTensorOp, name="dynamic_slice"):
-    """The window of the first operand that starts where the scalars after it say.
+    """A window of the first operand; the other operands, one scalar for each axis, are its start.
 
-    There is one scalar for each axis; a window that would reach over an end is moved back into the
-    operand.
+    A window that would exceed the operand is moved back into it.
     """
 
     slice_sizes: tuple[Dim, ...]
@@ -30,7 +29,7 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
     moves = True
 
     def check_arity(self, count: int) -> None:
-        """An operand, and a start for each size."""
+        """One operand, and one start for each slice size."""
         if count != 1 + len(self.slice_sizes):
             raise GraphError(
                 f"dynamic_slice: takes an operand and {len(self.slice_sizes)} starts, one for each "
@@ -54,7 +53,7 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
         return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Put the cotangent in its place among zeros."""
+        """Zeros with the cotangent in the window."""
         x, *starts = at.inputs
         rest: list[Callable[[V], V | None]] = [lambda ct: None] * len(starts)
         return each_active(
@@ -64,22 +63,22 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
         )
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """A window of the whole is the whole."""
+        """The operand, if the window is the whole operand."""
         return operands[0] if at.ctx.meta(operands[0]).dims == self.slice_sizes else None
 
 
 @payload
 class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
-    """The first operand with a window, the second, put in where the scalars after it say.
+    """The first operand with a window of it replaced by the second operand.
 
-    There is one scalar for each axis; a window that would reach over an end is moved back into the
-    operand.
+    The other operands, one scalar for each axis, are the start of the window. A window that would
+    exceed the operand is moved back into it.
     """
 
     n_inputs = None
 
     def check_arity(self, count: int) -> None:
-        """An operand and a window, then starts."""
+        """At least an operand and a window."""
         if count < 2:
             raise GraphError("dynamic_update_slice: takes an operand, a window and its starts")
 
@@ -109,7 +108,7 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
         return (at.emit(self, dx, dw, *at.primal[2:]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent outside of the window, and inside."""
+        """The cotangent with zeros in the window, for the operand; its window, for the window."""
         _, window, *starts = at.inputs
 
         def inside(ct: V) -> V:
@@ -125,7 +124,7 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
         )
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """A window as large as the operand is all that is left; an empty one changes nothing."""
+        """The window if it is as large as the operand; the operand if the window is empty."""
         x, window = (at.ctx.meta(operand) for operand in operands[:2])
         if window.dims is not None and window.dims == x.dims:
             return operands[1]
@@ -134,7 +133,7 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
 
 def _check_starts(name: str, x: TensorMeta, starts: Sequence[TensorMeta]) -> None:
     if len(starts) != x.rank:
-        raise AxisError(f"{name}: got {len(starts)} starts for {x}; give one for each axis")
+        raise AxisError(f"{name}: got {len(starts)} starts for {x}; pass one for each axis")
     for start in starts:
         check_kind(name, start, "iu")
         if start.rank != 0 or start.dtype != starts[0].dtype:
@@ -152,8 +151,10 @@ def _check_fits(name: str, x: TensorMeta, window: TensorMeta) -> None:
 
 
 def _window(shape: Sequence[int], sizes: Sequence[int], starts: Sequence[Array]) -> tuple[Any, ...]:
-    held = [
+    starts_inside = [
         min(max(int(start), 0), limit - size)
         for start, size, limit in zip(starts, sizes, shape, strict=True)
     ]
-    return tuple(slice(start, start + size) for start, size in zip(held, sizes, strict=True))
+    return tuple(
+        slice(start, start + size) for start, size in zip(starts_inside, sizes, strict=True)
+    )

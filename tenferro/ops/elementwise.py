@@ -1,4 +1,4 @@
-"""Elementwise ops: one type in, one type out, and constant folding for all of them."""
+"""Elementwise ops, whose operands and result have one type, and their constant folding."""
 
 from __future__ import annotations
 
@@ -12,23 +12,20 @@ from tenferro.ops.broadcast_reduce import full, may_repeat, on_scalars, uniform
 
 
 class Elementwise(SameType):
-    """An elementwise op, computed at once on constants; `simplify` holds what else it knows."""
+    """An elementwise op. It folds constants; subclasses add identities in `simplify`."""
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Compute constants, and repeated scalars once; put commutative operands into one order.
-
-        Then what the op itself knows.
-        """
+        """Fold constants and repeated scalars, order commutative operands, then `simplify`."""
         for operand in operands:
-            made = at.producer(operand)
-            if made is not None and made[0].seen_through:
+            producer = at.producer(operand)
+            if producer is not None and producer[0].seen_through:
                 return self._fold_through(at, operands)
         if self.commutative and at.order(operands[0]) > at.order(operands[1]):
             return at.emit(self, operands[1], operands[0])
         return None
 
     def _fold_through(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The same where it matters what made the operands."""
+        """`fold` for operands with a producer that is `seen_through`."""
         values: Sequence[np.ndarray | None] = [None] * len(operands)
         if any(may_repeat(at, operand) for operand in operands):
             values = [uniform(at, operand) for operand in operands]
@@ -41,7 +38,7 @@ class Elementwise(SameType):
     def _on_repeated(
         self, at: Emitter[V], operands: Sequence[V], values: Sequence[np.ndarray | None]
     ) -> V | None:
-        """The result where every operand is a constant, or a scalar that is repeated."""
+        """The result if every operand is a constant or a repeated scalar, else None."""
         known = [value for value in values if value is not None]
         if len(known) < len(values):
             return on_scalars(at, self, operands)
@@ -53,9 +50,9 @@ class Elementwise(SameType):
     def simplify(
         self, at: Emitter[V], operands: tuple[V, ...], values: Sequence[np.ndarray | None]
     ) -> V | None:
-        """A simpler value, or None. `values[i]` is what all of operand i is, if that is known.
+        """A simpler value, or None. `values[i]` is the constant that fills operand i, or None.
 
-        Only asked where an op that is `seen_through` made an operand.
+        Called only if the producer of an operand is `seen_through`.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""The error function, its complement and its inverse on NumPy arrays, to a few units of rounding.
+"""The error function, its complement and its inverse on NumPy arrays, to a few ulps.
 
 The rational functions are those of S. L. Moshier's Cephes library, file `ndtr.c`; the first guess
 of the inverse is M. Giles' approximation in single precision (GPU Computing Gems, 2010).
@@ -34,7 +34,7 @@ _LARGE = (
     (1.0, 2.26052863220117276590e0, 9.39603524938001434673e0, 1.20489539808096656605e1,
      1.70814450747565897222e1, 9.60896809063285878198e0, 3.36907645100081516050e0),
 )  # fmt: skip
-"""The same from 8 on."""
+"""erfc(x)·exp(x²) in x, from 8 on."""
 _GUESS = (
     (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
      -0.00125372503, -0.00417768164, 0.246640727, 1.50140941),
@@ -43,7 +43,7 @@ _GUESS = (
 )  # fmt: skip
 """erf⁻¹(y)/y in -log(1 - y²) - 2.5 below 5, and in its root - 3 beyond."""
 _VANISHES = 28.0
-"""From here on erfc is below the smallest double."""
+"""For larger arguments, erfc is below the smallest double."""
 
 
 def erf(x: Array) -> Array:
@@ -55,7 +55,7 @@ def erf(x: Array) -> Array:
 
 
 def erfc(x: Array) -> Array:
-    """1 - erf(x), exact where it is small."""
+    """1 - erf(x), accurate where it is small."""
     tail = _tail(np.where(x > 1, x, np.where(x < -1, -x, 1.0)))
     result = np.where(x > 1, tail, 2 - tail)
     return np.where(np.abs(x) <= 1, 1 - erf(x), np.where(np.isnan(x), x, result))
@@ -64,7 +64,7 @@ def erfc(x: Array) -> Array:
 def erf_inv(y: Array) -> Array:
     """The x with erf(x) = y; infinite at ±1 and NaN beyond.
 
-    A guess good to seven digits, and two steps that triple them (Halley's method).
+    A first guess of seven digits, and two steps of Halley's method, each of which triples them.
     """
     inside = np.where(np.abs(y) < 1, y, 0.0)
     distance = -np.log((1 - inside) * (1 + inside))
@@ -72,7 +72,7 @@ def erf_inv(y: Array) -> Array:
     far = _horner(_GUESS[1], np.sqrt(np.maximum(distance, 5.0)) - 3)
     x = np.where(distance < 5, near, far) * inside
     for _ in range(2):
-        # Beyond a half through the complement, which 1 - |y| is exactly.
+        # Beyond 0.5, use the complement: 1 - |y| is exact there.
         wide = np.abs(inside) > 0.5
         beyond = np.sign(inside) * ((1 - np.abs(inside)) - erfc(np.abs(x)))
         excess = np.where(wide, beyond, erf(x) - inside)

@@ -1,4 +1,4 @@
-"""Values through which no tangent flows: counters, and what the user holds fixed."""
+"""Values through which no tangent flows: counters, and values that the user declares constant."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Iota(Inactive, name="iota"):
     def infer(self) -> TensorMeta:
         """One axis of `size`."""
         if self.dtype.kind not in "iufc":
-            raise DTypeError(f"iota: counts in numbers, not in {short_name(self.dtype)}")
+            raise DTypeError(f"iota: the dtype must be numeric, got {short_name(self.dtype)}")
         return TensorMeta.of(self.dtype, (self.size,))
 
     def masked(self, at: MaskSite) -> None:
-        """Counting goes on in the padding."""
+        """The padding holds further counts."""
         at.keep()
 
     def numpy(self) -> Array:
@@ -36,7 +36,7 @@ class Iota(Inactive, name="iota"):
 
 @payload
 class StopGradient(Inactive, name="stop_gradient"):
-    """The operand, of which derivatives take no notice."""
+    """The operand; derivatives treat it as constant."""
 
     pointwise = True
     moves = True

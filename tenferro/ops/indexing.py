@@ -1,4 +1,4 @@
-"""Gather and Scatter, each the other's transpose, and Gather with sizes that are known late."""
+"""Gather and Scatter, which are transposes of each other; Gather with sizes from operands."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from tenferro.shape import (
 
 @payload
 class Gathering(StdTensorOp):
-    """Windows of an operand, side by side, at starts that are values."""
+    """Windows of an operand whose starts are values."""
 
     offset_dims: tuple[int, ...]
     collapsed_slice_dims: tuple[int, ...]
@@ -71,7 +71,7 @@ class Gathering(StdTensorOp):
         )
 
     def fixed(self, sizes: Sequence[Dim]) -> Gather:
-        """The gather with these slice sizes, all of them numbers."""
+        """The `Gather` with these slice sizes, which must be numbers."""
         return Gather(
             self.offset_dims,
             self.collapsed_slice_dims,
@@ -88,7 +88,7 @@ class Gathering(StdTensorOp):
         """The extents of a window along each axis of the operand."""
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The extents of the indices and those of a window, in the order of the result."""
+        """The extents of the batch and of a window, in the axis order of the result."""
         self.check_arity(len(metas))
         x, indices = metas[:2]
         if len(self.slice_sizes) != x.rank:
@@ -97,8 +97,8 @@ class Gathering(StdTensorOp):
         numbers.check(self.name, x, indices)
         window = self.window(metas)
         numbers.check_window(self.name, x, indices, window)
-        kept = [window[axis] for axis in numbers.window_axes(x.rank)]
-        return (TensorMeta(x.dtype, numbers.result(indices, kept)),)
+        window_extents = [window[axis] for axis in numbers.window_axes(x.rank)]
+        return (TensorMeta(x.dtype, numbers.result(indices, window_extents)),)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Linear in the operand: the same windows of its tangent."""
@@ -106,7 +106,7 @@ class Gathering(StdTensorOp):
         return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Add the windows of the cotangent onto zeros; nothing for indices and shape sources."""
+        """Zeros with the windows of the cotangent added; None for indices and shape sources."""
         scatter = Scatter(
             self.offset_dims,
             self.collapsed_slice_dims,
@@ -126,16 +126,16 @@ class Gathering(StdTensorOp):
 
 @payload
 class Gather(Gathering, name="gather"):
-    """Windows of the first operand, starting where the indices, the second, say.
+    """Windows of the first operand; the second operand holds the indices of their starts.
 
-    The dimension numbers are those of StableHLO. Windows that would reach over an end are moved
-    back into the operand. `unique` promises that no element is in two windows.
+    The dimension numbers are those of StableHLO. A window that would exceed the operand is moved
+    back into it. `unique` promises that no element is in two windows.
     """
 
     n_inputs = 2
 
     def masked(self, at: MaskSite) -> None:
-        """Windows of one true operand, each at an index of its own."""
+        """Allowed if the operand has no padding: padded indices give padded windows."""
         refuse_padded_places(at, self.index_vector_dim)
         at.keep(at.operand(0), at.operand(1))
 
@@ -145,7 +145,7 @@ class Gather(Gathering, name="gather"):
             if not isinstance(size, int) or size < 0:
                 raise ShapeError(
                     f"gather: slice size {size} is not a number of elements; "
-                    "gather_dynamic_slice_sizes takes sizes that are known late"
+                    "use gather_dynamic_slice_sizes for symbolic sizes"
                 )
         return [Exact(size) for size in self.slice_sizes]
 
@@ -154,7 +154,7 @@ class Gather(Gathering, name="gather"):
         return gathered(x, self.numbers, indices, self.slice_sizes)  # type: ignore[arg-type]  # numbers
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Windows of what is everywhere the same."""
+        """The windows of a repeated scalar."""
         return _windows_of_repeated(self, at, operands)
 
 
@@ -162,44 +162,44 @@ class Gather(Gathering, name="gather"):
 class GatherDynamicSliceSizes(Gathering, name="gather_dynamic_slice_sizes"):
     """Gather with slice sizes that follow the sizes of its operands.
 
-    `dim(i, axis)` in `slice_sizes` is the size of an axis of operand i. Operands after the indices
-    are there for their shape alone. Before it is dispatched it becomes the `Gather` that it is for
-    the shapes at hand.
+    `dim(i, axis)` in `slice_sizes` is the size of an axis of operand i. Only the shapes of the
+    operands after the indices are read. Before dispatch it is resolved to a `Gather` for the shapes
+    of the run.
     """
 
     n_inputs = None
     follows_shapes = True
 
     def reads_shape_only(self, operand: int) -> bool:
-        """Operands after the indices are."""
+        """True for the operands after the indices."""
         return operand > 1
 
     def check_arity(self, count: int) -> None:
-        """An operand and indices, and a shape source for each size that names one."""
+        """At least an operand and indices; shape sources may follow."""
         if count < 2:
             raise GraphError(f"{self.name}: takes an operand, indices and shape sources")
 
     def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
-        """The slice sizes, with the guarantee that the operands' extents have."""
+        """The slice sizes, with the guarantees of the operands' extents."""
         return [extent_of(self.name, size, metas) for size in self.slice_sizes]
 
     def resolved(
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, Array] | None = None
     ) -> Resolution:
-        """The `Gather` that this is for operands of these shapes."""
+        """The `Gather` for operands of these shapes."""
         return Resolution(self._at([meta.exact_shape(self.name) for meta in metas]), (0, 1))
 
     def _at(self, shapes: Sequence[tuple[Dim, ...]]) -> Gather:
         return self.fixed([size_at(size, shapes) for size in self.slice_sizes])
 
     def numpy(self, x: Array, indices: Array, *sources: Array) -> Array:
-        """The meaning of the `Gather` for these shapes."""
+        """The result of the `Gather` for these shapes."""
         gather = self._at([array.shape for array in (x, indices, *sources)])
         gather.window(())
         return gather.numpy(x, indices)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """A `Gather` where all sizes are known numbers."""
+        """A `Gather`, if all sizes are known numbers."""
         metas = [at.ctx.meta(operand) for operand in operands]
         window = self.window(metas)
         if all(isinstance(extent, Exact) and isinstance(extent.dim, int) for extent in window):
@@ -210,11 +210,11 @@ class GatherDynamicSliceSizes(Gathering, name="gather_dynamic_slice_sizes"):
 
 @payload
 class Scattering(StdTensorOp):
-    """The first operand with windows of updates, the third, combined into it.
+    """The first operand with windows of updates, the third operand, combined into it.
 
-    The indices, the second operand, say where the windows start; windows that are not wholly within
-    the operand are dropped. `unique` promises that windows do not overlap. A fourth operand, if
-    there is one, is there for its shape alone, which is that of the updates.
+    The second operand holds the indices of the starts of the windows; windows that are not wholly
+    within the operand are dropped. `unique` promises that windows do not overlap. An optional
+    fourth operand is read for its shape only, which is the shape of the updates.
     """
 
     update_window_dims: tuple[int, ...]
@@ -243,20 +243,20 @@ class Scattering(StdTensorOp):
         )
 
     def reads_shape_only(self, operand: int) -> bool:
-        """The fourth operand is."""
+        """True for the fourth operand."""
         return operand == 3
 
     def check_arity(self, count: int) -> None:
-        """Operand, indices, updates, and maybe a shape source."""
+        """Operand, indices and updates; a shape source may follow."""
         if count not in (3, 4):
             raise GraphError(f"{self.name}: takes operand, indices and updates, got {count}")
 
     def infer(self, x: TensorMeta, indices: TensorMeta, *updates: TensorMeta) -> TensorMeta:
-        """The operand's type, if the updates fit the indices and into the operand."""
+        """The operand's type, if the updates fit the indices and the operand."""
         kinds = self.combiners.get(self.combiner)
         if kinds is None:
             raise DTypeError(
-                f"{self.name}: combiner {self.combiner!r} is none of {', '.join(self.combiners)}"
+                f"{self.name}: combiner {self.combiner!r} is not one of {', '.join(self.combiners)}"
             )
         if updates[0].dtype != x.dtype:
             raise DTypeError(
@@ -265,12 +265,12 @@ class Scattering(StdTensorOp):
             )
         check_kind(self.name, x, kinds)
         self.numbers.check(self.name, x, indices)
-        for given in updates:
-            self.numbers.check_updates(self.name, x, indices, given)
+        for meta in updates:
+            self.numbers.check_updates(self.name, x, indices, meta)
         return x
 
     def again(self, at: JvpSite[V], x: V, updates: V) -> V:
-        """The same scatter of tangents; the primal updates lend them their shape if need be."""
+        """The same scatter of tangents; primal updates are the shape source if one is needed."""
         meta = at.ctx.meta(at.primal[2])
         known = all(is_number(meta.extents[axis]) for axis in self.update_window_dims)
         source = at.primal[3:] or (() if known else at.primal[2:3])
@@ -279,9 +279,10 @@ class Scattering(StdTensorOp):
     def gather_back(
         self, at: Emitter[V], x: V, indices: V, updates: TensorMeta, source: Sequence[V]
     ) -> V:
-        """The windows of `x` where updates of that type go.
+        """The windows of `x` that updates of type `updates` go to.
 
-        A window size that is no number is read off the shape source; without one it must be exact.
+        A window size that is not a number is read off the shape source; without a source it must
+        be exact.
         """
         axes = self.numbers.window_axes(at.ctx.meta(x).rank)
         sizes: list[Dim] = [1] * at.ctx.meta(x).rank
@@ -304,23 +305,23 @@ class Scattering(StdTensorOp):
         return at.emit(gather, x, indices, *(() if fixed else source))
 
     def is_unique(self, updates: TensorMeta) -> bool:
-        """Whether no element is in two windows: as promised, or because there is but one window."""
+        """Whether no element is in two windows: it is promised, or there is only one window."""
         batch = self.numbers.batch_dims(updates.rank)
         return self.unique or all(updates.extents[axis] == Exact(1) for axis in batch)
 
 
 @payload
 class Scatter(Scattering, name="scatter"):
-    """The first operand with windows of the third added to it where the second says.
+    """The first operand with windows of the third added at the indices, the second operand.
 
-    Windows that would reach over an end are dropped. With `combiner="set"` the updates replace what
-    is there; of several for one element the one that comes last in the updates stays.
+    Windows that would exceed the operand are dropped. With `combiner="set"` the updates replace the
+    elements; if several updates hit one element, the last one stays.
     """
 
     combiners: ClassVar[dict[str, str]] = {"add": "iufc", "set": "biufc"}
 
     def masked(self, at: MaskSite) -> None:
-        """Zeros are added wherever an index in the padding points to."""
+        """Padding of the updates becomes zeros, which change nothing when added."""
         refuse_padded_places(at, self.index_vector_dim)
         if self.combiner != "add" or self.unique or len(at.operand_metas) != 3:
             raise at.refuse(f"{at.operand_metas[2]} would be put where padding says")
@@ -332,7 +333,7 @@ class Scatter(Scattering, name="scatter"):
         result = np.array(x, order="C")
         rows = rows_of(result, values)
         if self.combiner == "set":
-            rows[places] = values  # of several for one place the last stays
+            rows[places] = values  # if a place occurs several times, the last value stays
         elif self.unique:
             rows[places] += values
         else:
@@ -350,7 +351,7 @@ class Scatter(Scattering, name="scatter"):
         return (self.again(at, dx, du),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent where nothing was set, and its windows where updates went and stayed."""
+        """For the operand, the cotangent where nothing was set; for the updates, its windows."""
         _, indices, updates, *source = at.inputs
         meta = at.ctx.meta(updates)
 
@@ -369,18 +370,18 @@ class Scatter(Scattering, name="scatter"):
         return each_active(at, to_operand, lambda ct: None, to_updates, *rest)
 
     def _stayed(self, at: TransposeSite[V]) -> V:
-        """Which elements of the updates stayed: those whose number is found where they went."""
+        """Whether each element of the updates stayed: whether its place holds its number."""
         x, indices, updates, *source = at.inputs
         meta = at.ctx.meta(updates)
         shape = meta.exact_shape(self.name, "updates")
         order = at.emit(Reshape(shape), at.emit(Iota(INT64, product(shape))))
         space = full(at.emitter, 0, at.ctx.meta(x).with_dtype(INT64))
-        left = at.emit(self, space, indices, order)
-        back = self.gather_back(at.emitter, left, indices, meta, source)
-        return at.emit(Compare("EQ"), back, order)
+        written = at.emit(self, space, indices, order)
+        read_back = self.gather_back(at.emitter, written, indices, meta, source)
+        return at.emit(Compare("EQ"), read_back, order)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Adding zeros, or no updates at all, leaves the operand."""
+        """The operand, if the updates are empty, or zeros that are added."""
         x, _, updates, *_ = operands
         if any(extent == Exact(0) for extent in at.ctx.meta(updates).extents):
             return x
@@ -389,7 +390,7 @@ class Scatter(Scattering, name="scatter"):
 
 
 def _windows_of_repeated(op: Gathering, at: Emitter[V], operands: Sequence[V]) -> V | None:
-    """Windows of a repeated scalar are that scalar, repeated."""
+    """The windows of a repeated scalar: the scalar, repeated; None for other operands."""
     source = scalar_source(at, operands[0])
     if source is None:
         return None

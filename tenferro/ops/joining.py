@@ -37,9 +37,9 @@ class Concatenate(StdTensorOp, name="concatenate"):
         return tuple(tuple(range(rank)) for rank in ranks)
 
     def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order] | None:
-        """The same along the place of `axis`, if the operands share an order."""
+        """The concatenation along the position of `axis`, if all operands have one order."""
         order = orders[0]
-        if any(other != order for other in orders):
+        if any(next_order != order for next_order in orders):
             return None
         return Concatenate(order.index(self.axis)), order
 
@@ -48,7 +48,7 @@ class Concatenate(StdTensorOp, name="concatenate"):
         return self
 
     def masked(self, at: MaskSite) -> None:
-        """Refused along a padded axis, whose padding would come amid the elements."""
+        """Refused along a padded axis: its padding would come between elements."""
         metas = at.operand_metas
         for position, meta in enumerate(metas):
             if self.axis in at.padded(position):
@@ -73,8 +73,8 @@ class Concatenate(StdTensorOp, name="concatenate"):
             if meta.rank != first.rank:
                 raise ShapeError(f"concatenate: {text}")
             if meta is not first:
-                others = [axis for axis in range(meta.rank) if axis != self.axis]
-                check_same_shape(self.name, off, keep_axes(meta, others), text)
+                other_axes = [axis for axis in range(meta.rank) if axis != self.axis]
+                check_same_shape(self.name, off, keep_axes(meta, other_axes), text)
         total: Dim = 0
         for position in range(len(metas)):
             total = total + symbol(InputDim(position, self.axis))
@@ -112,5 +112,5 @@ class Concatenate(StdTensorOp, name="concatenate"):
         return tuple(pieces)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """One operand alone is the result."""
+        """The operand, if there is only one."""
         return operands[0] if len(operands) == 1 else None

@@ -15,7 +15,7 @@ from tenferro.shape import Dim, TensorMeta, product
 
 
 class Rearrangement(StdTensorOp):
-    """An op that only moves elements: linear, and constant on constants."""
+    """An op that only moves elements; it is linear."""
 
     moves = True
 
@@ -24,7 +24,7 @@ class Rearrangement(StdTensorOp):
         return multilinear(at, self)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Move nothing where all elements are one; then what the op itself knows."""
+        """Repeat the scalar of a uniform operand in the new shape; else `simplify`."""
         (x,) = operands
         value = uniform(at, x)
         if value is not None:
@@ -76,13 +76,14 @@ class Transpose(Rearrangement, name="transpose"):
         return each_active(at, lambda ct: at.emit(Transpose(inverse(self.perm)), ct))
 
     def simplify(self, at: Emitter[V], x: V) -> V | None:
-        """Drop the identity; join two in a row."""
+        """Drop the identity; combine two consecutive transposes."""
         if self.perm == tuple(range(len(self.perm))):
             return x
-        made = at.producer(x)
-        if made is None or type(made[0]) is not Transpose:
+        producer = at.producer(x)
+        if producer is None or type(producer[0]) is not Transpose:
             return None
-        return at.emit(Transpose(tuple(made[0].perm[axis] for axis in self.perm)), made[1][0])
+        inner, (source,) = producer
+        return at.emit(Transpose(tuple(inner.perm[axis] for axis in self.perm)), source)
 
 
 @payload
@@ -94,11 +95,11 @@ class Reshape(Rearrangement, name="reshape"):
     view = True
 
     def trailing(self, size: int) -> Reshape:
-        """The new axis stays as it is."""
+        """The new axis stays last."""
         return Reshape((*self.shape, size))
 
     def masked(self, at: MaskSite) -> None:
-        """Safe if a padded axis keeps its place: as many elements before it, and as many after."""
+        """Allowed if padded axes stay: the axes before and after have equal numbers of elements."""
         before, after = at.operand_metas[0], at.result_metas[0]
         places = [
             [
@@ -118,9 +119,9 @@ class Reshape(Rearrangement, name="reshape"):
     def infer(self, x: TensorMeta) -> TensorMeta:
         """`shape`, if it has as many elements as the operand."""
         result = TensorMeta.of(x.dtype, self.shape)
-        have, want = product(x.exact_shape(self.name, "operand")), product(self.shape)
-        if have != want:
-            raise ShapeError(f"reshape: {x} has {have} elements, but {result} has {want}")
+        count, result_count = product(x.exact_shape(self.name, "operand")), product(self.shape)
+        if count != result_count:
+            raise ShapeError(f"reshape: {x} has {count} elements, but {result} has {result_count}")
         return result
 
     def numpy(self, x: Array) -> Array:
@@ -128,21 +129,23 @@ class Reshape(Rearrangement, name="reshape"):
         return np.reshape(x, self.shape)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Back to the operand's shape."""
+        """The cotangent in the operand's shape."""
         shape = at.ctx.meta(at.inputs[0]).exact_shape(self.name, "operand")
         return each_active(at, lambda ct: at.emit(Reshape(shape), ct))
 
     def simplify(self, at: Emitter[V], x: V) -> V | None:
-        """Drop a reshape to the same shape; join two in a row."""
+        """Drop a reshape to the same shape; combine two consecutive reshapes."""
         if at.ctx.meta(x).dims == self.shape:
             return x
-        made = at.producer(x)
-        return at.emit(self, made[1][0]) if made is not None and type(made[0]) is Reshape else None
+        producer = at.producer(x)
+        if producer is None or type(producer[0]) is not Reshape:
+            return None
+        return at.emit(self, producer[1][0])
 
 
 @payload
 class Reverse(Rearrangement, name="reverse"):
-    """The elements along `axes` in the opposite order."""
+    """The elements along `axes` in reverse order."""
 
     axes: tuple[int, ...]
 
@@ -151,7 +154,7 @@ class Reverse(Rearrangement, name="reverse"):
         return (tuple(range(ranks[0])),)
 
     def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order]:
-        """The reversal of the places of `axes`."""
+        """The reversal of the positions of `axes`."""
         (order,) = orders
         return Reverse(tuple(p for p, axis in enumerate(order) if axis in self.axes)), order
 
@@ -160,7 +163,7 @@ class Reverse(Rearrangement, name="reverse"):
         return self
 
     def masked(self, at: MaskSite) -> None:
-        """Refused along a padded axis, whose padding would come first."""
+        """Refused along a padded axis: its padding would come first."""
         for axis in self.axes:
             if axis in at.padded(0):
                 reason = (
@@ -183,11 +186,11 @@ class Reverse(Rearrangement, name="reverse"):
         return each_active(at, lambda ct: at.emit(self, ct))
 
     def simplify(self, at: Emitter[V], x: V) -> V | None:
-        """Drop a reversal of no axes, and two equal ones in a row."""
+        """Drop a reversal of no axes, and two equal consecutive reversals."""
         if not self.axes:
             return x
-        made = at.producer(x)
-        return made[1][0] if made is not None and made[0] == self else None
+        producer = at.producer(x)
+        return producer[1][0] if producer is not None and producer[0] == self else None
 
 
 def inverse(perm: Sequence[int]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Reductions that are not linear: product, maximum, minimum, and of bools."""
+"""Reductions that are not linear: product, maximum, minimum, and reductions of bools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tenferro.shape import BOOL, DType, Exact, TensorMeta
 
 @payload
 class ReduceProd(Reduction, name="reduce_prod"):
-    """Product over `axes`, which leave the shape."""
+    """Product over `axes`; the result does not have these axes."""
 
     axes: tuple[int, ...]
 
@@ -43,7 +43,7 @@ class ReduceProd(Reduction, name="reduce_prod"):
         return np.asarray(np.prod(x, axis=self.axes, dtype=x.dtype))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The product rule along a tree of halves: right where factors are zero, to any order."""
+        """The product rule along a tree of halves; correct for factors of zero, to any order."""
         value, tangent = at.primal[0], at.tangent[0]
         assert tangent is not None
         for axis in sorted(self.axes, reverse=True):
@@ -54,8 +54,8 @@ class ReduceProd(Reduction, name="reduce_prod"):
         meta = at.ctx.meta(value)
         size = None if meta.dims is None else meta.dims[axis]
         if not isinstance(size, int):
-            others = at.emit(MUL, _products_of_others(at, axis, value), tangent)
-            return at.emit(ReduceProd((axis,)), value), at.emit(ReduceSum((axis,)), others)
+            terms = at.emit(MUL, _products_of_others(at, axis, value), tangent)
+            return at.emit(ReduceProd((axis,)), value), at.emit(ReduceSum((axis,)), terms)
         while size > 1:
             half = size // 2
             a, b = (_window(at, value, axis, start, start + half) for start in (0, half))
@@ -75,9 +75,9 @@ class ReduceProd(Reduction, name="reduce_prod"):
 
 
 def _products_of_others(at: JvpSite[V], axis: int, value: V) -> V:
-    """For each element along an axis of whatever size the product of all others.
+    """For each element along an axis, the product of all other elements.
 
-    It takes the square of the size, since how often it can be halved is not known.
+    It takes memory in the square of the size; halving needs a constant size.
     """
     meta = at.ctx.meta(value)
     wide = meta.with_extents([*meta.extents[: axis + 1], *meta.extents[axis:]])
@@ -111,16 +111,16 @@ class ReduceExtremum(Reduction):
         return result
 
     def nonempty(self, x: Array) -> Array:
-        """The array, if what data have decided leaves elements to choose from."""
+        """The array; raises ShapeError if a data-dependent size turned out to be 0."""
         self.infer(meta_of(x))
         return x
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The mean of the tangents where the operand is the result."""
+        """The mean of the tangents of the elements that equal the result."""
         x, out = at.primal[0], at.out[0]
         meta = at.ctx.meta(x)
-        kept = tuple(axis for axis in range(meta.rank) if axis not in self.axes)
-        repeated = broadcast_like(at.emitter, out, meta, kept, self.name)
+        remaining = tuple(axis for axis in range(meta.rank) if axis not in self.axes)
+        repeated = broadcast_like(at.emitter, out, meta, remaining, self.name)
         is_result = at.emit(Compare("EQ"), x, repeated)
         mask = at.emit(SELECT, is_result, full_like(at.emitter, 1, x), zeros_like(at.emitter, x))
         count = at.emit(ReduceSum(self.axes), mask)
@@ -131,12 +131,12 @@ class ReduceExtremum(Reduction):
 
 @payload
 class ReduceMax(ReduceExtremum, name="reduce_max"):
-    """Largest element over `axes`, which leave the shape."""
+    """Largest element over `axes`; the result does not have these axes."""
 
     axes: tuple[int, ...]
 
     def neutral(self, dtype: DType) -> Array:
-        """The smallest number there is."""
+        """The smallest value of the dtype."""
         return _end(dtype, -np.inf, "min")
 
     def numpy(self, x: Array) -> Array:
@@ -146,12 +146,12 @@ class ReduceMax(ReduceExtremum, name="reduce_max"):
 
 @payload
 class ReduceMin(ReduceExtremum, name="reduce_min"):
-    """Smallest element over `axes`, which leave the shape."""
+    """Smallest element over `axes`; the result does not have these axes."""
 
     axes: tuple[int, ...]
 
     def neutral(self, dtype: DType) -> Array:
-        """The largest number there is."""
+        """The largest value of the dtype."""
         return _end(dtype, np.inf, "max")
 
     def numpy(self, x: Array) -> Array:
@@ -181,7 +181,7 @@ class ReduceBools(Reduction, Inactive):
 
 @payload
 class ReduceAnd(ReduceBools, name="reduce_and"):
-    """Whether all elements over `axes` hold; true where there is none."""
+    """Whether all elements over `axes` are true; true if there are none."""
 
     axes: tuple[int, ...]
 
@@ -196,7 +196,7 @@ class ReduceAnd(ReduceBools, name="reduce_and"):
 
 @payload
 class ReduceOr(ReduceBools, name="reduce_or"):
-    """Whether any element over `axes` holds; false where there is none."""
+    """Whether any element over `axes` is true; false if there are none."""
 
     axes: tuple[int, ...]
 

@@ -1,4 +1,4 @@
-"""Emitting a graph again, from other values of its inputs."""
+"""Emit a graph again with other values for its inputs."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def replay(
     known: Mapping[GlobalValKey, V],
     caller: str = "replay",
 ) -> list[V | None]:
-    """Emit what a graph computes, given the values that its inputs stand for. None stays None.
+    """Emit the ops of a graph, with `known` as the values of its inputs. None stays None.
 
-    `caller` is the function that an error names.
+    Errors name the function `caller`.
 
     Raises:
         TracingError: the graph has an input that is not among `known`.
     """
     view: ResolvedView[StdTensorOp] = resolve_keys()
-    wanted = [key for key in outputs if key is not None]
-    ops, met = view.topo_order(wanted, leaves=tuple(known))
-    foreign = [key for key in met if key not in known]
+    keys = [key for key in outputs if key is not None]
+    ops, inputs = view.topo_order(keys, leaves=tuple(known))
+    foreign = [key for key in inputs if key not in known]
     if foreign:
         raise TracingError(
             f"{caller}: the function reads {foreign[0]}, which is not among its arguments; "

@@ -1,4 +1,4 @@
-"""Rounding, and the sign bit: piecewise constant, so that no tangent flows through."""
+"""Rounding and the sign bit: piecewise constant functions, through which no tangent flows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tenferro.shape import BOOL, TensorMeta
 
 
 class Rounding(Elementwise):
-    """An integer near x, as a floating-point number. Infinities and NaN stay, -0.0 too."""
+    """An integer near x, as a floating-point number. Infinities, NaN and -0.0 are unchanged."""
 
     kinds = "f"
 
@@ -44,7 +44,7 @@ class Ceil(Rounding, name="ceil"):
 
 @payload
 class RoundNearestEven(Rounding, name="round_nearest_even"):
-    """The nearest integer; of two, the even one."""
+    """The nearest integer, half to even."""
 
     def numpy(self, x: Array) -> Array:
         """`numpy.rint`."""
@@ -53,7 +53,7 @@ class RoundNearestEven(Rounding, name="round_nearest_even"):
 
 @payload
 class SignBit(Inactive, name="sign_bit"):
-    """Whether the sign bit of a floating-point x is set; that of -0.0 is, and NaN has one too."""
+    """Whether the sign bit of a floating-point x is set, as for -0.0; NaN has a sign bit too."""
 
     pointwise = True
 
@@ -67,7 +67,7 @@ class SignBit(Inactive, name="sign_bit"):
         return np.signbit(x)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Ask repeated scalars once."""
+        """The sign bit of a repeated scalar is computed on the scalar."""
         return on_scalars(at, self, operands)
 
 

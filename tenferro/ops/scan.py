@@ -1,4 +1,4 @@
-"""Running sums and products along an axis, and linear recurrences, which they derive to.
+"""Cumulative sums and products along an axis, and linear recurrences, their derivatives.
 
 A `reverse` scan runs from the end of the axis to its start.
 """
@@ -22,13 +22,13 @@ NUMBERS = "iufc"
 
 
 class Cumulative(StdTensorOp):
-    """An op that joins, at each place of `axis`, the elements up to and with it."""
+    """An op that combines, at each position of `axis`, the elements up to and including it."""
 
     axis: int
     reverse: bool
 
     def neutral(self, dtype: DType) -> Array:
-        """The rank-0 array that changes nothing when it is joined to the others."""
+        """The neutral element, as a rank-0 array."""
         raise AssertionError(f"{self.name}: has no neutral element")
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
@@ -36,12 +36,12 @@ class Cumulative(StdTensorOp):
         return (tuple(range(ranks[0])),)
 
     def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order]:
-        """The same along the place of `axis`."""
+        """The scan along the position of `axis`."""
         (order,) = orders
         return replace(self, axis=order.index(self.axis)), order  # type: ignore[type-var]  # every op is a dataclass
 
     def masked(self, at: MaskSite) -> None:
-        """Forward, true elements come first; backward, padding is what changes nothing."""
+        """Forward, padding comes after the elements; backward, it becomes the neutral element."""
         mixed = self.reverse and self.axis in at.padded(0)
         fill = self.neutral(at.operand_metas[0].dtype)
         at.keep(at.filled(0, fill) if mixed else at.operand(0))
@@ -49,7 +49,7 @@ class Cumulative(StdTensorOp):
 
 @payload
 class CumulativeSum(Cumulative, name="cumulative_sum"):
-    """At each place of `axis` the sum of the elements up to and with it."""
+    """At each position of `axis`, the sum of the elements up to and including it."""
 
     axis: int
     reverse: bool = False
@@ -73,13 +73,13 @@ class CumulativeSum(Cumulative, name="cumulative_sum"):
         return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The sum in the other direction."""
+        """The cumulative sum in the other direction."""
         return each_active(at, lambda ct: at.emit(CumulativeSum(self.axis, not self.reverse), ct))
 
 
 @payload
 class CumulativeProd(Cumulative, name="cumulative_prod"):
-    """At each place of `axis` the product of the elements up to and with it."""
+    """At each position of `axis`, the product of the elements up to and including it."""
 
     axis: int
     reverse: bool = False
@@ -99,7 +99,7 @@ class CumulativeProd(Cumulative, name="cumulative_prod"):
         return _directed(self, lambda x: np.cumprod(x, axis=self.axis, dtype=x.dtype), x)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The product rule y'ᵢ = xᵢ·y'ᵢ₋₁ + yᵢ₋₁·dxᵢ: right where factors are zero."""
+        """The product rule y'ᵢ = xᵢ·y'ᵢ₋₁ + yᵢ₋₁·dxᵢ; correct for factors of zero."""
         recurrence = LinearRecurrence(self.axis, self.reverse)
         before = _shifted(at, at.out[0], self.axis, 1 if self.reverse else -1, fill=1)
         return chain(at, lambda t: at.emit(recurrence, at.primal[0], at.emit(MUL, before, t)))
@@ -107,7 +107,7 @@ class CumulativeProd(Cumulative, name="cumulative_prod"):
 
 @payload
 class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
-    """h with hᵢ = aᵢ·hᵢ₋₁ + bᵢ along `axis`, where nothing is before the first: h₀ = b₀."""
+    """h with hᵢ = aᵢ·hᵢ₋₁ + bᵢ along `axis`, and h₀ = b₀."""
 
     axis: int
     reverse: bool = False
@@ -121,7 +121,7 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
         return result
 
     def numpy(self, a: Array, b: Array) -> Array:
-        """Step by step."""
+        """One step for each position of the axis."""
         return _directed(self, self._forward, a, b)
 
     def _forward(self, a: Array, b: Array) -> Array:
@@ -140,7 +140,7 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
         )
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The recurrence in the other direction, each factor moved one place; only b is active."""
+        """The recurrence in the other direction with factors moved by one; only b is active."""
         a = at.inputs[0]
 
         def pull(ct: V) -> V:
@@ -155,14 +155,14 @@ def _directed(
     forward: Callable[..., Array],
     *operands: Array,
 ) -> Array:
-    """A scan from the start, or by reversal from the end."""
+    """A scan from the start; if reversed, of the flipped operands, and flipped back."""
     if not op.reverse:
         return forward(*operands)
     return np.flip(forward(*(np.flip(x, op.axis) for x in operands)), op.axis)
 
 
 def _shifted(at: JvpSite[V] | TransposeSite[V], value: V, axis: int, step: int, fill: int = 0) -> V:
-    """At each place the element `step` places further on, `fill` beyond the ends."""
+    """At each position the element `step` positions further on, `fill` beyond the ends."""
     meta: TensorMeta = at.ctx.meta(value)
     low, high = ([by if i == axis else 0 for i in range(meta.rank)] for by in (-step, step))
     filler = full(at.emitter, fill, TensorMeta.of(meta.dtype, ()))

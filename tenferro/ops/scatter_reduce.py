@@ -21,10 +21,10 @@ _UFUNCS: dict[str, np.ufunc] = {"mul": np.multiply, "min": np.minimum, "max": np
 
 @payload
 class ScatterReduce(Scattering, name="scatter_reduce"):
-    """The first operand with windows of the third combined into it where the second says.
+    """The first operand with windows of the third combined into it at the indices, the second.
 
-    `combiner` is "mul", "min" or "max", of which NaN wins in the last two. Windows that would reach
-    over an end are dropped.
+    `combiner` is "mul", "min" or "max"; in "min" and "max", NaN wins. Windows that would exceed the
+    operand are dropped.
     """
 
     combiners: ClassVar[dict[str, str]] = {"mul": "iufc", "min": "iuf", "max": "iuf"}
@@ -37,11 +37,11 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
         return result
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Of an extremum the mean over ties; of a product the tangent in place of its factor."""
+        """For an extremum, the mean over ties; for a product, the product rule."""
         return (self._of_product(at) if self.combiner == "mul" else self._of_extremum(at),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """A product is linear in the operand alone."""
+        """For a product, which is linear in the operand, the product with the cotangent."""
         _, indices, updates, *source = at.inputs
         assert self.combiner == "mul", "the tangent of an extremum is a sum"
         assert not at.active[2], "the tangent by a factor is a sum"
@@ -51,7 +51,7 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
         )
 
     def _of_extremum(self, at: JvpSite[V]) -> V | None:
-        """The mean of the tangents of those candidates for an element that are the result."""
+        """The mean of the tangents of the candidates for an element that equal the result."""
         x, indices, updates, *source = at.primal
         meta = at.ctx.meta(updates)
         back = self.gather_back(at.emitter, at.out[0], indices, meta, source or [updates])
@@ -70,7 +70,7 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
         return at.emit(DIV, plain.again(at, *parts), plain.again(at, *shares))
 
     def _of_product(self, at: JvpSite[V]) -> V | None:
-        """The tangent in place of the factor; of updates only if they are alone on an element."""
+        """The product rule; updates have a derivative only if their windows do not overlap."""
         x, indices, updates, *source = at.primal
         dx, _, du, *_ = at.tangent
         terms = [None if dx is None else self.again(at, dx, updates)]
@@ -79,7 +79,7 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
             if not self.is_unique(meta):
                 raise ADRuleError(
                     "scatter_reduce: mul has no derivative by updates whose windows may overlap; "
-                    "if they do not, say so with unique=True"
+                    "if they do not overlap, pass unique=True"
                 )
             factor = self.gather_back(at.emitter, x, indices, meta, source or [updates])
             space = zeros_like(at.emitter, x)
@@ -87,7 +87,7 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
         return add_terms(at.emitter, terms)
 
     def _sum(self, unique: bool) -> Scatter:
-        """The scatter to the same places that adds."""
+        """The `Scatter` that adds at the same indices."""
         return Scatter(
             self.update_window_dims,
             self.inserted_window_dims,

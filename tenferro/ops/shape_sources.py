@@ -1,4 +1,4 @@
-"""Sizes taken from values: what stands for an exact extent where data decide a size."""
+"""Sizes in payloads that refer to operands, and the values that data-dependent sizes come from."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from tenferro.shape import (
 
 
 def extent_of(name: str, size: Dim, metas: Sequence[TensorMeta]) -> ShapeExtent:
-    """The extent of a size in an op's payload that may speak of the sizes of operands.
+    """The extent of a size in an op's payload that may refer to sizes of operands.
 
-    It has the guarantees of the extents it speaks of.
+    Its guarantee follows from the extents that it refers to.
     """
-    found = [leaf for leaf in leaves(size) if isinstance(leaf, InputDim)]
-    if not found:
+    input_dims = [leaf for leaf in leaves(size) if isinstance(leaf, InputDim)]
+    if not input_dims:
         return Exact(size)
-    extents = {leaf: _operand_extent(name, leaf, metas) for leaf in found}
-    if size == symbol(found[0]):
-        return extents[found[0]]
+    extents = {leaf: _operand_extent(name, leaf, metas) for leaf in input_dims}
+    if size == symbol(input_dims[0]):
+        return extents[input_dims[0]]
     exact = all(isinstance(extent, Exact) for extent in extents.values())
     sizes = {leaf: extent.size for leaf, extent in extents.items()}
     total = None if None in sizes.values() else _replaced(size, sizes)
@@ -52,7 +52,7 @@ def extent_of(name: str, size: Dim, metas: Sequence[TensorMeta]) -> ShapeExtent:
 
 
 def size_at(size: Dim, shapes: Sequence[tuple[Dim, ...]]) -> Dim:
-    """A size in an op's payload where operands have these shapes."""
+    """A size in an op's payload, for operands of these shapes."""
     return substitute(
         size,
         lambda leaf: shapes[leaf.input][leaf.axis] if isinstance(leaf, InputDim) else symbol(leaf),
@@ -60,10 +60,10 @@ def size_at(size: Dim, shapes: Sequence[tuple[Dim, ...]]) -> Dim:
 
 
 def runtime_shape(meta: TensorMeta, primitive: str) -> tuple[tuple[Dim, ...], tuple[Any, ...]]:
-    """The shape of a value for a payload, and the values that operands 1, 2, … must be.
+    """The shape of a value for a payload, and the values that must be operands 1, 2, ….
 
     Raises:
-        UnsupportedDynamicShapeError: no value that has a size is known.
+        UnsupportedDynamicShapeError: no known value has one of the sizes.
     """
     numbers: dict[Source, InputDim] = {}
     values: dict[Any, int] = {}
@@ -87,7 +87,7 @@ def _sources(size: Dim) -> dict[Leaf, Source | None]:
 
 def _operand_extent(name: str, leaf: InputDim, metas: Sequence[TensorMeta]) -> ShapeExtent:
     if not 0 <= leaf.input < len(metas) or not 0 <= leaf.axis < metas[leaf.input].rank:
-        raise AxisError(f"{name}: {leaf} is no axis of an operand, of which there are {len(metas)}")
+        raise AxisError(f"{name}: {leaf} does not name an axis of one of the {len(metas)} operands")
     return metas[leaf.input].extents[leaf.axis]
 
 
@@ -98,7 +98,7 @@ def _replaced(size: Dim, values: dict[Any, Any]) -> Dim:
 
 
 def size_in(meta: TensorMeta) -> Callable[[Leaf], Dim]:
-    """What a size in a payload speaks of, where it is an exact size of the operand."""
+    """A function that replaces `dim(0, i)` by the size of axis i of the operand, if exact."""
 
     def size(leaf: Leaf) -> Dim:
         extent = meta.extents[leaf.axis] if isinstance(leaf, InputDim) else None

@@ -50,7 +50,7 @@ class Erf(Analytic, name="erf"):
 
 @payload
 class Erfc(Analytic, name="erfc"):
-    """1 - erf(x), exact where it is small."""
+    """1 - erf(x), accurate where it is small."""
 
     kinds = "f"
 
@@ -85,14 +85,14 @@ class Logistic(Analytic, name="logistic"):
     """1/(1 + exp(-x)), without overflow."""
 
     def numpy(self, x: Array) -> Array:
-        """Through exp of what has no positive real part."""
+        """Computed from exp of numbers whose real part is not positive."""
         right = x.real >= 0
         decay = np.exp(np.where(right, -x, x))
         result = np.where(right, 1, decay) / (1 + decay)
         return np.asarray(result).astype(x.dtype)
 
     def derivative(self, at: JvpSite[V]) -> V:
-        """logistic(x)·logistic(-x), exact on both sides."""
+        """logistic(x)·logistic(-x), accurate for x of either sign."""
         return at.emit(MUL, at.out[0], at.emit(LOGISTIC, at.emit(NEG, at.primal[0])))
 
 
@@ -109,13 +109,13 @@ class LogAddExp(Elementwise, name="log_add_exp"):
         return np.logaddexp(x, y)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """logistic(x - y)·dx + logistic(y - x)·dy; equal infinities share evenly."""
+        """logistic(x - y)·dx + logistic(y - x)·dy; factors of ½ for equal infinities."""
         x, y = at.primal
         infinite = at.emit(Compare("EQ"), at.emit(ABS, x), full_like(at.emitter, math.inf, x))
         zero = zeros_like(at.emitter, x)
 
-        def weight(own: V, other: V) -> V:
-            difference = at.emit(SUB, own, other)
+        def weight(operand: V, other_operand: V) -> V:
+            difference = at.emit(SUB, operand, other_operand)
             tie = at.emit(SELECT, at.emit(Compare("EQ"), x, y), zero, difference)
             return at.emit(LOGISTIC, at.emit(SELECT, infinite, tie, difference))
 

@@ -114,7 +114,7 @@ class Acosh(Analytic, name="acosh"):
         return np.arccosh(x)
 
     def derivative(self, at: JvpSite[V]) -> V:
-        """1/(sqrt(x - 1)·sqrt(x + 1)); one root of the product errs for negative real parts."""
+        """1/(sqrt(x - 1)·sqrt(x + 1)); sqrt(x² - 1) would be wrong for negative real parts."""
         x = at.primal[0]
         one = full_like(at.emitter, 1, x)
         return at.emit(
@@ -137,7 +137,7 @@ class Atanh(Analytic, name="atanh"):
 
 @payload
 class Atan2(Elementwise, name="atan2"):
-    """The angle of the point with ordinate y and abscissa x, in that order, between -π and π."""
+    """The angle of the point (x, y) between -π and π; the operands are y, x."""
 
     n_inputs = 2
     kinds = "f"

@@ -1,4 +1,4 @@
-"""Slice and Pad, each the other's transpose."""
+"""Slice and Pad, which are transposes of each other."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ from tenferro.shape import (
 class Slice(StdTensorOp, name="slice"):
     """Elements `starts[i] : limits[i] : strides[i]` along each axis.
 
-    `dim(0, i)` is the size of axis i of the operand; of an axis whose size data decide, the limit
-    must speak of it.
+    `dim(0, i)` is the size of axis i of the operand; the limit of an axis of data-dependent size
+    must refer to it.
     """
 
     starts: tuple[Dim, ...]
@@ -67,7 +67,7 @@ class Slice(StdTensorOp, name="slice"):
 
     @property
     def follows_shapes(self) -> bool:  # type: ignore[override]  # a fact of the payload here
-        """Whether a limit speaks of a size of the operand."""
+        """Whether a start or limit refers to a size of the operand."""
         sizes = (*self.starts, *self.limits)
         return any(isinstance(leaf, InputDim) for size in sizes for leaf in leaves(size))
 
@@ -76,7 +76,7 @@ class Slice(StdTensorOp, name="slice"):
         return (tuple(range(ranks[0])),)
 
     def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order] | None:
-        """The same windows along axes in another order; None where limits speak of axes."""
+        """The slice with its axes in the order; None if starts or limits refer to axes."""
         (order,) = orders
         if self.follows_shapes:
             return None
@@ -87,24 +87,24 @@ class Slice(StdTensorOp, name="slice"):
         ), order
 
     def trailing(self, size: int) -> Slice:
-        """All of the new axis."""
+        """The whole new axis."""
         return Slice((*self.starts, 0), (*self.limits, size), (*self.strides, 1))
 
     def masked(self, at: MaskSite) -> None:
-        """All of a padded axis, or a number of elements from its front."""
+        """Allowed for a whole padded axis, or a constant number of elements from its front."""
         window = zip(self.starts, self.limits, self.strides, strict=True)
         for axis, (start, limit, stride) in enumerate(window):
             leaf = at.padded(0).get(axis)
             whole = leaf is not None and (start, limit, stride) == (0, symbol(leaf), 1)
             mentioned = leaves(start) | leaves(limit)
-            late = any(not isinstance(each, SymDim) for each in mentioned)  # the operand's size
-            if late or (not whole and mentioned & at.rounded):
+            of_operand = any(not isinstance(symbolic, SymDim) for symbolic in mentioned)
+            if of_operand or (not whole and mentioned & at.rounded):
                 raise at.refuse(f"axis {axis} of {at.operand_metas[0]} is cut where it says")
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
     @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The number of elements picked along each axis."""
+        """The number of selected elements along each axis."""
         if not len(self.starts) == len(self.limits) == len(self.strides) == x.rank:
             raise AxisError(
                 f"slice: starts, limits and strides must have one entry for each axis of {x}"
@@ -153,7 +153,7 @@ class Slice(StdTensorOp, name="slice"):
         return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Pad the cotangent with zeros where nothing was picked."""
+        """The cotangent, padded with zeros where no element was selected."""
         meta = at.ctx.meta(at.inputs[0])
         high: list[Dim] = []
         for axis, extent in enumerate(meta.extents):
@@ -171,7 +171,7 @@ class Slice(StdTensorOp, name="slice"):
         )
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Drop a slice of everything; a slice of a constant is a constant."""
+        """Drop a slice of the whole operand; a slice of a uniform value is uniform."""
         (x,) = operands
         meta = at.ctx.meta(x)
         limits = [substitute(limit, size_in(meta)) for limit in self.limits]
@@ -184,10 +184,10 @@ class Slice(StdTensorOp, name="slice"):
 
 @payload
 class Pad(StdTensorOp, name="pad"):
-    """The first operand with copies of the scalar second one around and between its elements.
+    """The first operand with copies of the second, a scalar, around and between its elements.
 
-    Along axis i, `low[i]` before, `high[i]` after and `interior[i]` between neighbours; a negative
-    `low` or `high` cuts off that many.
+    Along axis i there are `low[i]` copies before, `high[i]` after and `interior[i]` between
+    neighbours; a negative `low` or `high` cuts off elements.
     """
 
     low: tuple[Dim, ...]
@@ -202,7 +202,7 @@ class Pad(StdTensorOp, name="pad"):
         return tuple(range(ranks[0])), ()
 
     def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order]:
-        """The same padding along axes in another order."""
+        """The padding with its axes in the order."""
         order = orders[0]
         return Pad(
             tuple([self.low[axis] for axis in order]),
@@ -211,7 +211,7 @@ class Pad(StdTensorOp, name="pad"):
         ), order
 
     def masked(self, at: MaskSite) -> None:
-        """A padded axis as it is; or another one, padded after its elements up to a size."""
+        """Allowed if no padded axis is padded and no `low` depends on a padded size."""
         x = at.operand_metas[0]
         for axis, leaf in at.padded(0).items():
             if (self.low[axis], self.high[axis], self.interior[axis]) != (0, 0, 0):
@@ -243,7 +243,7 @@ class Pad(StdTensorOp, name="pad"):
         return exact_meta(x.dtype, extents)
 
     def numpy(self, x: Array, value: Array) -> Array:
-        """Fill with the padding value, then put the elements that stay in their places."""
+        """An array of the padding value, with the elements that remain written into it."""
         shape = self.infer(meta_of(x), meta_of(value)).static_shape
         assert shape is not None
         result = np.full(shape, value, dtype=x.dtype)
@@ -262,7 +262,7 @@ class Pad(StdTensorOp, name="pad"):
         return jointly_linear(at, self, lambda operand: zeros_like(at.emitter, operand))
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Pick out the operand's places; the padding value gets the sum of the rest."""
+        """The cotangent at the operand's elements; for the padding value, the sum of the rest."""
         ct = at.ct[0]
         if ct is None:
             return (None, None)
@@ -273,7 +273,7 @@ class Pad(StdTensorOp, name="pad"):
         limits: list[Dim] = []
         for axis, extent in enumerate(extents):
             if isinstance(extent, Exact):
-                # As much after the last element as between two: a slice of whole strides.
+                # Keep `interior` copies after the last element, for a slice of whole strides.
                 high[axis] = high[axis] - self.interior[axis]
                 starts.append(0)
                 limits.append(extent.dim * (self.interior[axis] + 1))
@@ -281,7 +281,7 @@ class Pad(StdTensorOp, name="pad"):
                 starts.append(low[axis])
                 limits.append(symbol(InputDim(0, axis)) - high[axis])
                 low[axis] = high[axis] = 0
-        cut = Pad(tuple(-one for one in low), tuple(-one for one in high), (0,) * len(extents))
+        cut = Pad(tuple(-size for size in low), tuple(-size for size in high), (0,) * len(extents))
         strides = tuple(between + 1 for between in self.interior)
         picked = at.emit(Slice(tuple(starts), tuple(limits), strides), at.emit(cut, ct, zero))
         everything = tuple(range(len(extents)))
@@ -294,22 +294,22 @@ class Pad(StdTensorOp, name="pad"):
         return each_active(at, lambda ct: picked, rest)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Drop padding by nothing."""
+        """Drop a padding of 0 everywhere."""
         return operands[0] if not (any(self.low) or any(self.high) or any(self.interior)) else None
 
 
 def _count(start: Dim, limit: Dim, stride: int) -> Dim:
-    """How many elements `start:limit:stride` picks."""
+    """The number of elements that `start:limit:stride` selects."""
     return floordiv(limit - start + stride - 1, stride)
 
 
 def _spread(size: Dim, between: int) -> Dim:
-    """The length of `size` elements with `between` more between each two."""
+    """The length of `size` elements with `between` further ones between neighbours."""
     return size + maximum(size - 1, 0) * between if between else size
 
 
 def _is_within(inside: tuple[Dim, ...], extent: ShapeExtent, axis: int) -> bool:
-    """Whether a window evidently lies within an axis whose size data decide."""
+    """Whether a window certainly lies within an axis of data-dependent size."""
     own: Dim = symbol(InputDim(0, axis))
     actual = own if extent.size is None else extent.size
     _, start, limit, size = (

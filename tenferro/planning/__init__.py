@@ -1,10 +1,10 @@
-"""In which order a network of tensors is contracted: how it is written, and how an order is found.
+"""Contraction orders of networks of tensors: their notation, and planners that choose them.
 
-Story, file by file: `subscripts` and `nested` read the notation, `sizes` and `paths` check it
-against operands, `tree` is a contraction order with its flops and sizes, `cost` its time,
-`optimize` says how an order is found, `greedy`, `anneal`, `refine` and `search` find it, `progress`
-shows how far they are, `planner` keeps it; `slicing` says which labels to loop over. Nothing here
-knows what a contraction is computed with.
+File by file: `subscripts` and `nested` read the notation; `sizes` and `paths` check it against the
+operands; `tree` is a contraction order with its flops and sizes, `cost` predicts its run time;
+`optimize` lists the strategies; `greedy`, `anneal`, `refine` and `search` search for an order;
+`progress` shows a progress bar; `planner` caches the orders; `slicing` chooses labels to loop over.
+This package does not depend on how a contraction is computed.
 """
 
 from tenferro.planning.cost import step_seconds, tree_seconds

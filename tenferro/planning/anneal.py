@@ -1,7 +1,7 @@
-"""Improving a tree by simulated annealing: neighbouring contractions change places.
+"""Improve a tree by simulated annealing: a move exchanges two neighbouring contractions.
 
-A node with children (a b) and c may become (a c), b or (c b), a. What that costs is known from the
-labels of the three and of the node, so that a move takes microseconds whatever the network.
+A node with children (a b) and c may become (a c), b or (c b), a. The change of cost follows from
+the labels of a, b, c and the node alone, so a move takes microseconds in a network of any size.
 
 Source: Kalachev, Panteleev, Yung, "Multi-tensor contraction for XEB verification of quantum
 circuits", arXiv:2108.05665.
@@ -19,13 +19,14 @@ from tenferro.planning.tree import ContractionTree
 
 WARMEST = 2.0
 COLDEST = 8.0
-"""Inverse temperatures of the first and the last sweep, for changes of the logarithm of a cost."""
+"""Inverse temperatures of the first and last sweep; they scale differences of log cost."""
 
 
 def annealed(tree: ContractionTree, seed: int, traffic: float, sweeps: int) -> Pairs:
-    """The best order met on the way, by multiplications and `traffic` times elements of results.
+    """The cheapest order that the annealing visits.
 
-    A sweep tries one move at each contraction. The order depends on the arguments alone.
+    The cost is the number of multiplications plus `traffic` times the number of elements of all
+    results. A sweep tries one move at each contraction. Equal arguments give equal orders.
 
     >>> from tenferro.network import Subscripts
     >>> network = Subscripts.parse("ab,bc,cd,de->ae")
@@ -38,7 +39,7 @@ def annealed(tree: ContractionTree, seed: int, traffic: float, sweeps: int) -> P
 
 
 class _Annealing:
-    """Nodes are numbered as the tree's values; sets of labels are bit masks."""
+    """Node numbers are those of the tree's values; sets of labels are bit masks."""
 
     def __init__(self, tree: ContractionTree, seed: int, traffic: float) -> None:
         self.random = random.Random(seed)
@@ -55,14 +56,14 @@ class _Annealing:
 
     def run(self, sweeps: int) -> Pairs:
         best = total = self.total()
-        kept = (self.left[:], self.right[:])
+        best_tree = (self.left[:], self.right[:])
         for number in range(sweeps):
             self.sweep(WARMEST + (COLDEST - WARMEST) * number / sweeps)
             if number % 4 == 3 or number == sweeps - 1:
                 total = self.total()
                 if total < best:
-                    best, kept = total, (self.left[:], self.right[:])
-        self.left, self.right = kept
+                    best, best_tree = total, (self.left[:], self.right[:])
+        self.left, self.right = best_tree
         return self.pairs()
 
     def sweep(self, beta: float) -> None:
@@ -84,16 +85,25 @@ class _Annealing:
                 stack.append(b)
 
     def move(self, node: int, inner: int, c: int, beta: float, chance: float) -> None:
-        """Exchange one child of `inner`, itself a child of `node`, with the other child `c`."""
+        """Exchange a child of `inner` with `c`; `inner` and `c` are the children of `node`."""
         masks = self.masks
         stays, goes = self.left[inner], self.right[inner]
         if chance < 0.5:
             stays, goes = goes, stays
-        s, g, other, made = masks[stays], masks[goes], masks[c], masks[inner]
-        changed = (s | other) & (g | masks[node])
+        stays_mask, goes_mask, c_mask, inner_mask = (
+            masks[stays],
+            masks[goes],
+            masks[c],
+            masks[inner],
+        )
+        changed = (stays_mask | c_mask) & (goes_mask | masks[node])
         size = self.size
-        old = size(s | g) + size(made | other) + self.traffic * size(made)
-        new = size(s | other) + size(changed | g) + self.traffic * size(changed)
+        old = (
+            size(stays_mask | goes_mask)
+            + size(inner_mask | c_mask)
+            + self.traffic * size(inner_mask)
+        )
+        new = size(stays_mask | c_mask) + size(changed | goes_mask) + self.traffic * size(changed)
         if new > old and self.random.random() >= (old / new) ** beta:
             return
         masks[inner] = changed
@@ -101,11 +111,11 @@ class _Annealing:
         self.left[node], self.right[node] = inner, goes
 
     def size(self, mask: int) -> float:
-        found = self.known.get(mask)
-        if found is None:
+        elements = self.known.get(mask)
+        if elements is None:
             exponent = sum((mask & group).bit_count() * log for group, log in self.groups)
-            found = self.known[mask] = 2.0 ** min(exponent, 1000.0)
-        return found
+            elements = self.known[mask] = 2.0 ** min(exponent, 1000.0)
+        return elements
 
     def total(self) -> float:
         """The cost of all contractions."""
@@ -116,7 +126,7 @@ class _Annealing:
         return cost
 
     def pairs(self) -> Pairs:
-        """The contractions, each after those that it reads."""
+        """The contractions, ordered so that each one comes after the contractions it reads."""
         order: list[int] = []
         stack = [self.root]
         while stack:
@@ -133,7 +143,7 @@ class _Annealing:
 
 
 def _groups(sizes: Mapping[Label, int], names: list[Label]) -> list[tuple[int, float]]:
-    """The labels of each size as a mask, with the logarithm of the size."""
+    """For each size, the mask of the labels of that size and the base-2 logarithm of the size."""
     groups: dict[int, int] = {}
     for position, label in enumerate(names):
         groups[sizes[label]] = groups.get(sizes[label], 0) | 1 << position

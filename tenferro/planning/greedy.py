@@ -1,4 +1,4 @@
-"""A greedy planner: at each step the pair whose contraction shrinks what is held the most."""
+"""A greedy planner: each step contracts the pair that reduces the memory in use the most."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tenferro.planning.paths import Pairs
 from tenferro.planning.subscripts import Label, Subscripts
 from tenferro.planning.tree import entering_labels
 
-Held = dict[int, frozenset[Label]]
+Live = dict[int, frozenset[Label]]
 
 
 def greedy_pairs(
@@ -23,9 +23,9 @@ def greedy_pairs(
 ) -> Pairs:
     """Contractions chosen one at a time by `size(result) - alpha * (size(left) + size(right))`.
 
-    Only pairs with a common label are considered, as long as there are any; what is left is
-    multiplied smallest first. A `temperature` above 0 adds Gumbel noise to the logarithm of the
-    score, from a generator of its own, seeded with `seed`.
+    Only pairs with a common label are considered while such pairs exist; the remaining values are
+    then multiplied, smallest first. A `temperature` above 0 adds Gumbel noise to the logarithm of
+    the score; `seed` seeds the generator of the noise.
     """
     return _Greedy(subscripts, sizes, alpha, temperature, seed).run()
 
@@ -39,13 +39,13 @@ class _Greedy:
         temperature: float,
         seed: int,
     ) -> None:
-        self.held: Held = {
+        self.live: Live = {
             number: frozenset(labels) for number, labels in enumerate(entering_labels(subscripts))
         }
-        self.kept = frozenset(subscripts.output)
+        self.output = frozenset(subscripts.output)
         self.log = {label: math.log2(max(size, 1)) for label, size in sizes.items()}
         self.owners: dict[Label, set[int]] = {}
-        for number, labels in self.held.items():
+        for number, labels in self.live.items():
             for label in labels:
                 self.owners.setdefault(label, set()).add(number)
         self.alpha = alpha
@@ -53,12 +53,12 @@ class _Greedy:
         self.random = random.Random(seed)
         self.heap: list[tuple[float, int, int]] = []
         self.pairs: list[tuple[int, int]] = []
-        self.next = len(self.held)
+        self.next = len(self.live)
 
     def run(self) -> Pairs:
-        for number in list(self.held):
+        for number in list(self.live):
             self.consider(number, above=number)
-        while len(self.held) > 1:
+        while len(self.live) > 1:
             pair = self.best()
             if pair is None:
                 break
@@ -69,30 +69,30 @@ class _Greedy:
     def best(self) -> tuple[int, int] | None:
         while self.heap:
             _, a, b = heapq.heappop(self.heap)
-            if a in self.held and b in self.held:
+            if a in self.live and b in self.live:
                 return a, b
         return None
 
     def consider(self, number: int, above: int = -1) -> None:
         """Score the pairs of a value with those that share a label with it."""
-        neighbours = {other for label in self.held[number] for other in self.owners[label]}
-        for other in sorted(neighbours):
-            if other != number and other > above:
-                heapq.heappush(self.heap, (self.score(number, other), number, other))
+        neighbours = {neighbour for label in self.live[number] for neighbour in self.owners[label]}
+        for neighbour in sorted(neighbours):
+            if neighbour != number and neighbour > above:
+                heapq.heappush(self.heap, (self.score(number, neighbour), number, neighbour))
 
     def score(self, a: int, b: int) -> float:
-        made = self.size(self.result(a, b))
-        gain = made - self.alpha * (self.size(self.held[a]) + self.size(self.held[b]))
+        result_size = self.size(self.result(a, b))
+        gain = result_size - self.alpha * (self.size(self.live[a]) + self.size(self.live[b]))
         if not self.temperature:
             return gain
         noise = -math.log(-math.log(self.random.random() or 0.5))
         return math.copysign(math.log1p(abs(gain)), gain) - self.temperature * noise
 
     def result(self, a: int, b: int) -> frozenset[Label]:
-        both = self.held[a] | self.held[b]
+        labels = self.live[a] | self.live[b]
         pair = {a, b}
         return frozenset(
-            label for label in both if label in self.kept or not self.owners[label] <= pair
+            label for label in labels if label in self.output or not self.owners[label] <= pair
         )
 
     def size(self, labels: frozenset[Label]) -> float:
@@ -101,22 +101,22 @@ class _Greedy:
     def contract(self, a: int, b: int) -> None:
         labels = self.result(a, b)
         for number in (a, b):
-            for label in self.held.pop(number):
+            for label in self.live.pop(number):
                 self.owners[label].discard(number)
         number, self.next = self.next, self.next + 1
-        self.held[number] = labels
+        self.live[number] = labels
         for label in labels:
             self.owners[label].add(number)
         self.pairs.append((a, b))
         self.consider(number)
 
     def multiply_rest(self) -> None:
-        """Outer products of what shares no label, the two smallest first."""
-        rest = [(self.size(labels), number) for number, labels in self.held.items()]
+        """Outer products of the values that share no label, the two smallest first."""
+        rest = [(self.size(labels), number) for number, labels in self.live.items()]
         heapq.heapify(rest)
         while len(rest) > 1:
             _, a = heapq.heappop(rest)
             _, b = heapq.heappop(rest)
             self.contract(min(a, b), max(a, b))
             number = self.next - 1
-            heapq.heappush(rest, (self.size(self.held[number]), number))
+            heapq.heappush(rest, (self.size(self.live[number]), number))

@@ -1,4 +1,4 @@
-"""NestedEinsum: subscripts whose parentheses say what is contracted with what, and when."""
+"""NestedEinsum: subscripts whose parentheses give the contraction order."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class NestedEinsum:
 
     @classmethod
     def parse(cls, text: str) -> NestedEinsum:
-        """Parenthesized subscripts; what is in one pair of parentheses is contracted together.
+        """Read parenthesized subscripts; terms within one pair of parentheses are contracted first.
 
-        More than two terms in one pair are contracted from left to right.
+        More than two terms within one pair are contracted from left to right.
 
         Raises:
-            SubscriptError: the parentheses do not match, or the rest is no subscripts.
+            SubscriptError: the parentheses do not match, or the rest is not subscripts.
         """
         compact = "".join(text.split())
         left, arrow, right = compact.partition("->")
@@ -39,7 +39,7 @@ class NestedEinsum:
 
 
 def _read(left: str, text: str) -> tuple[list[list[int]], list[str]]:
-    """The groups in the order in which they close, and the operands' terms."""
+    """The groups, in the order of their closing parentheses, and the operands' terms."""
     reader = _Reader(left.count(",") + 1, text)
     for character in left:
         match character:
@@ -58,7 +58,10 @@ def _read(left: str, text: str) -> tuple[list[list[int]], list[str]]:
 
 
 class _Reader:
-    """Operands are numbered from 0 on, results of groups after them; a group lists its members."""
+    """Reads terms and groups; a group is a list of numbers of its members.
+
+    Operands have the numbers from 0 on; the results of groups have the numbers after them.
+    """
 
     def __init__(self, count: int, text: str) -> None:
         self.count = count
@@ -96,7 +99,7 @@ class _Reader:
 
 
 def _path(groups: list[list[int]], count: int) -> tuple[tuple[int, ...], ...]:
-    """Positions in the list of what is left, the result of a step at its end."""
+    """Positions in the list of remaining values; each result is appended to that list."""
     live = list(range(count))
     path: list[tuple[int, ...]] = []
     for number, group in enumerate(groups, start=count):

@@ -1,4 +1,4 @@
-"""EinsumOptimize: how the contraction order of a network is found."""
+"""EinsumOptimize: the strategies that choose the contraction order of a network."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from tenferro.planning.tree import ContractionTree
 Objective = Literal["time", "flops", "size"]
 Method = Literal["auto", "greedy", "exact", "search", "cotengra"]
 Progress = Callable[[int, int, float], object]
-"""Called with the number of trees tried, how many there will be, and the best score so far."""
+"""Called with the number of trees tried, the total number of trees, and the best score so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContractionOptimizerOptions:
-    """What an automatic plan aims at, and how long it may look for it.
+    """The objective of an automatic plan and the effort of the search for it.
 
     Attributes:
-        objective: least predicted run time, flops, or largest intermediate.
-        method: `"exact"` dynamic programming, `"greedy"` in milliseconds, `"search"` with our
-            planners and opt_einsum's, `"cotengra"` (extra `paths`); `"auto"` takes the exact one
-            for small networks and searches otherwise.
-        trials: candidate trees of a search. The result depends on this and on `seed` alone.
-        seconds: stop searching after this time; the result may then depend on the machine.
-        seed: of all random choices.
-        memory_limit: bytes that intermediates may take at once; met by slicing.
-        progress: called after each trial; True shows a bar.
+        objective: the quantity to minimize: predicted run time, flops, or the size of the largest
+            intermediate.
+        method: `"exact"` is dynamic programming; `"greedy"` takes milliseconds; `"search"` combines
+            tenferro's planners with opt_einsum's; `"cotengra"` needs the extra `paths`; `"auto"` is
+            `"exact"` for small networks and `"search"` for others.
+        trials: number of candidate trees of a search. The result depends on `trials` and `seed`
+            alone.
+        seconds: time after which a search stops; the result may then depend on the machine.
+        seed: seed of all random choices.
+        memory_limit: most bytes that intermediates may take at once; slicing keeps them below it.
+        progress: function called after each trial; True shows a progress bar.
     """
 
     objective: Objective = "time"
@@ -54,7 +56,7 @@ class ContractionOptimizerOptions:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What the plan depends on."""
+        """The options that the plan depends on."""
         seconds = None if self.seconds is None else float(self.seconds)
         return (self.objective, self.method, self.trials, seconds, self.seed, self.memory_limit)
 
@@ -68,12 +70,12 @@ class Auto:
 
 @dataclass(frozen=True, slots=True)
 class LeftToRight:
-    """Each operand in turn: what `optimize=False` means."""
+    """The operands contracted from left to right: the meaning of `optimize=False`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """The order of parentheses."""
+    """The order that parentheses in the subscripts give."""
 
     einsum: NestedEinsum
 
@@ -87,7 +89,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A tree made before, for operands of these very sizes."""
+    """A tree that was made earlier for operands of the same sizes."""
 
     tree: ContractionTree
 
@@ -98,11 +100,11 @@ EinsumOptimize = Auto | LeftToRight | Nested | Path | Tree
 def as_optimize(value: Any) -> EinsumOptimize:
     """The strategy that `optimize=` means.
 
-    None, True and `"auto"` search; `"greedy"`, `"optimal"` and `"cotengra"` do so by that method;
-    False contracts from left to right; a list of pairs is a path.
+    None, True and `"auto"` mean an automatic plan; `"greedy"`, `"optimal"` and `"cotengra"` mean
+    one by that method; False contracts from left to right; a list of pairs is a path.
 
     Raises:
-        PathError: the value is no strategy.
+        PathError: the value is not a strategy.
 
     >>> as_optimize(False), as_optimize([(0, 1)])
     (LeftToRight(), Path(path=((0, 1),)))
@@ -128,7 +130,7 @@ def as_optimize(value: Any) -> EinsumOptimize:
             return Path(_groups(value))
         case _:
             raise PathError(
-                f"einsum: optimize={value!r} is no strategy; give True, False, a path, a "
+                f"einsum: optimize={value!r} is not a strategy; pass True, False, a path, a "
                 "NestedEinsum, a ContractionTree or ContractionOptimizerOptions"
             )
 
@@ -139,5 +141,5 @@ def _groups(value: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(int(position) for position in group) for group in groups)
     except (TypeError, ValueError):
         raise PathError(
-            f"einsum: {value!r} is no path; a path is a list of pairs of positions"
+            f"einsum: {value!r} is not a path; a path is a list of pairs of positions"
         ) from None

@@ -1,4 +1,4 @@
-"""Contraction paths: pairs of positions in a shrinking list, and pairs of numbered values."""
+"""Contraction orders in two notations: positions in a shrinking list, and numbers of values."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterable, Sequence
 from tenferro.errors import PathError
 
 LinearPath = tuple[tuple[int, int], ...]
-"""Each pair names two positions in the list of what is left; the result goes to its end."""
+"""Each pair is two positions in the list of remaining values; the result is appended to it."""
 
 Pairs = tuple[tuple[int, int], ...]
-"""Each pair names two values by number: operands from 0 on, then results in their order."""
+"""Each pair is the numbers of two values: operands from 0 on, then results in order."""
 
 
 def pairs_of_path(path: Iterable[Sequence[int]], count: int) -> Pairs:
     """The contractions of a path over `count` operands.
 
-    A group of more than two positions is contracted from left to right; one of a single position
-    does nothing but move it to the end.
+    A group of more than two positions is contracted from left to right; a group of one position
+    only moves that value to the end of the list.
 
     Raises:
-        PathError: a position is out of range or named twice in a group, or more or less than one
-            value is left.
+        PathError: a position is out of range or occurs twice in a group, or the path does not end
+            with exactly one value.
 
     >>> pairs_of_path([(1, 2), (0, 1)], 3)
     ((1, 2), (0, 3))
@@ -30,12 +30,12 @@ def pairs_of_path(path: Iterable[Sequence[int]], count: int) -> Pairs:
     pairs: list[tuple[int, int]] = []
     for number, group in enumerate(path):
         members = _members(group, live, number)
-        value, *others = members
-        for other in others:
-            pairs.append((value, other))
+        value, *rest = members
+        for operand in rest:
+            pairs.append((value, operand))
             value = count + len(pairs) - 1
-        gone = set(members)
-        live = [each for each in live if each not in gone] + [value]
+        contracted = set(members)
+        live = [remaining for remaining in live if remaining not in contracted] + [value]
     if len(live) != 1:
         raise PathError(
             f"einsum: the path leaves {len(live)} of {count} operands uncontracted; "
@@ -61,7 +61,7 @@ def path_of_pairs(pairs: Sequence[tuple[int, int]], count: int) -> LinearPath:
 
 
 def left_to_right(count: int) -> Pairs:
-    """Each operand in turn contracted with what came before."""
+    """The first two operands are contracted, then each result with the next operand."""
     return tuple((0, 1) if k == 0 else (count + k - 1, k + 1) for k in range(count - 1))
 
 

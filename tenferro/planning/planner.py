@@ -1,4 +1,4 @@
-"""From a strategy to contractions: what a plan specification means for given shapes."""
+"""From a strategy to a tree: plan specifications, and the planner that makes trees of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tenferro.planning.tree import ContractionTree, concrete_sizes
 from tenferro.shape import Dim
 
 Specification = tuple[Any, ...]
-"""A strategy as a payload value: `("auto", …)`, or `("pairs", …)` where the order is fixed."""
+"""A strategy as a payload value: `("auto", …)`, or `("pairs", …)` for a fixed order."""
 
 Shapes = Sequence[tuple[Dim, ...]]
 
@@ -32,10 +32,10 @@ Shapes = Sequence[tuple[Dim, ...]]
 def specification(
     strategy: EinsumOptimize, subscripts: Subscripts, shapes: Shapes
 ) -> Specification:
-    """The strategy without what only this process knows, fixed orders as pairs.
+    """The strategy as a payload value: a fixed order becomes pairs, callbacks are left out.
 
     Raises:
-        PathError: the order is not one of these operands; a tree is given for symbolic shapes.
+        PathError: the order does not fit the operands, or is a tree while shapes are symbolic.
     """
     count = len(subscripts.inputs)
     match strategy:
@@ -46,7 +46,7 @@ def specification(
         case Nested(einsum):
             if einsum.subscripts.canonical() != subscripts.canonical():
                 raise PathError(
-                    f"einsum: the nested order is that of {einsum.subscripts}, not of {subscripts}"
+                    f"einsum: the nested order is for {einsum.subscripts}, not for {subscripts}"
                 )
             return ("pairs", pairs_of_path(einsum.path, count))
         case Path(path):
@@ -60,15 +60,18 @@ def specification(
 def _pairs_of_tree(tree: ContractionTree, subscripts: Subscripts, shapes: Shapes) -> Pairs:
     if any(not isinstance(size, int) for shape in shapes for size in shape):
         raise PathError(
-            "einsum: a ContractionTree is made for known sizes, but an operand has symbolic ones; "
-            "pass its path instead"
+            "einsum: a ContractionTree holds for known sizes only, but an operand has symbolic "
+            "sizes; pass the path of the tree instead"
         )
     sizes = concrete_sizes(subscripts, shapes)  # type: ignore[arg-type]  # integers, as checked
     same = tree.subscripts.canonical() == subscripts.canonical()
     if not same or [tree.sizes[label] for label in _order(tree.subscripts)] != [
         sizes[label] for label in _order(subscripts)
     ]:
-        raise PathError(f"einsum: the tree is for another network or other sizes than {subscripts}")
+        raise PathError(
+            f"einsum: the tree is for another network or other sizes than {subscripts}; make one "
+            "with ContractionTree.of for these operands"
+        )
     return tree.pairs
 
 
@@ -77,9 +80,9 @@ def _order(subscripts: Subscripts) -> list[int]:
 
 
 class Planner:
-    """Turns specifications into trees, and keeps the trees of searches.
+    """Makes trees from specifications, and caches the trees that searches find.
 
-    One is shared by all calls of `einsum` that have no owner of their own, `network.PLANNER`.
+    All calls of `einsum` share the planner `network.PLANNER`.
     """
 
     def __init__(self, capacity: Capacity | None = None) -> None:
@@ -94,9 +97,10 @@ class Planner:
         plan: Specification,
         options: ContractionOptimizerOptions | None = None,
     ) -> ContractionTree:
-        """The tree for operands of these shapes; searched once for each of them and plan.
+        """The tree for operands of these shapes; each pair of shapes and plan is searched once.
 
-        `options`, if given, are those that the specification came from, with their progress.
+        `options` are the options that the specification was made of, with their progress callback;
+        if None, they are read from the specification.
         """
         sizes = concrete_sizes(subscripts, shapes)
         if plan[0] == "pairs":
@@ -109,11 +113,11 @@ class Planner:
         return ContractionTree(subscripts, sizes, pairs)
 
     def stats(self) -> CacheStats:
-        """Trees held, and how often one was reused."""
+        """Number of cached trees, and how often a cached tree was reused."""
         return self._trees.stats()
 
     def clear(self) -> None:
-        """Drop the trees."""
+        """Drop the cached trees."""
         self._trees.clear()
 
     @property
@@ -127,7 +131,7 @@ class Planner:
 
 
 PLANNER = Planner()
-"""Plans the calls of `einsum`."""
+"""The planner of all calls of `einsum`."""
 
 
 def options_of(plan: Specification) -> ContractionOptimizerOptions:
@@ -137,11 +141,7 @@ def options_of(plan: Specification) -> ContractionOptimizerOptions:
 
 
 def check_memory(tree: ContractionTree, itemsize: int, limit: int | None) -> None:
-    """Refuse a tree whose intermediates need more than `limit` bytes.
-
-    Raises:
-        MemoryLimitError: with the predicted peak.
-    """
+    """Raise MemoryLimitError if the intermediates of `tree` need more than `limit` bytes."""
     needed = tree.peak * itemsize
     if limit is not None and needed > limit:
         raise MemoryLimitError(

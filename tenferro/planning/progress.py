@@ -1,4 +1,4 @@
-"""A bar for long searches."""
+"""A progress bar for long searches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tenferro.planning.optimize import Progress as Report
 
 @contextmanager
 def progress_bar() -> Iterator[Report]:
-    """A bar on standard error, and the callback that moves it."""
+    """Show a progress bar on standard error; yields the callback that advances it."""
     columns = (
         TextColumn("contraction order"),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""Improving a tree: small subtrees are replaced by the best trees of their leaves."""
+"""Improve a tree: replace small subtrees by the best trees over the same leaves."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from tenferro.planning.subscripts import Label, Subscripts
 from tenferro.planning.tree import ContractionTree, entering_labels
 
 LEAVES = 8
-"""Leaves of a subtree that is planned anew; the work grows as 3 to this power."""
+"""Most leaves of a subtree that is planned again; the work grows as 3 to this power."""
 
 TRAFFIC = 16.0
-"""Multiplications in whose time one element of an intermediate is written and read again."""
+"""Cost of writing and reading one element of an intermediate, in multiplications."""
 
 
 def refined(
     tree: ContractionTree, score: Callable[[ContractionTree], float], rounds: int = 4
 ) -> ContractionTree:
-    """The tree after rounds of replacing subtrees, as long as the score falls."""
+    """The tree after rounds of replacing subtrees; stops at the first without a lower score."""
     best = score(tree)
     for _ in range(rounds):
-        other = ContractionTree(tree.subscripts, tree.sizes, _round(tree))
-        other_score = score(other)
-        if not other_score < best:
+        candidate = ContractionTree(tree.subscripts, tree.sizes, _round(tree))
+        candidate_score = score(candidate)
+        if not candidate_score < best:
             break
-        tree, best = other, other_score
+        tree, best = candidate, candidate_score
     return tree
 
 
 def exact_pairs(subscripts: Subscripts, sizes: Mapping[Label, int]) -> Pairs:
-    """The tree of least cost over all trees, for a few operands."""
+    """The cheapest of all trees; for few operands."""
     entering = [frozenset(labels) for labels in entering_labels(subscripts)]
     best = _Subsets(entering, frozenset(subscripts.output), sizes)
     pairs: list[tuple[int, int]] = []
@@ -47,7 +47,7 @@ def exact_pairs(subscripts: Subscripts, sizes: Mapping[Label, int]) -> Pairs:
 
 
 def _round(tree: ContractionTree) -> Pairs:
-    """The pairs after planning the subtree below each node anew, from the leaves up."""
+    """The pairs after planning the subtree below each node again, from the root down."""
     return _Round(tree).run()
 
 
@@ -73,7 +73,7 @@ class _Round:
         return self._pairs(root)
 
     def _downwards(self, root: int) -> list[int]:
-        """The inner nodes, the root first; a node that replanning drops is skipped later."""
+        """The inner nodes, the root first; `run` skips nodes that replanning has removed."""
         return [node for node in self._upwards(root) if node >= self.count][::-1]
 
     def _upwards(self, root: int) -> list[int]:
@@ -86,7 +86,7 @@ class _Round:
         return order[::-1]
 
     def _replan(self, node: int) -> None:
-        """Give `node` the best tree over the leaves of a small subtree below it."""
+        """Replace a small subtree at `node` by the best tree over the leaves of that subtree."""
         leaves = self._frontier(node)
         if len(leaves) < 3:
             return
@@ -94,7 +94,7 @@ class _Round:
         self._adopt(node, leaves, best)
 
     def _frontier(self, node: int) -> list[int]:
-        """Up to `LEAVES` nodes below `node`, found by opening the largest one each time."""
+        """Up to `LEAVES` nodes below `node`: repeatedly replace the largest by its children."""
         leaves = list(self.children[node])
         while len(leaves) < LEAVES:
             inner = [leaf for leaf in leaves if leaf in self.children]
@@ -138,8 +138,8 @@ class _Round:
 class _Subsets:
     """The cheapest tree over every subset of a few values, by dynamic programming.
 
-    Subsets and sets of labels are bit masks. `split` gives for each subset one half of its best
-    last contraction.
+    Subsets and sets of labels are bit masks. `split` maps each subset to the left operand, itself a
+    subset, of the last contraction of its cheapest tree.
     """
 
     def __init__(
@@ -160,22 +160,22 @@ class _Subsets:
         for subset in range(1, everything + 1):
             low = subset & -subset
             union[subset] = union[subset ^ low] | leaf_masks[low.bit_length() - 1]
-        self._kept = [
+        self._result_labels = [
             union[subset] & (outside | union[everything ^ subset])
             for subset in range(everything + 1)
         ]
         for position, mask in enumerate(leaf_masks):
-            self._kept[1 << position] = mask
+            self._result_labels[1 << position] = mask
         self.split: dict[int, int] = {}
         self._plan(everything)
 
     def labels(self, subset: int) -> frozenset[Label]:
         """Labels of the contraction of a subset."""
-        mask = self._kept[subset]
+        mask = self._result_labels[subset]
         return frozenset(name for i, name in enumerate(self._names) if mask >> i & 1)
 
     def _plan(self, everything: int) -> None:
-        kept = self._kept
+        result_labels = self._result_labels
         cost = [0.0] * (everything + 1)
         for subset in range(1, everything + 1):
             if subset & (subset - 1) == 0:
@@ -184,23 +184,23 @@ class _Subsets:
             lowest, chosen = float("inf"), 0
             part = (subset - 1) & subset
             while part:
-                if part & top:  # each split once
-                    other = subset ^ part
-                    total = cost[part] + cost[other]
+                if part & top:  # visits each split once, not once per side
+                    rest = subset ^ part
+                    total = cost[part] + cost[rest]
                     if total < lowest:
-                        total += self._elements(kept[part] | kept[other])
+                        total += self._elements(result_labels[part] | result_labels[rest])
                         if total < lowest:
                             lowest, chosen = total, part
                 part = (part - 1) & subset
-            cost[subset] = lowest + TRAFFIC * self._elements(kept[subset])
+            cost[subset] = lowest + TRAFFIC * self._elements(result_labels[subset])
             self.split[subset] = chosen
 
     def _elements(self, mask: int) -> float:
-        found = self._size.get(mask)
-        if found is None:
-            found = 1.0
+        elements = self._size.get(mask)
+        if elements is None:
+            elements = 1.0
             for position, size in enumerate(self._sizes):
                 if mask >> position & 1:
-                    found *= size
-            self._size[mask] = found
-        return found
+                    elements *= size
+            self._size[mask] = elements
+        return elements

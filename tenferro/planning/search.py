@@ -25,13 +25,13 @@ from tenferro.planning.subscripts import Label, Subscripts
 from tenferro.planning.tree import ContractionTree
 
 EXACT_OPERANDS = 8
-"""Up to so many operands the exact planner takes milliseconds."""
+"""Most operands for which the exact planner takes milliseconds."""
 
 FINALISTS = 4
-"""So many of a search's candidates are annealed, and the best half of what comes of it refined."""
+"""Number of candidates of a search that are annealed; half as many of the results are refined."""
 
 MOVES = 300_000
-"""Moves of one annealing, about; a few seconds at most, and less for small networks."""
+"""Approximate number of moves of one annealing, which then takes a few seconds at most."""
 
 
 def find_tree(
@@ -40,7 +40,7 @@ def find_tree(
     options: ContractionOptimizerOptions,
     costs: DeviceCosts = CPU,
 ) -> ContractionTree:
-    """The best tree found.
+    """The tree with the lowest score that the method of `options` finds.
 
     Raises:
         PathError: the method is not available here.
@@ -76,7 +76,7 @@ class _Search:
                 return tree_seconds(self.costs, tree)
 
     def best(self, candidates: Iterator[Pairs], report: Progress, total: int) -> ContractionTree:
-        """The tree with the lowest score, after the best few candidates were improved."""
+        """The tree with the lowest score after improving the best few candidates."""
         start = time.monotonic()
         seconds = self.options.seconds
         scored: list[tuple[float, int, ContractionTree]] = []
@@ -95,7 +95,7 @@ class _Search:
         return min((refined(tree, self.score) for tree in ranked[: FINALISTS // 2]), key=self.score)
 
     def annealed(self, tree: ContractionTree, number: int) -> ContractionTree:
-        """A better tree near by, whatever the objective: small values make for few flops."""
+        """The tree after annealing; it minimizes flops and traffic for every objective."""
         sweeps = max(100, min(3000, MOVES // len(tree.pairs)))
         return self.tree(annealed(tree, self.options.seed + number, TRAFFIC, sweeps))
 
@@ -118,7 +118,7 @@ def _searched(search: _Search, report: Progress) -> ContractionTree:
 
 
 def _candidates(search: _Search) -> Iterator[Pairs]:
-    """Greedy trees, the plain ones first, then with noise."""
+    """Greedy trees, first without noise, then with noise."""
     subscripts, sizes, options = search.subscripts, search.sizes, search.options
     yield greedy_pairs(subscripts, sizes)
     if options.trials > 1:

@@ -12,14 +12,14 @@ Sizes = dict[Label, Dim]
 
 
 def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> Sizes:
-    """The size of each label. A size of 1 gives way to another, as in NumPy.
+    """The size of each label. A size of 1 broadcasts to any other, as in NumPy.
 
-    Symbolic sizes that cannot be compared yet are taken as equal; they are compared when they are
-    known.
+    Symbolic sizes that cannot be compared yet are assumed equal and compared when they are known.
 
     Raises:
-        SubscriptError: the number of operands, or the rank of one, is not that of the subscripts.
-        ShapeError: a label has two sizes; names it, the operands and their axes.
+        SubscriptError: the number of operands or the rank of an operand does not fit the
+            subscripts.
+        ShapeError: a label has two sizes; names the label, the operands and their axes.
 
     >>> build_size_dict(Subscripts.parse("ij,jk->ik"), [(2, 3), (3, 4)])
     {105: 2, 106: 3, 107: 4}
@@ -30,7 +30,7 @@ def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> 
             f"but {len(shapes)} are given"
         )
     sizes: Sizes = {}
-    where: dict[Label, tuple[int, int]] = {}
+    source: dict[Label, tuple[int, int]] = {}
     for position, (labels, shape) in enumerate(zip(subscripts.inputs, shapes, strict=True)):
         if len(labels) != len(shape):
             raise SubscriptError(
@@ -38,18 +38,22 @@ def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> 
                 f"but {subscripts} gives it {len(labels)} labels"
             )
         for axis, (label, size) in enumerate(zip(labels, shape, strict=True)):
-            held = sizes.get(label)
-            if held is None or held == 1 or (isinstance(held, DimExpr) and isinstance(size, int)):
-                if held is not None and size == 1:
+            known = sizes.get(label)
+            if (
+                known is None
+                or known == 1
+                or (isinstance(known, DimExpr) and isinstance(size, int))
+            ):
+                if known is not None and size == 1:
                     continue
                 sizes[label] = size
-                where[label] = (position, axis)
-            elif size not in (held, 1) and isinstance(held, int) and isinstance(size, int):
-                first, first_axis = where[label]
+                source[label] = (position, axis)
+            elif isinstance(known, int) and isinstance(size, int) and size not in (known, 1):
+                first_operand, first_axis = source[label]
                 raise ShapeError(
-                    f"einsum: label {label_name(label)!r} of {subscripts} has size {held} on axis "
-                    f"{first_axis} of operand {first} and size {size} on axis {axis} of operand "
-                    f"{position}"
+                    f"einsum: label {label_name(label)!r} of {subscripts} has size {known} on axis "
+                    f"{first_axis} of operand {first_operand} and size {size} on axis {axis} of "
+                    f"operand {position}"
                 )
     return sizes
 

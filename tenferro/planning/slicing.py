@@ -1,4 +1,4 @@
-"""Slicing: which labels to loop over so that a contraction fits in memory, and what that costs."""
+"""Slicing: choose labels to loop over so that a contraction fits in memory; predict the cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tenferro.planning.tree import ContractionTree, Step
 class SlicedTree:
     """A tree whose contraction is a loop over the values of some labels.
 
-    What depends on none of them is contracted before the loop, once.
+    Values that depend on none of these labels are contracted once, before the loop.
     """
 
     tree: ContractionTree
@@ -34,12 +34,12 @@ class SlicedTree:
 
     @cached_property
     def dependent(self) -> tuple[bool, ...]:
-        """For each value of the tree whether it differs from round to round."""
+        """For each value of the tree, whether it differs between rounds of the loop."""
         return depends(self.tree.entering, self.tree.pairs, self.labels)
 
     @cached_property
     def flops(self) -> int:
-        """Multiplications and additions of all rounds, and of what is done before."""
+        """Multiplications and additions of all rounds and of the steps before the loop."""
         return sum(
             self.inner.step_flops(step) * self.count if inside else self.tree.step_flops(step)
             for step, inside in self._steps
@@ -47,7 +47,7 @@ class SlicedTree:
 
     @cached_property
     def peak(self) -> int:
-        """Elements that are alive at once, about: results of a round, and those that stay."""
+        """Estimated most elements alive at once: of one round, and of values that outlive it."""
         count = len(self.tree.subscripts.inputs)
         leaves = {
             value
@@ -74,23 +74,23 @@ class SlicedTree:
 def depends(
     entering: Sequence[Labels], pairs: Sequence[tuple[int, int]], sliced: Labels
 ) -> tuple[bool, ...]:
-    """For operands and results whether anything that they are made of has a sliced label."""
-    found = [any(label in sliced for label in labels) for labels in entering]
+    """For each operand and result, whether it is computed from a value with a sliced label."""
+    dependent = [any(label in sliced for label in labels) for labels in entering]
     for left, right in pairs:
-        found.append(found[left] or found[right])
-    return tuple(found)
+        dependent.append(dependent[left] or dependent[right])
+    return tuple(dependent)
 
 
 def find_slices(tree: ContractionTree, enough: Callable[[SlicedTree], bool]) -> SlicedTree | None:
-    """The tree with labels sliced one after the other, the cheapest each time, until it is enough.
+    """Slice one label after another, the cheapest first, until `enough` accepts the tree.
 
-    None where no labels are left.
+    Returns None if all labels are sliced and `enough` still refuses.
 
     >>> from tenferro.network import Subscripts
     >>> chain = Subscripts.parse("ab,bc,cd->ad")
     >>> tree = ContractionTree.of(chain, [(2, 9), (9, 9), (9, 2)], [(1, 2), (0, 1)])
-    >>> found = find_slices(tree, lambda sliced: sliced.peak <= 10)
-    >>> [chr(label) for label in found.labels], found.count
+    >>> sliced = find_slices(tree, lambda candidate: candidate.peak <= 10)
+    >>> [chr(label) for label in sliced.labels], sliced.count
     (['b'], 9)
     """
     current = SlicedTree(tree, ())
@@ -98,29 +98,35 @@ def find_slices(tree: ContractionTree, enough: Callable[[SlicedTree], bool]) -> 
         candidates = _candidates(current)
         if not candidates:
             return None
-        tried = [SlicedTree(tree, (*current.labels, label)) for label in candidates]
-        current = min(tried, key=lambda each: (each.flops * math.sqrt(each.peak), each.labels))
+        sliced_further = [SlicedTree(tree, (*current.labels, label)) for label in candidates]
+        current = min(
+            sliced_further,
+            key=lambda candidate: (candidate.flops * math.sqrt(candidate.peak), candidate.labels),
+        )
     return current
 
 
 def _candidates(current: SlicedTree) -> list[Label]:
-    """Labels of the largest result of a round that can be sliced, and of the step that makes it."""
+    """Labels of size above 1 of the largest result of a round that has any.
+
+    If no result has any, those among the contracted labels of the steps, largest result first.
+    """
     inner = current.inner
     by_size = sorted(inner.steps, key=lambda step: inner.size(step.labels), reverse=True)
     for labels in (*(step.labels for step in by_size), *(step.contracted for step in by_size)):
-        found = sorted({label for label in labels if inner.sizes[label] > 1})
-        if found:
-            return found
+        divisible = sorted({label for label in labels if inner.sizes[label] > 1})
+        if divisible:
+            return divisible
     return []
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A network cut in two: what is contracted before a loop, and the network of the loop.
+    """The network of a loop, after the contractions before the loop are cut off.
 
     Attributes:
         leaves: numbers of the values that the loop reads.
-        pairs: contractions of the loop, in which the leaves are numbered from 0 on.
+        pairs: contractions of the loop; the leaves have the numbers from 0 on.
     """
 
     leaves: tuple[int, ...]
@@ -130,7 +136,7 @@ class Loop:
 def cut_loop(
     subscripts: Subscripts, pairs: Sequence[tuple[int, int]], dependent: Sequence[bool]
 ) -> Loop:
-    """The part of a tree that differs from round to round."""
+    """The part of a tree that differs between rounds of the loop."""
     count = len(subscripts.inputs)
     leaves: list[int] = [] if pairs else [0]
     steps = [pair for number, pair in enumerate(pairs, count) if dependent[number]]

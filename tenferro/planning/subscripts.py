@@ -1,4 +1,4 @@
-"""Subscripts: which axes of which operands carry which label."""
+"""Subscripts: the labels of the axes of each operand and of the result."""
 
 from __future__ import annotations
 
@@ -32,15 +32,17 @@ class Subscripts:
 
     @classmethod
     def parse(cls, text: str, ranks: Sequence[int] | None = None) -> Subscripts:
-        """Subscripts in NumPy's notation, flat: a contraction order is no part of it.
+        """Read subscripts in NumPy's notation, without parentheses.
 
         Args:
-            text: `"ij,jk->ik"`; without `->` the labels that occur once, in order. Blanks are
-                ignored. `...` stands for the leading axes that are left over.
+            text: subscripts such as `"ij,jk->ik"`. Without `->` the output has the labels that
+                occur once, in ascending order. Blanks are ignored. `...` stands for the axes
+                without labels.
             ranks: ranks of the operands; needed for `...` only.
 
         Raises:
-            SubscriptError: the text is no subscripts, or has parentheses; use `NestedEinsum.parse`.
+            SubscriptError: the text is not subscripts, or has parentheses, which
+                `NestedEinsum.parse` reads.
         """
         compact = "".join(text.split())
         if "(" in compact or ")" in compact:
@@ -88,7 +90,7 @@ class Subscripts:
         return cls(tuple(tuple(term) for term in inputs), tuple(output))
 
     def canonical(self) -> Subscripts:
-        """The same with labels numbered by first occurrence: equal networks become equal."""
+        """The subscripts with labels numbered by first occurrence; equal networks become equal."""
         numbers: dict[Label, int] = {}
         for term in (*self.inputs, self.output):
             for label in term:
@@ -108,19 +110,19 @@ class Subscripts:
 
 
 def quoted(text: str) -> str:
-    """Subscripts as an error quotes them: shortened where they are long."""
+    """Subscripts as error messages quote them: long ones are shortened."""
     return repr(text if len(text) <= 80 else f"{text[:60]} ... {text[-15:]}")
 
 
 def is_lettered(labels: Any) -> bool:
-    """Whether all labels are code points of characters, so that they print as such."""
+    """Whether all labels are code points of printable characters."""
     return all(
         label < 0 or (32 < label < sys.maxunicode and not chr(label).isspace()) for label in labels
     )
 
 
 def label_name(label: Label, lettered: bool = True) -> str:
-    """A label as the user wrote it: a letter, a number, or the axis of an ellipsis."""
+    """A label as the user wrote it: a letter or a number; for an axis of an ellipsis `...[-1]`."""
     if label < 0:
         return f"...[{label}]"
     return chr(label) if lettered and is_lettered([label]) else str(label)
@@ -144,8 +146,8 @@ def _letters(part: str, text: str) -> list[Any]:
     for character in before + after:
         if character in "->.":
             raise SubscriptError(
-                f"einsum: {character!r} in {quoted(text)} is no label; a label is one letter, "
-                "'...' stands for the axes left over, ',' separates operands"
+                f"einsum: {character!r} in {quoted(text)} is not a label; a label is one letter, "
+                "'...' stands for the axes without labels, ',' separates operands"
             )
     return [*map(ord, before), *([ELLIPSIS] if dots else []), *map(ord, after)]
 
@@ -155,7 +157,7 @@ def _integers(term: Sequence[Any]) -> list[Any]:
     for label in term:
         if label is not ELLIPSIS and (isinstance(label, bool) or not hasattr(label, "__index__")):
             raise SubscriptError(
-                f"einsum: {label!r} is no label; labels are integers of at least 0"
+                f"einsum: {label!r} is not a label; labels are integers of at least 0"
             )
         number = label if label is ELLIPSIS else label.__index__()
         if number is not ELLIPSIS and number < 0:
@@ -174,9 +176,12 @@ def _implicit(inputs: Sequence[Sequence[Label]]) -> list[Label]:
 def _without_ellipsis(
     inputs: list[list[Any]], output: list[Any] | None, ranks: Sequence[int] | None, source: str
 ) -> tuple[list[list[Label]], list[Label]]:
-    """Labels of their own for the axes that `...` stands for, counted from the last: -1, -2, …"""
+    """Terms in which the labels …, -2, -1 of the last axes of `...` replace it."""
     if ranks is None:
-        raise SubscriptError(f"einsum: {source} has '...', whose axes only the operands tell")
+        raise SubscriptError(
+            f"einsum: {source} has '...', whose number of axes follows from the operands; pass "
+            "their ranks"
+        )
     if len(ranks) != len(inputs):
         raise SubscriptError(
             f"einsum: {source} names {len(inputs)} operands, but {len(ranks)} are given"
@@ -202,5 +207,5 @@ def _without_ellipsis(
 
 
 def _expanded(term: list[Any], width: int) -> list[Label]:
-    at = term.index(ELLIPSIS)
-    return [*term[:at], *range(-width, 0), *term[at + 1 :]]
+    position = term.index(ELLIPSIS)
+    return [*term[:position], *range(-width, 0), *term[position + 1 :]]

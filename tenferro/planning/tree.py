@@ -20,10 +20,10 @@ class Step:
 
     Attributes:
         left, right: numbers of the values: operands from 0 on, then results.
-        left_labels, right_labels: their labels, each once, after sums over labels of one alone.
-        batch: labels of both that stay.
-        contracted: labels of both that are summed over.
-        left_free, right_free: labels of one that stay.
+        left_labels, right_labels: their labels, each once.
+        batch: labels of both operands that the result has.
+        contracted: labels of both operands that are summed over.
+        left_free, right_free: labels of one operand that the result has.
     """
 
     left: int
@@ -37,16 +37,16 @@ class Step:
 
     @property
     def labels(self) -> Labels:
-        """Labels of the result, in the order in which a contraction makes them."""
+        """Labels of the result, in the order of a contraction's axes."""
         return (*self.batch, *self.left_free, *self.right_free)
 
 
 @dataclass(frozen=True)
 class ContractionTree:
-    """A network of known sizes and the order in which it is contracted.
+    """A network of known sizes and its contraction order.
 
-    Operands enter with repeated labels taken on the diagonal, and with sums over labels that
-    nothing else has.
+    Before the first contraction, each operand with a repeated label is replaced by its diagonal,
+    and summed over the labels that only it has.
 
     >>> tree = ContractionTree.of(Subscripts.parse("ij,jk,kl->il"), [(2, 3), (3, 4), (4, 5)],
     ...                           [(0, 1), (0, 1)])
@@ -69,7 +69,7 @@ class ContractionTree:
 
         Raises:
             SubscriptError, ShapeError: the shapes do not fit the subscripts.
-            PathError: the path does not contract the operands to one.
+            PathError: the path does not contract the operands to one value.
         """
         sizes = concrete_sizes(subscripts, shapes)
         return cls(subscripts, sizes, pairs_of_path(path, len(subscripts.inputs)))
@@ -79,16 +79,16 @@ class ContractionTree:
         object.__setattr__(self, "pairs", ordered)
         missing = {label for term in self.subscripts.inputs for label in term} - set(self.sizes)
         if missing:
-            raise PathError(f"einsum: no size is known of the labels {sorted(missing)}")
+            raise PathError(f"einsum: the labels {sorted(missing)} have no sizes; pass their sizes")
 
     @property
     def path(self) -> LinearPath:
-        """Pairs of positions in the shrinking list of what is left."""
+        """Pairs of positions in the shrinking list of remaining values."""
         return path_of_pairs(self.pairs, len(self.subscripts.inputs))
 
     @cached_property
     def entering(self) -> tuple[Labels, ...]:
-        """Labels of each operand after diagonals and sums of its own."""
+        """Labels of each operand after its diagonals and sums."""
         return entering_labels(self.subscripts)
 
     @cached_property
@@ -122,9 +122,10 @@ class ContractionTree:
 
     @cached_property
     def peak(self) -> int:
-        """Most elements that results of steps hold at one time, the two operands of each too.
+        """Most elements of results of steps that are alive at one time.
 
-        Operands of the network belong to the caller and are not counted.
+        The operands of a step are alive during the step. Operands of the network belong to the
+        caller and are not counted.
         """
         count = len(self.subscripts.inputs)
         live = highest = 0
@@ -144,42 +145,45 @@ class ContractionTree:
 
 
 def concrete_sizes(subscripts: Subscripts, shapes: Sequence[Sequence[int]]) -> dict[Label, int]:
-    """Sizes of labels, all of them numbers.
+    """The size of each label, as a number.
 
     Raises:
-        ShapeError: a size is symbolic; a tree needs numbers.
+        ShapeError: a size is symbolic.
     """
     sizes: dict[Label, int] = {}
     for label, size in build_size_dict(subscripts, shapes).items():
         if not isinstance(size, int):
             raise ShapeError(
-                f"einsum: a contraction tree needs sizes that are known, but one is {size}; "
-                "give a path, or plan automatically when the program runs"
+                f"einsum: a contraction tree needs known sizes, but one is {size}; pass a path, or "
+                "plan automatically when the program runs"
             )
         sizes[label] = size
     return sizes
 
 
 def entering_labels(subscripts: Subscripts) -> tuple[Labels, ...]:
-    """Labels of each operand, each once, without those that no other operand and no output has."""
+    """Labels of each operand, each once, that the output or another operand has too."""
     owners = Counter(label for term in subscripts.inputs for label in set(term))
-    kept = set(subscripts.output)
+    output = set(subscripts.output)
     return tuple(
-        tuple(label for label in dict.fromkeys(term) if owners[label] > 1 or label in kept)
+        tuple(label for label in dict.fromkeys(term) if owners[label] > 1 or label in output)
         for term in subscripts.inputs
     )
 
 
 def steps_of(subscripts: Subscripts, pairs: Pairs) -> tuple[Step, ...]:
-    """The contractions of `pairs`. A label goes when nothing left has it, and no output."""
+    """The contractions of `pairs`.
+
+    A label is summed over once neither the output nor a remaining value has it.
+    """
     values = list(entering_labels(subscripts))
     owners = Counter(label for term in values for label in term)
-    kept = set(subscripts.output)
+    output = set(subscripts.output)
     steps: list[Step] = []
     for left, right in pairs:
-        step = _step(left, right, values[left], values[right], owners, kept)
+        step = _step(left, right, values[left], values[right], owners, output)
         for label in (*step.batch, *step.contracted):
-            owners[label] -= 1  # one value has it now where two had it
+            owners[label] -= 1  # one value has the label now; two had it before the step
         for label in step.contracted:
             owners[label] -= 1
         values.append(step.labels)
@@ -188,18 +192,18 @@ def steps_of(subscripts: Subscripts, pairs: Pairs) -> tuple[Step, ...]:
 
 
 def _step(
-    left: int, right: int, a: Labels, b: Labels, owners: Mapping[Label, int], kept: set[Label]
+    left: int, right: int, a: Labels, b: Labels, owners: Mapping[Label, int], output: set[Label]
 ) -> Step:
     in_a, in_b = set(a), set(b)
-    both = [label for label in a if label in in_b]
-    contracted = tuple(label for label in both if owners[label] == 2 and label not in kept)
+    common = [label for label in a if label in in_b]
+    contracted = tuple(label for label in common if owners[label] == 2 and label not in output)
     summed = set(contracted)
     return Step(
         left,
         right,
         a,
         b,
-        tuple(label for label in both if label not in summed),
+        tuple(label for label in common if label not in summed),
         contracted,
         tuple(label for label in a if label not in in_b),
         tuple(label for label in b if label not in in_a),

@@ -1,4 +1,4 @@
-"""What is known of a tensor before it exists: dtype, rank, and extents with their guarantee."""
+"""Metadata of a tensor before it is computed: dtype, rank, and for each axis what is known."""
 
 from tenferro.shape.algebra import (
     Dim,

@@ -1,9 +1,9 @@
-"""Integer expressions in one normal form, so that equal sizes compare equal.
+"""Integer expressions in a normal form, so that equal sizes compare equal.
 
-An expression is a polynomial with integer coefficients over atoms. An atom is a leaf (a symbol,
-whatever its kind) or a call of floordiv, min or max. Sums and products are multiplied out and
-sorted; `n + m == m + n` and `2*n - n == n` hold by construction. There is no solver: what the
-normal form does not show is not known.
+An expression is a polynomial with integer coefficients over atoms. An atom is a leaf (a symbol of
+any kind) or a call of floordiv, min or max. Sums and products are multiplied out and sorted, so
+`n + m == m + n` and `2*n - n == n` hold by construction. There is no solver: relations that the
+normal form does not show are unknown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tenferro.errors import TracingError
 
 @runtime_checkable
 class Leaf(Protocol):
-    """A symbol of the algebra. Hashable, compared by value; its text is unique among leaves.
+    """A symbol: hashable, compared by value, with a text that no other leaf has.
 
     It may have an attribute `limit`: a size that it never exceeds.
     """
@@ -29,7 +29,7 @@ class Leaf(Protocol):
 
 
 class SizeFunction:
-    """floordiv, min or max of expressions, as an atom."""
+    """A call of floordiv, min or max; an atom of expressions."""
 
     __slots__ = ("args", "name", "text")
 
@@ -56,7 +56,7 @@ Term = tuple[Monomial, int]
 class DimExpr:
     """A size that is not a plain integer.
 
-    Immutable; arithmetic gives an `int` where the symbols cancel.
+    Immutable. Arithmetic returns an `int` when the symbols cancel.
 
     >>> from tenferro.shape import SymDim, dim
     >>> n, m = dim("n"), dim("m")
@@ -85,7 +85,7 @@ class DimExpr:
 
     def __add__(self, other: Dim) -> Dim:
         if not isinstance(other, DimExpr | Integral):
-            return NotImplemented  # a tensor takes sizes as numbers
+            return NotImplemented  # a tensor operand converts the size to a number itself
         return _normal([*self.terms, *_terms(other)])
 
     __radd__ = __add__
@@ -135,31 +135,31 @@ class DimExpr:
         return self._unordered(">=", other)
 
     def _unordered(self, relation: str, other: object) -> bool:
-        """Refuse to order sizes; a tensor takes them as numbers, and compares for itself."""
+        """Refuse to order sizes; a tensor operand compares by its own operators."""
         if not isinstance(other, DimExpr | Integral):
             return NotImplemented  # type: ignore[no-any-return]  # as operators may
         raise TracingError(
             f"size {self} {relation} {other}: {self} has no value while tracing; give the argument "
-            "a size that is a number, or compare outside the traced function"
+            "a constant size, or compare outside the traced function"
         )
 
     def leaves(self) -> set[Leaf]:
-        """The symbols of the expression, those inside calls included."""
-        found: set[Leaf] = set()
+        """The symbols of the expression, including those inside calls."""
+        symbols: set[Leaf] = set()
         for monomial, _ in self.terms:
             for atom in monomial:
                 if isinstance(atom, SizeFunction):
-                    found.update(leaf for arg in atom.args for leaf in leaves(arg))
+                    symbols.update(leaf for arg in atom.args for leaf in leaves(arg))
                 else:
-                    found.add(atom)
-        return found
+                    symbols.add(atom)
+        return symbols
 
 
 Dim = int | DimExpr
 
 
 def symbol(leaf: Leaf) -> DimExpr:
-    """The expression that is `leaf` alone."""
+    """The expression that consists of `leaf`."""
     return DimExpr((((leaf,), 1),))
 
 
@@ -171,8 +171,8 @@ def leaves(value: Dim) -> set[Leaf]:
 def floordiv(a: Dim, b: Dim) -> Dim:
     """a divided by b, rounded down.
 
-    Terms of a that b, an integer or one product of symbols, divides are divided exactly, and only
-    the rest keeps the call.
+    If b is an integer or a product of symbols, the terms of a that it divides are divided exactly;
+    the call holds the other terms only.
     """
     if isinstance(a, int) and isinstance(b, int):
         return a // b
@@ -196,7 +196,7 @@ def maximum(a: Dim, b: Dim) -> Dim:
 
 
 def at_most(a: Dim, b: Dim) -> bool:
-    """Whether a <= b is evident, symbols being sizes, which are not negative.
+    """Whether a <= b follows from the normal form, where all symbols are at least 0.
 
     >>> from tenferro.shape import dim
     >>> at_most(minimum(dim("n"), 3), dim("n")), at_most(dim("n"), dim("m"))
@@ -218,7 +218,7 @@ def at_most(a: Dim, b: Dim) -> bool:
 
 
 def _is_natural(value: Dim) -> bool:
-    """Whether a size is evidently not negative."""
+    """Whether the normal form shows that a size is not negative."""
     if isinstance(value, int):
         return value >= 0
     return all(c > 0 and all(map(_is_natural_atom, atoms)) for atoms, c in value.terms)
@@ -232,9 +232,9 @@ def _is_natural_atom(atom: Atom) -> bool:
 
 
 def canonical(a: Dim, b: Dim) -> Dim | None:
-    """The one of two sizes that stands for both; None if they are certainly different.
+    """The simpler of two equal sizes; None if the two certainly differ.
 
-    An integer stands for symbols; of two expressions the shorter one does.
+    An integer is simpler than an expression; of two expressions the shorter one is simpler.
 
     >>> from tenferro.shape import dim
     >>> n = dim("n")
@@ -249,7 +249,7 @@ def canonical(a: Dim, b: Dim) -> Dim | None:
 
 
 def grows(value: Dim) -> bool:
-    """Whether a size evidently grows with each of its symbols, so that bounds give a bound."""
+    """Whether a size provably grows with each symbol, so that bounds of symbols give a bound."""
     if isinstance(value, int):
         return True
     atoms = [atom for monomial, _ in value.terms for atom in monomial]
@@ -262,7 +262,7 @@ def grows(value: Dim) -> bool:
 
 
 def substitute(value: Dim, of: Callable[[Leaf], Dim]) -> Dim:
-    """The size with each symbol replaced."""
+    """The size with each symbol `leaf` replaced by `of(leaf)`."""
     if isinstance(value, int):
         return value
     total: Dim = 0
@@ -275,12 +275,12 @@ def substitute(value: Dim, of: Callable[[Leaf], Dim]) -> Dim:
 
 
 def bind(value: Dim, sizes: Mapping[Leaf, Dim]) -> Dim:
-    """The size with the symbols in `sizes` replaced; others stay."""
+    """The size with the symbols in `sizes` replaced; other symbols stay."""
     return substitute(value, lambda leaf: sizes[leaf] if leaf in sizes else symbol(leaf))
 
 
 def product(values: Iterable[Dim]) -> Dim:
-    """The product of sizes; 1 of none."""
+    """The product of sizes; 1 if there are none."""
     total: Dim = 1
     for value in values:
         total = total * value
@@ -288,7 +288,7 @@ def product(values: Iterable[Dim]) -> Dim:
 
 
 def _lone_atom(value: Dim) -> Atom | None:
-    """The symbol or call that the size is, if it is one."""
+    """The atom if the size consists of one atom, else None."""
     terms = _terms(value)
     if len(terms) != 1 or terms[0][1] != 1 or len(terms[0][0]) != 1:
         return None
@@ -296,14 +296,14 @@ def _lone_atom(value: Dim) -> Atom | None:
 
 
 def _quotient(term: Term, divisor: Term) -> Term | None:
-    """A term divided by another; None if something is left over."""
+    """The quotient of two terms; None if the divisor does not divide the term exactly."""
     (atoms, coefficient), (by, number) = term, divisor
-    left = list(atoms)
+    remaining = list(atoms)
     for atom in by:
-        if atom not in left:
+        if atom not in remaining:
             return None
-        left.remove(atom)
-    return None if coefficient % number else (tuple(left), coefficient // number)
+        remaining.remove(atom)
+    return None if coefficient % number else (tuple(remaining), coefficient // number)
 
 
 def _substituted(function: SizeFunction, of: Callable[[Leaf], Dim]) -> Dim:
@@ -313,15 +313,15 @@ def _substituted(function: SizeFunction, of: Callable[[Leaf], Dim]) -> Dim:
 
 
 def _extremum(name: str, a: Dim, b: Dim) -> Dim:
-    """Of the operands, and theirs where they are of one kind, those that no other one covers."""
-    kept: list[Dim] = []
+    """The min or max of two sizes; nested calls are flattened and redundant members dropped."""
+    members: list[Dim] = []
     for value in (*_operands(name, a), *_operands(name, b)):
-        if any(_covers(name, other, value) for other in kept):
+        if any(_covers(name, member, value) for member in members):
             continue
-        kept = [other for other in kept if not _covers(name, value, other)] + [value]
-    if len(kept) == 1:
-        return kept[0]
-    return symbol(SizeFunction(name, tuple(sorted(kept, key=str))))
+        members = [member for member in members if not _covers(name, value, member)] + [value]
+    if len(members) == 1:
+        return members[0]
+    return symbol(SizeFunction(name, tuple(sorted(members, key=str))))
 
 
 def _operands(name: str, value: Dim) -> tuple[Dim, ...]:
@@ -329,9 +329,9 @@ def _operands(name: str, value: Dim) -> tuple[Dim, ...]:
     return atom.args if isinstance(atom, SizeFunction) and atom.name == name else (value,)
 
 
-def _covers(name: str, value: Dim, other: Dim) -> bool:
-    """Whether `value` is the extremum of the two."""
-    return at_most(value, other) if name == "min" else at_most(other, value)
+def _covers(name: str, a: Dim, b: Dim) -> bool:
+    """Whether a is certainly the extremum of a and b."""
+    return at_most(a, b) if name == "min" else at_most(b, a)
 
 
 def _terms(value: Dim) -> tuple[tuple[Monomial, int], ...]:
@@ -348,13 +348,15 @@ def _normal(terms: Iterable[tuple[Monomial, int]]) -> Dim:
     total: dict[Monomial, int] = {}
     for monomial, coefficient in terms:
         total[monomial] = total.get(monomial, 0) + coefficient
-    kept = {monomial: c for monomial, c in total.items() if c}
-    if not kept:
+    nonzero = {monomial: c for monomial, c in total.items() if c}
+    if not nonzero:
         return 0
-    if tuple(kept) == ((),):
-        return kept[()]
+    if tuple(nonzero) == ((),):
+        return nonzero[()]
     # Symbols before the constant, in the order of their text.
-    ordered = sorted(kept.items(), key=lambda term: (not term[0], [str(atom) for atom in term[0]]))
+    ordered = sorted(
+        nonzero.items(), key=lambda term: (not term[0], [str(atom) for atom in term[0]])
+    )
     return DimExpr(tuple(ordered))
 
 

@@ -1,4 +1,4 @@
-"""The two kinds of symbol a size can be made of, and reading sizes from text."""
+"""The two kinds of symbols that sizes are made of, and sizes read from text."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _RESERVED = frozenset({"dim", "floordiv", "inf", "infj", "max", "min", "nan", "n
 
 @dataclass(frozen=True, slots=True)
 class SymDim:
-    """A named size of a whole program, bound by the extents of its inputs.
+    """A named size of a whole program; the extents of the inputs bind it.
 
-    The name is an identifier that means nothing else in the text of programs.
+    The name is an identifier that has no other meaning in the text of programs.
     """
 
     name: str
@@ -27,7 +27,9 @@ class SymDim:
     def __post_init__(self) -> None:
         taken = self.name in _RESERVED or dtype_of_short_name(self.name) is not None
         if taken or not self.name.isidentifier():
-            raise ShapeError(f"dim: {self.name!r} cannot be the name of a size; choose another")
+            raise ShapeError(
+                f"dim: {self.name!r} cannot be the name of a size; choose another name"
+            )
 
     def __str__(self) -> str:
         return self.name
@@ -35,7 +37,7 @@ class SymDim:
 
 @dataclass(frozen=True, slots=True)
 class InputDim:
-    """The size of one axis of an operand of the op in whose payload it stands."""
+    """The size of one axis of an operand, in the payload of the op that reads the operand."""
 
     input: int
     axis: int
@@ -64,7 +66,7 @@ def dim(value: int | str | Dim) -> Dim:
 
 
 def dim_of_ast(node: ast.expr) -> Dim:
-    """The size that a Python expression denotes; ValueError when it is none."""
+    """The size that a Python expression denotes; raises ValueError if it denotes none."""
     match node:
         case ast.Constant(value=int(number)) if not isinstance(number, bool):
             return number

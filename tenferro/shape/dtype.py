@@ -1,4 +1,4 @@
-"""Element types: NumPy's dtypes, their short names, and the few questions that ops ask of them."""
+"""Element types: NumPy's dtypes, their short names, and predicates on them."""
 
 from __future__ import annotations
 
@@ -40,12 +40,10 @@ _SHORT: dict[DType, str] = {dtype: name for name, dtype in _BY_NAME.items()}
 
 
 def as_dtype(value: object) -> DType:
-    """The dtype that `value` names.
-
-    A NumPy dtype or scalar type, a Python type, or a name such as `"f64"`.
+    """The dtype of a NumPy dtype or scalar type, a Python type, or a name such as `"f64"`.
 
     Raises:
-        DTypeError: tenferro has no such element type.
+        DTypeError: tenferro does not have this element type.
 
     >>> as_dtype("f64") == as_dtype("float64") == as_dtype(float)
     True
@@ -53,9 +51,11 @@ def as_dtype(value: object) -> DType:
     if isinstance(value, str) and value in _BY_NAME:
         return _BY_NAME[value]
     try:
-        dtype: DType = np.dtype(value)  # type: ignore[call-overload]  # whatever the user gave
+        dtype: DType = np.dtype(value)  # type: ignore[call-overload]  # any object of the user
     except TypeError:
-        raise DTypeError(f"dtype: {value!r} is not an element type") from None
+        raise DTypeError(
+            f"dtype: {value!r} is not an element type; use one of {', '.join(_BY_NAME)}"
+        ) from None
     dtype = dtype.newbyteorder("=")
     if dtype not in _SHORT:
         raise DTypeError(f"dtype: {dtype} is not supported; use one of {', '.join(_BY_NAME)}")
@@ -72,7 +72,7 @@ def short_name(dtype: DType) -> str:
 
 
 def dtype_of_short_name(name: str) -> DType | None:
-    """The dtype of a short name, or None when it is not one."""
+    """The dtype of a short name, or None if `name` is not a short name."""
     return _BY_NAME.get(name)
 
 
@@ -109,7 +109,7 @@ def complex_dtype(dtype: DType) -> DType:
     """The dtype of a complex number with parts of type `dtype`.
 
     Raises:
-        DTypeError: there is no such complex type.
+        DTypeError: there is no complex dtype with such parts.
     """
     if is_complex(dtype):
         return dtype

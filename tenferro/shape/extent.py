@@ -1,8 +1,8 @@
-"""What is guaranteed of the size of one axis.
+"""Extents: what is guaranteed of the size of one axis.
 
-`dim` is the guarantee, and all that extents are compared by. `size` is the size itself, as far as
-it can be named before it is known: it tells whether two axes have one size, and is never a target
-size of anything.
+`dim` is the guarantee; extents are equal if their kinds and their `dim` are. `size` is an
+expression for the size itself, or None. It only serves to tell whether two axes have equal sizes;
+no op takes it as a target size.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tenferro.shape.runtime_dims import has_local
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """The size is `dim`. It need not be a constant; it is the true size."""
+    """The size is exactly `dim`, a constant or an expression of symbols."""
 
     dim: Dim
 
@@ -30,7 +30,7 @@ class Exact:
 
 @dataclass(frozen=True, slots=True)
 class UpperBound:
-    """The size is at most `dim`. Never to be used as if it were the size."""
+    """The size is at most `dim`; never use `dim` as the size."""
 
     dim: Dim
     size: Dim | None = field(default=None, compare=False)
@@ -41,7 +41,7 @@ class UpperBound:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Nothing is known of the size."""
+    """Nothing is known about the size."""
 
     size: Dim | None = field(default=None, compare=False)
 
@@ -53,7 +53,7 @@ ShapeExtent = Exact | UpperBound | Unknown
 
 
 def same_size(a: ShapeExtent, b: ShapeExtent) -> bool:
-    """Whether two axes certainly have one size. Of two equal bounds that is not known.
+    """Whether two axes certainly have equal sizes; equal bounds do not imply that.
 
     >>> same_size(UpperBound(8), UpperBound(8)), same_size(Exact(8), Exact(8))
     (False, True)
@@ -62,7 +62,7 @@ def same_size(a: ShapeExtent, b: ShapeExtent) -> bool:
 
 
 def implies(known: ShapeExtent, claimed: ShapeExtent) -> bool:
-    """Whether what is `claimed` of an axis follows from what is `known`."""
+    """Whether `claimed` holds for every axis for which `known` holds."""
     match claimed:
         case Unknown():
             return True

@@ -1,4 +1,4 @@
-"""Metadata of one value: dtype, exact rank, and an extent with its guarantee for each axis."""
+"""Metadata of one value: its dtype, its rank, and an extent for each axis."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MAX_EXTENT = 2**63 - 1
 class TensorMeta:
     """Dtype and extents of a value.
 
-    There is no `shape`: ask for `exact_shape()` or `bound_shape()` on purpose. `as_size` is the
-    extent whose size the value is, where it is a scalar of which that is known; like the `size` of
-    an extent it is no part of the type.
+    There is no attribute `shape`: call `exact_shape()` or `bound_shape()`. If the value is a scalar
+    known to be the size of an axis, `as_size` is the extent of that axis; like the `size` of an
+    extent, it is not part of the type.
 
     Attributes:
         dtype: the element type.
-        extents: for each axis what is guaranteed of its size.
+        extents: for each axis, what is guaranteed of its size.
         rank: the number of axes; always exact.
         dims: the exact sizes, constant or symbolic, or None if some extent is not exact.
         static_shape: the shape, if every extent is a known integer; else None.
@@ -75,10 +75,10 @@ class TensorMeta:
         return self.dims
 
     def bound_shape(self, primitive: str = "shape", field: str = "shape") -> tuple[Dim, ...]:
-        """For each axis a size that it does not exceed.
+        """For each axis, a size that it does not exceed.
 
         Raises:
-            UnsupportedDynamicShapeError: nothing is known of some extent.
+            UnsupportedDynamicShapeError: an extent is unknown.
         """
         bounds: list[Dim] = []
         for axis, extent in enumerate(self.extents):
@@ -88,7 +88,7 @@ class TensorMeta:
         return tuple(bounds)
 
     def with_dtype(self, dtype: DType) -> TensorMeta:
-        """The same extents, another dtype."""
+        """The metadata with another dtype."""
         if dtype is self.dtype:
             return self
         return (
@@ -98,13 +98,13 @@ class TensorMeta:
         )
 
     def with_extents(self, extents: Iterable[ShapeExtent]) -> TensorMeta:
-        """The same dtype, other extents."""
+        """The metadata with other extents."""
         return TensorMeta(self.dtype, extents)
 
     def bind(self, sizes: Mapping[Leaf, Dim]) -> TensorMeta:
         """The metadata with symbols replaced by the sizes they are bound to.
 
-        An extent whose size is a number then is exact.
+        An extent whose size becomes a number becomes exact.
         """
         if self.static_shape is not None:
             return self
@@ -147,13 +147,13 @@ class TensorMeta:
 def name_sizes(
     meta: TensorMeta, value: int, operands: Sequence[int], source: Callable[[int], Source | None]
 ) -> TensorMeta:
-    """What an op inferred, with names that tell sizes that data decide apart everywhere.
+    """The metadata with a name, unique in its graph or program, for each data-dependent size.
 
     Args:
-        meta: what the op inferred of a result.
+        meta: the metadata that an op inferred for a result.
         value: the number of the result.
         operands: the numbers of the operands.
-        source: for an axis of the result where its size can be had from, if anywhere.
+        source: maps an axis of the result to a value that has this size, or to None.
     """
     if meta.dims is not None:
         return meta
@@ -188,10 +188,7 @@ def _bound(extent: ShapeExtent, sizes: Mapping[Leaf, Dim]) -> ShapeExtent:
 
 @functools.lru_cache(maxsize=4096)
 def make_meta(dtype: DType, dims: tuple[Dim, ...]) -> TensorMeta:
-    """Metadata with exact extents that are known to be in range.
-
-    Shared between values of one type.
-    """
+    """Metadata with exact extents that have been checked; values of one type share it."""
     return TensorMeta(dtype, [Exact(size) for size in dims])
 
 
@@ -201,7 +198,7 @@ def _checked(value: int | str | Dim) -> Dim:
         return size
     if isinstance(size, bool) or not hasattr(size, "__index__"):
         raise ShapeError(
-            f"shape: {value!r} is not a size; give an integer, or a name for a symbolic one"
+            f"shape: {value!r} is not a size; pass an integer, or a name for a symbolic size"
         )
     number = operator.index(size)
     if not 0 <= number <= MAX_EXTENT:
@@ -213,7 +210,7 @@ class TensorSpec:
     """The type of an input: a shape of integers and names, and a dtype.
 
     Raises:
-        ShapeError: the shape is no sequence of sizes.
+        ShapeError: the shape is not a sequence of sizes.
 
     >>> print(TensorSpec(("n", 3), "float64").meta)
     f64[n,3]
@@ -224,14 +221,14 @@ class TensorSpec:
     def __init__(self, shape: Sequence[int | str | Dim], dtype: object = "float64") -> None:
         if isinstance(shape, str) or not isinstance(shape, Iterable):
             raise ShapeError(
-                f"TensorSpec: {shape!r} is not a shape; write a tuple of sizes and names, such as "
+                f"TensorSpec: {shape!r} is not a shape; pass a tuple of sizes and names, such as "
                 '("n", 3)'
             )
         self.meta = TensorMeta.of(dtype, shape)
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The sizes, symbolic ones as expressions."""
+        """The size of each axis; symbolic sizes are expressions."""
         return self.meta.exact_shape()
 
     @property

@@ -1,8 +1,8 @@
-"""Sizes that data decide: symbols that get their number while the program runs.
+"""Data-dependent sizes: symbols whose values are known only while the program runs.
 
-They name a size before it is known, so that two axes can be known to have one size; no op holds
-one in its payload. What an op infers speaks of its own operands; `name_sizes` in `meta` turns that
-into names that hold for a whole graph or program.
+A symbol shows that two axes have equal sizes before the size is known. No op holds one in its
+payload. An op infers symbols that refer to its own operands; `name_sizes` in `meta` replaces them
+by symbols that refer to values of the whole graph or program.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from tenferro.shape.algebra import Dim, leaves
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An axis of a graph value that has a size which data decide.
+    """An axis of a graph value with a data-dependent size.
 
-    Of a value that an op makes, `made_by` says how to make it: what is known of a value must not
-    hold the value, or neither would ever be freed. An input is held as it is.
+    `made_by` is the input, or the primitive, inputs and site of the op that computes the value: the
+    metadata of a value must not refer to the value, or neither would be freed.
     """
 
     made_by: Input | tuple[GraphOp, tuple[GlobalValKey, ...], str | None]
@@ -44,10 +44,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeScalar:
-    """The size that a scalar decides, made a size as `semantics` says, and at most `limit`.
+    """The size that `semantics` makes of a scalar value; it is at most `limit`.
 
-    `scalar` is the number of the value: of an operand where an op infers it (`local`), else of a
-    value of the graph or a slot of the program.
+    `scalar` is the number of the value: while `local`, of an operand of the op that infers the
+    size; later, of a value of the graph or a slot of the program.
     """
 
     scalar: int
@@ -63,7 +63,7 @@ class RuntimeScalar:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeAxis:
-    """The size of an axis of a value, of which nothing else is known."""
+    """The size of an axis of a value; nothing else is known about it."""
 
     value: int
     axis: int
@@ -77,11 +77,11 @@ RuntimeDim = RuntimeScalar | RuntimeAxis
 
 
 def runtime_dims(size: Dim) -> list[RuntimeDim]:
-    """The symbols of a size that data decide, in the order of their text."""
-    found = [leaf for leaf in leaves(size) if isinstance(leaf, RuntimeScalar | RuntimeAxis)]
-    return sorted(found, key=str)
+    """The data-dependent symbols of a size, in the order of their text."""
+    symbols = [leaf for leaf in leaves(size) if isinstance(leaf, RuntimeScalar | RuntimeAxis)]
+    return sorted(symbols, key=str)
 
 
 def has_local(size: Dim) -> bool:
-    """Whether a size speaks of an operand of some op, so that it means nothing elsewhere."""
+    """Whether a size refers to an operand of an op, and so has a meaning for that op only."""
     return any(isinstance(leaf, RuntimeScalar) and leaf.local for leaf in leaves(size))

@@ -210,7 +210,7 @@ def test_logical_functions_ask_whether_a_number_is_not_zero() -> None:
 def test_casts_and_checked_conversions() -> None:
     assert_same(tn.astype([1.7, -1.7], "int32"), np.array([1, -1], "int32"))
     assert_same(tn.convert(np.float32([1.5]), "float64"), np.array([1.5]))
-    with pytest.raises(DTypeError, match="convert: f64 does not fit f32; use cast where loss is"):
+    with pytest.raises(DTypeError, match="convert: f64 does not fit f32; use cast if loss is"):
         tn.convert([1.5], "float32")
     with pytest.raises(DTypeError, match="dtype: 'int65' is not an element type"):
         tn.astype([1], "int65")
@@ -237,7 +237,7 @@ def test_numbers_that_do_not_fit_a_dtype_are_refused() -> None:
         tn.Tensor([1], "uint8") + -1
 
 
-def test_what_is_no_array_is_refused_by_name() -> None:
+def test_operands_that_are_not_arrays_are_refused_by_name() -> None:
     with pytest.raises(DTypeError, match="add: takes arrays and numbers, got str, int"):
         tn.add("a", 1)
     with pytest.raises(DTypeError, match="exp: takes arrays and numbers, got NoneType"):

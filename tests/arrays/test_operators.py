@@ -65,7 +65,7 @@ def test_a_tensor_and_a_traced_tensor_make_a_traced_one() -> None:
     assert_close(tn.jit(lambda x: t * x - t, executor="numpy")(Y), Y * Y - Y, rounding("f64"))
 
 
-def test_comparison_with_what_is_no_array_is_pythons() -> None:
+def test_comparison_with_an_object_that_is_not_an_array_is_pythons() -> None:
     t = tn.Tensor([1.0])
     assert (t == None) is False  # noqa: E711
     assert (t != "a") is True

@@ -51,7 +51,7 @@ def test_reshape_takes_one_size_and_numpys_integers() -> None:
         ((-1, -1), ShapeError, "reshape: only one size of (-1, -1) may be -1"),
         ((0, -1), ShapeError, "reshape: -1 in (0, -1) is ambiguous"),
         ((-2, 12), ExtentError, "extent -2 is not between 0 and 2**63 - 1"),
-        ((2.0, 12), ShapeError, "shape: 2.0 is not a size; give an integer"),
+        ((2.0, 12), ShapeError, "shape: 2.0 is not a size; pass an integer"),
         ((True, 24), ShapeError, "shape: True is not a size"),
     ],
 )

@@ -33,8 +33,8 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: tn.stack("ab"), DTypeError, "stack: takes a list of arrays, got str"),
     (lambda: tn.hstack(1.0), DTypeError, "hstack: takes a list of arrays, got float"),
     (lambda: tn.concat([X, V]), ShapeError, "concat: operands f64[2,3] and f64[3] must agree"),
-    (lambda: tn.stack([X, V]), ShapeError, "stack: f64[2,3] and f64[3] must have one shape"),
-    (lambda: tn.stack([V, V[:2]]), ShapeError, "stack: f64[3] and f64[2] must have one shape"),
+    (lambda: tn.stack([X, V]), ShapeError, "stack: f64[2,3] and f64[3] must have equal shapes"),
+    (lambda: tn.stack([V, V[:2]]), ShapeError, "stack: f64[3] and f64[2] must have equal shapes"),
     (lambda: tn.stack([V], axis=5), AxisError, "stack: axis 5 is out of range for rank 2"),
     (
         lambda: tn.broadcast_to(X, (3, 3)),

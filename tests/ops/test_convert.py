@@ -60,7 +60,7 @@ def test_a_cast_that_loses_is_differentiable() -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), [("f64", "i32"), ("f64", "bool"), ("c64", "i64")])
-def test_a_side_that_is_no_float_is_inactive(source: str, target: str) -> None:
+def test_a_side_that_is_not_inexact_is_inactive(source: str, target: str) -> None:
     f = function(ops.Convert(as_dtype(target)), metas_of([np.ones(2, as_dtype(source))]))
     assert f.jvp([0]).outputs == (None,)
 

@@ -91,7 +91,7 @@ def value(type_: TensorMeta, name: str = "x") -> Any:
             DynamicBroadcastInDim((dim("dim(1, 3)"),), ()),
             [meta(), meta(2)],
             AxisError,
-            r"dim\(1, 3\) is no axis of an operand, of which there are 2",
+            r"dim\(1, 3\) does not name an axis of one of the 2 operands",
         ),
         (
             DynamicBroadcastInDim((dim("dim(1, 0)"),), (0,)),
@@ -204,7 +204,7 @@ def test_a_scalar_means_the_size_that_is_nearest() -> None:
         assert size_of_scalar(np.asarray(number)) == size
     assert size_of_scalar(np.asarray(2**64 - 1, np.uint64)) == 2**64 - 1
     with pytest.raises(
-        RuntimeSizeError, match="dynamic_truncate: the size is nan, which is no size"
+        RuntimeSizeError, match="dynamic_truncate: the size is nan, which is not a size"
     ):
         size_of_scalar(np.asarray(np.nan, np.float32))
 

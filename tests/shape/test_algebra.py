@@ -147,7 +147,7 @@ def test_substitution_puts_sizes_for_symbols() -> None:
     assert substitute(4, lambda leaf: m) == 4
 
 
-def test_a_size_is_no_other_type() -> None:
+def test_a_size_differs_from_values_of_other_types() -> None:
     assert n != "n"
     assert n.__eq__(N) is False
 

@@ -41,7 +41,7 @@ def test_many_spellings_are_one_dtype() -> None:
 
 
 @pytest.mark.parametrize("value", ["f8x", "nonsense", object()])
-def test_what_is_no_element_type_is_refused(value: object) -> None:
+def test_a_value_that_is_not_an_element_type_is_refused(value: object) -> None:
     with pytest.raises(DTypeError, match="is not an element type"):
         as_dtype(value)
 

@@ -66,8 +66,8 @@ def test_extents_out_of_range_are_refused(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1.0, True, None, [1]], ids=repr)
-def test_what_is_no_size_is_refused(size: object) -> None:
-    with pytest.raises(ShapeError, match="is not a size; give an integer, or a name"):
+def test_a_value_that_is_not_a_size_is_refused(size: object) -> None:
+    with pytest.raises(ShapeError, match="is not a size; pass an integer, or a name"):
         TensorMeta.of("f64", (size,))  # type: ignore[arg-type]
 
 
@@ -122,5 +122,5 @@ def test_a_spec_is_the_type_of_an_input() -> None:
 
 @pytest.mark.parametrize("wrong", ["nm", 3, None])
 def test_a_spec_takes_a_sequence_of_sizes(wrong: Any) -> None:
-    with pytest.raises(ShapeError, match=r"TensorSpec: .* is not a shape; write a tuple of sizes"):
+    with pytest.raises(ShapeError, match=r"TensorSpec: .* is not a shape; pass a tuple of sizes"):
         TensorSpec(wrong)

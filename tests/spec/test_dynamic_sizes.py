@@ -110,7 +110,7 @@ def test_a_scalar_that_is_no_size_is_refused_when_it_is_known(size: float) -> No
         RuntimeSizeError, match=r"dynamic_truncate: the size is -?(nan|inf), which is"
     ):
         NUMPY.run(program, {"x": np.ones(3), "size": size})
-    with pytest.raises(RuntimeSizeError, match="which is no size; give a finite number"):
+    with pytest.raises(RuntimeSizeError, match="which is not a size; pass a finite number"):
         tn.dynamic_truncate(np.ones(3), size)
 
 

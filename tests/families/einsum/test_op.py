@@ -73,9 +73,9 @@ def test_a_native_executor_has_the_family() -> None:
 
 def test_a_tree_is_refused_for_symbolic_sizes() -> None:
     tree = ContractionTree.of(Subscripts.parse(CHAIN), [(2, 3), (3, 4), (4, 5)], [(0, 1), (0, 1)])
-    with pytest.raises(PathError, match="an operand has symbolic ones"):
+    with pytest.raises(PathError, match="an operand has symbolic sizes"):
         program_with(tree)
-    with pytest.raises(PathError, match="a plan needs sizes that are known"):
+    with pytest.raises(PathError, match="a plan needs known sizes"):
         tn.einsum_plan(CHAIN, *SPECS)
 
 

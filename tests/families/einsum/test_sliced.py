@@ -128,6 +128,107 @@ def test_second_derivatives_of_a_sliced_contraction() -> None:
     np.testing.assert_allclose(product("bd"), product(None), rtol=1e-11)
 
 
+<<<<<<< HEAD:tests/families/einsum/test_sliced.py
+=======
+def test_what_does_not_depend_on_a_slice_is_contracted_once() -> None:
+    specs = [tn.TensorSpec((8, 8))] * 4
+    order = [(2, 3), (1, 2), (0, 1)]
+    plan = tn.einsum_plan("ab,bc,cd,de->ae", *specs, optimize=order, slices="b")
+    dots = [step.op.name for step in plan.program.exec_program.instructions]
+    assert dots == ["dot_general", "extension"]
+    assert plan.flops == tn.einsum_plan("ab,bc,cd,de->ae", *specs, optimize=order).flops
+    assert plan.slice_count == 8
+    assert "8 slices over b; 1 times the flops without" in str(plan)
+
+
+def test_a_number_asks_for_that_many_slices() -> None:
+    specs = [tn.TensorSpec(shape) for shape in RING_SHAPES]
+    assert tn.einsum_plan(RING, *specs, slices=4).slice_count >= 4
+    assert tn.einsum_plan(RING, *specs, slices=1).slices == ()
+    with pytest.raises(PathError, match="cannot be cut into 10000 slices"):
+        tn.einsum_plan("ij,jk->ik", *specs[:2], slices=10000)
+
+
+def test_an_automatic_plan_meets_a_limit_by_slicing() -> None:
+    text, specs = "abx,bcx,cdx,dax->", [tn.TensorSpec((16, 16, 8))] * 4
+    whole = tn.einsum_plan(text, *specs)
+    limit = whole.peak_bytes // 4
+    options = ContractionOptimizerOptions(memory_limit=limit)
+    plan = tn.einsum_plan(text, *specs, optimize=options)
+    assert plan.slices != ()
+    assert plan.peak_bytes <= limit < whole.peak_bytes
+    memory = txla.XlaExecutor().lower(plan.program).memory()
+    assert memory.temporaries + memory.outputs <= 1.3 * limit
+    operands = [GENERATOR.normal(size=spec.shape) for spec in specs]
+    np.testing.assert_allclose(
+        tn.einsum(text, *operands, optimize=options), np.einsum(text, *operands), rtol=1e-11
+    )
+    assert tn.einsum_plan(text, *specs, memory_limit=limit).slices == plan.slices
+
+
+def test_a_plan_over_the_limit_is_refused_with_the_slices_that_would_fit() -> None:
+    text, specs = "abx,bcx,cdx,dax->", [tn.TensorSpec((16, 16, 8))] * 4
+    order = tn.einsum_plan(text, *specs).path
+    arguments: dict[str, Any] = {"optimize": order, "memory_limit": 10_000}
+    message = r"but 10000 are allowed; .* slices='\w+' would fit: \d+ slices, .* times the flops"
+    with pytest.raises(MemoryLimitError, match=message) as caught:
+        tn.einsum_plan(text, *specs, **arguments)
+    advised = str(caught.value).split("slices='")[1].split("'")[0]
+    assert tn.einsum_plan(text, *specs, **arguments, slices=advised).peak_bytes <= 10_000
+    assert tn.einsum_plan(text, *specs, **arguments, slices=True).peak_bytes <= 10_000
+    with pytest.raises(MemoryLimitError, match="would fit"):
+        tn.einsum_plan(text, *specs, memory_limit=10_000, slices=False)
+    with pytest.raises(MemoryLimitError, match="no slicing fits"):
+        tn.einsum_plan("i,j->ij", tn.TensorSpec((99,)), tn.TensorSpec((99,)), memory_limit=999)
+
+
+@pytest.mark.parametrize(
+    ("slices", "message"),
+    [
+        ("z", "names label 'z', which ij,jk->ik does not have"),
+        (0, "invalid slices=0: the number of slices is at least 1"),
+        (1.5, "invalid slices=1.5: pass labels, a number of slices, or True"),
+        ([0.5], "holds 0.5, which is not a label"),
+    ],
+)
+def test_what_cannot_be_sliced_is_refused(slices: Any, message: str) -> None:
+    with pytest.raises(PathError, match=message):
+        tn.einsum("ij,jk->ik", np.ones((2, 3)), np.ones((3, 4)), slices=slices)
+
+
+def test_a_label_of_one_operand_alone_is_not_sliced() -> None:
+    with pytest.raises(PathError, match="label 'i', which only one operand has"):
+        tn.einsum("ij,jk->k", np.ones((2, 3)), np.ones((3, 4)), slices="i")
+
+
+def test_sizes_known_late_are_not_sliced() -> None:
+    x = tn.TracedTensor.input(("n", "n"), name="x")
+    with pytest.raises(PathError, match="slices= needs known sizes"):
+        tn.einsum("ij,jk->ik", x, x, slices="j")
+    limited = tn.einsum("ij,jk->ik", x, x, memory_limit=100)
+    program = tn.GraphCompiler().compile([limited])
+    with pytest.raises(MemoryLimitError, match="need 800 bytes at once, but 100"):
+        txla.XlaExecutor().run(program, {"x": np.ones((10, 10))})
+    with pytest.raises(PathError, match="memory_limit= needs known sizes"):
+        tn.einsum("ij,jk->ik", x, x, optimize=False, memory_limit=100)
+
+
+def test_a_sliced_plan_saves_and_loads(tmp_path: Any) -> None:
+    specs = [tn.TensorSpec(shape) for shape in RING_SHAPES]
+    plan = tn.einsum_plan(RING, *specs, slices="bd")
+    plan.save(tmp_path / "plan.json")
+    loaded = EinsumPlan.load(tmp_path / "plan.json")
+    assert loaded.slices == plan.slices == (ord("b"), ord("d"))
+    assert str(loaded) == str(plan)
+    operands = [random_array(GENERATOR, shape, "float64") for shape in RING_SHAPES]
+    result = tn.einsum("xy,yz,zu,uv,vx->", *operands, optimize=loaded)
+    np.testing.assert_allclose(result, np.einsum(RING, *operands), rtol=1e-12)
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    with pytest.raises(PathError, match="not a plan"):
+        EinsumPlan.load(tmp_path / "bytes")
+
+
+>>>>>>> names:tests/network/test_slicing.py
 def test_a_native_executor_has_the_family() -> None:
     operands = [random_array(GENERATOR, shape, "float64") for shape in RING_SHAPES]
     program = tn.make_program(with_slices(RING, "a"), *operands)
