@@ -268,7 +268,7 @@ def last_uses(program: ExecProgram) -> list[tuple[bool, ...]]:
 
     Equal marks are one tuple: there are few of them, and as many instructions as ops.
     """
-    alive = bytearray(program.n_slots)
+    alive = bytearray(max(program.n_slots, _slots_read(program)))
     for slot in program.output_slots:
         alive[slot] = 1
     marks: list[tuple[bool, ...]] = []
@@ -287,6 +287,16 @@ def last_uses(program: ExecProgram) -> list[tuple[bool, ...]]:
         marks.append(mark)
     marks.reverse()
     return marks
+
+
+def _slots_read(program: ExecProgram) -> int:
+    """One more than the highest slot that is read; over `n_slots` the verifier refuses it."""
+    highest = max(program.output_slots, default=-1)
+    for step in program.instructions:
+        for slot in step.input_slots:
+            if slot > highest:
+                highest = slot
+    return highest + 1
 
 
 _READ_AGAIN, _READ_LAST = (False,), (True,)

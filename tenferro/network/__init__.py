@@ -3,7 +3,8 @@
 `tenferro.planning` reads the notation and chooses contraction orders; `tenferro.families` holds the
 extension families. File by file: `program` emits a planned network and compiles it; `plan` is a
 contraction order with its costs and its program; `drawing` draws a plan; `budget` slices a plan so
-that it keeps a memory limit; `einsum` holds the functions that users call.
+that it keeps a memory limit; `progress` shows a bar for long searches; `einsum` holds the functions
+that users call.
 """
 
 from tenferro.compiler import DeviceCosts, MemoryNeed, predict_memory

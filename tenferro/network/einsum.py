@@ -16,6 +16,7 @@ from tenferro.extension import apply as apply_extension
 from tenferro.families import EinsumOp
 from tenferro.network.budget import Slices, read_slices, within
 from tenferro.network.plan import EinsumPlan
+from tenferro.network.progress import with_progress_bar
 from tenferro.planning import (
     PLANNER,
     Auto,
@@ -209,7 +210,8 @@ def _planned(call: EinsumCall) -> EinsumPlan:
     dtype = call.dtype
 
     def make() -> EinsumPlan:
-        tree = PLANNER.tree(call.subscripts, shapes, spec, options)
+        with with_progress_bar(options) as reporting:
+            tree = PLANNER.tree(call.subscripts, shapes, spec, reporting)
         return within(EinsumPlan(shapes, dtype, tree), call.slices, call.limit)
 
     key = (call.subscripts, shapes, dtype, spec, call.slices, call.limit)

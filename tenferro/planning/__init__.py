@@ -3,7 +3,7 @@
 File by file: `subscripts` and `nested` read the notation; `sizes` and `paths` check it against the
 operands; `tree` is a contraction order with its flops and sizes, `cost` predicts its run time;
 `optimize` lists the strategies; `greedy`, `anneal`, `refine` and `search` search for an order;
-`progress` shows a progress bar; `planner` caches the orders; `slicing` chooses labels to loop over.
+`planner` caches the orders; `slicing` chooses labels to loop over.
 This package does not depend on how a contraction is computed.
 """
 

@@ -6,7 +6,6 @@ import pkgutil
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,6 @@ from tenferro.planning.cost import tree_seconds
 from tenferro.planning.greedy import greedy_pairs
 from tenferro.planning.optimize import ContractionOptimizerOptions, Progress
 from tenferro.planning.paths import Pairs, pairs_of_path
-from tenferro.planning.progress import progress_bar
 from tenferro.planning.refine import TRAFFIC, exact_pairs, refined
 from tenferro.planning.subscripts import Label, Subscripts
 from tenferro.planning.tree import ContractionTree
@@ -52,8 +50,8 @@ def find_tree(
     method = options.method
     if method == "auto":
         method = "exact" if count <= EXACT_OPERANDS else "search"
-    with _reporting(options) as report:
-        return _METHODS[method](search, report)
+    report = options.progress if callable(options.progress) else _report_nothing
+    return _METHODS[method](search, report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +167,5 @@ def _by_opt_einsum(search: _Search, planner: Callable[..., Any]) -> Pairs:
     return pairs_of_path(path, len(inputs))
 
 
-@contextmanager
-def _reporting(options: ContractionOptimizerOptions) -> Iterator[Progress]:
-    if callable(options.progress):
-        yield options.progress
-    elif options.progress:
-        with progress_bar() as report:
-            yield report
-    else:
-        yield lambda done, total, best: None
+def _report_nothing(done: int, total: int, best: float) -> None:
+    """No progress is asked for."""

@@ -60,9 +60,9 @@ def test_a_plan_over_the_limit_is_refused_with_the_slices_that_would_fit() -> No
     ("slices", "message"),
     [
         ("z", "names label 'z', which ij,jk->ik does not have"),
-        (0, "slices=0 is no number of slices"),
-        (1.5, "slices=1.5 is no request"),
-        ([0.5], "holds 0.5, which is no label"),
+        (0, "invalid slices=0: the number of slices is at least 1"),
+        (1.5, "invalid slices=1.5: pass labels, a number of slices, or True"),
+        ([0.5], "holds 0.5, which is not a label"),
     ],
 )
 def test_what_cannot_be_sliced_is_refused(slices: Any, message: str) -> None:
@@ -71,7 +71,7 @@ def test_what_cannot_be_sliced_is_refused(slices: Any, message: str) -> None:
 
 
 def test_a_label_of_one_operand_alone_is_not_sliced() -> None:
-    with pytest.raises(PathError, match="label 'i', which one operand alone has"):
+    with pytest.raises(PathError, match="label 'i', which only one operand has"):
         tn.einsum("ij,jk->k", np.ones((2, 3)), np.ones((3, 4)), slices="i")
 
 

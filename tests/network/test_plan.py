@@ -26,7 +26,7 @@ def test_a_plan_prints_saves_and_loads() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": "x", "version": 1}', "null"])
-def test_what_is_no_plan_is_refused(text: str) -> None:
+def test_text_that_is_not_a_plan_is_refused(text: str) -> None:
     with pytest.raises(PathError, match="einsum plan"):
         EinsumPlan.from_json(text)
 

@@ -82,3 +82,16 @@ def test_a_search_is_about_as_good_as_the_paths_that_come_with_instances(
     found = find_tree(network, given.sizes, options)
     far = FAR.get(instance["name"], 0.05)
     assert math.log10(found.flops) <= math.log10(given.flops) + far
+
+
+def test_progress_is_reported_and_is_not_part_of_the_plan() -> None:
+    network, sizes = ring(12)
+    seen: list[tuple[int, int]] = []
+
+    def report(done: int, total: int, best: float) -> None:
+        seen.append((done, total))
+
+    options = ContractionOptimizerOptions(method="search", trials=5, progress=report)
+    find_tree(network, sizes, options)
+    assert seen == [(i, 5) for i in range(1, 6)]
+    assert options == ContractionOptimizerOptions(method="search", trials=5)

@@ -49,15 +49,15 @@ def test_equal_networks_are_equal_whatever_their_letters() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("i-j", "'-' in 'i-j' is no label"),
+        ("i-j", "'-' in 'i-j' is not a label"),
         ("i>j->", "'>' in"),
         ("i..j->", r"'\.' in"),
         ("(ij,jk),kl", "NestedEinsum.parse reads an order"),
         ("ij->k", "output label 'k' of 'ij->k' occurs in no operand"),
-        ("...i", "only the operands tell"),
+        ("...i", "follows from the operands; pass their ranks"),
     ],
 )
-def test_what_is_no_subscripts_is_refused(text: str, message: str) -> None:
+def test_invalid_subscripts_are_refused(text: str, message: str) -> None:
     with pytest.raises(SubscriptError, match=message):
         Subscripts.parse(text)
 
@@ -65,7 +65,7 @@ def test_what_is_no_subscripts_is_refused(text: str, message: str) -> None:
 def test_labels_must_be_integers_from_0_on() -> None:
     with pytest.raises(SubscriptError, match="label -1 is negative"):
         Subscripts.from_labels([[-1]])
-    with pytest.raises(SubscriptError, match="'a' is no label"):
+    with pytest.raises(SubscriptError, match="'a' is not a label"):
         Subscripts.from_labels([["a"]])
     with pytest.raises(SubscriptError, match=r"hold '\.\.\.' twice"):
         Subscripts.from_labels([[..., 0, ...]], ranks=[3])
