@@ -113,8 +113,8 @@ def repeat(at: Emitter[V], x: V, repeats: Integers, axis: int | None = None) -> 
         return _each_repeated(at, x, along, sizes, counts[0])
     if sizes[along] != len(counts):
         raise ShapeError(
-            f"repeat: {len(counts)} counts for axis {along} of {meta}, which has size "
-            f"{sizes[along]}"
+            f"repeat: got {len(counts)} counts for axis {along} of {meta}, which has size "
+            f"{sizes[along]}; pass one count, or one for each element"
         )
     parts = [window(at, x, along, i, i + 1) for i in range(len(counts))]
     return concat(
@@ -170,7 +170,10 @@ def roll(at: Emitter[V], x: V, shift: Integers, axis: Axis = None) -> V:
     shifts = integers("roll", "the shifts", shift)
     count = max(len(axes), len(shifts))
     if {len(axes), len(shifts)} - {1, count}:
-        raise AxisError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+        raise AxisError(
+            f"roll: got {len(shifts)} shifts for {len(axes)} axes; pass one shift, or one for each "
+            "axis"
+        )
     for i in range(count):
         along = normal_axis("roll", axes[i % len(axes)], meta.rank)
         x = _rolled(at, x, along, shifts[i % len(shifts)])

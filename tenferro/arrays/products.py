@@ -73,7 +73,9 @@ def tensordot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axes: Axes = 2) ->
     else:
         raise AxisError(f"tensordot: axes must be a number or a pair of lists, got {axes!r}")
     if len(lhs) != len(rhs):
-        raise AxisError(f"tensordot: {len(lhs)} axes of x for {len(rhs)} axes of y")
+        raise AxisError(
+            f"tensordot: got {len(lhs)} axes of x1 and {len(rhs)} axes of x2; pass equally many"
+        )
     dot = DotGeneral(
         tuple(normal_axis("tensordot", axis, ranks[0]) for axis in lhs),
         tuple(normal_axis("tensordot", axis, ranks[1]) for axis in rhs),

@@ -324,7 +324,7 @@ class Scatter(Scattering, name="scatter"):
         """Padding of the updates becomes zeros, which change nothing when added."""
         refuse_padded_places(at, self.index_vector_dim)
         if self.combiner != "add" or self.unique or len(at.operand_metas) != 3:
-            raise at.refuse(f"{at.operand_metas[2]} would be put where padding says")
+            raise at.refuse(f"padded indices would decide where {at.operand_metas[2]} is written")
         at.keep(at.operand(0), at.operand(1), at.zeroed(2))
 
     def numpy(self, x: Array, indices: Array, updates: Array, *source: Array) -> Array:

@@ -99,7 +99,7 @@ class Slice(StdTensorOp, name="slice"):
             mentioned = leaves(start) | leaves(limit)
             of_operand = any(not isinstance(symbolic, SymDim) for symbolic in mentioned)
             if of_operand or (not whole and mentioned & at.rounded):
-                raise at.refuse(f"axis {axis} of {at.operand_metas[0]} is cut where it says")
+                raise at.refuse(f"it decides where axis {axis} of {at.operand_metas[0]} is cut")
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
     @inferred_once
@@ -217,7 +217,7 @@ class Pad(StdTensorOp, name="pad"):
             if (self.low[axis], self.high[axis], self.interior[axis]) != (0, 0, 0):
                 raise at.refuse(f"it pads axis {axis} of {x} itself", leaf)
         if any(leaves(low) & at.rounded for low in self.low):
-            raise at.refuse(f"it decides where {x} goes")
+            raise at.refuse(f"it decides the position of {x} in the result")
         at.keep(at.operand(0), at.operand(1))
 
     @inferred_once
