@@ -56,7 +56,7 @@ def broadcast_extents(name: str, metas: Sequence[TensorMeta]) -> tuple[ShapeExte
         result.append(Exact(1))
         for meta in metas:
             if meta.rank >= -axis:
-                result[-1] = _met(name, axis, result[-1], meta.extents[axis], metas)
+                result[-1] = _aligned_extent(name, axis, result[-1], meta.extents[axis], metas)
     return tuple(result)
 
 
@@ -80,7 +80,7 @@ def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim], name: str = "br
         raise ShapeError(f"{name}: {meta} has more axes than the result {result_meta}")
     for axis, extent in enumerate(meta.extents):
         size = shape[axis + offset]
-        value = _made_to_fit(at, value, axis, extent, Exact(size))
+        value = _with_assumed_size(at, value, axis, extent, Exact(size))
         current = at.ctx.meta(value).extents[axis]
         if isinstance(current, Exact) and current.dim not in (1, size):
             raise ShapeError(
@@ -97,7 +97,7 @@ def repeated(at: Emitter[V], name: str, value: V, extents: Sequence[ShapeExtent]
     meta: TensorMeta = at.ctx.meta(value)
     offset = len(extents) - meta.rank
     for axis, extent in enumerate(meta.extents):
-        value = _made_to_fit(at, value, axis, extent, extents[axis + offset])
+        value = _with_assumed_size(at, value, axis, extent, extents[axis + offset])
     meta = at.ctx.meta(value)
     if offset == 0 and all(map(same_size, meta.extents, extents)):
         return value
@@ -142,7 +142,7 @@ def assume_size(at: Emitter[V], value: V, axis: int, size: Dim) -> V:
     return value if extent == Exact(size) else at.emit(AssumeSize(axis, size), value)
 
 
-def _made_to_fit(
+def _with_assumed_size(
     at: Emitter[V], value: V, axis: int, extent: ShapeExtent, target: ShapeExtent
 ) -> V:
     """The value with the size of an axis assumed to be `target`, if the two can be equal."""
@@ -189,7 +189,7 @@ def matched(at: Emitter[V], dot: DotGeneral, lhs: V, rhs: V) -> tuple[V, V]:
     return lhs, rhs
 
 
-def _met(
+def _aligned_extent(
     name: str, axis: int, a: ShapeExtent, b: ShapeExtent, metas: Sequence[TensorMeta]
 ) -> ShapeExtent:
     """The extent to which two aligned axes broadcast."""

@@ -142,15 +142,15 @@ def linspace(
 
 def eye(at: Emitter[V], value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> V:
     """A matrix with `value` on diagonal `k`, zero elsewhere."""
-    return _chosen(at, "EQ", value, shape, k, dtype)
+    return _by_diagonal(at, "EQ", value, shape, k, dtype)
 
 
 def tri(at: Emitter[V], value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> V:
     """A matrix with `value` on and below diagonal `k`, zero above."""
-    return _chosen(at, "LE", value, shape, k, dtype)
+    return _by_diagonal(at, "LE", value, shape, k, dtype)
 
 
-def _chosen(
+def _by_diagonal(
     at: Emitter[V], direction: str, value: Number, shape: tuple[Dim, Dim], k: int, dtype: DType
 ) -> V:
     """`value` where column - k compares to the row as `direction` says, else zero."""

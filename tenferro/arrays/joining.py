@@ -237,30 +237,30 @@ def atleast_3d(at: Emitter[V], x: Operand[V]) -> V:
 
 def hstack(at: Emitter[V], *arrays: Operand[V]) -> V:
     """The arrays one after another along the second axis; vectors along the first."""
-    values = [at_least(at, x, 1) for x in _some("hstack", arrays)]
+    values = [at_least(at, x, 1) for x in _at_least_one("hstack", arrays)]
     return concat(at, *values, axis=0 if at.ctx.meta(values[0]).rank == 1 else 1)
 
 
 def vstack(at: Emitter[V], *arrays: Operand[V]) -> V:
     """The arrays one below another."""
-    return concat(at, *(at_least(at, x, 2) for x in _some("vstack", arrays)), axis=0)
+    return concat(at, *(at_least(at, x, 2) for x in _at_least_one("vstack", arrays)), axis=0)
 
 
 def dstack(at: Emitter[V], *arrays: Operand[V]) -> V:
     """The arrays one behind another along the third axis."""
-    return concat(at, *(at_least(at, x, 3) for x in _some("dstack", arrays)), axis=2)
+    return concat(at, *(at_least(at, x, 3) for x in _at_least_one("dstack", arrays)), axis=2)
 
 
 def column_stack(at: Emitter[V], *arrays: Operand[V]) -> V:
     """The arrays side by side, vectors as columns."""
     columns = []
-    for x in _some("column_stack", arrays):
+    for x in _at_least_one("column_stack", arrays):
         value = at_least(at, x, 1)
         columns.append(expand_dims(at, value, 1) if at.ctx.meta(value).rank == 1 else value)
     return concat(at, *columns, axis=1)
 
 
-def _some(name: str, arrays: tuple[Operand[V], ...]) -> tuple[Operand[V], ...]:
+def _at_least_one(name: str, arrays: tuple[Operand[V], ...]) -> tuple[Operand[V], ...]:
     if not arrays:
         raise ShapeError(f"{name}: needs at least one array, got none")
     return arrays

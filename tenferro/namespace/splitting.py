@@ -80,7 +80,7 @@ def atleast_1d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
     >>> tn.atleast_1d(1.0)
     Tensor([1.])
     """
-    return _each(joining.atleast_1d, arrays)
+    return _map_arrays(joining.atleast_1d, arrays)
 
 
 @overload
@@ -93,7 +93,7 @@ def atleast_2d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
     >>> tn.atleast_2d(1.0)
     Tensor([[1.]])
     """
-    return _each(joining.atleast_2d, arrays)
+    return _map_arrays(joining.atleast_2d, arrays)
 
 
 @overload
@@ -106,7 +106,7 @@ def atleast_3d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
     >>> tn.atleast_3d(1.0)
     Tensor([[[1.]]])
     """
-    return _each(joining.atleast_3d, arrays)
+    return _map_arrays(joining.atleast_3d, arrays)
 
 
 def broadcast_arrays(*arrays: ArrayLike) -> list[AnyTensor]:
@@ -122,7 +122,7 @@ def broadcast_arrays(*arrays: ArrayLike) -> list[AnyTensor]:
     ]
 
 
-def _each(
+def _map_arrays(
     function: Callable[[Emitter[ArrayLike], ArrayLike], ArrayLike], arrays: Sequence[ArrayLike]
 ) -> AnyTensor | list[AnyTensor]:
     results = [apply(function, array) for array in arrays]
