@@ -155,7 +155,7 @@ def test_rows_are_looked_up_and_summed_at_true_indices_only() -> None:
     with pytest.raises(PadSafetyError, match="gather: n cannot be rounded up: it indexes into"):
         tn.jit(lookup, executor=bucketed(), symbolic={"table": ("n", 3)})(table, np.array([1]))
     assigned = tn.jit(lambda x, i: x.at[i].set(1.0), executor=bucketed(), symbolic={"i": ("n",)})
-    with pytest.raises(PadSafetyError, match="scatter: n .* padded indices would decide where"):
+    with pytest.raises(PadSafetyError, match=r"scatter: n .* padded indices would decide where"):
         assigned(np.zeros(5), np.array([1, 2]))
 
 
