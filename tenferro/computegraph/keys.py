@@ -270,7 +270,8 @@ def op_key(
 ) -> GlobalOpKey:
     """The interned identity of `primitive` applied to `inputs` in `mode`.
 
-    A node that exists keeps its first `site`.
+    A node that exists keeps its first `site`. A node without inputs has none, because functions
+    that have nothing else in common share it.
     """
     # Serials stand for the inputs: a tuple of numbers is nothing that the garbage collector has to
     # look into. One and two inputs are spelled out because nearly all nodes have so many.
@@ -286,7 +287,7 @@ def op_key(
     if entry is not None and (known := entry()) is not None:
         return known
     made = SingleOutputNode if primitive.n_outputs == 1 else MultiOutputNode
-    node: GlobalOpKey = made(primitive, inputs, mode, site)
+    node: GlobalOpKey = made(primitive, inputs, mode, site if inputs else None)
     entry = _Entry(node, _forget_node)
     entry.key = table_key
     if _nodes.setdefault(table_key, entry) is entry:  # nearly always, and a call takes longer
