@@ -31,16 +31,16 @@ class DeviceCosts:
             axes of its left operand come first.
         short_left: how much longer a product takes, as a part of its time, if its left side has
             fewer than 64 rows and its right side has more columns than that.
-        move: one number of a transpose.
+        move: one number of a transpose of a value that a cache holds.
         load: one number that comes from memory and not from a cache: of an input of the program,
-            or of a value larger than the caches.
+            or of a value larger than the caches. A transpose of an input loads and writes it.
         write: one number of a value that is written for one product, repeated or split.
         kernel: each kernel, whatever its size.
         worthwhile: a complex product is computed as real ones if that takes at most this part of
             its time; below 1, since every kernel costs compile time and memory.
     """
 
-    multiply: float = 1.8e-11
+    multiply: float = 1.75e-11
     complex_multiply: float = 1.7e-10
     edge: float = 16.0
     matrix: float = 1.5e-7
@@ -48,9 +48,9 @@ class DeviceCosts:
     reduce: float = 1.1e-9
     contracted_first: float = 0.6
     short_left: float = 0.3
-    move: float = 1.5e-9
-    load: float = 3e-9
-    write: float = 0.8e-9
+    move: float = 1.6e-9
+    load: float = 2.5e-9
+    write: float = 0.9e-9
     kernel: float = 1.5e-6
     worthwhile: float = 0.85
 
@@ -87,7 +87,7 @@ class DeviceCosts:
 
     def moving(self, dtype: DType, numbers: int, loaded: bool = False) -> float:
         """Seconds for a transpose; `loaded` if it is one of an input of the program."""
-        move = self.load if loaded else self.move
+        move = self.load + self.write if loaded else self.move
         return self.kernel + move * numbers * dtype.itemsize / 8
 
     def writing(self, dtype: DType, numbers: int) -> float:
