@@ -25,7 +25,7 @@ def keep_host_memory(headroom: int = 256 << 20) -> None:
         headroom: bytes, less than 2 GiB.
 
     Raises:
-        ConfigError: `headroom` is no such number.
+        ConfigError: `headroom` is not such a number.
         ExecutorError: the C library is not glibc.
 
     Source: `mallopt(3)` of the Linux manual.

@@ -1,4 +1,4 @@
-"""Sizes put in the place of the symbols that name them."""
+"""Symbols replaced by their sizes."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class DotDecomposer(Pass):
 
 @dataclass(frozen=True, slots=True)
 class MatrixOperand:
-    """How an operand gets its canonical form, and where its contracted axis is then."""
+    """The ops that bring an operand to canonical form, and its contracted axis there."""
 
     transpose: Transpose
     reshape: Reshape
@@ -58,7 +58,7 @@ class MatrixOperand:
 
 @dataclass(frozen=True, slots=True)
 class MatrixForm:
-    """The ops that stand for a contraction."""
+    """The ops that replace a contraction."""
 
     lhs: MatrixOperand
     rhs: MatrixOperand
@@ -76,7 +76,7 @@ class MatrixForm:
 
 
 def matrix_form(dot: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> MatrixForm | None:
-    """The canonical form; None where the contraction has it, or cannot be brought to it."""
+    """The canonical form; None if the contraction already has it, or cannot be brought to it."""
     left = (dot.lhs_batch, dot.lhs_free(lhs.rank), dot.lhs_contract)
     right = (dot.rhs_batch, dot.rhs_free(rhs.rank), dot.rhs_contract)
     one_batch = _are_constant(lhs, dot.lhs_batch) and _are_constant(rhs, dot.rhs_batch)
