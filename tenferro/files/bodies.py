@@ -41,7 +41,7 @@ def write_nodes(program: ExecProgram, blobs: BlobWriter, sites: bool = True) -> 
         FileError: the program holds what a file cannot.
     """
     _check_numbering(program)
-    write_bodies([step.op for step in program.instructions], blobs, sites)
+    write_bodies(program.ops(), blobs, sites)
     return [_write_node(step, blobs, sites) for step in program.instructions]
 
 
@@ -139,7 +139,7 @@ def _innermost_first(ops: Iterable[ExecOp], blobs: BlobWriter) -> Iterator[tuple
 
 def _inside(program: ExecProgram) -> list[ExecProgram]:
     """The programs inside the ops of a program, in order."""
-    return [body for step in program.instructions for body in _bodies_of(step.op)]
+    return [body for op in program.ops() for body in _bodies_of(op)]
 
 
 def _bodies_of(op: ExecOp) -> list[ExecProgram]:
@@ -164,10 +164,7 @@ def _checked_nesting(depth: int) -> int:
 
 
 def _check_numbering(program: ExecProgram) -> None:
-    slots = list(program.input_slots)
-    for step in program.instructions:
-        slots.extend(step.output_slots)
-    if slots != list(range(program.n_slots)):
+    if program.written_slots() != list(range(program.n_slots)):
         raise FileError(
             "file: the slots of the program are not numbered in order; renumber it, as the "
             "compiler does"

@@ -102,19 +102,19 @@ def compile_stablehlo(lowered: jax.stages.Lowered, target: XlaTarget) -> jax.sta
 def usable_donations(
     program: ExecProgram, donate: tuple[int, ...], sizes: Mapping[Leaf, int] | None = None
 ) -> tuple[int, ...]:
-    """Those of the inputs to donate whose buffers an output can take: one of the same type each.
+    """The inputs in `donate` whose buffer an output of the same type can use; one for each output.
 
     `sizes` are those of the program's symbols.
     """
     if not donate:
         return ()
     bound = dict(sizes or {})
-    wanted = [meta.bind(bound) for meta in program.output_metas]
+    free_outputs = [meta.bind(bound) for meta in program.output_metas]
     usable: list[int] = []
     for position in donate:
         meta = program.input_metas[position].bind(bound)
-        if meta in wanted:
-            wanted.remove(meta)
+        if meta in free_outputs:
+            free_outputs.remove(meta)
             usable.append(position)
     return tuple(usable)
 
@@ -123,9 +123,8 @@ def require_static(program: ExecProgram) -> None:
     """Raise UnsupportedDynamicShapeError unless every extent of the program is an integer."""
     for meta in program.input_metas:
         _require_static("input", meta)
-    for step in program.instructions:
-        for meta in step.output_metas:
-            _require_static(step.op.name, meta)
+    for step, meta in program.results():
+        _require_static(step.op.name, meta)
 
 
 def require_bound(program: ExecProgram) -> None:
@@ -156,13 +155,13 @@ def memory_of(compiled: jax.stages.Compiled) -> Memory:
     Raises:
         ExecutorError: the platform does not tell.
     """
-    found = compiled.memory_analysis()
-    if found is None:
+    analysis = compiled.memory_analysis()
+    if analysis is None:
         raise ExecutorError("memory: XLA does not tell what the executable needs on this platform")
     return Memory(
-        found.argument_size_in_bytes,
-        found.output_size_in_bytes,
-        found.temp_size_in_bytes,
-        found.alias_size_in_bytes,
-        found.generated_code_size_in_bytes,
+        analysis.argument_size_in_bytes,
+        analysis.output_size_in_bytes,
+        analysis.temp_size_in_bytes,
+        analysis.alias_size_in_bytes,
+        analysis.generated_code_size_in_bytes,
     )

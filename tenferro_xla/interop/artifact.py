@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -214,8 +213,7 @@ def _function(
     program: GraphProgram, body: ExecProgram, options: LoweringOptions, to_jax_dim: ToJaxDim
 ) -> Callable[[dict[str, Any]], tuple[jax.Array, ...]]:
     """The program as a function of a dict, its symbols replaced by those of JAX."""
-    steps = tuple(replace(step, op=_with_dims(step.op, to_jax_dim)) for step in body.instructions)
-    run = jax_function(replace(body, instructions=steps), options)
+    run = jax_function(body.with_ops(lambda op: _with_dims(op, to_jax_dim)), options)
     names = [declared.name for declared in program.inputs]
 
     def tenferro_program(arrays: dict[str, Any]) -> tuple[jax.Array, ...]:

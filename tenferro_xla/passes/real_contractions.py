@@ -85,10 +85,7 @@ class RealContractions(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program; its inputs and outputs are as they were."""
-        if not any(
-            isinstance(step.op, DotGeneral) and step.dtype.kind == "c"
-            for step in program.instructions
-        ):
+        if not any(step.dtype.kind == "c" for step in program.steps_of(DotGeneral)):
             return program
         writing = _RealForms(program, self.costs)
         return writing.rewriter.run(writing.rule, writing.results)

@@ -33,7 +33,7 @@ class Writer(Protocol):
         """A value repeated; `in_memory` if it is written to memory."""
 
     def contract(self, dot: DotGeneral, lhs: int, rhs: int, seconds: float) -> int:
-        """A contraction; `seconds` is its additional time compared to a product in the best form."""
+        """A contraction; `seconds` is its additional time compared to the best form."""
 
     def reduce(self, axes: Shape, value: int) -> int:
         """A sum over some axes."""
