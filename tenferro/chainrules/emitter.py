@@ -28,7 +28,7 @@ from tenferro.computegraph import (
 class KeyEmitter:
     """Emits graph keys without a fragment, for derivatives with given seeds. Each node is `Primal`.
 
-    `site` is where in the user's program what is emitted next comes from; new nodes carry it.
+    `site` is the place in the user's program that new nodes are recorded with.
     """
 
     def __init__(self, ctx: RuleContext) -> None:

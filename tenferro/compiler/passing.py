@@ -96,7 +96,7 @@ def run_passes(
 ) -> ExecProgram:
     """The program after the passes, in their order.
 
-    A pass that comes again is skipped if nothing has changed since it ran.
+    A pass that is listed again is skipped if the program has not changed since it ran.
 
     Raises:
         ConfigError: something among `passes` is not a pass.

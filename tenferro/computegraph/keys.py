@@ -60,7 +60,7 @@ class GlobalValKey:
     Compared by `is`. `analysis` is a slot for what an op set has inferred about the value (for
     tensors: dtype and extents). It is a function of the key, hence a cache, and never part of the
     identity. One module of a process writes it: for tensors, `tenferro.shape.guards`. Another op
-    set keeps what it knows in its own context. `serial` grows with each key made, and no two keys
+    set keeps what it knows in its own context. `serial` grows with each key, and no two keys
     of a process share one; it gives the operands of a commutative op one order.
     """
 

@@ -1,4 +1,4 @@
-"""A logical view over fragments: external references become traceable, and nothing is copied.
+"""A logical view over fragments, through which external references are traced without copies.
 
 A `GlobalValKey` is structural, so it contains its own definition. A resolver guarantees in addition
 that one of the fragments of the view holds the definition.
@@ -87,10 +87,10 @@ class ResolvedView(Generic[Op]):
         leaves: Iterable[GlobalValKey] = (),
         since: int = 0,
     ) -> tuple[list[GlobalOpKey], list[Input]]:
-        """The ops that `outputs` need, each after what it reads, and the inputs as they are met.
+        """The ops that `outputs` need, each after its inputs, and the graph inputs as they are met.
 
         The walk keeps its own stack. It does not look behind `leaves`, nor at values with a serial
-        before `since`: nothing that they are made of is younger.
+        before `since`, whose inputs have still smaller serials.
 
         Raises:
             UnresolvedValueError: a value on the way is defined in no fragment of the view.

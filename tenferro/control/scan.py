@@ -153,7 +153,7 @@ class Scan(StdTensorOp, name="scan"):
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The scan without dead ys and without dead carries that no live output depends on.
 
-        Operands that nothing reads any more are left out.
+        Operands that the smaller body does not read are left out.
         """
         needed, read = self._needed(live)
         outputs = [position for position, is_needed in enumerate(needed) if is_needed]

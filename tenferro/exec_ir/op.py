@@ -107,7 +107,7 @@ class ExecOp(Payload):
     operands have the result's shape."""
 
     seen_through: bool = False
-    """Whether simplifying what reads the result may look at the operands of this op."""
+    """Whether the simplification of a reader may use the operands of this op."""
 
     commutative: bool = False
     """Whether its two operands may be exchanged."""
@@ -230,7 +230,7 @@ class ExecOp(Payload):
         metas = at.operand_metas
         if not self.pointwise:
             types = ", ".join(str(meta) for meta in metas)
-            raise at.refuse(f"nothing shows that it leaves {types} unmixed")
+            raise at.refuse(f"it may mix elements of {types} with padding")
         extents = at.result_metas[0].extents
         for meta in metas:
             if meta.rank and meta.extents != extents:

@@ -225,7 +225,7 @@ class ExecProgram(Body):
         return rewritten[id(self)]
 
     def bind(self, sizes: Sizes) -> ExecProgram:
-        """The program for given sizes of its symbols, every type inferred anew."""
+        """The program for given sizes of its symbols; all types are inferred again."""
         if not sizes:
             return self
         inside = self.map_bodies(lambda body: _bound(body, sizes))
@@ -310,7 +310,7 @@ def with_last_use(program: ExecProgram) -> ExecProgram:
 
 
 def last_uses(program: ExecProgram) -> list[tuple[bool, ...]]:
-    """For each instruction which of its operands nothing reads after it.
+    """For each instruction which of its operands are not read after it.
 
     Equal marks are one object, since there are many instructions and few different marks.
     """

@@ -45,8 +45,8 @@ class Rewriter:
     """Builds a rewritten program, in the order of the old one.
 
     `run` asks a rule about each instruction. A rule emits what it needs with `emit` and `emit_all`
-    and returns what stands for the results. A value keeps its slot number as long as anything
-    computes it, so that a diff of the two texts shows what was rewritten and nothing else; new
+    and returns the slots that replace the results. A value keeps its slot number as long as an
+    instruction computes it, so that a diff of the two texts shows only what was rewritten; new
     values get new numbers.
 
     It is an `Emitter`, so that an op's `fold` says once what simplifies it, for derivative rules
@@ -165,7 +165,7 @@ class Rewriter:
         )
 
     def _define(self, step: ExecInstruction, values: Operands) -> None:
-        """Let `values` stand for the outputs of `step`; they have the same types."""
+        """Replace the outputs of `step` by `values`, which have the same types."""
         if len(values) == 1 and self._is_last_emitted(values[0]):
             self._rename_last(step.output_slots[0])
             self._changed = self._changed or not self._is_again(step)
@@ -208,7 +208,7 @@ class Rewriter:
         )
 
     def _rename_last(self, slot: int) -> None:
-        """Give the value that was emitted last the number of the one that it stands for."""
+        """Give the value that was emitted last the number of the one that it replaces."""
         last = self._instructions[-1]
         step = ExecInstruction(last.op, last.input_slots, (slot,), last.output_metas, (), last.site)
         self._instructions[-1] = self._makers[slot] = step

@@ -31,7 +31,7 @@ class Conjugation(enum.Enum):
 class MaskSite(Protocol):
     """What `ExecOp.masked` sees: one instruction of a program whose sizes are rounded up.
 
-    An axis whose size is rounded up holds, after its true elements, elements that mean nothing: its
+    An axis whose size is rounded up holds, after its true elements, elements without a meaning: its
     *padding*.
     """
 

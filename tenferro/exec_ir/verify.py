@@ -41,7 +41,7 @@ def _verify_one(program: ExecProgram, where: str) -> None:
 def _misplaced(
     step: ExecInstruction, metas: dict[int, TensorMeta], n_slots: int
 ) -> tuple[str, str] | None:
-    """What is wrong with an instruction's slots, and the piece of its text to point at."""
+    """The error in an instruction's slots, and the piece of its text to point at."""
     for slot in step.input_slots:
         if slot not in metas:
             return f"{step.op.name} reads %{slot} before it is written", f"= %{slot}"
@@ -54,7 +54,7 @@ def _misplaced(
 
 
 def _mistyped(step: ExecInstruction, metas: dict[int, TensorMeta]) -> tuple[str, str] | None:
-    """What is wrong with an instruction's types; if nothing, they are added to `metas`."""
+    """The error in an instruction's types; if there is none, they are added to `metas`."""
     try:
         inferred = _inferred(step, [metas[slot] for slot in step.input_slots])
     except UnsupportedExtensionError:

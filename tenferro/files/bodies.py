@@ -42,7 +42,7 @@ def write_nodes(program: ExecProgram, blobs: BlobWriter, sites: bool = True) -> 
     """
     _check_numbering(program)
     write_bodies(program.ops(), blobs, sites)
-    return [_write_node(step, blobs, sites) for step in program.instructions]
+    return _write_nodes(program, blobs, sites)
 
 
 def write_bodies(ops: Iterable[ExecOp], blobs: BlobWriter, sites: bool = True) -> None:
@@ -59,7 +59,7 @@ def write_bodies(ops: Iterable[ExecOp], blobs: BlobWriter, sites: bool = True) -
         written = {
             "digest": digest,
             "inputs": [write_meta(meta, "an input of a body") for meta in body.input_metas],
-            "nodes": [_write_node(step, blobs, sites) for step in body.instructions],
+            "nodes": _write_nodes(body, blobs, sites),
             "outputs": list(body.output_slots),
         }
         blobs.keep_body(digest, written)
@@ -169,6 +169,10 @@ def _check_numbering(program: ExecProgram) -> None:
             "file: the slots of the program are not numbered in order; renumber it, as the "
             "compiler does"
         )
+
+
+def _write_nodes(program: ExecProgram, blobs: BlobWriter, sites: bool) -> list[Json]:
+    return [_write_node(step, blobs, sites) for step in program.instructions]
 
 
 def _write_node(step: ExecInstruction, blobs: BlobWriter, sites: bool) -> Json:

@@ -1,7 +1,7 @@
 """Reading a jaxpr: the ops that compute it, for each primitive of JAX that has a counterpart.
 
 The names and parameters of primitives are JAX's own and may change with its version. An equation
-that is not understood is refused by name; nothing is guessed.
+that is not understood is refused; the error names its primitive.
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ def _last_wins(op: Scatter, x: Array, indices: Array, updates: Array) -> Array:
     if not updates.size:
         return x
     order = lax.reshape(lax.iota(np.int64, updates.size), updates.shape)
-    nobody = lax.full(x.shape, -1, np.dtype(np.int64))
-    winner = scattered(lax.scatter_max, op, nobody, indices, order)
+    no_update = lax.full(x.shape, -1, np.dtype(np.int64))
+    winner = scattered(lax.scatter_max, op, no_update, indices, order)
     numbers = lax.GatherDimensionNumbers((), (0,), (0,))
     row = lax.reshape(updates, (updates.size,))
     won = lax.gather(row, lax.expand_dims(winner, [x.ndim]), numbers, (1,), mode="clip")

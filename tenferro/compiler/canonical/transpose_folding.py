@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tenferro.compiler.passing import Pass
@@ -28,7 +29,8 @@ class TransposeFolding(Pass):
         if not program.has_op(Transpose):
             return program
         rewriter = Rewriter(program)
-        reads, transposed = program.read_counts(), _read_by_transposes_alone(program)
+        reads = program.read_counts()
+        transposed = _read_by_transposes_alone(program, reads)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
             value = None
@@ -45,14 +47,10 @@ class TransposeFolding(Pass):
         return rewriter.run(rule)
 
 
-def _read_by_transposes_alone(program: ExecProgram) -> set[int]:
-    """The slots that only transposes read."""
-    by_transposes: set[int] = set()
-    by_others: set[int] = set(program.output_slots)
-    for step in program.instructions:
-        readers = by_transposes if isinstance(step.op, Transpose) else by_others
-        readers.update(step.input_slots)
-    return by_transposes - by_others
+def _read_by_transposes_alone(program: ExecProgram, reads: Mapping[int, int]) -> set[int]:
+    """The slots that only transposes read; `reads` says how often each slot is read."""
+    by_transposes = Counter(step.input_slots[0] for step in program.steps_of(Transpose))
+    return {slot for slot, count in by_transposes.items() if count == reads[slot]}
 
 
 def _fold_operands(

@@ -162,7 +162,7 @@ def _hosted(program: ExecProgram) -> frozenset[int]:
 
 
 def _reads_shapes(step: ExecInstruction) -> bool:
-    """Whether an instruction reads shapes and nothing else."""
+    """Whether an instruction only reads shapes."""
     count = len(step.input_slots)
     return bool(count) and all(step.op.reads_shape_only(i) for i in range(count))
 
@@ -287,7 +287,7 @@ class _Specialising:
         self.known: dict[int, Array] = dict(scalars)
 
     def rule(self, step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...]:
-        """The instruction, its sizes resolved; or nothing, if the host computes it."""
+        """The instruction with its sizes resolved; `()` if the host computes it."""
         slots = step.input_slots
         if step.output_slots[0] in self._segment.hosted:
             self.known[step.output_slots[0]] = self._computed(step, operands)

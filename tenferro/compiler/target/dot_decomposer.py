@@ -18,8 +18,8 @@ class DotDecomposer(Pass):
     Batch axes come first on both sides, in the order of the result; each side has at most one
     contracted and one free axis, and one batch axis if its extents are constant. Several of a kind
     are merged by a reshape, and operands are transposed only where a group does not lie together.
-    Whether contracted axes come before or after free ones is left as it is; an lhs that must be
-    transposed anyway gets them last, an rhs first.
+    Contracted axes stay before or after the free ones; an lhs that must be transposed anyway gets
+    them last, an rhs first.
 
     Reshapes need exact extents. A contraction of anything else is left alone.
     """
@@ -66,7 +66,7 @@ class MatrixForm:
     result: Reshape
 
     def emit(self, at: Rewriter, operands: tuple[int, ...]) -> int:
-        """The value of the contraction; what moves nothing is dropped by the ops' own `fold`."""
+        """The value of the contraction; `fold` drops transposes and reshapes that do nothing."""
         matrices = [
             at.emit(side.reshape, at.emit(side.transpose, operand))
             for side, operand in zip((self.lhs, self.rhs), operands, strict=True)

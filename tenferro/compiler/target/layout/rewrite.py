@@ -25,7 +25,7 @@ class LayoutRewrite:
     """Walks the program forward and writes each value in its requested order where it can.
 
     Orders are chosen for each `DotGeneral`; a `Transpose` renames axes; a `BroadcastInDim` repeats
-    a value only where it is read. Any other op says by `permuted` what it becomes in other orders.
+    a value only where it is read. For any other op, `permuted` returns the op for other orders.
     """
 
     def __init__(self, requests: Requests, writer: Writer) -> None:

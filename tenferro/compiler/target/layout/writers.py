@@ -83,13 +83,13 @@ class ProgramWriter:
         return self.other(ReduceSum(axes), [value])[0]
 
     def pointwise(self, step: ExecInstruction, operands: Sequence[int]) -> int:
-        """The op as it is."""
+        """The op itself."""
         return self._builder.add(step.op, operands, step.site)[0]
 
     def other(
         self, op: ExecOp, operands: Sequence[int], order: Shape | None = None
     ) -> tuple[int, ...]:
-        """The op as it is."""
+        """The op itself."""
         return self._builder.add(op, operands, self._site)
 
     def build(self, outputs: Sequence[int]) -> ExecProgram:
