@@ -1,8 +1,9 @@
 """The XLA executor: execution programs through `jax.lax` and StableHLO to PJRT.
 
-Read in this order: `devices`, `passes` (what programs become for XLA), `lowering` (each op in
+Read in this order: `devices`, `passes` (rewritings for XLA), `lowering` (each op in
 `jax.lax`), `target`, `compiled` (StableHLO, executables, their cache and reports), `executor`; then
-`interop` (JAX functions, artifacts) and `host_memory`. Importing it changes no setting of JAX.
+`interop` (JAX functions, artifacts) and `host_memory`. Importing it does not change any setting of
+JAX.
 """
 
 from tenferro.compiler import DeviceCosts, SegmentPlan, XlaSegment
@@ -26,7 +27,7 @@ from tenferro_xla.interop import Exported, export, from_jax, jax_gradient, load_
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function, lower
 
 Costs = DeviceCosts
-"""What `DeviceCosts` was called while complex products had costs of their own."""
+"""The former name of `DeviceCosts`."""
 
 __all__ = [
     "BucketedExecutable",

@@ -13,13 +13,13 @@ def devices() -> list[jax.Device]:
     >>> [device_name(device) for device in devices()][-1]
     'cpu:0'
     """
-    found = jax.devices()
-    if found[0].platform == "cpu":
-        return found
+    default = jax.devices()
+    if default[0].platform == "cpu":
+        return default
     try:
-        return [*found, *jax.devices("cpu")]
+        return [*default, *jax.devices("cpu")]
     except RuntimeError:  # JAX_PLATFORMS leaves the CPU out
-        return found
+        return default
 
 
 def device_name(device: jax.Device) -> str:
@@ -28,9 +28,9 @@ def device_name(device: jax.Device) -> str:
 
 
 def find_device(device: int | str | jax.Device | None = None) -> jax.Device:
-    """The device that is meant.
+    """The device of an index into `devices()`, or of a name such as `cpu` or `gpu:1`.
 
-    An index into `devices()`, a name such as `cpu` or `gpu:1`, or None for the first.
+    None stands for the first device; a device of JAX stands for itself.
 
     Raises:
         DeviceError: there is no such device; the text lists those that exist.
@@ -47,21 +47,21 @@ def find_device(device: int | str | jax.Device | None = None) -> jax.Device:
         case jax.Device() if device in known:
             return device
         case str():
-            found = _named(device)
-            if found is not None:
-                return found
+            named = _named(device)
+            if named is not None:
+                return named
         case _:
             pass
-    listed = ", ".join(device_name(each) for each in known)
+    listed = ", ".join(device_name(choice) for choice in known)
     raise DeviceError(f"device: there is no device {device!r}; there are: {listed}")
 
 
 def _named(name: str) -> jax.Device | None:
     platform, _, number = name.partition(":")
     try:
-        found = jax.devices(platform)
+        candidates = jax.devices(platform)
     except RuntimeError:
         return None
     if not number:
-        return found[0]
-    return next((device for device in found if str(device.id) == number), None)
+        return candidates[0]
+    return next((device for device in candidates if str(device.id) == number), None)

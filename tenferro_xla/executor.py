@@ -44,10 +44,10 @@ from tenferro_xla.target import XlaTarget
 
 
 class XlaExecutor:
-    """Runs programs with XLA on one device, in 64-bit mode whatever the process's JAX settings.
+    """Runs programs with XLA on one device, always in 64-bit mode.
 
-    There is one executable for each program, its input types and what it may overwrite; device and
-    options are the executor's own. Safe to share between threads.
+    There is one executable for each combination of program, input types and donated inputs. Device
+    and options belong to the executor. Safe to share between threads.
 
     Args:
         device: see `find_device`.
@@ -56,10 +56,10 @@ class XlaExecutor:
         max_bytes: the largest value in bytes that a program may hold; checked before XLA sees it.
         capacity: the bounds of the cache of executables.
         bucketing: symbols, by name, whose sizes are rounded up before XLA compiles: to
-            "powers_of_two", or to the next of some sizes, `{"n": (64, 256)}`. A program that would
-            not give the same results then is refused.
-        contraction_costs: by which contractions are brought into the form that the device is fast
-            at, where it is the CPU; None leaves them as they are.
+            "powers_of_two", or to the next of some sizes, `{"n": (64, 256)}`. A program whose
+            results would change is refused.
+        contraction_costs: the costs by which contractions are brought into the form that is fast on
+            the CPU; None does not change them. Not used for other devices.
         packages: families that programs may hold, beside those that come with tenferro.
 
     Raises:
@@ -85,12 +85,12 @@ class XlaExecutor:
         contraction_costs: DeviceCosts | None = CPU,
         packages: Sequence[Package] = (),
     ) -> None:
-        found = find_device(device)
+        xla_device = find_device(device)
         self._packages = further(packages)
         lowerings = ExtensionLowerings((*STANDARD, *self._packages))
         self._with_packages = functools.partial(
             XlaExecutor,
-            found,
+            xla_device,
             compiler_options,
             precision,
             max_bytes,
@@ -99,12 +99,12 @@ class XlaExecutor:
             contraction_costs,
         )
         target = XlaTarget(
-            found,
+            xla_device,
             LoweringOptions(precision, lowerings),
             dict(compiler_options or {}),
             max_bytes,
             checked=len(devices()) > 1,
-            costs=contraction_costs if found.platform == "cpu" else None,
+            costs=contraction_costs if xla_device.platform == "cpu" else None,
         )
         bounds = (
             Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity
@@ -123,7 +123,7 @@ class XlaExecutor:
         """Let a package register the lowerings of its families, functions of JAX values.
 
         A family without one runs as its standard ops. Registering again changes nothing.
-        Executables made before are dropped.
+        Existing executables are dropped.
 
         Raises:
             MalformedFamilyIdError: a family id is not one.
@@ -173,7 +173,7 @@ class XlaExecutor:
     ) -> Lowered:
         """The program as StableHLO; `specs`, arrays or `TensorSpec`s, give the sizes of symbols.
 
-        `observe` is told of each pass that has run on the way.
+        `observe` is called with a report of each pass that has run.
 
         Raises:
             ExecutorError: data decide sizes in the program, so that there is no one module of it;
@@ -185,7 +185,7 @@ class XlaExecutor:
     def segments(
         self, program: GraphProgram, specs: Mapping[Any, Any] | None = None
     ) -> SegmentPlan:
-        """How a program is cut where data decide sizes; print it. `specs` are as for `lower`."""
+        """The segments of a program in which data decide sizes; print it. `specs`: see `lower`."""
         sizes = bind_specs(program, specs or {})
         return plan_segments(
             self._executables.resolved(program.exec_program, sizes, program.options)
@@ -200,22 +200,22 @@ class XlaExecutor:
     ) -> Loaded:
         """The program, for these sizes of its symbols, ready to run.
 
-        `donate` are inputs whose buffers an output of the same type may take; where there is none
-        the buffer is left alone.
+        `donate` are inputs whose buffers an output of the same type may use; a buffer without such
+        an output is not overwritten.
 
         Raises:
             UnsupportedDynamicShapeError: a symbol has no size.
-            PadSafetyError: a size that is to be rounded up must not be.
+            PadSafetyError: the results would change if a size were rounded up.
             ExtentError: a value is larger than the byte budget.
         """
         return self._executables.of(program, program.digest, sizes, donate, options)
 
     def run_op(self, op: ExecOp, *buffers: jax.Array) -> tuple[jax.Array, ...]:
-        """One op, at once."""
+        """The results of one op, computed immediately."""
         return self._executables.run_op(op, *buffers)
 
     def put(self, array: Array) -> jax.Array:
-        """A NumPy array as an array on the device. Writing to the NumPy array changes nothing."""
+        """A NumPy array as an array on the device, which does not share memory with it."""
         own = private(array)
         with jax.enable_x64(True):  # twice as fast as jax.device_put
             return jax.make_array_from_callback(own.shape, self._sharding, lambda index: own)
@@ -224,7 +224,7 @@ class XlaExecutor:
         """A device array as a read-only NumPy array.
 
         Raises:
-            DeviceError: the array was donated to a call, and is gone.
+            DeviceError: the array was donated to a call, which has overwritten it.
         """
         if buffer.is_deleted():
             meta = make_meta(buffer.dtype, buffer.shape)
@@ -232,15 +232,15 @@ class XlaExecutor:
         return np.asarray(buffer)
 
     def owns(self, value: object) -> bool:
-        """Whether the value is a JAX array with elements, on whatever device; a tracer is not."""
+        """Whether the value is a JAX array with elements, on any device; False for a tracer."""
         return type(value) is self._array_type
 
     def stats(self) -> CacheStats:
-        """Executables held, found, made and dropped; and bytes of their code, on CPU a guess."""
+        """Entries, hits, misses and evictions of the cache, and bytes of code, estimated on CPU."""
         return self._executables.stats()
 
     def explain(self) -> CompileReport:
-        """What XLA has compiled for this executor, and why it had to; print it.
+        """A report of what XLA has compiled for this executor, and why; print it.
 
         >>> import tenferro as tn
         >>> executor = XlaExecutor("cpu")
@@ -268,10 +268,10 @@ class XlaExecutor:
         return f"XlaExecutor({device_name(self.device)!r})"
 
     def _run_bound(self, executable: Loaded, bound: Bound) -> list[Tensor]:
-        return [Tensor.wrap(each, self) for each in executable(*self._placed(bound.values))]
+        return [Tensor.wrap(result, self) for result in executable(*self._placed(bound.values))]
 
     def _placed(self, tensors: Sequence[Tensor]) -> list[jax.Array]:
-        """The tensors' buffers; NumPy arrays are inputs and are uploaded, other devices refused."""
+        """The tensors' buffers; NumPy arrays are uploaded, arrays on other devices are refused."""
         return [
             self.put(tensor.data) if tensor.executor is None else self._checked(tensor)
             for tensor in tensors
@@ -286,7 +286,7 @@ class XlaExecutor:
 
 
 def default_executor() -> XlaExecutor:
-    """The executor that the core finds under the name `xla`; made on the first call."""
+    """The executor that the core finds under the name `xla`; created on the first call."""
     with _making:
         return _default()
 

@@ -1,4 +1,4 @@
-"""The allocator that XLA takes memory of the CPU from."""
+"""Settings of the C library's allocator, which XLA uses on the CPU."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ NEVER = 2**31 - 1
 
 
 def keep_host_memory(headroom: int = 256 << 20) -> None:
-    """Let the C library of this *process* keep memory that is freed, for the next who asks.
+    """Let the C library of this *process* keep freed memory for later allocations.
 
-    XLA on the CPU takes memory anew on each call. As the C library comes, blocks above 32 MiB are
-    mapped from the system and given back each time, and every page of them is cleared when it is
-    first touched, which takes longer than most of what is computed there: the product of the
-    elements of two 2048² matrices takes a third of the time after this call. The process never
-    becomes smaller again, and takes `headroom` bytes at a time; everything in it is concerned, JAX
-    and NumPy too. Call it once, at the start. It cannot be undone.
+    XLA on the CPU allocates its buffers on each call. With glibc's default settings, blocks above
+    32 MiB are mapped from the system and returned to it each time, and the system clears every page
+    when it is first used. That takes longer than most computations on them: multiplying two 2048²
+    matrices element by element takes a third of the time after this call. The memory of the process
+    then never shrinks and grows by `headroom` bytes at a time. This affects the whole process,
+    including JAX and NumPy. Call it once, at the start. It cannot be undone.
 
     Args:
         headroom: bytes, less than 2 GiB.
 
     Raises:
-        ConfigError: `headroom` is no such number.
+        ConfigError: `headroom` is not a number of bytes below 2 GiB.
         ExecutorError: the C library is not glibc.
 
     Source: `mallopt(3)` of the Linux manual.

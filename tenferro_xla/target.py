@@ -1,4 +1,4 @@
-"""What an executor compiles for: a device, and what programs become for it before XLA sees them."""
+"""The device that an executor compiles for, and the passes that programs go through for it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tenferro_xla.passes import KeptTransposes, RealContractions
 
 @dataclass(frozen=True, slots=True)
 class XlaTarget:
-    """What an executor compiles for; the same for all of its programs.
+    """The device and the options of an executor; the same for all of its programs.
 
     Attributes:
         device: where the programs run.
         lowering: options of the lowering.
         compiler_options: options of the XLA compiler.
         max_bytes: the largest value in bytes that a program may hold.
-        checked: whether buffers may be elsewhere, so that each call must look.
-        costs: by which contractions are brought into the form that the device is fast at; None
-            leaves them as they are.
+        checked: whether each call checks that its buffers are on the device.
+        costs: the costs by which contractions are brought into the form that the device is fast
+            at; None does not change them.
     """
 
     device: jax.Device
@@ -36,7 +36,7 @@ class XlaTarget:
 
     @property
     def optimized_for(self) -> Target:
-        """What the compiler is to know of it."""
+        """The target that the compiler optimizes for."""
         passes = passes_for(self.device.platform, self.costs)
         return Target(f"xla:{self.device.platform}", passes, self.lowering.extensions)
 
@@ -44,8 +44,7 @@ class XlaTarget:
 def passes_for(platform: str, costs: DeviceCosts | None) -> tuple[Pass, ...]:
     """The passes for a platform of XLA.
 
-    Costs are known of the CPU. For another platform contractions are brought into the form of
-    matrix products and else left as they are.
+    Costs are known only for the CPU. For other platforms contractions only become matrix products.
     """
     if costs is None:
         return contraction_passes(None)

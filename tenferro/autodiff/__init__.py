@@ -1,20 +1,28 @@
 """Derivatives of graphs, generic over the op set: linearize, then transpose.
 
 Read in this order: `linear_fragment`, `rules`, `differentiate`, `transpose`, `closure`; then
-`record` and `backward`, for values that are computed at once.
+`record` and `backward`, for values that are computed immediately.
 """
 
 from tenferro.autodiff.backward import Applier, pull_records, push_records
 from tenferro.autodiff.closure import check_closure
 from tenferro.autodiff.differentiate import differentiate, push_forward
 from tenferro.autodiff.linear_fragment import LinearFragment
-from tenferro.autodiff.record import Derivative, Leaf, LocalProgram, Mask, Origin, Output, Record
+from tenferro.autodiff.record import (
+    Derivative,
+    LeafOrigin,
+    LocalProgram,
+    Mask,
+    Origin,
+    Output,
+    Record,
+)
 from tenferro.autodiff.transpose import pull_back, transpose
 
 __all__ = [
     "Applier",
     "Derivative",
-    "Leaf",
+    "LeafOrigin",
     "LinearFragment",
     "LocalProgram",
     "Mask",

@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class Applier(Protocol[V]):
-    """Applies the derivatives of one record to values, however these are held and recorded."""
+    """Applies the derivatives of one record to values of some kind."""
 
     def push(self, record: Record, tangents: Slots[V]) -> Slots[V]:
         """Tangents of the record's outputs from those of its operands."""
@@ -29,25 +29,26 @@ def pull_records(
 ) -> dict[Origin, V]:
     """Cotangents of `wrt` (None: of all leaves) for the cotangents in `seeds`.
 
-    Nothing behind a value of `wrt` is differentiated. What nothing reaches is not in the result.
+    Nothing behind a value of `wrt` is differentiated. Values that no cotangent reaches are not in
+    the result.
 
     Raises:
         ADRuleError: an op on the way has no rule.
     """
-    given = list(seeds)
+    seeds = list(seeds)
     stops = set() if wrt is None else set(wrt)
-    records = ancestors([origin for origin, _ in given], stops)
-    masks = None if wrt is None else _wanted(records, stops)
+    records = ancestors([origin for origin, _ in seeds], stops)
+    masks = None if wrt is None else _masks_towards(records, stops)
     total: dict[Origin, V] = {}
-    for origin, ct in given:
+    for origin, ct in seeds:
         _accumulate(total, origin, ct, apply)
     while records:
         record = records.pop()
-        wanted = record.derivative.active if masks is None else masks.get(record)
+        mask = record.derivative.active if masks is None else masks.get(record)
         cts = tuple([None if o in stops else total.pop(o, None) for o in record.outputs])
-        if wanted is None or all(ct is None for ct in cts):
+        if mask is None or all(ct is None for ct in cts):
             continue
-        terms = apply.pull(record, cts, wanted)
+        terms = apply.pull(record, cts, mask)
         for source, term in zip(record.sources, terms, strict=True):
             if source is not None and term is not None:
                 _accumulate(total, source, term, apply)
@@ -69,23 +70,23 @@ def push_records(
         incoming = tuple([None if o is None else known.get(o) for o in record.sources])
         if all(tangent is None for tangent in incoming):
             continue
-        made = zip(record.outputs, apply.push(record, incoming), strict=True)
-        known |= {o: t for o, t in made if t is not None and o not in tangents}
+        results = zip(record.outputs, apply.push(record, incoming), strict=True)
+        known |= {o: t for o, t in results if t is not None and o not in tangents}
     return [None if origin is None else known.get(origin) for origin in outputs]
 
 
-def _wanted(records: Sequence[Record], stops: set[Origin]) -> dict[Record, Mask]:
-    """For each record on a way to `stops`, which of its operands are on one."""
-    on_way: set[Origin] = set(stops)
+def _masks_towards(records: Sequence[Record], stops: set[Origin]) -> dict[Record, Mask]:
+    """For each record on a path to `stops`, which of its operands are on such a path."""
+    on_path: set[Origin] = set(stops)
     masks: dict[Record, Mask] = {}
     for record in records:
-        mask = tuple([source in on_way for source in record.sources])
+        mask = tuple([source in on_path for source in record.sources])
         if any(mask):
             masks[record] = mask
-            on_way.update(record.outputs)
+            on_path.update(record.outputs)
     return masks
 
 
 def _accumulate(total: dict[Origin, V], origin: Origin, term: V, apply: Applier[V]) -> None:
-    held = total.get(origin)
-    total[origin] = term if held is None else apply.add(held, term)
+    ct = total.get(origin)
+    total[origin] = term if ct is None else apply.add(ct, term)

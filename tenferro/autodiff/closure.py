@@ -16,7 +16,7 @@ def check_closure(
     *,
     ctx: RuleContext,
 ) -> set[type]:
-    """Run every rule that the given ops can lead to, and return the types of all ops met.
+    """Run every rule that the given ops can lead to; returns the types of all ops that occur.
 
     Each application is an op, its input keys, and those of them to differentiate by. The op is
     linearized and transposed; then the results are differentiated in turn, by their tangents too,

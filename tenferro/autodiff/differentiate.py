@@ -41,7 +41,7 @@ def differentiate(
     results = [tangents.get(output) for output in outputs]
     for output, tangent in zip(outputs, results, strict=True):
         if tangent is not None:
-            ctx.declare_like(tangent, output)  # or it would be inferred through all of the fragment
+            ctx.declare_like(tangent, output)  # otherwise inferred through the whole fragment
     return finish(emitter.builder, inputs, results)
 
 
@@ -59,7 +59,7 @@ def push_forward(
 
     Raises:
         ADRuleError: an op on the way has no linearize rule, or a rule breaks its arity.
-        ADError: `wrt` names a value twice, or has not one tangent for each value.
+        ADError: `wrt` names a value twice, or the number of tangents is not that of values.
     """
     if len(tangents) != len(wrt):
         raise ADError(f"push_forward: {len(tangents)} tangents for {len(wrt)} values of wrt")
@@ -86,7 +86,7 @@ def _propagate(
         emitter.site = op.site
         results = linearize_op(op, produced, incoming, emitter)
         for key, tangent in zip(produced, results, strict=True):
-            # What is linear in the tangents and reads none of them is zero.
+            # A value that is linear in the tangents and does not read them is zero.
             if tangent is not None and may_flow(tangent):
                 tangents[key] = tangent
 

@@ -2,9 +2,9 @@
 
 A `Derivative` is what one op does to tangents and cotangents at operands of given types. It is
 built once, from the fragment that `differentiate` makes of the one invocation and from its
-transpose, and serves every invocation on operands of these types. A `Record` joins it to the values
-of one invocation. Records refer to the records of their operands, and so a value holds what it was
-computed from, and nothing else does.
+transpose, and is used for every invocation on operands of these types. A `Record` combines it with
+the values of one invocation. Records refer to the records of their operands. So a value keeps alive
+the records that it was computed by, and nothing else keeps them alive.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _serials = itertools.count()
 
 
 class Origin:
-    """What a recorded value comes from: a `Leaf`, a `Record` (its output 0), or an `Output`."""
+    """The origin of a recorded value: a `LeafOrigin`, a `Record` (its output 0) or an `Output`."""
 
     __slots__ = ()
 
 
-class Leaf(Origin):
-    """A value that derivatives can be taken by; `grad` is the sum of those taken so far."""
+class LeafOrigin(Origin):
+    """A value that derivatives can be taken by; `grad` is the sum of the gradients so far."""
 
     __slots__ = ("__weakref__", "grad")
 
@@ -54,8 +54,8 @@ class Record(Origin):
     """One invocation that depends on a leaf.
 
     Attributes:
-        derivative: what it does to tangents and cotangents.
-        sources: the origin of each operand; None where nothing is recorded of it.
+        derivative: the derivative of the op at operands of these types.
+        sources: the origin of each operand; None for an operand that is not recorded.
         saved: the values that the derivative reads, in the order of its `reads`.
         serial: grows with each record, so that an operand's is less.
     """
@@ -110,8 +110,8 @@ class LocalProgram:
 class Derivative:
     """The derivative of an op at operands of given types, as programs of the same op set.
 
-    An op without a rule has a `Derivative` too: it may be computed with, and raises when a
-    derivative is asked for.
+    An op without a rule has a `Derivative` too, which raises an error when a derivative is asked
+    for.
 
     Args:
         op: the op.
@@ -145,12 +145,12 @@ class Derivative:
         Raises:
             ADRuleError: the op has no linearize rule, or the rule breaks its contract.
         """
-        found = self._push.get(moving)
-        if found is None:
+        program = self._push.get(moving)
+        if program is None:
             linear = self._linearized(moving)
-            made = self._program(linear.output_keys, linear.input_keys)
-            found = self._push[moving] = self._checked(made, "linearize")
-        return found
+            unchecked = self._program(linear.output_keys, linear.input_keys)
+            program = self._push[moving] = self._checked(unchecked, "linearize")
+        return program
 
     def pull(self, wanted: Mask, given: Mask) -> LocalProgram:
         """Cotangents of the `wanted` operands from the `given` ones of the outputs.
@@ -158,14 +158,14 @@ class Derivative:
         Raises:
             ADRuleError: an op on the way has no rule, or a rule breaks its contract.
         """
-        found = self._pull.get((wanted, given))
-        if found is None:
-            made = self._transposed(wanted, given)
-            found = self._pull[wanted, given] = self._checked(made, "transpose")
-        return found
+        program = self._pull.get((wanted, given))
+        if program is None:
+            unchecked = self._transposed(wanted, given)
+            program = self._pull[wanted, given] = self._checked(unchecked, "transpose")
+        return program
 
     def _prepare(self) -> None:
-        """Find out what both derivatives read. What fails fails again when it is asked for."""
+        """Compute what both derivatives read. An error is raised again when one is asked for."""
         every = tuple(range(len(self._operands) + len(self._outputs)))
         reads: set[int] = set()
         self.reads = every
@@ -179,34 +179,35 @@ class Derivative:
         except TenferroError:
             pass
         self.reads = tuple(sorted(reads))
-        self._push.clear()  # they say where the values were in `every`
+        self._push.clear()  # their `saved` refers to `every`
         self._pull.clear()
 
     def _linearized(self, moving: Mask) -> LinearFragment[Any]:
-        found = self._linear.get(moving)
-        if found is None:
+        linear = self._linear.get(moving)
+        if linear is None:
             view: ResolvedView[Any] = resolve_keys()
             wrt = [key for key, moves in zip(self._operands, moving, strict=True) if moves]
-            found = self._linear[moving] = differentiate(view, self._outputs, wrt, ctx=self._ctx)
-        return found
+            linear = self._linear[moving] = differentiate(view, self._outputs, wrt, ctx=self._ctx)
+        return linear
 
-    def _transposed(self, wanted: Mask, given: Mask) -> LocalProgram:
-        linear = self._linearized(wanted)
+    def _transposed(self, operands: Mask, outputs: Mask) -> LocalProgram:
+        """Cotangents of the operands of one mask from those of the outputs of the other."""
+        linear = self._linearized(operands)
         pass_id = fresh_pass_id()
         seeds: list[GlobalValKey | None] = []
-        for slot, (output, present) in enumerate(zip(self._outputs, given, strict=True)):
+        for slot, (output, present) in enumerate(zip(self._outputs, outputs, strict=True)):
             seed = input_key(Cotangent(slot, pass_id)) if present else None
             if seed is not None:
                 self._ctx.declare_like(seed, output)
             seeds.append(seed)
         cts = iter(pull_back(linear, seeds, ctx=self._ctx))
-        results = [next(cts) if wants else None for wants in wanted]
+        results = [next(cts) if active else None for active in operands]
         return self._program(results, [seed for seed in seeds if seed is not None])
 
     def _program(
         self, outputs: Sequence[GlobalValKey | None], seeds: Sequence[GlobalValKey]
     ) -> LocalProgram:
-        """The straight line from values and seeds to `outputs`; nothing is computed twice."""
+        """The program from values and seeds to `outputs`; no value is computed twice."""
         values = (*self._operands, *self._outputs)
         outputs = _flowing(outputs, seeds)
         live = [key for key in outputs if key is not None]
@@ -223,22 +224,22 @@ class Derivative:
         results = tuple([None if key is None else next(count) for key in outputs])
         return LocalProgram(program, reads, (), results)
 
-    def _checked(self, made: LocalProgram, rule: str) -> LocalProgram:
-        """The program, told where a record has saved what it reads."""
+    def _checked(self, program: LocalProgram, rule: str) -> LocalProgram:
+        """The program, with the places where a record has saved the values that it reads."""
         place = {read: number for number, read in enumerate(self.reads)}
-        if any(read not in place for read in made.reads):
+        if any(read not in place for read in program.reads):
             raise ADRuleError(
                 f"{self.op}: its {rule} rule reads more where fewer operands are active; "
                 "read the same values whatever is active"
             )
-        saved = tuple([place[read] for read in made.reads])
-        return LocalProgram(made.program, made.reads, saved, made.results)
+        saved = tuple([place[read] for read in program.reads])
+        return LocalProgram(program.program, program.reads, saved, program.results)
 
 
 def _flowing(
     outputs: Sequence[GlobalValKey | None], seeds: Sequence[GlobalValKey]
 ) -> list[GlobalValKey | None]:
-    """The outputs, with None for those that read no seed: being linear in them, they are zero."""
+    """The outputs; None for those that do not read a seed: these are zero, by linearity."""
     view: ResolvedView[Any] = resolve_keys()
     ops, _ = view.topo_order([key for key in outputs if key is not None], leaves=seeds)
     flowing: set[GlobalValKey] = set(seeds)
@@ -255,14 +256,14 @@ def owner(origin: Origin) -> Origin:
 
 def ancestors(outputs: Iterable[Origin], stops: set[Origin]) -> list[Record]:
     """The records that `outputs` were computed by, oldest first; none behind `stops`."""
-    found: set[Record] = set()
+    records: set[Record] = set()
     stack = [owner(output) for output in outputs if output not in stops]
     while stack:
         record = stack.pop()
-        if not isinstance(record, Record) or record in found:
+        if not isinstance(record, Record) or record in records:
             continue
-        found.add(record)
+        records.add(record)
         stack += [
             owner(source) for source in record.sources if source is not None and source not in stops
         ]
-    return sorted(found, key=lambda record: record.serial)
+    return sorted(records, key=lambda record: record.serial)

@@ -52,7 +52,7 @@ def transpose_op(
 
 
 def _first_fixed(terms: Slots[GlobalValKey], mask: tuple[bool, ...]) -> int:
-    """The first operand that is fixed and has a cotangent all the same."""
+    """The first operand that is fixed but has a cotangent."""
     return next(i for i, term in enumerate(terms) if term is not None and not mask[i])
 
 

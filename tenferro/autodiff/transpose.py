@@ -53,7 +53,7 @@ def pull_back(
 
     Raises:
         ADRuleError: an op on the active path has no transpose rule, or a rule breaks its arity.
-        ADError: there is not one cotangent for each output.
+        ADError: the number of cotangents is not that of outputs.
     """
     if len(cotangents) != len(linear.tangent_outputs):
         raise ADError(
@@ -71,7 +71,7 @@ def _reverse(
             _accumulate(total, key, seed, emitter)
     for node in reversed(linear.fragment.nodes):
         if not isinstance(node.mode, Linear):
-            continue  # a coefficient computed on the way; nothing flows through it
+            continue  # a coefficient, which does not depend on the tangents
         if type(node) is SingleOutputNode:
             ct: Slots[GlobalValKey] = (total.pop(node, None),)
         else:
@@ -89,8 +89,8 @@ def _reverse(
 def _accumulate(
     total: Cotangents, key: GlobalValKey, term: GlobalValKey, emitter: KeyEmitter
 ) -> None:
-    held = total.pop(key, None)
-    if held is not None:
-        term = emitter.ctx.adder.add(emitter, held, term)
-    if emitter.may_flow(term):  # what reads no cotangent, and yet is linear in them, is zero
+    ct = total.pop(key, None)
+    if ct is not None:
+        term = emitter.ctx.adder.add(emitter, ct, term)
+    if emitter.may_flow(term):  # a term that is linear in cotangents but does not read any is zero
         total[key] = term

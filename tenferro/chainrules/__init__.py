@@ -1,4 +1,4 @@
-"""What an op set must know of itself to be differentiated.
+"""The interface that an op set must have to be differentiated.
 
 Read in this order: `primitive` (rules, and the sites they see), `emitter`, `combinators`,
 `input_keys`.

@@ -1,6 +1,6 @@
 """Rules that many ops share.
 
-None, the symbolic zero, is absorbed here so that rules need no ladders of `if`.
+They handle None, the symbolic zero, so that rules do not have to.
 """
 
 from __future__ import annotations

@@ -26,13 +26,13 @@ from tenferro.computegraph import (
 
 
 class KeyEmitter:
-    """Emits by making identities alone, for derivatives with given seeds. Each node is `Primal`.
+    """Emits graph keys without a fragment, for derivatives with given seeds. Each node is `Primal`.
 
-    `site` is where in the user's program what is emitted next comes from; new nodes carry it.
+    `site` is the place in the user's program that new nodes are recorded with.
     """
 
     def __init__(self, ctx: RuleContext) -> None:
-        self.ctx = ctx  # the metadata of values
+        self.ctx = ctx  # knows the metadata of values
         self.site: str | None = None
 
     def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
@@ -54,7 +54,7 @@ class KeyEmitter:
         return (value.primitive, value.inputs) if type(value) is SingleOutputNode else None
 
     def order(self, value: GlobalValKey) -> int:
-        """Older values come first, and constants before all: how old they are is history."""
+        """The serial of the value; -1 for constants, whose serials depend on earlier programs."""
         if type(value) is SingleOutputNode:
             inputs = value.inputs
         elif isinstance(value, Derived):
@@ -62,11 +62,11 @@ class KeyEmitter:
         else:
             return value.serial
         if len(inputs) == 1 and isinstance(inputs[0], Derived):
-            inputs = inputs[0].op.inputs  # a constant, or made of one in a single step
+            inputs = inputs[0].op.inputs  # a constant, or one op on a constant
         return value.serial if inputs else -1
 
     def may_flow(self, value: GlobalValKey) -> bool:
-        """Whether the value may depend on the seeds. Of keys alone that is not known: yes."""
+        """Whether the value may depend on the seeds; True, since keys do not tell."""
         return True
 
     def _apply(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> GlobalOpKey:

@@ -1,7 +1,6 @@
-"""What an op must know of itself to be differentiated, and what it is told when it is asked.
+"""The derivative rules of an op, and the sites that they are called with.
 
-A rule is written against `Emitter` and does not know whether its values are graph keys or runtime
-values.
+A rule is written against `Emitter`, so that its values may be graph keys or runtime values.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Slots = tuple[V | None, ...]
 
 
 class RuleContext(Protocol):
-    """What rules and transforms may ask of an op set: metadata of values, and how to add."""
+    """What rules and transforms use of an op set: metadata of values, and how to add."""
 
     @property
     def adder(self) -> PrimitiveOp:
@@ -29,14 +28,14 @@ class RuleContext(Protocol):
         """Metadata of a value: for tensors, its `TensorMeta`."""
 
     def declare_like(self, value: Any, like: Any) -> None:
-        """Say that `value` has the metadata of `like`; an input has one type, whoever says it."""
+        """Give `value` the metadata of `like`; declaring an input twice must give the same type."""
 
     def registered_rule(self, name: str) -> object | None:
-        """The derivative rules registered under a name, for ops that do not bring their own."""
+        """The derivative rules registered under a name, for ops without rules of their own."""
 
 
 class Emitter(Protocol[V]):
-    """Emits ops on values of type `V`, and answers what a local simplification may look at."""
+    """Emits ops on values of type `V`, and tells local simplifications what made a value."""
 
     @property
     def ctx(self) -> RuleContext:
@@ -55,7 +54,7 @@ class Emitter(Protocol[V]):
         """
 
     def order(self, value: V) -> int:
-        """A number by which the operands of a commutative op are put into one order."""
+        """A number by which the operands of a commutative op are sorted."""
 
 
 def only_output(op: PrimitiveOp, outputs: Sequence[V]) -> V:
@@ -70,10 +69,10 @@ def only_output(op: PrimitiveOp, outputs: Sequence[V]) -> V:
 
 
 class JvpSite(Generic[V]):
-    """Where a linearization rule stands: the values around one application of its op.
+    """The argument of a linearization rule: the values around one application of its op.
 
     Attributes:
-        emitter: where ops go.
+        emitter: what ops are emitted with.
         emit: the emitter's `emit`.
         primal: the operands.
         out: the outputs.
@@ -98,14 +97,14 @@ class JvpSite(Generic[V]):
 
 
 class TransposeSite(Generic[V]):
-    """Where a transpose rule stands.
+    """The argument of a transpose rule: the values around one application of its op.
 
     Attributes:
-        emitter: where ops go.
+        emitter: what ops are emitted with.
         emit: the emitter's `emit`.
         ct: the cotangents of the outputs; None is a symbolic zero. At least one is not None.
-        inputs: the operands of the linear op. Only the fixed ones are values; of an active one, ask
-            the metadata only.
+        inputs: the operands of the linear op. Only the fixed ones have values; rules may use only
+            the metadata of an active one.
         active: which operands are active. The rule returns None for the others.
     """
 
@@ -145,7 +144,7 @@ class PrimitiveOp(GraphOp, Protocol):
         """Cotangents of the active operands, None for the fixed ones."""
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """A value equal to this op on `operands`, found by looking a step or two back, or None.
+        """A value equal to this op on `operands`, or None; it may look at what made the operands.
 
         This is the cheap, local part of simplification (`x * 1`, `neg(neg x)`, constants); it runs
         whenever a rule emits, and again in the compiler.

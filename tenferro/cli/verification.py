@@ -31,7 +31,7 @@ def program_lines(program: GraphProgram) -> Iterator[str]:
     yield from _list("inputs", [_declared(each) for each in program.inputs])
     yield from _list("outputs", [str(meta) for meta in exec_program.output_metas])
     yield from _list("guards", [f"{each.left} == {each.right}" for each in program.guards])
-    yield from _ops([step.op for each in exec_program.walk() for step in each.instructions])
+    yield from _ops([op for part in exec_program.walk() for op in part.ops()])
 
 
 def fragment_lines(value: Any) -> Iterator[str]:

@@ -59,7 +59,7 @@ from tenferro.compiler.target.memory import MemoryNeed, predict_memory
 from tenferro.compiler.text import parse
 
 LayoutCosts = DeviceCosts
-"""What `DeviceCosts` was called while each pass had costs of its own."""
+"""The former name of `DeviceCosts`."""
 
 __all__ = [
     "CANONICAL",

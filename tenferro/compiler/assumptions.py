@@ -1,4 +1,4 @@
-"""The guards of a program: what its ops assume of sizes, found in the program itself."""
+"""The guards of a program: the equalities of sizes that its ops assume."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
     """The equalities of sizes that the program assumes, each once, in order.
 
     The reason names the op that needs the sizes to be equal, its operands and where it was written.
-    Nothing is collected while tracing: an assumption is an op, and goes wherever its value goes.
+    Nothing is collected while tracing: an assumption is an op on the value that it is about.
 
     >>> from tenferro.compiler.text import parse
     >>> text = '''exec_program(%0: f64[n], %1: f64[m]) {
@@ -22,24 +22,23 @@ def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
     >>> [str(guard.reason) for guard in guards_of(parse(text))]
     ['add: operands have types f64[n] and f64[m] (user.py:12)']
     """
-    assumed = [step for step in program.instructions if isinstance(step.op, AssumeSize)]
-    if not assumed:
+    if not program.has_op(AssumeSize):
         return ()
     metas = program.slot_metas()
     makers = program.makers()
     readers: dict[int, ExecInstruction] = {}
     for step in reversed(program.instructions):
         readers.update(dict.fromkeys(step.input_slots, step))
-    found: dict[tuple[str, str], Guard] = {}
-    for step in assumed:
+    guards: dict[tuple[str, str], Guard] = {}
+    for step in program.steps_of(AssumeSize):
         assert isinstance(step.op, AssumeSize)
-        have = _meta(metas, step.input_slots[0]).extents[step.op.axis]
-        assert isinstance(have, Exact), "assume_size takes exact sizes only"
-        if have.dim != step.op.size:
-            pair = sorted((str(have.dim), str(step.op.size)))
-            guard = Guard(have.dim, step.op.size, _reason(step, readers, makers, metas))
-            found.setdefault((pair[0], pair[1]), guard)
-    return tuple(found.values())
+        extent = _meta(metas, step.input_slots[0]).extents[step.op.axis]
+        assert isinstance(extent, Exact), "assume_size takes exact sizes only"
+        if extent.dim != step.op.size:
+            pair = sorted((str(extent.dim), str(step.op.size)))
+            guard = Guard(extent.dim, step.op.size, _reason(step, readers, makers, metas))
+            guards.setdefault((pair[0], pair[1]), guard)
+    return tuple(guards.values())
 
 
 def _reason(
@@ -58,18 +57,18 @@ def _reason(
 
 
 def _source(slot: int, makers: dict[int, ExecInstruction]) -> int:
-    """The value before it was made to fit."""
+    """The value before ops adapted it to the op that reads it."""
     while slot in makers and _only_fits(makers[slot]):
         slot = makers[slot].input_slots[0]
     return slot
 
 
 def _only_fits(step: ExecInstruction) -> bool:
-    """Whether array functions put the op between a value and the op for which it must fit."""
+    """Whether the op only adapts a value to the op that reads it."""
     return isinstance(step.op, AssumeSize) or step.op.repeats
 
 
 def _meta(metas: list[TensorMeta | None], slot: int) -> TensorMeta:
-    found = metas[slot]
-    assert found is not None, f"%{slot} is not written"
-    return found
+    meta = metas[slot]
+    assert meta is not None, f"%{slot} is not written"
+    return meta

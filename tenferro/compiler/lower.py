@@ -19,7 +19,7 @@ def compile_std_to_exec(
     """The program with the type of every slot, before any pass.
 
     `input_metas` are the types of the program's inputs, in order. `families`, if given, are the
-    extension families that whoever runs the program has.
+    extension families that the executor of the program has.
 
     Raises:
         BindingError: the number of types is not the number of inputs.
@@ -41,10 +41,10 @@ def compile_std_to_exec(
             f"got {len(input_metas)} types"
         )
     builder = ExecBuilder()
-    slots = list(range(program.n_slots))  # where each slot of the program is now
+    slots = list(range(program.n_slots))  # the new slot of each slot of the program
     for slot, meta in zip(program.input_slots, input_metas, strict=True):
         slots[slot] = builder.input(meta)
-    in_order = program.input_slots == tuple(range(len(input_metas)))  # each is where it was
+    in_order = program.input_slots == tuple(range(len(input_metas)))  # slots do not change
     columns = program.columns
     site: str | None = None
     try:
@@ -52,7 +52,7 @@ def compile_std_to_exec(
             columns.ops, columns.inputs, columns.outputs, columns.sites, strict=True
         ):
             operands = inputs if in_order else tuple([slots[slot] for slot in inputs])
-            if type(op) is Argument:  # a program computes on what was passed
+            if type(op) is Argument:  # its operand is the value that was passed
                 outputs = operands
             else:
                 if families is not None and op.family is not None:

@@ -12,13 +12,13 @@ from tenferro.exec_ir import ExecInstruction, ExecProgram, last_uses, with_last_
 class Numbering(Pass):
     """Numbers slots in the order in which they are written, without gaps, and marks last uses.
 
-    Passes keep the numbers of what they do not touch; this comes after them.
+    Passes keep the numbers of values that they do not rewrite; this pass runs after them.
     """
 
     name = "numbering"
 
     def run(self, program: ExecProgram) -> ExecProgram:
-        """The program, numbered and marked; itself if it is so already."""
+        """The program, numbered and marked; itself if it already is."""
         number = _numbers(program)
         return (
             with_last_use(program) if number is None else _renumbered(program, number, marked=True)
@@ -35,10 +35,8 @@ def renumber(program: ExecProgram) -> ExecProgram:
 
 
 def _numbers(program: ExecProgram) -> list[int] | None:
-    """The number that each slot gets; None where every slot has it already."""
-    order = list(program.input_slots)
-    for step in program.instructions:
-        order += step.output_slots
+    """The new number of each slot; None if no slot gets another number."""
+    order = program.written_slots()
     if order == list(range(program.n_slots)):
         return None
     number = [0] * program.n_slots
@@ -48,7 +46,7 @@ def _numbers(program: ExecProgram) -> list[int] | None:
 
 
 def _renumbered(program: ExecProgram, number: list[int], marked: bool) -> ExecProgram:
-    """The program with other numbers, and its last uses marked if asked for: in one walk."""
+    """The program with other numbers, and with its last uses marked if `marked`, in one walk."""
     steps = program.instructions
     marks = last_uses(program) if marked else [step.last_use for step in steps]
     return ExecProgram(

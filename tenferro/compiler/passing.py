@@ -17,7 +17,7 @@ from tenferro.exec_ir import ExecProgram, verify
 
 
 class Needs(enum.Enum):
-    """What a pass must know of extents to rewrite an instruction; it leaves others alone."""
+    """What a pass must know of extents to rewrite an instruction; it does not change others."""
 
     RANKS = "ranks, which are always exact"
     EXACT_EXTENTS = "exact extents, since it writes target sizes"
@@ -28,17 +28,16 @@ class Pass(ABC):
     """A rewriting of programs that keeps their meaning, up to rounding.
 
     A subclass is a frozen dataclass whose fields are its options. A pass takes linear time, and
-    returns the program itself where it has nothing to do. It may not claim more of an extent than
-    was known, nor take a bound of a size for the size.
+    returns the program itself where it has nothing to do. It may not strengthen the guarantee of an
+    extent, nor use the bound of a size as the size.
 
     Attributes:
-        name: what it is called in dumps and errors, and its switch in `OptimizerOptions`, if it has
-            one there.
+        name: its name in dumps and errors, and that of its switch in `OptimizerOptions`, if there
+            is one.
         needs: what it must know of extents.
         enters_bodies: whether the driver runs it on programs inside ops too, innermost first.
         keeps_types: whether inputs and outputs keep their types.
-        refuses: whether its errors are about the program that it was given, so that they do not
-            name the pass.
+        refuses: whether its errors are about the user's program; such errors do not name the pass.
     """
 
     name: ClassVar[str]
@@ -89,7 +88,7 @@ class PassReport:
 
 
 Observer = Callable[[PassReport], object]
-"""Told of each pass that has run."""
+"""Called with the report of each pass that has run."""
 
 
 def run_passes(
@@ -97,16 +96,16 @@ def run_passes(
 ) -> ExecProgram:
     """The program after the passes, in their order.
 
-    A pass that comes again is skipped if nothing has changed since it ran.
+    A pass that is listed again is skipped if the program has not changed since it ran.
 
     Raises:
         ConfigError: something among `passes` is not a pass.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
     settled: dict[Pass, ExecProgram] = {}
-    for each in checked_passes(passes):
-        if settled.get(each) is not program:
-            program = settled[each] = _run(each, program, observe)
+    for optimization in checked_passes(passes):
+        if settled.get(optimization) is not program:
+            program = settled[optimization] = _run(optimization, program, observe)
     return program
 
 
@@ -122,43 +121,43 @@ def checked_passes(passes: Iterable[Pass]) -> list[Pass]:
     tenferro.errors.ConfigError: passes: 'dead_code' is not a Pass; give an instance, DeadCode()
     """
     checked = list(passes)
-    for each in checked:
-        if not isinstance(each, Pass):
-            raise ConfigError(f"passes: {each!r} is not a Pass; give an instance, DeadCode()")
+    for item in checked:
+        if not isinstance(item, Pass):
+            raise ConfigError(f"passes: {item!r} is not a Pass; give an instance, DeadCode()")
     return checked
 
 
-def _run(each: Pass, program: ExecProgram, observe: Observer | None) -> ExecProgram:
+def _run(optimization: Pass, program: ExecProgram, observe: Observer | None) -> ExecProgram:
     start = time.perf_counter()
     try:
-        inside = program.map_bodies(each.run) if each.enters_bodies else program
-        result = each.run(inside)
+        inside = program.map_bodies(optimization.run) if optimization.enters_bodies else program
+        result = optimization.run(inside)
     except TenferroError as error:
-        if not each.refuses:
-            error.add_note(f"raised in pass '{each.name}'")
+        if not optimization.refuses:
+            error.add_note(f"raised in pass '{optimization.name}'")
         raise
     milliseconds = (time.perf_counter() - start) * 1e3
     if observe is not None or "passes" in config.dump:
-        report = PassReport(each.name, program, result, milliseconds)
+        report = PassReport(optimization.name, program, result, milliseconds)
         if observe is not None:
             observe(report)
         if "passes" in config.dump:
             sys.stderr.write(f"{report}\n")
     if config.verify and result is not program:
-        verify(result, after=each.name)
-        if each.keeps_types:
-            _verify_interface(program, result, each.name)
+        verify(result, after=optimization.name)
+        if optimization.keeps_types:
+            _verify_interface(program, result, optimization.name)
     return result
 
 
 def _verify_interface(before: ExecProgram, after: ExecProgram, name: str) -> None:
-    """A pass keeps what a caller sees: the types of inputs and outputs, guarantees included."""
-    for what, old, new in (
+    """Raise VerifyError if the types of inputs or outputs changed, guarantees included."""
+    for role, old, new in (
         ("input", before.input_metas, after.input_metas),
         ("output", before.output_metas, after.output_metas),
     ):
         if old != new:
             types = [", ".join(str(meta) for meta in metas) for metas in (old, new)]
             raise VerifyError(
-                f"after pass '{name}': {what} types are {types[1]}, but were {types[0]}"
+                f"after pass '{name}': {role} types are {types[1]}, but were {types[0]}"
             )

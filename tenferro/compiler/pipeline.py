@@ -39,7 +39,7 @@ from tenferro.ops import StdTensorOp
 from tenferro.shape import Dim, Leaf, TensorMeta
 
 SIMPLIFICATION: tuple[Pass, ...] = (AlgebraicSimplifier(), CommonSubexpressions(), DeadCode())
-"""What clears up after passes that leave work side by side."""
+"""Passes that clean up after others, which may leave equal or dead instructions."""
 
 CANONICAL: tuple[Pass, ...] = (
     CommonSubexpressions(),
@@ -52,7 +52,7 @@ CANONICAL: tuple[Pass, ...] = (
     DotDimensionSorter(),  # axes have other numbers now
     *SIMPLIFICATION,
 )
-"""Passes that need neither sizes nor a device. What they leave is what files hold."""
+"""Passes that need neither sizes nor a device. Files hold their result."""
 
 
 def contraction_passes(costs: DeviceCosts | None, search: bool = True) -> tuple[Pass, ...]:
@@ -69,13 +69,14 @@ def contraction_passes(costs: DeviceCosts | None, search: bool = True) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What programs are optimized for.
+    """The kind of device and executor that programs are optimized for.
 
     Attributes:
-        name: what it is called in reports, `xla:cpu`.
-        passes: the passes of its own, after those that every target needs; in order.
-        families: the extension families that whoever runs the programs runs itself.
-        advice: what a user can do about a family that is not among them and has no standard ops.
+        name: its name in reports, such as `xla:cpu`.
+        passes: its own passes, which run in this order after those that every target needs.
+        families: the extension families that the executor runs itself.
+        advice: what a user can do about a family that is not among `families` and has no standard
+            ops.
     """
 
     name: str
@@ -89,7 +90,7 @@ class OptimizerOptions:
     """Which passes run, by name, and by which costs. Part of the key of every cache of programs.
 
     Attributes:
-        layout_costs: by which orders of axes are chosen, in place of the device's own costs.
+        layout_costs: the costs to choose orders of axes by, in place of the device's own.
 
     Raises:
         ConfigError: there is no option of that name; the text lists those that exist. Or a switch
@@ -145,14 +146,14 @@ class OptimizerOptions:
         return cls(**dict.fromkeys(switches, False))  # type: ignore[arg-type]  # all are switches
 
     def chosen(self, passes: Sequence[Pass]) -> list[Pass]:
-        """Those of the passes that are switched on, with the costs asked for."""
+        """The passes that are switched on, with these costs for the layout."""
         costs = self.layout_costs
         return [
-            ContractionLayout(costs, each.trials)
-            if isinstance(each, ContractionLayout) and costs is not None
-            else each
-            for each in checked_passes(passes)
-            if getattr(self, each.name, True)
+            ContractionLayout(costs, optimization.trials)
+            if isinstance(optimization, ContractionLayout) and costs is not None
+            else optimization
+            for optimization in checked_passes(passes)
+            if getattr(self, optimization.name, True)
         ]
 
 
@@ -162,7 +163,7 @@ PASSES = (*CANONICAL, *contraction_passes(CPU))
 """All passes that a program goes through on its way to a device of costs `CPU`, in order."""
 
 NATIVE = Target("native", contraction_passes(CPU, search=False))
-"""A backend that runs one op after another on the host; it takes axes in any order."""
+"""A backend that runs one op after another on the host and takes axes in any order."""
 
 
 def optimize(

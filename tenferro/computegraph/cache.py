@@ -1,4 +1,4 @@
-"""A cache with bounds, an owner and numbers."""
+"""A bounded cache with statistics."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Capacity:
 class BoundedCache(Generic[K, V]):
     """A least-recently-used cache, bounded by entries and by bytes; safe to share between threads.
 
-    `measure` gives the bytes of an entry. Whoever creates a cache owns it, and shows `stats`,
+    `measure` returns the bytes of an entry. The owner of a cache gives users access to `stats`,
     `clear` and `capacity`.
 
     >>> cache = BoundedCache(capacity=Capacity(entries=1))
@@ -86,9 +86,9 @@ class BoundedCache(Generic[K, V]):
         A value that would not fit into the empty cache is returned and not stored.
         """
         with self._lock:
-            held = self._entries.get(key)
-            if held is not None:
-                return held[0]
+            entry = self._entries.get(key)
+            if entry is not None:
+                return entry[0]
             size = self._measure(value)
             if self._capacity.holds(1, size):
                 self._entries[key] = (value, size)
@@ -97,7 +97,7 @@ class BoundedCache(Generic[K, V]):
             return value
 
     def get_or_make(self, key: K, make: Callable[[], V]) -> V:
-        """The entry of `key`, made now if there is none. `make` runs outside the lock."""
+        """The entry of `key`; if there is none, `make` makes it, outside the lock."""
         value = self.get(key)
         return value if value is not None else self.put(key, make())
 

@@ -76,7 +76,7 @@ class Fragment(Generic[Op]):
     """Local values and ops in topological order, inputs and outputs.
 
     `parents` are the fragments in which external references are looked up; nothing is copied from
-    them. What is kept is the identities; `vals` and `ops` show them with local ids.
+    them. A fragment stores identities; `vals` and `ops` give them local ids.
     """
 
     __slots__ = ("_local", "inputs", "keys", "nodes", "output_keys", "parents")
@@ -127,7 +127,7 @@ class Fragment(Generic[Op]):
         return local
 
     def local_ids(self, keys: Iterable[GlobalValKey]) -> dict[GlobalValKey, int]:
-        """Local ids of some values of this fragment, for which not all values are numbered."""
+        """Local ids of some values of this fragment; does not number all values for that."""
         asked = set(keys)
         return {key: local for local, key in enumerate(self.keys) if key in asked}
 
@@ -184,8 +184,8 @@ class FragmentBuilder(Generic[Op]):
 
     def __init__(self, parents: Iterable[Fragment[Op]] = ()) -> None:
         self._parents = tuple(parents)
-        # Each value that the fragment owns, and whether tangents flow through it. Nothing else is
-        # kept while the fragment grows: numbers and nodes follow from it when it is finished.
+        # Each value that the fragment owns, and whether tangents flow through it. Numbers and nodes
+        # are computed from it by `build`.
         self._owned: dict[GlobalValKey, bool] = {}
         self.is_active: Callable[[GlobalValKey, bool], bool] = self._owned.get
         """`is_active(key, False)`: whether a tangent flows through a value of the fragment."""
@@ -218,7 +218,7 @@ class FragmentBuilder(Generic[Op]):
     def apply(
         self, op: Op, operands: tuple[GlobalValKey, ...], mode: OpMode, site: str | None
     ) -> GlobalOpKey:
-        """The same for an emitter, which knows that the mask fits; returns the node."""
+        """The same without checking the mask, for emitters; returns the node."""
         if len(operands) != op.n_inputs or op.n_outputs != 1:
             _check(op, operands, mode)
         node = op_key(op, operands, mode, site)

@@ -1,9 +1,8 @@
 """Identity of values across fragments.
 
-A value is known by its `GlobalValKey`: the input it is, or the op that makes it with the keys of
-that op's inputs. Keys are structural (two derivations that read alike are one value) and interned
-(two keys that read alike are one object), so that comparing them is comparing pointers, however
-deep the graph.
+A value is identified by its `GlobalValKey`: an input, or an op with the keys of its inputs. Keys
+are structural (equal derivations are one value) and interned (equal keys are one object). So
+comparing two keys is comparing pointers, however deep the graph is.
 
 Almost every op has one output. The application of such an op and its output are one object, a
 `SingleOutputNode`: graphs have 100 000 nodes, and as a graph grows Python's garbage collector
@@ -38,8 +37,8 @@ class Linear:
     """Mode of a node that is linear in its active operands.
 
     `active_mask` says of each operand whether it is active (tangent flow) or fixed (a coefficient).
-    It is part of the node's identity: `mul(a, dx)` transposes otherwise than `mul(a, b)`, so the
-    two must not be one node.
+    It is part of the node's identity: `mul(a, dx)` and `mul(a, b)` transpose differently, so they
+    must not be one node.
     """
 
     active_mask: tuple[bool, ...]
@@ -58,10 +57,10 @@ _serials = itertools.count()
 class GlobalValKey:
     """Identity of one value: `Input` or `Derived`, made by `input_key` and `op_key(...).output`.
 
-    Compared by `is`. `analysis` is a slot for what an op set has worked out about the value (for
+    Compared by `is`. `analysis` is a slot for what an op set has inferred about the value (for
     tensors: dtype and extents). It is a function of the key, hence a cache, and never part of the
     identity. One module of a process writes it: for tensors, `tenferro.shape.guards`. Another op
-    set keeps what it knows in its own context. `serial` grows with each key made, and no two keys
+    set keeps what it knows in its own context. `serial` grows with each key, and no two keys
     of a process share one; it gives the operands of a commutative op one order.
     """
 
@@ -72,7 +71,7 @@ class GlobalValKey:
 
 
 class Input(GlobalValKey):
-    """A value that comes from outside, known by a hashable key of the op set's choosing."""
+    """A value that comes from outside, identified by a hashable key that the op set chooses."""
 
     __slots__ = ("key",)
 
@@ -160,7 +159,7 @@ class SingleOutputNode(Derived, GlobalOpKey):
 
 
 class MultiOutputNode(GlobalOpKey):
-    """An application of an op that has several outputs, which are objects of their own."""
+    """An application of an op with several outputs, which are separate objects."""
 
     __slots__ = ("__weakref__", "_outputs", "inputs", "mode", "primitive", "site")
 
@@ -208,7 +207,7 @@ class NodeOutput(Derived):
 
 
 class _Entry(ref[T]):
-    """A weak reference that knows under which key it stands in its table."""
+    """A weak reference with the key of its entry in a table."""
 
     __slots__ = ("key",)
 
@@ -220,9 +219,9 @@ _inputs: _Table[Input] = {}
 _nodes: _Table[GlobalOpKey] = {}
 
 
-# Entries go when what they name is freed. That may happen at any moment and in any thread, so it
-# takes no lock: `_remove_dead_weakref` compares and deletes in one step, and so leaves alone an
-# equal key that was made in the meantime. `weakref.WeakValueDictionary` needs it for the same.
+# An entry is removed when its node is freed. That may happen at any moment and in any thread, so it
+# must not take a lock: `_remove_dead_weakref` compares and deletes in one step, and so does not
+# remove an equal key that was made in the meantime. `weakref.WeakValueDictionary` does the same.
 def _forget_input(entry: _Entry[Input], remove: Any = _remove_dead_weakref) -> None:
     remove(_inputs, entry.key)
 
@@ -232,22 +231,22 @@ def _forget_node(entry: _Entry[GlobalOpKey], remove: Any = _remove_dead_weakref)
 
 
 def _interned(
-    table: _Table[T], key: Hashable, made: T, forget: Callable[[_Entry[T]], None] | None
+    table: _Table[T], key: Hashable, node: T, forget: Callable[[_Entry[T]], None] | None
 ) -> T:
-    """`made`, unless a thread has interned an equal key before; then that one.
+    """`node`, or the node that another thread has interned under an equal key before.
 
-    `dict.setdefault` looks up and stores in one step. So this takes no lock either, which would
-    double what a node costs.
+    `dict.setdefault` looks up and stores in one step, so that this needs no lock. A lock would
+    double the time to make a node.
     """
-    entry = _Entry(made, forget)
+    entry = _Entry(node, forget)
     entry.key = key
     while True:
         stored = table.setdefault(key, entry)
         if stored is entry:
-            return made
+            return node
         if (first := stored()) is not None:
             return first
-        _remove_dead_weakref(table, key)  # what stood there was freed
+        _remove_dead_weakref(table, key)  # the entry that was there has been freed
 
 
 def input_key(key: Hashable) -> Input:
@@ -258,8 +257,8 @@ def input_key(key: Hashable) -> Input:
     """
     table_key = (type(key), key)  # 1, 1.0 and True are equal in Python, but are not one name
     entry = _inputs.get(table_key)
-    found = None if entry is None else entry()
-    return found or _interned(_inputs, table_key, Input(key), _forget_input)
+    key_in_use = None if entry is None else entry()
+    return key_in_use or _interned(_inputs, table_key, Input(key), _forget_input)
 
 
 def op_key(
@@ -273,8 +272,8 @@ def op_key(
     A node that exists keeps its first `site`. A node without inputs has none, because functions
     that have nothing else in common share it.
     """
-    # Serials stand for the inputs: a tuple of numbers is nothing that the garbage collector has to
-    # look into. One and two inputs are spelled out because nearly all nodes have so many.
+    # Serials stand for the inputs, since the garbage collector does not track tuples of numbers.
+    # One and two inputs have branches of their own because nearly all nodes have so many.
     mask = mode.active_mask
     table_key: tuple[Hashable, ...]
     if len(inputs) == 2:
@@ -286,15 +285,15 @@ def op_key(
     entry = _nodes.get(table_key)
     if entry is not None and (known := entry()) is not None:
         return known
-    made = SingleOutputNode if primitive.n_outputs == 1 else MultiOutputNode
-    node: GlobalOpKey = made(primitive, inputs, mode, site if inputs else None)
+    node_class = SingleOutputNode if primitive.n_outputs == 1 else MultiOutputNode
+    node: GlobalOpKey = node_class(primitive, inputs, mode, site if inputs else None)
     entry = _Entry(node, _forget_node)
     entry.key = table_key
-    if _nodes.setdefault(table_key, entry) is entry:  # nearly always, and a call takes longer
+    if _nodes.setdefault(table_key, entry) is entry:  # nearly always; a call would take longer
         return node
     return _interned(_nodes, table_key, node, _forget_node)
 
 
 def interned_count() -> int:
-    """How many inputs and ops are alive."""
+    """The number of inputs and ops that are alive."""
     return len(_inputs) + len(_nodes)

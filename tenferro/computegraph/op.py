@@ -1,4 +1,4 @@
-"""What the graph engine asks of an op: an identity, an arity, and a meaning on runtime values."""
+"""The interface of ops for graphs: an identity, an arity, and a meaning on runtime values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class GraphOp(Protocol):
 
     @property
     def identity(self) -> Hashable:
-        """What the op is, as a hashable value; compared, never looked into."""
+        """The identity of the op, as a hashable value that is only compared."""
 
     @property
     def n_outputs(self) -> int:

@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True)
 def statically_frozen(cls: type[T]) -> type[T]:
-    """Make a class a dataclass with slots that type checkers hold to be frozen.
+    """Make a class a dataclass with slots that type checkers treat as frozen.
 
-    Python itself does not hinder a change: making a frozen dataclass takes five times as long, and
-    every stage from graph to program makes one for each op.
+    At run time it can be changed: creating an instance of a frozen dataclass takes five times as
+    long, and every stage from graph to program creates one for each op.
     """
     return dataclass(slots=True, unsafe_hash=True)(cls)
 
@@ -41,8 +41,8 @@ class Instruction(Generic[Op]):
 class Instructions(Sequence[Instruction[Op]]):
     """Instructions held in columns; an `Instruction` is made when one is read.
 
-    A program has as many instructions as the graph has ops. In columns they are a few long tuples,
-    whose entries Python's garbage collector does not visit one by one.
+    A program has as many instructions as the graph has ops. In columns they are a few long tuples
+    instead of many objects, each of which Python's garbage collector would visit.
     """
 
     __slots__ = ("inputs", "ops", "outputs", "sites")
@@ -126,8 +126,7 @@ def compile_graph(
 ) -> CompiledProgram[Op]:
     """Assign slots. With a `cache`, a graph of the same structure is compiled once.
 
-    The inputs and outputs, being structural keys, say all there is to say about a graph; they are
-    the cache's key.
+    The inputs and outputs are structural keys, which determine the graph; they are the cache's key.
     """
     if cache is None:
         return _assign_slots(graph)

@@ -1,7 +1,7 @@
-"""A logical view over fragments: external references become traceable, and nothing is copied.
+"""A logical view over fragments, through which external references are traced without copies.
 
-A `GlobalValKey` is structural, so it carries its own definition. What a resolver adds is the
-guarantee that the definition is *there*: that one of the fragments of the view holds it.
+A `GlobalValKey` is structural, so it contains its own definition. A resolver guarantees in addition
+that one of the fragments of the view holds the definition.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Resolver(Protocol):
     """Finds the definition of a value."""
 
     def resolve_val(self, key: GlobalValKey) -> ValDef | None:
-        """The definition of `key`, or None when nothing here defines it."""
+        """The definition of `key`; None if no fragment defines it."""
 
 
 class FragmentResolver(Generic[Op]):
-    """A resolver assembled from fragments and, through `parents`, from all that they refer to."""
+    """A resolver for fragments and, through `parents`, all fragments that they refer to."""
 
     def __init__(self, roots: Iterable[Fragment[Op]]) -> None:
         self._owned: set[GlobalValKey] = set()
@@ -47,14 +47,13 @@ class FragmentResolver(Generic[Op]):
 
 
 class StructuralResolver:
-    """A resolver that takes every key at its word.
+    """A resolver in which every key is its own definition.
 
-    Right where keys are all there is: a front end that hands out keys keeps every definition alive
-    through them.
+    It is for front ends that hand out keys without fragments; the keys keep all definitions alive.
     """
 
     def resolve_val(self, key: GlobalValKey) -> ValDef | None:
-        """The definition that the key itself is."""
+        """The key, which is its own definition."""
         return cast(ValDef, key)
 
 
@@ -88,10 +87,10 @@ class ResolvedView(Generic[Op]):
         leaves: Iterable[GlobalValKey] = (),
         since: int = 0,
     ) -> tuple[list[GlobalOpKey], list[Input]]:
-        """The ops that `outputs` need, each after what it reads, and the inputs as they are met.
+        """The ops that `outputs` need, each after its inputs, and the graph inputs as they are met.
 
         The walk keeps its own stack. It does not look behind `leaves`, nor at values with a serial
-        before `since`: nothing that they are made of is younger.
+        before `since`, whose inputs have still smaller serials.
 
         Raises:
             UnresolvedValueError: a value on the way is defined in no fragment of the view.
@@ -104,7 +103,7 @@ class ResolvedView(Generic[Op]):
         while stack:
             top = stack.pop()
             if top is None:
-                ops.append(stack.pop())  # all that it reads has been met
+                ops.append(stack.pop())  # all its inputs have been visited
                 continue
             if top in seen or top.serial < since:
                 continue
@@ -127,7 +126,7 @@ class ResolvedView(Generic[Op]):
         return ops, inputs
 
     def _lookup(self) -> Callable[[GlobalValKey], ValDef | None] | None:
-        """What finds definitions; None where each key is its own, which saves a call for each."""
+        """The function that finds definitions; None if each key is its own, which saves calls."""
         resolver = self.resolver
         return None if type(resolver) is StructuralResolver else resolver.resolve_val
 

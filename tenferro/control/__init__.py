@@ -1,7 +1,6 @@
 """Ops that hold programs, and the vocabulary of all ops.
 
-`Scan` is the loop: its body is a program. The ops of `tenferro.ops` are the first-order vocabulary,
-those here the second.
+`Scan` is a loop whose body is a program. The ops of `tenferro.ops` do not hold programs.
 """
 
 from tenferro.control.scan import Scan

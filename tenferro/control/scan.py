@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 
@@ -36,11 +37,11 @@ class Scan(StdTensorOp, name="scan"):
         carry: number of values that go from round to round.
         length: number of rounds.
         reverse: whether the rounds go from the last entry to the first.
-        unroll: rounds that an executor may write out at a time; changes no result.
+        unroll: number of rounds that an executor may compile as one; does not change results.
 
     Raises:
-        ControlFlowError: the body has too few inputs or outputs, or the carry comes out of it with
-            another type than it goes in with.
+        ControlFlowError: the body has too few inputs or outputs, or it returns the carry with
+            other types than it takes.
         UnsupportedDynamicShapeError: data decide a size in the body, or the number of rounds.
     """
 
@@ -76,9 +77,8 @@ class Scan(StdTensorOp, name="scan"):
                 f"scan: {self.consts} consts and {self.carry} carried values do not fit a body of "
                 f"{n_inputs} inputs"
             )
-        written = {slot for step in self.body.instructions for slot in step.output_slots}
-        if not written.union(self.body.input_slots).issuperset(self.body.output_slots):
-            raise ControlFlowError("scan: the body returns a value that nothing in it writes")
+        if not set(self.body.written_slots()).issuperset(self.body.output_slots):
+            raise ControlFlowError("scan: the body returns a slot that it does not write")
         if self.carry > n_outputs:
             raise ControlFlowError(
                 f"scan: the body returns {n_outputs} values, but carries {self.carry}"
@@ -94,10 +94,9 @@ class Scan(StdTensorOp, name="scan"):
             raise UnsupportedDynamicShapeError("scan", "length", describe(Exact(self.length)))
         for position, meta in enumerate(self.body.input_metas):
             _require_exact(meta, self._role(position))
-        for step in self.body.instructions:
-            for meta in step.output_metas:
-                place = "" if step.site is None else f" at {step.site}"
-                _require_exact(meta, f"in the body, {step.op.name}{place}")
+        for step, meta in self.body.results():
+            place = "" if step.site is None else f" at {step.site}"
+            _require_exact(meta, f"in the body, {step.op.name}{place}")
 
     def _check_carry(self) -> None:
         """Raise ControlFlowError unless the carry keeps its types."""
@@ -123,13 +122,13 @@ class Scan(StdTensorOp, name="scan"):
         """The carry's types, and those of the ys with a first axis of `length`.
 
         Raises:
-            ControlFlowError: the number of operands is wrong, or one has not the type that the body
-                takes.
+            ControlFlowError: the number of operands is wrong, or the type of one is not that of the
+                body's input.
         """
         self.check_arity(len(metas))
         start = self.consts + self.carry
-        for position, (meta, wanted) in enumerate(zip(metas, self.body.input_metas, strict=True)):
-            expected = wanted if position < start else self._stacked(wanted)
+        for position, (meta, entry) in enumerate(zip(metas, self.body.input_metas, strict=True)):
+            expected = entry if position < start else self._stacked(entry)
             if meta != expected:
                 raise self._misfit(position, meta, expected)
         outputs = self.body.output_metas
@@ -154,23 +153,19 @@ class Scan(StdTensorOp, name="scan"):
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The scan without dead ys and without dead carries that no live output depends on.
 
-        Operands that nothing reads any more are left out.
+        Operands that the smaller body does not read are left out.
         """
-        kept, read = self._needed(live)
-        outputs = [position for position, is_kept in enumerate(kept) if is_kept]
+        needed, read = self._needed(live)
+        outputs = [position for position, is_needed in enumerate(needed) if is_needed]
         if len(outputs) == len(live):
             return None
         operands = [position for position, is_read in enumerate(read) if is_read]
         body = self.body
-        alive = {body.output_slots[position] for position in outputs}
-        steps = []
-        for step in reversed(body.instructions):
-            if not alive.isdisjoint(step.output_slots):
-                alive.update(step.input_slots)
-                steps.append(step)
+        alive = body.needed_by(body.output_slots[position] for position in outputs)
+        steps = [step for step in body.instructions if not alive.isdisjoint(step.output_slots)]
         smaller = replace(
             body,
-            instructions=tuple(reversed(steps)),
+            instructions=tuple(steps),
             input_slots=tuple(body.input_slots[position] for position in operands),
             input_metas=tuple(body.input_metas[position] for position in operands),
             output_slots=tuple(body.output_slots[position] for position in outputs),
@@ -178,34 +173,31 @@ class Scan(StdTensorOp, name="scan"):
         op = replace(
             self,
             body=smaller,
-            consts=sum(1 for position in operands if position < self.consts),
-            carry=sum(1 for position in outputs if position < self.carry),
+            consts=len([position for position in operands if position < self.consts]),
+            carry=len([position for position in outputs if position < self.carry]),
         )
         return Pruned(op, tuple(operands), tuple(outputs))
 
     def _needed(self, live: Sequence[bool]) -> tuple[list[bool], list[bool]]:
-        """Which outputs of the body the live ones need, and which of its inputs.
+        """Which outputs and which inputs of the body the live outputs need.
 
-        A carry that some round reads for them is needed in the next round.
+        A carry that a round reads must also be computed by the round before.
         """
-        body, kept = self.body, list(live)
+        body, needed = self.body, list(live)
         while True:
-            alive = {slot for slot, on in zip(body.output_slots, kept, strict=True) if on}
-            for step in reversed(body.instructions):
-                if not alive.isdisjoint(step.output_slots):
-                    alive.update(step.input_slots)
+            alive = body.needed_by(compress(body.output_slots, needed))
             read = [slot in alive for slot in body.input_slots]
             carried = read[self.consts : self.consts + self.carry]
-            wider = [on or (i < self.carry and carried[i]) for i, on in enumerate(kept)]
-            if wider == kept:
-                for leaf in range(self.carry):  # its operand stays as long as its result does
-                    read[self.consts + leaf] = kept[leaf]
-                return kept, read
-            kept = wider
+            wider = [on or (i < self.carry and carried[i]) for i, on in enumerate(needed)]
+            if wider == needed:
+                for leaf in range(self.carry):  # a carry keeps its operand if its result is needed
+                    read[self.consts + leaf] = needed[leaf]
+                return needed, read
+            needed = wider
 
     @property
     def overwrites(self) -> Mapping[int, int]:
-        """The carry lies in one buffer in all rounds."""
+        """Each result of the carry may use the buffer of its operand."""
         return {leaf: self.consts + leaf for leaf in range(self.carry)}
 
     def _stacked(self, meta: TensorMeta) -> TensorMeta:

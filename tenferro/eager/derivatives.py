@@ -8,7 +8,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from tenferro.autodiff import Leaf, LocalProgram, Mask, Origin, Record, pull_records, push_records
+from tenferro.autodiff import (
+    LeafOrigin,
+    LocalProgram,
+    Mask,
+    Origin,
+    Record,
+    pull_records,
+    push_records,
+)
 from tenferro.chainrules import Slots
 from tenferro.derivatives import Derivatives, check_active, check_scalar
 from tenferro.eager.emitter import EagerEmitter
@@ -72,7 +80,7 @@ class Differentiator(Derivatives[EagerTensor]):
         }
         return push_records([y._origin for y in ys], known, RecordApplier(self))
 
-    def _of_leaves(self, y: EagerTensor, seed: Any) -> dict[Leaf, EagerTensor]:
+    def _of_leaves(self, y: EagerTensor, seed: Any) -> dict[LeafOrigin, EagerTensor]:
         """Cotangents of all leaves, with nothing recorded."""
         self._metas("backward", [y])
         if y._origin is None:
@@ -86,7 +94,7 @@ class Differentiator(Derivatives[EagerTensor]):
         assert ct is not None, "backward_with refuses None"
         with pausing(self):
             pulled = pull_records([(y._origin, ct)], None, RecordApplier(self))
-        return cast("dict[Leaf, EagerTensor]", pulled)
+        return cast("dict[LeafOrigin, EagerTensor]", pulled)
 
     def _independent(self, name: str, wrt: Values) -> list[Origin]:
         """The origins of values to differentiate by."""

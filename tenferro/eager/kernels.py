@@ -49,7 +49,7 @@ class Kernels:
             return HostKernel(program, kept, results, self._call)
         wanted = with_last_use(replace(program, output_slots=tuple(kept)))
         by_runtimes = self.boundary is not None and any(
-            step.op.family is not None for step in program.instructions
+            op.family is not None for op in program.ops()
         )
         if by_runtimes or not is_static(program):
             return lambda buffers: run(wanted, buffers, self._step)

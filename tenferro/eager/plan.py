@@ -157,9 +157,8 @@ class Planner:
             TenferroError: an op cannot take its operands, or a value is too large.
         """
         typed = compile_std_to_exec(program, [kind.meta for kind in kinds])
-        for step in typed.instructions:
-            for meta in step.output_metas:
-                check_size(meta, step.op.name, config.max_bytes)
+        for step, meta in typed.results():
+            check_size(meta, step.op.name, config.max_bytes)
         if len(typed.instructions) > 1 and not is_static(typed):
             return None
         return _Building(self, typed, kinds).plan(single)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.arrays import is_number
-from tenferro.autodiff import Leaf, LocalProgram, Origin
+from tenferro.autodiff import LeafOrigin, LocalProgram, Origin
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.derivatives import AdContext, check_active
@@ -88,7 +88,7 @@ class EagerRuntime(Differentiator):
         self._recent: dict[Any, Any] = {}
         self._recent_hits = 0
         self._planner = Planner(self._kernels, self._executor, shapes, self._cache)
-        self._leaves: weakref.WeakSet[Leaf] = weakref.WeakSet()
+        self._leaves: weakref.WeakSet[LeafOrigin] = weakref.WeakSet()
         self._lock = threading.RLock()
 
     @property
@@ -107,7 +107,7 @@ class EagerRuntime(Differentiator):
         """
         plain = self.constant(value, dtype)
         check_active(plain.meta, "variable")
-        leaf = Leaf()
+        leaf = LeafOrigin()
         with self._lock:
             self._leaves.add(leaf)
         return EagerTensor.attach(plain.data, plain.executor, plain._kind.active, leaf, self)

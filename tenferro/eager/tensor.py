@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, Self
 
-from tenferro.autodiff import Leaf, Origin
+from tenferro.autodiff import LeafOrigin, Origin
 from tenferro.eager.kinds import Kind
 from tenferro.errors import ADError, DeviceError, TenferroError
 from tenferro.runtime import Buffer, Executor, Tensor
@@ -91,11 +91,11 @@ class EagerTensor(Tensor):
 
         Those of intermediate values are not kept.
         """
-        return self._origin.grad if isinstance(self._origin, Leaf) else None
+        return self._origin.grad if isinstance(self._origin, LeafOrigin) else None
 
     def clear_grad(self) -> None:
         """Forget the gradients."""
-        if isinstance(self._origin, Leaf):
+        if isinstance(self._origin, LeafOrigin):
             self._origin.grad = None
 
     def backward(self) -> None:

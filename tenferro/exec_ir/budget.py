@@ -1,4 +1,4 @@
-"""Refusing values that no machine here can hold, before an executor sees the program."""
+"""Refusing values that do not fit in memory, before an executor compiles the program."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ MAX_RANK = 64
 def check_budget(program: ExecProgram, max_bytes: int) -> None:
     """Check each value of the program, and of programs inside its ops, whose extents are integers.
 
-    Others are for after `bind`.
+    Values with symbols in their extents are checked after `bind`.
 
     Raises:
         ExtentError: an extent is negative, sizes overflow 64 bits, a rank is over 64, or a value
             is larger than `max_bytes`. The text names the op, the type, the bytes and the budget.
     """
-    fitting: set[int] = set()  # ids of types; values of one type share it
+    fitting: set[int] = set()  # ids of types that fit; values of one type share the object
     named = [(f"input {i}", meta) for i, meta in enumerate(program.input_metas)]
-    for each in program.walk():
-        named += [(step.op.name, meta) for step in each.instructions for meta in step.output_metas]
+    for part in program.walk():
+        named += [(step.op.name, meta) for step, meta in part.results()]
     for name, meta in named:
         if id(meta) not in fitting:
             check_size(meta, name, max_bytes)
@@ -32,7 +32,7 @@ def check_budget(program: ExecProgram, max_bytes: int) -> None:
 
 
 def check_size(meta: TensorMeta, name: str, max_bytes: int) -> None:
-    """Check one type, for errors the result of `name`. See `check_budget`."""
+    """Check one type; errors call it the result of `name`. See `check_budget`."""
     if meta.rank > MAX_RANK:
         raise ExtentError(f"{name}: {meta} has {meta.rank} axes; at most {MAX_RANK} are supported")
     shape = meta.static_shape

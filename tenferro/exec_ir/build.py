@@ -46,11 +46,11 @@ class ExecBuilder:
         output_metas: tuple[TensorMeta, ...],
         site: str | None,
     ) -> tuple[int, ...]:
-        """Append an instruction whose output types are known to be what the op infers."""
+        """Append an instruction whose output types the caller has inferred from the op."""
         first = len(self.metas)
         if len(output_metas) == 1 and output_metas[0].dims is not None:
             outputs: tuple[int, ...] = (first,)
-            # One tuple for all results of a type: there are as many instructions as ops.
+            # One tuple for all results of a type, to save memory.
             output_metas = self._types_alone.setdefault(id(output_metas[0]), output_metas)
         else:
             outputs = tuple(range(first, first + len(output_metas)))
@@ -84,11 +84,12 @@ def program_of_op(op: ExecOp, metas: Sequence[TensorMeta]) -> ExecProgram:
 
 
 def with_named_sizes(program: ExecProgram) -> ExecProgram:
-    """The program with what its text does not tell: which sizes that data decide are one size.
+    """The program with names for the sizes that data decide, which its text does not show.
 
-    Types stay as they are, also where an op infers others; that is for `verify` to find.
+    The names tell which of these sizes are equal. Types stay as they are, even where an op infers
+    others; `verify` reports those.
     """
-    if all(meta is None or meta.dims is not None for meta in program.slot_metas()):
+    if not program.holds_unknown_shapes:
         return program
     metas = {
         slot: with_slots(meta, slot, ())
@@ -108,7 +109,7 @@ def with_named_sizes(program: ExecProgram) -> ExecProgram:
 
 
 def _inferred(step: ExecInstruction, metas: dict[int, TensorMeta]) -> tuple[TensorMeta, ...]:
-    """What the op infers, if it agrees with what is recorded; else that."""
+    """The inferred types if they equal the recorded ones; otherwise the recorded types."""
     if any(slot not in metas for slot in step.input_slots):
         return step.output_metas
     try:

@@ -1,4 +1,4 @@
-"""What an op is: a name and a payload."""
+"""The identity of an op: its name and its payload."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class Payload:
-    """A name, and a payload: the fields of the dataclass that a subclass is.
+    """A name and a payload; the payload is the fields of the subclass, which is a dataclass.
 
-    Two are equal if their names and payloads are: identity, text, file and symbols all follow from
-    the fields, by the table of `payloads`.
+    Two are equal if their names and payloads are. Identity, text, file form and symbols all follow
+    from the fields, by the table of `payloads`.
     """
 
     name: ClassVar[str]
@@ -33,7 +33,7 @@ class Payload:
     def __post_init__(self) -> None:
         values = tuple([getattr(self, field) for field in self._fields])
         object.__setattr__(self, "identity", self.name.encode() + encode(values))
-        if self.body_fields:  # worked out once, so that nobody goes down program by program
+        if self.body_fields:  # computed once, so that no caller walks all nested programs
             object.__setattr__(self, "_symbols", self._mentioned())
 
     @classmethod
@@ -65,12 +65,12 @@ class Payload:
         return {name: getattr(self, name) for name in self.body_fields}
 
     def with_bodies(self, bodies: Mapping[str, Body]) -> Self:
-        """The op with other programs inside."""
+        """The op with its programs replaced, by the name of their field."""
         return replace(self, **bodies)  # type: ignore[type-var]  # every op is a dataclass
 
     @property
     def label(self) -> str:
-        """What the op is called in short expressions: its name, without the payload."""
+        """The name of the op in short expressions, without the payload."""
         return self.name
 
     def __eq__(self, other: object) -> bool:
@@ -82,7 +82,7 @@ class Payload:
     def stored_fields(self) -> tuple[str, ...]:
         """Names of the fields that a file holds: those that are not at their default.
 
-        So an op may gain a field, with a default, and files stay what they are.
+        So a field with a default can be added to an op without changing existing files.
         """
         return tuple(
             field.name
@@ -113,6 +113,6 @@ class Payload:
 @dataclass_transform(frozen_default=True)
 def payload(cls: type[T]) -> type[T]:
     """Make an op class a frozen dataclass whose equality is its identity."""
-    made = dataclass(frozen=True, eq=False, repr=False)(cls)
-    made._fields = tuple([field.name for field in fields(made)])  # type: ignore[attr-defined,arg-type]
-    return made
+    frozen = dataclass(frozen=True, eq=False, repr=False)(cls)
+    frozen._fields = tuple([field.name for field in fields(frozen)])  # type: ignore[attr-defined,arg-type]
+    return frozen

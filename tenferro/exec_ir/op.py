@@ -28,12 +28,12 @@ class Category(enum.Enum):
 
 
 class Resolution(NamedTuple):
-    """What a late op is once the sizes that it waits for are known.
+    """The op that replaces a late op once the sizes that it waits for are known.
 
     Attributes:
         op: an op whose result has constant extents.
         operands: for each operand of `op` the position of an operand of the late op, or an op
-            without operands that makes it.
+            without operands that computes it.
     """
 
     op: ExecOp
@@ -41,7 +41,7 @@ class Resolution(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """What an op is where some of its outputs are dead.
+    """The op that replaces an op some of whose outputs are dead.
 
     Attributes:
         op: an op that makes fewer outputs.
@@ -63,9 +63,8 @@ class Pruned(NamedTuple):
 class ExecOp(Payload):
     """An op: a name and a payload, a shape rule, its meaning on NumPy arrays, and its traits.
 
-    Traits are what passes ask. A pass does not list the ops that it knows: it asks the op. An op
-    states only what is true of it and cannot be derived; what it leaves out keeps an answer that is
-    safe for any op.
+    Passes read the traits of an op; they do not contain lists of ops. An op states only traits that
+    cannot be derived. A trait that it does not state has a default that is safe for any op.
 
     Subclasses are made with `@payload` and name themselves in the class statement: `class Neg(…,
     name="negate")`.
@@ -108,13 +107,13 @@ class ExecOp(Payload):
     operands have the result's shape."""
 
     seen_through: bool = False
-    """Whether simplifying what reads the result may look at the operands of this op."""
+    """Whether the simplification of a reader may use the operands of this op."""
 
     commutative: bool = False
     """Whether its two operands may be exchanged."""
 
     moves: bool = False
-    """Whether each element of the result is an element of an operand, and nothing is computed."""
+    """Whether each element of the result is an element of an operand, without any computation."""
 
     repeats: bool = False
     """Whether it repeats the elements of its operand along new axes, and does nothing else."""
@@ -133,26 +132,26 @@ class ExecOp(Payload):
     """The extension family whose runtime or lowering runs it; None for an op of the vocabulary."""
 
     def family_payload(self) -> tuple[object, ...]:
-        """All that distinguishes the op from others of its `family`, as files hold it."""
-        raise AssertionError(f"{self.name}: is of no extension family")
+        """All that distinguishes the op from others of its `family`, as it is stored in files."""
+        raise AssertionError(f"{self.name}: does not belong to an extension family")
 
     def standard_ops(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
-        """What the op of a family is in ops of the vocabulary; None if it has no such form."""
+        """The op of a family written with ops of the vocabulary; None if it has no such form."""
         return None
 
     @property
     def source(self) -> bool:
-        """Whether it has no operands, so that its result can be made anew wherever it is read."""
+        """Whether it has no operands, so that it can be computed again wherever it is read."""
         return self.n_inputs == 0
 
     @property
     def conjugation(self) -> Conjugation:
-        """What it makes of conjugated operands, real ones being their own conjugates."""
+        """How conjugating all operands changes the result; real ones are their own conjugates."""
         return Conjugation.EXACT if self.moves else Conjugation.UNKNOWN
 
     @property
     def componentwise(self) -> bool:
-        """Whether it does to real and imaginary parts what it does to numbers, each apart."""
+        """Whether it acts on real and imaginary parts separately, as it does on real numbers."""
         return self.moves
 
     @property
@@ -168,7 +167,7 @@ class ExecOp(Payload):
         return self.pointwise or self.moves
 
     def reads_shape_only(self, operand: int) -> bool:
-        """Whether an operand is there for its shape alone."""
+        """Whether only the shape of an operand is read."""
         return False
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap | None:
@@ -181,7 +180,7 @@ class ExecOp(Payload):
     def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order] | None:
         """The op on operands whose axes lie in these orders, and the order of its result.
 
-        None where there is no such op. A pointwise op takes any order that its operands share.
+        None if no op computes that. A pointwise op takes any order that its operands share.
         """
         if self.pointwise and len(set(orders)) == 1:
             return self, orders[0]
@@ -190,21 +189,21 @@ class ExecOp(Payload):
     def trailing(self, size: int) -> ExecOp | None:
         """The op that does the same for each entry of one more trailing axis of every operand.
 
-        None where there is none. A pointwise op does so itself.
+        None if no op does. A pointwise op does so itself.
         """
         return self if self.pointwise else None
 
     def resolved(
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, Array] | None = None
     ) -> Resolution:
-        """What the op is where its operands have these types, of constant extents.
+        """The op for operands of these types, of constant extents.
 
         `scalars` has the rank-0 array of the operand that is the `size_operand`.
         """
         return Resolution(self, tuple(range(len(metas))))
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
-        """An op that makes the live outputs, and as few others as it can; None if none is gained.
+        """An op that computes the live outputs and as few others as it can; None if it has none.
 
         Its output types are those of the outputs that it keeps.
         """
@@ -214,27 +213,28 @@ class ExecOp(Payload):
     def overwrites(self) -> Mapping[int, int]:
         """For each output that can lie where an operand lay, the position of that operand.
 
-        A compiler writes it over the operand if nothing else reads that.
+        A compiler writes the output over the operand if nothing else reads the operand.
         """
         return {}
 
     def masked(self, at: MaskSite) -> None:
-        """Write the op where sizes are rounded up, so that nothing kept depends on padding.
+        """Write the op where sizes are rounded up, so that no true element depends on padding.
 
-        The default is right for pointwise ops: no element reads another. What such an op makes of
-        zeros, it makes of zeros in the padding.
+        The default is right for pointwise ops, since an element does not depend on elements at
+        other places. The padding of the result is zero if that of the operands is and the op maps
+        zeros to zero.
 
         Raises:
-            PadSafetyError: the op would read padding, or nothing shows that it does not.
+            PadSafetyError: the op would read padding, or is not known not to read it.
         """
         metas = at.operand_metas
         if not self.pointwise:
             types = ", ".join(str(meta) for meta in metas)
-            raise at.refuse(f"nothing shows that it leaves {types} unmixed")
+            raise at.refuse(f"it may mix elements of {types} with padding")
         extents = at.result_metas[0].extents
         for meta in metas:
             if meta.rank and meta.extents != extents:
-                raise at.refuse(f"{meta} has not the shape of its result")
+                raise at.refuse(f"{meta} does not have the shape of its result")
         zeros = False
         if all(meta.rank and at.has_zeros(i) for i, meta in enumerate(metas)):
             with np.errstate(all="ignore"):

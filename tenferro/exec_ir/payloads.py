@@ -1,9 +1,10 @@
 """The kinds of value that a payload may hold: one table for all that is done with them.
 
-A kind says of its values what tells them apart (`encode`), how they stand in the text of programs
+A kind defines how its values are compared (`encode`), how they are written in the text of programs
 (`text`, `parse`) and in files (`write`, `read`), and which sizes they mention (`symbols`, `bind`).
-Python's `==` is too weak to tell payloads apart: `1 == True == 1.0`, `0.0 == -0.0`, `nan != nan`.
-So a payload is encoded into bytes; equal bytes are equal payloads, in every process and version.
+Python's `==` does not tell payloads apart: `1 == True == 1.0`, `0.0 == -0.0`, `nan != nan`.
+So a payload is encoded into bytes. Two payloads are equal if their bytes are, in every process and
+version.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ _HEX = re.compile(r"(?:[0-9a-f]{2})*", re.ASCII)
 
 
 class Body(ABC):
-    """A program inside an op. `ExecProgram` is the one that there is."""
+    """A program inside an op. `ExecProgram` is its only subclass in tenferro."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def digest(self) -> str:
-        """What tells it from other programs."""
+        """A text that identifies the program."""
 
     @abstractmethod
     def mentioned(self) -> set[Leaf]:
@@ -61,45 +62,45 @@ class Body(ABC):
 
 
 class PayloadWriter(Protocol):
-    """Where a file keeps what JSON does not hold."""
+    """The part of a file that holds what JSON cannot."""
 
     def add(self, array: Array) -> int:
-        """The number under which an array is kept."""
+        """Store an array; returns its number."""
 
     def add_body(self, body: Any) -> int:
-        """The number under which a program is kept."""
+        """Store a program; returns its number."""
 
     def size_text(self, size: Dim) -> str:
-        """A size as text that can be read again."""
+        """A size as text that `PayloadReader.size` reads."""
 
 
 class PayloadReader(Protocol):
-    """Where a file has what JSON does not hold."""
+    """Reads what `PayloadWriter` stored."""
 
     def array(self, number: Json) -> Array:
-        """The array that is kept under a number."""
+        """The array of a number."""
 
     def body(self, number: Json) -> Any:
-        """The program that is kept under a number."""
+        """The program of a number."""
 
     def size(self, text: str) -> Dim:
         """The size of a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """What is done with the payload values of one type.
+class PayloadKind:
+    """How the payload values of one type are compared, printed, parsed, bound and stored.
 
     Attributes:
         type: the type.
         encode: canonical bytes of a value.
-        text: a value as the text of a program has it.
+        text: a value as it is written in the text of a program.
         parse: the value that a Python expression denotes; None where it is of another kind.
         symbols: the symbols that a value mentions, those of operands too.
         bind: a value with symbols replaced by sizes.
         tag: the key of the JSON object that holds a value; None where JSON has the type itself.
-        write: a value as JSON, or as what stands under the tag.
-        read: the value of what `write` made; ValueError for anything else.
+        write: a value as JSON, without the tag.
+        read: the value that `write` has written; raises ValueError for anything else.
     """
 
     type: type
@@ -110,10 +111,10 @@ class Kind:
     bind: Callable[[Any, Sizes], Any] = lambda value, sizes: value
     tag: str | None = None
     write: Callable[[Any, PayloadWriter], Json] = lambda value, writer: value
-    read: Callable[[Json, PayloadReader], Any] = lambda held, reader: held
+    read: Callable[[Json, PayloadReader], Any] = lambda stored, reader: stored
 
 
-def kind_of(value: object) -> Kind:
+def kind_of(value: object) -> PayloadKind:
     """The kind of a payload value.
 
     Raises:
@@ -121,13 +122,13 @@ def kind_of(value: object) -> Kind:
     """
     kind = _OF_TYPE.get(type(value))
     if kind is None:
-        kind = next((each for each in KINDS if isinstance(value, each.type)), None)
+        kind = next((known for known in KINDS if isinstance(value, known.type)), None)
     if kind is None:
         raise TypeError(f"payload: a {type(value).__name__} cannot be part of an op's identity")
     return kind
 
 
-def kind_of_tag(tag: str) -> Kind | None:
+def kind_of_tag(tag: str) -> PayloadKind | None:
     """The kind whose JSON objects have this key."""
     return _OF_TAG.get(tag)
 
@@ -161,7 +162,7 @@ def parse_payload(node: ast.expr) -> Any:
     """The payload value that a Python expression denotes; lists stand for arrays.
 
     Raises:
-        ValueError: it denotes none.
+        ValueError: it does not denote a payload value.
 
     >>> parse_payload(ast.parse("(1, -0.0, f64)", mode="eval").body)
     (1, -0.0, dtype('float64'))
@@ -190,7 +191,7 @@ def _sized(tag: bytes, data: bytes) -> bytes:
 
 
 def _encode_tuple(items: tuple[object, ...]) -> bytes:
-    if {*map(type, items)} == {int}:  # sizes and axes, most of all payloads
+    if {*map(type, items)} == {int}:  # sizes and axes, the most frequent payloads
         return b"(%s)" % (b"i%d;" * len(items) % items)
     return b"(" + b"".join([encode(item) for item in items]) + b")"
 
@@ -212,7 +213,7 @@ def _array_text(array: Array) -> str:
 
 
 def _parse_negative(node: ast.expr) -> Any:
-    """A number with a minus: `repr` writes a real part of +0 as none."""
+    """A number with a minus; `repr` leaves out a real part of +0."""
     match node:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() | ast.Name() as operand):
             value = parse_payload(operand)
@@ -258,29 +259,29 @@ def _bounded(value: int) -> int:
     return int(value)
 
 
-def _text(held: Json, tag: str) -> str:
-    """What stands under the tag of a JSON object, which must be a text."""
-    if not isinstance(held, str):
+def _text(stored: Json, tag: str) -> str:
+    """The value under the tag of a JSON object, which must be a text."""
+    if not isinstance(stored, str):
         raise ValueError(f"a {tag} of a payload must be a text")
-    return held
+    return stored
 
 
-def _bits(held: Json, tag: str, length: int | None = None) -> bytes:
-    digits = _text(held, tag)
+def _bits(stored: Json, tag: str, length: int | None = None) -> bytes:
+    digits = _text(stored, tag)
     if not _HEX.fullmatch(digits) or length not in (None, len(digits) // 2):
         raise ValueError("a payload holds bits that are not written as digits of base 16")
     return bytes.fromhex(digits)
 
 
-def _read_size(held: Json, reader: PayloadReader) -> DimExpr:
-    size = reader.size(_text(held, "size"))
+def _read_size(stored: Json, reader: PayloadReader) -> DimExpr:
+    size = reader.size(_text(stored, "size"))
     if not isinstance(size, DimExpr):
-        raise ValueError(f"the size {held} of a payload must be written as an integer")
+        raise ValueError(f"the size {stored} of a payload must be written as an integer")
     return size
 
 
-def _read_dtype(held: Json, reader: PayloadReader) -> DType:
-    name = _text(held, "dtype")
+def _read_dtype(stored: Json, reader: PayloadReader) -> DType:
+    name = _text(stored, "dtype")
     dtype = dtype_of_short_name(name)
     if dtype is None:
         raise ValueError(f"{reprlib.repr(name)} is not an element type")
@@ -294,45 +295,47 @@ _NAMES: dict[str, float | complex] = {
     "infj": complex(0, float("inf")),
 }
 
-KINDS: tuple[Kind, ...] = (
-    Kind(type=NoneType, encode=lambda value: b"N"),
-    Kind(type=bool, encode=lambda value: b"T" if value else b"F", write=lambda v, _: bool(v)),
-    Kind(  # after bool, which is a subclass of int
+KINDS: tuple[PayloadKind, ...] = (
+    PayloadKind(type=NoneType, encode=lambda value: b"N"),
+    PayloadKind(
+        type=bool, encode=lambda value: b"T" if value else b"F", write=lambda v, _: bool(v)
+    ),
+    PayloadKind(  # after bool, which is a subclass of int
         type=int,
         encode=lambda value: b"i%d;" % value,
         parse=_parse_negative,
         write=lambda value, _: _bounded(value),
-        read=lambda held, _: _bounded(held),
+        read=lambda stored, _: _bounded(stored),
     ),
-    Kind(
+    PayloadKind(
         type=float,
         encode=lambda value: b"f" + struct.pack("<d", value),
         parse=_parse_name,
         tag="float",
         write=lambda value, _: struct.pack(">d", value).hex(),
-        read=lambda held, _: float(struct.unpack(">d", _bits(held, "float", 8))[0]),
+        read=lambda stored, _: float(struct.unpack(">d", _bits(stored, "float", 8))[0]),
     ),
-    Kind(
+    PayloadKind(
         type=complex,
         encode=lambda value: b"c" + struct.pack("<dd", value.real, value.imag),
         parse=_parse_complex,
         tag="complex",
         write=lambda value, _: struct.pack(">dd", value.real, value.imag).hex(),
-        read=lambda held, _: complex(*struct.unpack(">dd", _bits(held, "complex", 16))),
+        read=lambda stored, _: complex(*struct.unpack(">dd", _bits(stored, "complex", 16))),
     ),
-    Kind(
+    PayloadKind(
         type=str,
         encode=lambda value: _sized(b"s", value.encode()),
         write=lambda value, _: str(value),
     ),
-    Kind(
+    PayloadKind(
         type=bytes,
         encode=lambda value: _sized(b"b", value),
         tag="bytes",
         write=lambda value, _: value.hex(),
-        read=lambda held, _: _bits(held, "bytes"),
+        read=lambda stored, _: _bits(stored, "bytes"),
     ),
-    Kind(
+    PayloadKind(
         type=tuple,
         encode=_encode_tuple,
         text=_tuple_text,
@@ -340,7 +343,7 @@ KINDS: tuple[Kind, ...] = (
         symbols=lambda items: {leaf for item in items for leaf in symbols_of(item)},
         bind=lambda items, sizes: tuple([bind_payload(item, sizes) for item in items]),
     ),
-    Kind(
+    PayloadKind(
         type=np.dtype,
         encode=lambda value: _sized(b"t", short_name(value).encode()),
         text=short_name,
@@ -349,29 +352,29 @@ KINDS: tuple[Kind, ...] = (
         write=lambda value, _: short_name(value),
         read=_read_dtype,
     ),
-    Kind(
+    PayloadKind(
         type=np.ndarray,
         encode=_encode_array,
         text=_array_text,
         parse=_parse_array,
         tag="array",
         write=lambda value, writer: writer.add(value),
-        read=lambda held, reader: reader.array(held),
+        read=lambda stored, reader: reader.array(stored),
     ),
-    Kind(  # its text is a block below the line of its op; see `exec_ir.text`
+    PayloadKind(  # its text is a block below the line of its op; see `exec_ir.text`
         type=Body,
         encode=lambda value: _sized(b"p", value.digest.encode()),
         symbols=lambda value: value.mentioned(),
         bind=lambda value, sizes: value.bind(sizes),
         tag="program",
         write=lambda value, writer: writer.add_body(value),
-        read=lambda held, reader: reader.body(held),
+        read=lambda stored, reader: reader.body(stored),
     ),
-    Kind(
+    PayloadKind(
         type=DimExpr,
         encode=lambda value: _sized(b"d", value.text.encode()),
         text=str,
-        parse=dim_of_ast,  # last: it takes every name for that of a size
+        parse=dim_of_ast,  # last, since it parses every name as the name of a size
         symbols=leaves,
         bind=bind,
         tag="size",
@@ -379,5 +382,5 @@ KINDS: tuple[Kind, ...] = (
         read=_read_size,
     ),
 )
-_OF_TYPE: dict[type, Kind] = {kind.type: kind for kind in KINDS}
-_OF_TAG: dict[str, Kind] = {kind.tag: kind for kind in KINDS if kind.tag is not None}
+_OF_TYPE: dict[type, PayloadKind] = {kind.type: kind for kind in KINDS}
+_OF_TAG: dict[str, PayloadKind] = {kind.tag: kind for kind in KINDS if kind.tag is not None}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TypeVar, cast
 
 from tenferro.computegraph import statically_frozen
 from tenferro.exec_ir.op import ExecOp
 from tenferro.exec_ir.payloads import Body, Sizes
 from tenferro.shape import Dim, DType, Leaf, ShapeExtent, TensorMeta, name_sizes
+
+OpT = TypeVar("OpT", bound=ExecOp)
 
 
 @statically_frozen
@@ -82,9 +84,9 @@ class ExecProgram(Body):
 
     @property
     def op_types(self) -> frozenset[type[ExecOp]]:
-        """The classes of its ops: found once, and asked by every pass that is about few of them."""
+        """The classes of its ops, computed once: passes about few ops ask for them."""
         if self._op_types is None:
-            types = frozenset({type(step.op) for step in self.instructions})
+            types = frozenset(map(type, self.ops()))
             object.__setattr__(self, "_op_types", types)
             return types
         return self._op_types
@@ -110,21 +112,70 @@ class ExecProgram(Body):
         outputs = [metas[slot] for slot in self.output_slots]
         return tuple(meta for meta in outputs if meta is not None)
 
-    def has_op(self, kind: type[ExecOp]) -> bool:
+    @property
+    def holds_unknown_shapes(self) -> bool:
+        """Whether data decide a size of an input or of a result."""
+        return any(meta.dims is None for meta in self.input_metas) or any(
+            meta.dims is None for _, meta in self.results()
+        )
+
+    def ops(self) -> list[ExecOp]:
+        """The op of each instruction, in order."""
+        return [step.op for step in self.instructions]
+
+    def has_op(self, op_class: type[ExecOp]) -> bool:
         """Whether some instruction has an op of a class."""
-        return any(issubclass(op_type, kind) for op_type in self.op_types)
+        return any(issubclass(op_type, op_class) for op_type in self.op_types)
+
+    def ops_of(self, op_class: type[OpT]) -> list[OpT]:
+        """The ops of a class, in order."""
+        return [op for op in self.ops() if isinstance(op, op_class)]
+
+    def steps_of(self, op_class: type[ExecOp]) -> list[ExecInstruction]:
+        """The instructions whose op is of a class, in order."""
+        return [step for step in self.instructions if isinstance(step.op, op_class)]
+
+    def results(self) -> Iterator[tuple[ExecInstruction, TensorMeta]]:
+        """For each result of an instruction, the instruction and the result's type, in order."""
+        for step in self.instructions:
+            for meta in step.output_metas:
+                yield step, meta
 
     def makers(self) -> dict[int, ExecInstruction]:
         """For each slot that an instruction writes, that instruction."""
         return {slot: step for step in self.instructions for slot in step.output_slots}
 
+    def written_slots(self) -> list[int]:
+        """The inputs, then the slots that instructions write, in order."""
+        written = [slot for step in self.instructions for slot in step.output_slots]
+        return [*self.input_slots, *written]
+
+    def read_slots(self) -> list[int]:
+        """The operands of all instructions, in order; a slot that is read twice comes twice."""
+        return [slot for step in self.instructions for slot in step.input_slots]
+
     def read_counts(self) -> dict[int, int]:
         """How often each slot is read; being an output of the program counts once."""
         counts: dict[int, int] = {}
-        slots = [slot for step in self.instructions for slot in step.input_slots]
-        for slot in [*slots, *self.output_slots]:
+        for slot in [*self.read_slots(), *self.output_slots]:
             counts[slot] = counts.get(slot, 0) + 1
         return counts
+
+    def needed_by(self, slots: Iterable[int]) -> set[int]:
+        """The given slots, and all slots that instructions read to compute them."""
+        needed = set(slots)
+        for step in reversed(self.instructions):
+            if not needed.isdisjoint(step.output_slots):
+                needed.update(step.input_slots)
+        return needed
+
+    def with_ops(self, rewrite: Callable[[ExecOp], ExecOp]) -> ExecProgram:
+        """The program with each op replaced by what `rewrite` returns; types are not inferred."""
+        steps = [
+            step if (op := rewrite(step.op)) is step.op else replace(step, op=op)
+            for step in self.instructions
+        ]
+        return replace(self, instructions=tuple(steps))
 
     def symbols(self) -> set[Leaf]:
         """The symbols that the inputs' extents mention."""
@@ -132,7 +183,7 @@ class ExecProgram(Body):
 
     def mentioned(self) -> set[Leaf]:
         """The symbols that the inputs' extents and the ops' payloads mention."""
-        return self.symbols().union(*(step.op.symbols() for step in self.instructions))
+        return self.symbols().union(*(op.symbols() for op in self.ops()))
 
     def walk(self) -> Iterator[ExecProgram]:
         """The program, and every program inside its ops, each before those inside it.
@@ -157,8 +208,8 @@ class ExecProgram(Body):
         """The programs inside its ops, in order."""
         if not any(op_type.body_fields for op_type in self.op_types):
             return []
-        held = [step.op.bodies for step in self.instructions if step.op.body_fields]
-        return [cast(ExecProgram, body) for bodies in held for body in bodies.values()]
+        bodies = [body for op in self.ops() if op.body_fields for body in op.bodies.values()]
+        return [cast(ExecProgram, body) for body in bodies]
 
     def map_bodies(self, rewrite: Callable[[ExecProgram], ExecProgram]) -> ExecProgram:
         """The program with each program inside its ops rewritten, innermost first.
@@ -174,7 +225,7 @@ class ExecProgram(Body):
         return rewritten[id(self)]
 
     def bind(self, sizes: Sizes) -> ExecProgram:
-        """The program for given sizes of its symbols, every type inferred anew."""
+        """The program for given sizes of its symbols; all types are inferred again."""
         if not sizes:
             return self
         inside = self.map_bodies(lambda body: _bound(body, sizes))
@@ -202,22 +253,17 @@ def _with_bodies(program: ExecProgram, rewritten: dict[int, ExecProgram]) -> Exe
     """The program with the programs inside its ops replaced; itself if they stay."""
     if all(rewritten[id(body)] is body for body in program.bodies()):
         return program
-    steps = [
-        replace(
-            step,
-            op=step.op.with_bodies(
-                {name: rewritten[id(body)] for name, body in step.op.bodies.items()}
-            ),
-        )
-        if step.op.body_fields
-        else step
-        for step in program.instructions
-    ]
-    return replace(program, instructions=tuple(steps))
+
+    def rewrite(op: ExecOp) -> ExecOp:
+        if not op.body_fields:
+            return op
+        return op.with_bodies({name: rewritten[id(body)] for name, body in op.bodies.items()})
+
+    return program.with_ops(rewrite)
 
 
 def _bound(program: ExecProgram, sizes: Sizes) -> ExecProgram:
-    """The program for given sizes; those inside its ops are bound already."""
+    """The program for given sizes; the programs inside its ops are bound already."""
     metas: dict[int, TensorMeta] = {
         slot: with_slots(meta.bind(sizes), slot, ())
         for slot, meta in zip(program.input_slots, program.input_metas, strict=True)
@@ -239,7 +285,7 @@ def _bound(program: ExecProgram, sizes: Sizes) -> ExecProgram:
 
 
 def with_slots(meta: TensorMeta, slot: int, operands: Sequence[int]) -> TensorMeta:
-    """What an op inferred, with sizes that data decide named by the slots of a program."""
+    """An inferred type, with sizes that data decide named by the slots of a program."""
     return name_sizes(meta, slot, operands, lambda axis: None)
 
 
@@ -264,9 +310,9 @@ def with_last_use(program: ExecProgram) -> ExecProgram:
 
 
 def last_uses(program: ExecProgram) -> list[tuple[bool, ...]]:
-    """For each instruction which of its operands nothing reads after it.
+    """For each instruction which of its operands are not read after it.
 
-    Equal marks are one tuple: there are few of them, and as many instructions as ops.
+    Equal marks are one object, since there are many instructions and few different marks.
     """
     alive = bytearray(max(program.n_slots, _slots_read(program)))
     for slot in program.output_slots:
@@ -290,13 +336,8 @@ def last_uses(program: ExecProgram) -> list[tuple[bool, ...]]:
 
 
 def _slots_read(program: ExecProgram) -> int:
-    """One more than the highest slot that is read; over `n_slots` the verifier refuses it."""
-    highest = max(program.output_slots, default=-1)
-    for step in program.instructions:
-        for slot in step.input_slots:
-            if slot > highest:
-                highest = slot
-    return highest + 1
+    """One more than the highest slot that is read; the verifier refuses more than `n_slots`."""
+    return 1 + max(max(program.output_slots, default=-1), max(program.read_slots(), default=-1))
 
 
 _READ_AGAIN, _READ_LAST = (False,), (True,)
@@ -317,7 +358,7 @@ def _lines(program: ExecProgram) -> Iterator[str]:
 
 
 def _block(label: str, program: ExecProgram, indent: str) -> Iterator[str | Iterator[str]]:
-    """The lines of one program, and in their places the blocks of those inside its ops."""
+    """The lines of one program; in place of a program inside an op, the iterator of its lines."""
     header = ", ".join(
         f"%{slot}: {meta}"
         for slot, meta in zip(program.input_slots, program.input_metas, strict=True)

@@ -12,8 +12,8 @@ from tenferro.shape import TensorMeta
 
 Operands = tuple[int, ...]
 Rule = Callable[[ExecInstruction, Operands], int | Sequence[int] | None]
-"""What stands in the place of an instruction, given the slots where its operands are now: the slots
-of its results; None to leave the instruction as it is; `()` to leave it out, if nobody reads it."""
+"""What replaces an instruction, given the slots where its operands are now: the slots of its
+results; None to leave the instruction as it is; `()` to leave it out, if nothing reads it."""
 
 
 class SlotContext:
@@ -24,8 +24,8 @@ class SlotContext:
 
     @property
     def adder(self) -> PrimitiveOp:
-        """None: a rewriting sums no cotangents."""
-        raise AssertionError("a rewriting sums no cotangents")
+        """Not available: a rewriting does not sum cotangents."""
+        raise AssertionError("a rewriting does not sum cotangents")
 
     def meta(self, value: int) -> TensorMeta:
         """Type of a slot that has been written."""
@@ -34,19 +34,19 @@ class SlotContext:
         return meta
 
     def declare_like(self, value: int, like: int) -> None:
-        """Refused: a rewriting declares its inputs with their types."""
+        """Not available: a rewriting declares its inputs with their types."""
         raise AssertionError("a rewriting declares its inputs with `Rewriter.input`")
 
     def registered_rule(self, name: str) -> None:
-        """None: a rewriting takes no derivatives."""
+        """None: a rewriting does not take derivatives."""
 
 
 class Rewriter:
     """Builds a rewritten program, in the order of the old one.
 
     `run` asks a rule about each instruction. A rule emits what it needs with `emit` and `emit_all`
-    and returns what stands for the results. A value keeps its slot number as long as anything
-    computes it, so that a diff of the two texts shows what was rewritten and nothing else; new
+    and returns the slots that replace the results. A value keeps its slot number as long as an
+    instruction computes it, so that a diff of the two texts shows only what was rewritten; new
     values get new numbers.
 
     It is an `Emitter`, so that an op's `fold` says once what simplifies it, for derivative rules
@@ -79,7 +79,7 @@ class Rewriter:
         self.ctx = SlotContext(self._metas)
         self._inputs: list[int] = list(program.input_slots)
         self._instructions: list[ExecInstruction] = []
-        # For each slot the instruction that makes it, and nothing else.
+        # For each slot the single-output instruction that writes it.
         self._makers: list[ExecInstruction | None] = [None] * len(self._metas)
         self._types_alone: dict[int, tuple[TensorMeta, ...]] = {}
         self._now = list(range(program.n_slots))  # where each value of the old program is
@@ -91,8 +91,8 @@ class Rewriter:
     def run(self, rule: Rule, outputs: Callable[[], Sequence[int]] | None = None) -> ExecProgram:
         """The program with each instruction replaced by what `rule` returns.
 
-        It is the old program itself where nothing was rewritten. `outputs`, called at the end, says
-        where the outputs are, if not where the values of the old program are now.
+        It is the old program itself where nothing was rewritten. `outputs` is called at the end and
+        returns the slots of the outputs; by default these are the outputs of the old program.
         """
         instructions, makers = self._instructions, self._makers
         for step in self._program.instructions:
@@ -101,10 +101,10 @@ class Rewriter:
             operands = self.now(step.input_slots) if self._moved else step.input_slots
             results = rule(step, operands)
             if results is None:
-                kept = self._on(step, operands)
-                instructions.append(kept)
-                if len(kept.output_slots) == 1:
-                    makers[kept.output_slots[0]] = kept
+                updated = self._on(step, operands)
+                instructions.append(updated)
+                if len(updated.output_slots) == 1:
+                    makers[updated.output_slots[0]] = updated
             else:
                 self._define(step, (results,) if isinstance(results, int) else tuple(results))
         return self._build(self.now(self._program.output_slots) if outputs is None else outputs())
@@ -134,7 +134,7 @@ class Rewriter:
         inferred = exec_op.infer_all([self.ctx.meta(slot) for slot in operands])
         first = len(metas)
         if len(inferred) == 1 and inferred[0].dims is not None:
-            # One tuple for all results of a type: there are as many instructions as ops.
+            # One tuple for all results of a type, to save memory.
             named = self._types_alone.setdefault(id(inferred[0]), inferred)
         else:
             named = tuple(
@@ -157,7 +157,7 @@ class Rewriter:
         return value
 
     def _on(self, step: ExecInstruction, operands: Operands) -> ExecInstruction:
-        """`step` on what its operands are now; itself if these are where they were."""
+        """`step` on the current slots of its operands; itself if they have not changed."""
         if operands == step.input_slots and not step.last_use:
             return step
         return ExecInstruction(
@@ -165,7 +165,7 @@ class Rewriter:
         )
 
     def _define(self, step: ExecInstruction, values: Operands) -> None:
-        """Let `values` stand for the outputs of `step`; they have the same types."""
+        """Replace the outputs of `step` by `values`, which have the same types."""
         if len(values) == 1 and self._is_last_emitted(values[0]):
             self._rename_last(step.output_slots[0])
             self._changed = self._changed or not self._is_again(step)
@@ -198,7 +198,7 @@ class Rewriter:
         )
 
     def _is_again(self, step: ExecInstruction) -> bool:
-        """Whether all that was emitted in the place of `step` is the same instruction."""
+        """Whether the only instruction that was emitted in place of `step` equals it."""
         last = self._instructions[-1]
         return (
             len(self._instructions) == self._mark + 1
@@ -208,7 +208,7 @@ class Rewriter:
         )
 
     def _rename_last(self, slot: int) -> None:
-        """Give the value that was emitted last the number of the one that it stands for."""
+        """Give the value that was emitted last the number of the one that it replaces."""
         last = self._instructions[-1]
         step = ExecInstruction(last.op, last.input_slots, (slot,), last.output_metas, (), last.site)
         self._instructions[-1] = self._makers[slot] = step

@@ -17,8 +17,8 @@ Handler = Callable[[ExecInstruction, list[T]], Sequence[T]]
 def run(program: ExecProgram, inputs: Sequence[T], handler: Handler[T]) -> list[T]:
     """The outputs of a program whose instructions `handler` runs, in order.
 
-    Values may be arrays of any kind, or what stands for them. A value is let go after the last
-    instruction that reads it, whether or not the program marks its last use.
+    Values may be arrays of any kind, or objects that stand for them. A value is dropped after the
+    last instruction that reads it, whether or not the program marks its last use.
 
     Raises:
         BindingError: the number of inputs is not the program's.
@@ -37,12 +37,12 @@ def run(program: ExecProgram, inputs: Sequence[T], handler: Handler[T]) -> list[
 
 
 def evaluate(program: ExecProgram, arrays: Sequence[Array]) -> list[Array]:
-    """The outputs of a program by the NumPy meaning of its ops: what every executor must give."""
+    """The outputs of a program by the NumPy meaning of its ops; the reference for all executors."""
     return run(program, arrays, lambda step, operands: step.op.evaluate(operands))
 
 
 def _drops(program: ExecProgram) -> list[list[int]]:
-    """For each instruction the slots that nothing after it reads."""
+    """For each instruction its operands and results that no later instruction reads."""
     alive = set(program.output_slots)
     drops: list[list[int]] = []
     for step in reversed(program.instructions):

@@ -28,14 +28,14 @@ _TYPED = re.compile(r"%(\d+):\s*(\w+)\[([^\]]*)\]")
 _LINE = re.compile(r"(?P<outputs>%\d+: .*?\](?=\s=\s)) = (?P<name>\w+)(?P<rest>.*)$")
 _OPERAND = re.compile(r"%(\d+)(!?)$")
 _SPARSEST = 1000
-"""Slots to a value, at most: an executor keeps a place for each slot."""
+"""The most slots for each value: an executor allocates a place for each slot."""
 
 Vocabulary = Mapping[str, Callable[..., ExecOp]]
 
 
 @dataclass(slots=True)
 class _Block:
-    """A program whose lines are being read, and the instruction whose blocks are.
+    """A program whose lines are being read, and its instruction whose blocks are being read.
 
     Attributes:
         label: the word in front of its inputs.
@@ -76,7 +76,7 @@ def parse_exec(text: str, vocabulary: Vocabulary) -> ExecProgram:
 
 
 def _read(line: str, stack: list[_Block], vocabulary: Vocabulary) -> None:
-    """Take in one line."""
+    """Add one line to the innermost block."""
     block = stack[-1]
     header = _HEADER.match(line)
     if block.line is not None:
@@ -150,7 +150,7 @@ def _instruction(
     match = _LINE.match(body.rstrip())
     if match is None:
         raise ParseError(f"parse: not an instruction: {line!r}")
-    outputs = [_typed(found) for found in _TYPED.finditer(match["outputs"])]
+    outputs = [_typed(output) for output in _TYPED.finditer(match["outputs"])]
     fields, operands = _payload_and_operands(match["rest"], line)
     if match["name"] not in vocabulary:
         raise ParseError(f"parse: unknown op {match['name']!r} in {line!r}")
@@ -158,10 +158,10 @@ def _instruction(
         op = vocabulary[match["name"]](**fields, **bodies)
     except TypeError as error:
         raise ParseError(f"parse: {match['name']}: {error}") from None
-    found = [_OPERAND.match(operand) for operand in _split(operands) if operand]
-    if None in found:
+    matches = [_OPERAND.match(operand) for operand in _split(operands) if operand]
+    if None in matches:
         raise ParseError(f"parse: expected operands such as '%1' or '%1!' in {line!r}")
-    uses = [(int(item[1]), item[2] == "!") for item in found if item is not None]
+    uses = [(int(item[1]), item[2] == "!") for item in matches if item is not None]
     return ExecInstruction(
         op,
         tuple(slot for slot, _ in uses),
@@ -177,7 +177,7 @@ def _payload_and_operands(rest: str, line: str) -> tuple[dict[str, Any], str]:
         return {}, rest.strip()
     depth = 0
     for position, character in enumerate(rest):
-        depth += (character in "[(") - (character in "])")
+        depth += _nesting(character)
         if depth == 0:
             return _payload(rest[1:position], line), rest[position + 1 :].strip()
     raise ParseError(f"parse: unbalanced brackets in {line!r}")
@@ -192,11 +192,18 @@ def _payload(text: str, line: str) -> dict[str, Any]:
         raise ParseError(f"parse: cannot read the payload {text!r} of {line!r}") from None
 
 
+def _nesting(character: str) -> int:
+    """1 for an opening bracket, -1 for a closing one, 0 for any other character."""
+    if character in "[(":
+        return 1
+    return -1 if character in "])" else 0
+
+
 def _split(text: str) -> list[str]:
-    """Split at commas outside parentheses."""
+    """Split at commas outside brackets."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
+        depth += _nesting(character)
         if character == "," and depth == 0:
             parts.append(text[start:position].strip())
             start = position + 1

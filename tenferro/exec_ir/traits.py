@@ -14,11 +14,12 @@ Order = tuple[int, ...]
 """For each place in memory, outermost first, the axis of the value that lies there."""
 
 AxisMap = tuple[tuple[int | None, ...], ...]
-"""For each operand, the axis of the result that each of its axes becomes; None for no axis."""
+"""For each operand and each of its axes, the axis of the result that it becomes; None if it does
+not appear in the result."""
 
 
 class Conjugation(enum.Enum):
-    """What an op makes of the complex conjugates of its operands."""
+    """The result of an op on the complex conjugates of its operands."""
 
     UNKNOWN = "nothing is known"
     EXACT = "the conjugate of its result"
@@ -28,9 +29,9 @@ class Conjugation(enum.Enum):
 
 
 class MaskSite(Protocol):
-    """Where `ExecOp.masked` stands: one instruction of a program whose sizes are rounded up.
+    """What `ExecOp.masked` sees: one instruction of a program whose sizes are rounded up.
 
-    An axis whose size is rounded up holds, after its true elements, elements that mean nothing: its
+    An axis whose size is rounded up holds, after its true elements, elements without a meaning: its
     *padding*.
     """
 
@@ -74,4 +75,4 @@ class MaskSite(Protocol):
         """Let these values be the results."""
 
     def refuse(self, reason: str, leaf: Leaf | None = None) -> PadSafetyError:
-        """The error that names the op and the size, by default one that the instruction has."""
+        """The error, which names the op and the size; the default is a size of the instruction."""

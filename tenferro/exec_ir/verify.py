@@ -1,4 +1,4 @@
-"""The verifier: every invariant of the execution IR, with a caret under what breaks it."""
+"""The verifier: checks every invariant of the execution IR; errors point at the broken part."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def verify(program: ExecProgram, after: str = "") -> None:
         VerifyError: an invariant is broken; the text shows the instruction.
     """
     where = f"after pass '{after}': " if after else ""
-    for each in reversed(list(program.walk())):
-        _verify_one(each, where)
+    for part in reversed(list(program.walk())):
+        _verify_one(part, where)
 
 
 def _verify_one(program: ExecProgram, where: str) -> None:
@@ -34,14 +34,14 @@ def _verify_one(program: ExecProgram, where: str) -> None:
             raise VerifyError(f"{where}{problem[0]}\n{_caret(step, *problem)}")
     for slot in program.output_slots:
         if slot not in metas:
-            raise VerifyError(f"{where}output slot %{slot} is written by no instruction")
+            raise VerifyError(f"{where}output slot %{slot} is not written by any instruction")
     _verify_last_use(program, where)
 
 
 def _misplaced(
     step: ExecInstruction, metas: dict[int, TensorMeta], n_slots: int
 ) -> tuple[str, str] | None:
-    """What is wrong with an instruction's slots, and the piece of its text to point at."""
+    """The error in an instruction's slots, and the piece of its text to point at."""
     for slot in step.input_slots:
         if slot not in metas:
             return f"{step.op.name} reads %{slot} before it is written", f"= %{slot}"
@@ -54,11 +54,11 @@ def _misplaced(
 
 
 def _mistyped(step: ExecInstruction, metas: dict[int, TensorMeta]) -> tuple[str, str] | None:
-    """What is wrong with an instruction's types; if nothing, they are added to `metas`."""
+    """The error in an instruction's types; if there is none, they are added to `metas`."""
     try:
         inferred = _inferred(step, [metas[slot] for slot in step.input_slots])
     except UnsupportedExtensionError:
-        raise  # nothing is wrong with the program: it is this process that lacks the family
+        raise  # the program is correct; this process lacks the family
     except TenferroError as error:
         return str(error), step.op.name
     if len(inferred) != len(step.output_slots):
@@ -78,9 +78,9 @@ def _mistyped(step: ExecInstruction, metas: dict[int, TensorMeta]) -> tuple[str,
 
 
 def _inferred(step: ExecInstruction, operands: list[TensorMeta]) -> tuple[TensorMeta, ...]:
-    """What the op infers: if need be, without what is known of scalars as sizes.
+    """The types that the op infers; if they differ, without using scalars whose value is known.
 
-    A pass that computes a scalar makes its size known; types recorded before that stay as they are.
+    A pass that computes a scalar makes it known as a size; types recorded before are not updated.
     """
     inferred = step.op.infer_all(operands)
     if inferred == step.output_metas or not any(meta.as_size for meta in operands):
@@ -91,13 +91,13 @@ def _inferred(step: ExecInstruction, operands: list[TensorMeta]) -> tuple[Tensor
 def _caret(step: ExecInstruction, problem: str, piece: str) -> str:
     """The instruction, with a caret under `piece`.
 
-    `= ` in front of it means: among the operands.
+    If `piece` starts with `= `, it is looked for among the operands.
     """
     line = f"  {step}"
     right = line.index(" = ") if piece.startswith("= ") else 0
     piece = piece.removeprefix("= ")
-    found = re.search(rf"{re.escape(piece)}(?!\d)", line[right:])
-    start = right + found.start() if found else 0
+    match = re.search(rf"{re.escape(piece)}(?!\d)", line[right:])
+    start = right + match.start() if match else 0
     return f"{line}\n{' ' * start}{'^' * len(piece)} {problem}"
 
 

@@ -41,8 +41,8 @@ def write_nodes(program: ExecProgram, blobs: BlobWriter, sites: bool = True) -> 
         FileError: the program holds what a file cannot.
     """
     _check_numbering(program)
-    write_bodies([step.op for step in program.instructions], blobs, sites)
-    return [_write_node(step, blobs, sites) for step in program.instructions]
+    write_bodies(program.ops(), blobs, sites)
+    return _write_nodes(program, blobs, sites)
 
 
 def write_bodies(ops: Iterable[ExecOp], blobs: BlobWriter, sites: bool = True) -> None:
@@ -59,7 +59,7 @@ def write_bodies(ops: Iterable[ExecOp], blobs: BlobWriter, sites: bool = True) -
         written = {
             "digest": digest,
             "inputs": [write_meta(meta, "an input of a body") for meta in body.input_metas],
-            "nodes": [_write_node(step, blobs, sites) for step in body.instructions],
+            "nodes": _write_nodes(body, blobs, sites),
             "outputs": list(body.output_slots),
         }
         blobs.keep_body(digest, written)
@@ -139,7 +139,7 @@ def _innermost_first(ops: Iterable[ExecOp], blobs: BlobWriter) -> Iterator[tuple
 
 def _inside(program: ExecProgram) -> list[ExecProgram]:
     """The programs inside the ops of a program, in order."""
-    return [body for step in program.instructions for body in _bodies_of(step.op)]
+    return [body for op in program.ops() for body in _bodies_of(op)]
 
 
 def _bodies_of(op: ExecOp) -> list[ExecProgram]:
@@ -164,14 +164,15 @@ def _checked_nesting(depth: int) -> int:
 
 
 def _check_numbering(program: ExecProgram) -> None:
-    slots = list(program.input_slots)
-    for step in program.instructions:
-        slots.extend(step.output_slots)
-    if slots != list(range(program.n_slots)):
+    if program.written_slots() != list(range(program.n_slots)):
         raise FileError(
             "file: the slots of the program are not numbered in order; renumber it, as the "
             "compiler does"
         )
+
+
+def _write_nodes(program: ExecProgram, blobs: BlobWriter, sites: bool) -> list[Json]:
+    return [_write_node(step, blobs, sites) for step in program.instructions]
 
 
 def _write_node(step: ExecInstruction, blobs: BlobWriter, sites: bool) -> Json:

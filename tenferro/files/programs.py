@@ -89,8 +89,8 @@ class _Reading:
 def _check(program: ExecProgram, digest: str) -> None:
     """What each node alone does not show."""
     known = program.symbols()
-    for position, step in enumerate(program.instructions):
-        needed = {leaf for leaf in step.op.symbols() if isinstance(leaf, SymDim)}
+    for position, op in enumerate(program.ops()):
+        needed = {leaf for leaf in op.symbols() if isinstance(leaf, SymDim)}
         unknown = sorted(str(leaf) for leaf in needed - known)
         if unknown:
             raise FileError(

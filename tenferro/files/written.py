@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
-from tenferro.exec_ir import Body, ExecInstruction, ExecOp, ExecProgram, Sizes, encode
+from tenferro.exec_ir import Body, ExecOp, ExecProgram, Sizes, encode
 from tenferro.files.missing import MissingExtension
 from tenferro.shape import Leaf
 
 
 def has_placeholder(program: ExecProgram) -> bool:
     """Whether the program, or one inside its ops, has an op of a family that is not known."""
-    return any(
-        isinstance(step.op, MissingExtension)
-        for each in program.walk()
-        for step in each.instructions
-    )
+    return any(part.has_op(MissingExtension) for part in program.walk())
 
 
 def written_digest(program: ExecProgram) -> str:
@@ -26,14 +22,12 @@ def written_digest(program: ExecProgram) -> str:
         return program.digest
     digests: dict[int, str] = {}
     for each in reversed(list(program.walk())):
-        steps = tuple([_original(step, digests) for step in each.instructions])
-        digests[id(each)] = replace(each, instructions=steps).digest
+        digests[id(each)] = each.with_ops(lambda op: _original(op, digests)).digest
     return digests[id(program)]
 
 
-def _original(step: ExecInstruction, digests: Mapping[int, str]) -> ExecInstruction:
-    """The instruction with the identity that its op has without placeholders."""
-    op = step.op
+def _original(op: ExecOp, digests: Mapping[int, str]) -> ExecOp:
+    """An op with the identity that it has without placeholders."""
     if isinstance(op, MissingExtension):
         identity = op.written_identity
     elif op.body_fields:
@@ -41,8 +35,8 @@ def _original(step: ExecInstruction, digests: Mapping[int, str]) -> ExecInstruct
         meant = [_Digest(digests[id(v)]) if isinstance(v, Body) else v for v in values]
         identity = op.name.encode() + encode(tuple(meant))
     else:
-        return step
-    return replace(step, op=cast(ExecOp, _Identity(identity)))
+        return op
+    return cast(ExecOp, _Identity(identity))
 
 
 @dataclass(frozen=True, slots=True)

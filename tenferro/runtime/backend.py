@@ -1,4 +1,4 @@
-"""What a native backend provides: kernels in a session, contraction, and moving buffers."""
+"""The interface of native backends: kernels in a session, contraction, moving buffers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class BackendSession(Protocol):
         """Run one instruction of category SESSION."""
 
     def reclaim_buffer(self, buffer: Buffer) -> None:
-        """Take back a buffer that nothing will read again."""
+        """Take back a buffer that will not be read again."""
 
 
 class TensorBackend(Protocol):
-    """A native backend: dense, contiguous tensors on one device. It transfers nothing unasked."""
+    """A native backend: dense, contiguous tensors on one device, without implicit transfers."""
 
     @property
     def name(self) -> str:
@@ -40,4 +40,4 @@ class TensorBackend(Protocol):
         """A buffer as a host array."""
 
     def reclaim_buffer(self, buffer: Buffer) -> None:
-        """Take back a buffer that nothing will read again."""
+        """Take back a buffer that will not be read again."""

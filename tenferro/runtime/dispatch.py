@@ -29,8 +29,8 @@ def run_segmented(
 ) -> list[Buffer]:
     """Run segment by segment; a session is opened once for all instructions of its segment.
 
-    `boundary` runs what stands alone; None leaves it to the backend, which has no extensions.
-    `max_bytes` bounds values of which data decide the size; None if there are none.
+    `boundary` runs instructions of category BOUNDARY; by default the backend does, which does not
+    run extensions. `max_bytes` bounds values whose size data decide; None if there are none.
 
     Raises:
         ExtentError: a value would be larger than `max_bytes`.
@@ -78,7 +78,7 @@ def run_unsegmented(
 def _executed(
     step: ExecInstruction, session: BackendSession, slots: Slots, max_bytes: int | None
 ) -> tuple[Buffer, ...]:
-    """The results of one session instruction, whose op is told the sizes that it follows."""
+    """The results of one session instruction; sizes that follow operands are resolved first."""
     op, operands = step.op, _operands(step, slots)
     if op.follows_shapes:
         op, sources = op.resolved([_meta_of(operand) for operand in operands])
@@ -94,7 +94,7 @@ def _executed(
 def _check_late(
     step: ExecInstruction, op: ExecOp, operands: Sequence[Buffer], max_bytes: int
 ) -> None:
-    """Raise ExtentError if a result would be too large whose size data have decided by now."""
+    """Raise ExtentError if a result whose size data decide would be too large."""
     if all(meta.dims is not None for meta in step.output_metas):
         return
     for meta in op.infer_all([_meta_of(operand) for operand in operands]):

@@ -36,7 +36,7 @@ class GraphExecutor:
     """Runs `GraphProgram`s on a `TensorBackend`.
 
     Args:
-        backend: what runs the instructions.
+        backend: the backend that runs the instructions.
         segmented: whether neighbouring instructions share a backend session; the results are the
             same.
         max_bytes: the largest value in bytes that a program may hold; checked before it runs.
@@ -79,7 +79,7 @@ class GraphExecutor:
 
     @property
     def backend(self) -> TensorBackend:
-        """What runs the instructions."""
+        """The backend that runs the instructions."""
         return self._backend
 
     def register_extension(self, register: Register) -> None:
@@ -110,7 +110,7 @@ class GraphExecutor:
 
     @property
     def extension_caches(self) -> ExtensionCaches:
-        """What the runtimes of extension families keep between runs."""
+        """The caches of the runtimes of extension families, which persist between runs."""
         return self._boundary.caches
 
     def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
@@ -147,7 +147,7 @@ class GraphExecutor:
     ) -> Executable:
         """The program, for these sizes of its symbols, as a function of buffers.
 
-        Nothing is overwritten, whatever is donated.
+        Donated inputs are not overwritten.
         """
         target = replace(NATIVE, families=self._boundary)
         program = optimize_for(program, target, sizes, options)
@@ -159,7 +159,7 @@ class GraphExecutor:
         )
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
-        """One op, at once."""
+        """The results of one op, computed immediately."""
         if op.category is Category.BOUNDARY:
             return self._boundary(op, buffers)
         with self._backend.with_backend_session() as session:
@@ -202,8 +202,7 @@ class NativeExecutable:
         segmented: bool,
         max_bytes: int,
     ) -> None:
-        late = any(meta.dims is None for step in program.instructions for meta in step.output_metas)
-        self._max_bytes = max_bytes if late else None
+        self._max_bytes = max_bytes if program.holds_unknown_shapes else None
         self._program = program
         self._backend = backend
         self._boundary = boundary
@@ -226,8 +225,8 @@ class NativeExecutable:
 
 
 def _own(value: Array, inputs: tuple[Array, ...]) -> Array:
-    """A compact, read-only array that shares memory with nothing else."""
-    shared = value.base is not None or any(value is given for given in inputs)
+    """A compact, read-only array that does not share memory with others."""
+    shared = value.base is not None or any(value is array for array in inputs)
     result = value.copy(order="C") if shared or not value.flags.c_contiguous else value
     result.setflags(write=False)
     return result

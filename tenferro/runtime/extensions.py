@@ -54,25 +54,24 @@ class BoundaryDispatch:
 
     def require_all(self, program: ExecProgram) -> None:
         """Raise UnregisteredExtensionError unless every family of the program has a runtime."""
-        for each in program.walk():
-            for step in each.instructions:
-                if isinstance(step.op, Extension):
-                    self._registry_of(step.op.family_id).require(step.op)
+        for part in program.walk():
+            for op in part.ops_of(Extension):
+                self._registry_of(op.family_id).require(op)
 
     def __contains__(self, family: object) -> bool:
-        """Whether ops of a family are run here as they are; else they run as standard ops.
+        """Whether ops of a family are run by a runtime; otherwise they run as standard ops.
 
         A family of tenferro's own runs as standard ops, unless a runtime was registered for it. Any
-        other family needs its runtime: whoever lacks it is told so.
+        other family needs its runtime; running it without one is an error.
         """
         return family in self.registry or family not in self._standard
 
     def _registry_of(self, family: str) -> ExtensionRegistry:
-        """The runtimes that were registered here come before those of tenferro's own families."""
+        """The registry with the runtime of a family: that of users first, then tenferro's own."""
         return self.registry if family in self else self._standard
 
     def _here(self, op: Extension, result: Buffer, inputs: Sequence[Buffer]) -> Buffer:
-        """A result as a buffer of the backend. One that is elsewhere is not moved."""
+        """A result as a buffer of the backend. A result on another device is an error."""
         if isinstance(result, np.generic):
             return np.asarray(result)
         if not isinstance(result, (np.ndarray, *map(type, inputs))):

@@ -113,9 +113,8 @@ class ReferenceRuntime:
 
 def register_references(registry: ExtensionRegistry, program: GraphProgram) -> None:
     """Give each family of a program its reference runtime."""
-    for step in program.exec_program.instructions:
-        if isinstance(step.op, Extension):
-            registry.register(ReferenceRuntime(step.op.family_id))
+    for op in program.exec_program.ops_of(Extension):
+        registry.register(ReferenceRuntime(op.family_id))
 
 
 def traced_inputs(metas: Sequence[TensorMeta], name: str) -> list[TracedTensor]:

@@ -152,7 +152,7 @@ def _as_input(tensor: TracedTensor) -> Input:
 def _check_symbols(program: ExecProgram) -> None:
     """Every symbol must have a size as soon as the inputs are bound."""
     known = program.symbols()
-    for op in {id(step.op): step.op for step in program.instructions}.values():
+    for op in {id(op): op for op in program.ops()}.values():
         unknown = sorted(str(leaf) for leaf in op.symbols() - known)
         if unknown:
             raise BindingError(

@@ -1,4 +1,4 @@
-"""What XLA has compiled: how it gets there, is kept, is run, and is reported.
+"""Programs compiled by XLA: lowering, executables, their cache, running, and reports.
 
 Read in this order: `stablehlo`, `executable`, `segmented` and `bucketed` (sizes that data decide or
 that are rounded up), `report`, `cache`, `stages`.

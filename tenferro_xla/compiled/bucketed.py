@@ -21,11 +21,11 @@ RunOp = Callable[..., Buffers]
 class BucketedExecutable:
     """A program for its true sizes, run by an executable for larger ones.
 
-    Inputs are padded with zeros and outputs are cut on the device.
+    Inputs are padded with zeros, and outputs are sliced on the device.
     """
 
     code_size = 0
-    """The executable is counted by itself."""
+    """The cache counts the code of the inner executable, which is an entry of its own."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class BucketedExecutable:
         return self._run(buffers)
 
     def run_host(self, *values: jax.Array | Array) -> Buffers:
-        """The same where inputs may be NumPy arrays, which are padded before they are uploaded."""
+        """The same for inputs that may be NumPy arrays, which are padded before the upload."""
         with jax.enable_x64(True):
             return self._run(values)
 
@@ -83,9 +83,9 @@ class BucketedExecutable:
                 f"run: the program takes {len(self._metas)} inputs, got {len(values)}"
             )
         for position, (meta, value) in enumerate(zip(self._metas, values, strict=True)):
-            given = make_meta(value.dtype, value.shape)
-            if given != meta:
-                raise BindingError(f"run: input {position} is {meta}, but is given {given}")
+            actual = make_meta(value.dtype, value.shape)
+            if actual != meta:
+                raise BindingError(f"run: input {position} is {meta}, but is given {actual}")
 
     def _padded(self, value: jax.Array | Array, axes: Axes) -> jax.Array:
         """An input at the sizes that are compiled for, on the device."""
@@ -106,7 +106,7 @@ class BucketedExecutable:
 
 
 def _cuts(bound: ExecProgram, masked: Masked, buckets: Mapping[Leaf, int]) -> list[Slice | None]:
-    """For each output what takes its padding away; None where it has none."""
+    """For each output the slice that removes its padding; None if it has no padding."""
     cuts: list[Slice | None] = []
     for meta, axes in zip(bound.output_metas, masked.outputs, strict=True):
         shape = meta.static_shape

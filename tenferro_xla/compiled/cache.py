@@ -1,4 +1,4 @@
-"""The executables of one executor: compiled when they are first asked for, kept within bounds."""
+"""The executables of one executor: compiled at first use, and cached within bounds."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Executables:
     ) -> Loaded:
         """The program for these sizes of its symbols; `digest` is the program's.
 
-        `donate` are inputs whose buffers an output of the same type may take; where there is none
-        the buffer is left alone.
+        `donate` are inputs whose buffers an output of the same type may use; a buffer without such
+        an output is not overwritten.
         """
         sizes = dict(sizes or {})
         donated = usable_donations(program, donate, sizes)
@@ -75,13 +75,13 @@ class Executables:
 
     def op(self, op: ExecOp, operands: Sequence[jax.Array]) -> Loaded:
         """One op on operands of these types."""
-        key = (op.identity, tuple([(each.shape, each.dtype) for each in operands]))
-        found = self.cache.get(key)
-        if found is None:
-            program = program_of_op(op, [make_meta(each.dtype, each.shape) for each in operands])
+        key = (op.identity, tuple([(array.shape, array.dtype) for array in operands]))
+        executable = self.cache.get(key)
+        if executable is None:
+            program = program_of_op(op, [make_meta(array.dtype, array.shape) for array in operands])
             compiled = self._compiled(program, program.digest, {}, (), DEFAULT_OPTIONS, "op")
-            found = self.cache.put(key, compiled)
-        return found
+            executable = self.cache.put(key, compiled)
+        return executable
 
     def resolved(
         self,
@@ -90,7 +90,7 @@ class Executables:
         options: OptimizerOptions,
         observe: Observer | None = None,
     ) -> ExecProgram:
-        """The program for these sizes, made of what XLA runs; not yet brought into its form."""
+        """The program for these sizes, of ops that XLA runs; before the passes of the target."""
         return resolve_sizes(program, self.target.optimized_for, sizes, options, observe)
 
     def _compiled(
@@ -117,8 +117,8 @@ class Executables:
         sizes: dict[Leaf, int],
         options: OptimizerOptions,
     ) -> Loaded:
-        """The program for sizes that are rounded up, by the executable that many of them share."""
-        bound = program.bind(sizes)  # refuses what the true sizes do not fit
+        """The program for sizes that are rounded up; equal rounded sizes share an executable."""
+        bound = program.bind(sizes)  # raises an error if the true sizes do not fit
         check_budget(bound, self.target.max_bytes)
         rounded = self._buckets.rounded(sizes)
         masked = mask_program(self.resolved(program, {}, options), rounded)
@@ -138,19 +138,19 @@ class Executables:
         )
 
     def run_op(self, op: ExecOp, *operands: jax.Array) -> Buffers:
-        """One op, at once."""
+        """The results of one op, computed immediately."""
         return self.op(op, operands)(*operands)
 
     def _segment(self, ready: Ready, options: OptimizerOptions) -> LoadedExecutable:
-        """A segment for given sizes; one executable where two sizes make the same program."""
-        found = self.cache.get_or_make(
+        """A segment for given sizes; sizes that give the same program share an executable."""
+        executable = self.cache.get_or_make(
             (ready.digest, (), (), options),
             lambda: self.load(
                 ready.program, ready.label, ready.sizes, part="segment", options=options
             ),
         )
-        assert isinstance(found, LoadedExecutable), "a segment is static"
-        return found
+        assert isinstance(executable, LoadedExecutable), "a segment is static"
+        return executable
 
     def load(
         self,
@@ -162,7 +162,7 @@ class Executables:
         lowered: jax.stages.Lowered | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
     ) -> LoadedExecutable:
-        """Compile a program whose sizes are bound, or what it has been lowered to; record it."""
+        """Compile a program of constant sizes, or its given lowering; record the compilation."""
         start = time.perf_counter()
         if lowered is None:
             prepared = prepare(bound, self.target, options)
@@ -174,11 +174,11 @@ class Executables:
         return loaded
 
     def stats(self) -> CacheStats:
-        """Executables held, found, made and dropped; and bytes of their code."""
+        """Entries, hits, misses and evictions of the cache, and bytes of code."""
         return self.cache.stats()
 
     def explain(self, executor: str) -> CompileReport:
-        """What was compiled, and why."""
+        """A report of what was compiled, and why."""
         return self._log.report(executor, self.cache.stats(), self.cache.capacity)
 
 
@@ -188,5 +188,5 @@ def sizes_key(sizes: Mapping[Any, int]) -> SizesKey:
 
 
 def sizes_text(sizes: Mapping[Leaf, int]) -> str:
-    """Sizes as errors name them."""
+    """Sizes as text, for errors."""
     return ", ".join(f"{name} = {size}" for name, size in sizes_key(sizes)) or "no symbols"

@@ -35,7 +35,7 @@ class LoadedExecutable:
         self._call: Callable[..., Buffers] = self._checked_call if target.checked else compiled
         analysis = compiled.memory_analysis()
         reported = 0 if analysis is None else analysis.generated_code_size_in_bytes
-        # XLA on CPU reports nothing; machine code of an op is about a KiB.
+        # XLA on CPU reports 0; machine code of an op is about a KiB.
         self.code_size = int(reported) or 1024 * (1 + len(program.instructions))
 
     def __call__(self, *buffers: jax.Array) -> Buffers:
@@ -52,7 +52,7 @@ class LoadedExecutable:
             raise
 
     def run_host(self, *values: jax.Array | Array) -> Buffers:
-        """The same where inputs may be NumPy arrays, which are uploaded on the way.
+        """The same for inputs that may be NumPy arrays, which are uploaded.
 
         JAX may read a NumPy array after it has returned, so one that can change is copied first.
         """
@@ -65,7 +65,7 @@ class LoadedExecutable:
             raise
 
     def _checked_call(self, *buffers: jax.Array) -> Buffers:
-        """JAX moves an array that it was not told to place; here nothing moves unasked."""
+        """Run after checking devices, since JAX would move an array from another device."""
         for buffer in buffers:
             if isinstance(buffer, jax.Array):
                 check_placed(buffer, self._target.device)
@@ -85,8 +85,8 @@ class LoadedExecutable:
                     f"run: input {position} is {meta}, but is given a {type(buffer).__name__}"
                 )
             if buffer.shape != meta.static_shape or buffer.dtype != meta.dtype:
-                given = TensorMeta.of(buffer.dtype, buffer.shape)
-                raise BindingError(f"run: input {position} is {meta}, but is given {given}")
+                actual = TensorMeta.of(buffer.dtype, buffer.shape)
+                raise BindingError(f"run: input {position} is {meta}, but is given {actual}")
             if isinstance(buffer, jax.Array):
                 check_placed(buffer, self._target.device)
             elif not host:
@@ -95,7 +95,7 @@ class LoadedExecutable:
 
 
 def _explain_deleted(buffers: tuple[object, ...]) -> None:
-    """Raise BindingError if a buffer is gone."""
+    """Raise BindingError if a buffer has been donated."""
     for position, buffer in enumerate(buffers):
         if isinstance(buffer, jax.Array) and buffer.is_deleted():
             raise BindingError(
@@ -104,7 +104,7 @@ def _explain_deleted(buffers: tuple[object, ...]) -> None:
 
 
 def _explain_shared(buffers: tuple[object, ...], donated: tuple[int, ...]) -> None:
-    """Raise BindingError if a buffer that the call may overwrite is another input as well."""
+    """Raise BindingError if a donated buffer is also another input."""
     for taken in donated:
         for position, buffer in enumerate(buffers):
             if position != taken and buffer is buffers[taken]:
@@ -115,7 +115,7 @@ def _explain_shared(buffers: tuple[object, ...], donated: tuple[int, ...]) -> No
 
 
 def private(array: Array) -> Array:
-    """The array if nothing can write to it, else a copy, aligned so that XLA on CPU can use it."""
+    """The array if it cannot be written to; otherwise a copy, aligned as XLA on CPU needs it."""
     if not array.flags.writeable and array.base is None:
         return array
     memory = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
@@ -128,10 +128,10 @@ _ALIGNMENT = 64
 
 
 def check_placed(buffer: jax.Array, device: jax.Device) -> None:
-    """Raise DeviceError unless the array is on `device`, whole."""
-    found = buffer.sharding.device_set
-    if len(found) != 1 or device not in found:
-        where = ", ".join(sorted(device_name(each) for each in found))
+    """Raise DeviceError unless the whole array is on `device`."""
+    holders = buffer.sharding.device_set
+    if len(holders) != 1 or device not in holders:
+        where = ", ".join(sorted(device_name(holder) for holder in holders))
         raise DeviceError(
             f"run: an array is on {where}, but the program runs on {device_name(device)}; "
             "move it with jax.device_put or tn.to_device"

@@ -1,4 +1,4 @@
-"""What an executor has compiled, and why it had to."""
+"""Reports of what an executor has compiled, and why."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Subject:
     """What is compiled.
 
     Attributes:
-        digest: of the program, its symbols as they are.
-        skeleton: of the program without sizes, which programs traced at several sizes share.
+        digest: of the program, before symbols are bound.
+        skeleton: a digest without sizes; programs that are traced at several sizes share it.
         part: whether it is a whole program, a segment of one, or one op.
-        label: what it is called in reports.
-        sizes: the symbols and what they are bound to.
+        label: its name in reports.
+        sizes: the symbols and their sizes.
         inputs: the types of the inputs.
         donated: the inputs whose buffers it may overwrite.
     """
@@ -43,13 +43,13 @@ class Subject:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells executables apart."""
+        """The key of the executable."""
         return self.digest, self.sizes, self.inputs, self.donated
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is not as it was when the program was compiled before."""
+    """A difference from the last time that the program was compiled."""
 
     what: str
     before: str
@@ -67,8 +67,8 @@ class CompileEvent:
         number: counted from 1, over the life of the executor.
         subject: what was compiled.
         cause: why: it is new (`first`); a symbol was bound to another size (`sizes`); the same ops
-            were traced for other types, or a segment met them (`types`); other inputs may be
-            overwritten (`donation`); the cache no longer held it (`dropped`).
+            were traced for other types, or a segment ran on them (`types`); other inputs were
+            donated (`donation`); the cache had evicted it (`dropped`).
         changes: what changed since the program was compiled before.
         seconds: how long lowering and compiling took.
     """
@@ -102,11 +102,11 @@ class CompileReport:
     """What `XlaExecutor.explain` returns; its text is a table of it.
 
     Attributes:
-        executor: what reports.
-        compiled: how often XLA compiled.
-        recompiled: how often of these for something that had been compiled before, with other
-            sizes, types or donations, or had been dropped.
-        seconds: what all of them took together.
+        executor: the text of the executor.
+        compiled: number of compilations by XLA.
+        recompiled: number of compilations of a program that had been compiled before, with other
+            sizes, types or donations, or that the cache had evicted.
+        seconds: the time that all compilations took together.
         events: the latest compilations, in order.
         stats: of the cache of executables, with its evictions.
         capacity: its bounds.
@@ -140,7 +140,7 @@ class CompileReport:
 
 
 class CompileLog:
-    """Records compilations, and finds what has changed since the one before. Bounded."""
+    """Records compilations and why each was needed; of bounded size."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -158,7 +158,8 @@ class CompileLog:
         with self._lock:
             cause, changes = self._cause(subject)
             self._count += 1
-            self._again += cause != "first"
+            if cause != "first":
+                self._again += 1
             self._seconds += seconds
             event = CompileEvent(self._count, subject, cause, changes, seconds)
             self._events.append(event)
@@ -168,7 +169,7 @@ class CompileLog:
             return event
 
     def report(self, executor: str, stats: CacheStats, capacity: Capacity) -> CompileReport:
-        """All that is known."""
+        """The report of all recorded compilations."""
         with self._lock:
             return CompileReport(
                 executor,
@@ -183,17 +184,17 @@ class CompileLog:
     def _cause(self, subject: Subject) -> tuple[Cause, tuple[Change, ...]]:
         if self._keys.get(subject.key):
             return "dropped", ()
-        held = self._programs.get(subject.digest)
-        before = held or self._skeletons.get(subject.skeleton)
+        same_program = self._programs.get(subject.digest)
+        before = same_program or self._skeletons.get(subject.skeleton)
         if before is None:
             return "first", ()
-        sizes = _changes(before[0].sizes, subject.sizes) if held else ()
+        sizes = _changes(before[0].sizes, subject.sizes) if same_program else ()
         if sizes:
             return "sizes", sizes
         types = _changes(_numbered(before[0].inputs), _numbered(subject.inputs))
         if types:
             return "types", types
-        if held:
+        if same_program:
             donated = (str(before[0].donated), str(subject.donated))
             return "donation", (Change("inputs", *donated),)
         return "first", ()
@@ -206,7 +207,7 @@ def subject_of(
     donated: tuple[int, ...] = (),
     part: Part = "program",
 ) -> Subject:
-    """What is compiled when `program`, with constant sizes, is; `digest` is that before binding."""
+    """The subject for a program of constant sizes; `digest` is the program's before binding."""
     sha = hashlib.sha256()
     for step in program.instructions:
         sha.update(f"{step.op.name}{step.input_slots}{step.output_slots};".encode())
@@ -217,7 +218,7 @@ def subject_of(
 
 
 def _numbered(types: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return tuple((f"input {position}", each) for position, each in enumerate(types))
+    return tuple((f"input {position}", text) for position, text in enumerate(types))
 
 
 def _changes(

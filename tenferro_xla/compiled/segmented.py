@@ -20,13 +20,13 @@ from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A segment for the sizes that it has met.
+    """A segment for the sizes of one run.
 
     Attributes:
         program: the segment with constant extents.
         digest: the program's.
-        label: names the segment, whatever its sizes; for reports.
-        sizes: the scalars that the program was made for; for reports.
+        label: the name of the segment in reports; the same for all sizes.
+        sizes: the scalars that sizes are taken from, for reports.
         known: scalars that were computed on the host, by slot.
     """
 
@@ -38,21 +38,21 @@ class Ready:
 
 
 CompileSegment = Callable[[Ready], LoadedExecutable]
-"""The executable of a segment, from the cache of whoever runs it, if it is there."""
+"""The executable of a segment, cached or compiled now."""
 
 
 class SegmentedExecutable:
-    """A program as a function of device arrays, each segment compiled for the sizes that it meets.
+    """A program as a function of device arrays; each segment is compiled for the sizes of a run.
 
-    Between segments nothing leaves the device but the scalars that are sizes.
+    Between segments only the scalars that are sizes leave the device.
 
     Attributes:
         plan: the segments.
-        downloaded: how many scalars have come to the host so far.
+        downloaded: number of scalars copied to the host so far.
     """
 
     code_size = 0
-    """Its segments have executables of their own."""
+    """The cache counts the code of the segments, which are entries of their own."""
 
     def __init__(
         self, program: ExecProgram, digest: str, device: jax.Device, compile_segment: CompileSegment
@@ -63,7 +63,7 @@ class SegmentedExecutable:
         self._digest = digest
         self._device = device
         self._compile = compile_segment
-        self._hosted = frozenset(slot for each in self.plan.segments for slot in each.hosted)
+        self._hosted = frozenset(slot for seg in self.plan.segments for slot in seg.hosted)
         self._ready: BoundedCache[tuple[object, ...], Ready] = BoundedCache(
             Capacity(config.cache_entries)
         )
@@ -79,7 +79,7 @@ class SegmentedExecutable:
         return self._run(buffers, {})
 
     def run_host(self, *values: jax.Array | Array) -> Buffers:
-        """The same where inputs may be NumPy arrays, which are uploaded."""
+        """The same for inputs that may be NumPy arrays, which are uploaded."""
         slots = self.plan.program.input_slots
         hosts = {
             slot: value
@@ -106,7 +106,7 @@ class SegmentedExecutable:
     def _downloads(
         self, segment: XlaSegment, values: Mapping[int, jax.Array], hosts: Mapping[int, Array]
     ) -> dict[int, Array]:
-        """The scalars that the segment needs on the host and that are not there."""
+        """The scalars that the segment needs on the host and that are not there yet."""
         missing = [slot for slot in segment.scalars if slot not in hosts]
         self.downloaded += len(missing)
         return {slot: np.asarray(values[slot]) for slot in missing}
@@ -114,28 +114,28 @@ class SegmentedExecutable:
     def _prepared(
         self, segment: XlaSegment, values: Mapping[int, jax.Array], hosts: Mapping[int, Array]
     ) -> Ready:
-        """The segment for the shapes and sizes at hand; written now, unless they were met."""
+        """The segment for the current shapes and sizes, cached or specialised now."""
         inputs = [values[slot] for slot in segment.inputs]
         sizes = {
             slot: hosts[slot].item() if slot in self._hosted else size_of_scalar(hosts[slot])
             for slot in segment.scalars
         }
-        types = tuple([(each.shape, each.dtype) for each in inputs])
+        types = tuple([(array.shape, array.dtype) for array in inputs])
         key = (segment.number, types, *sizes.values())
-        found = self._ready.get(key)
-        if found is not None:
-            return found
-        metas = [make_meta(each.dtype, each.shape) for each in inputs]
-        made = specialise(segment, metas, {slot: hosts[slot] for slot in sizes})
+        cached = self._ready.get(key)
+        if cached is not None:
+            return cached
+        metas = [make_meta(array.dtype, array.shape) for array in inputs]
+        special = specialise(segment, metas, {slot: hosts[slot] for slot in sizes})
         named = {f"%{slot}": sizes[slot] for slot in sizes if slot not in self._hosted}
         label = f"{segment.number}/{self._digest}"
-        ready = Ready(made.program, made.program.digest, label, named, made.known)
+        ready = Ready(special.program, special.program.digest, label, named, special.known)
         return self._ready.put(key, ready)
 
     def _forget(self, position: int, values: dict[int, jax.Array]) -> None:
-        """Let go of what nothing reads any more."""
+        """Drop the values that no later segment and no output reads."""
         later = self.plan.segments[position + 1 :]
-        needed = {slot for each in later for slot in (*each.inputs, *each.scalars)}
+        needed = {slot for seg in later for slot in (*seg.inputs, *seg.scalars)}
         needed.update(self.plan.program.output_slots)
         for slot in [slot for slot in values if slot not in needed]:
             del values[slot]
@@ -155,8 +155,8 @@ def _check(metas: Sequence[TensorMeta], buffers: Sequence[jax.Array]) -> None:
         shape = buffer.shape
         fits = buffer.dtype == meta.dtype and len(shape) == meta.rank
         if not fits or not all(map(_holds, meta.extents, shape)):
-            given = TensorMeta.of(buffer.dtype, shape)
-            raise BindingError(f"run: input {position} is {meta}, but is given {given}")
+            actual = TensorMeta.of(buffer.dtype, shape)
+            raise BindingError(f"run: input {position} is {meta}, but is given {actual}")
 
 
 def _holds(extent: ShapeExtent, size: int) -> bool:

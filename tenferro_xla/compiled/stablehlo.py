@@ -1,4 +1,4 @@
-"""From an execution program to StableHLO, and from StableHLO to what XLA made of it."""
+"""Lowering execution programs to StableHLO, and compiling StableHLO with XLA."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tenferro_xla.target import XlaTarget
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What XLA expects one run to take."""
+    """XLA's estimate of the work of one run."""
 
     flops: float
     bytes_accessed: float
@@ -30,7 +30,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What an executable needs, in bytes."""
+    """The memory that an executable needs, in bytes."""
 
     arguments: int
     outputs: int
@@ -45,17 +45,17 @@ def prepare(
     options: OptimizerOptions = DEFAULT_OPTIONS,
     observe: Observer | None = None,
 ) -> ExecProgram:
-    """The program as it is lowered: optimized for the device, without what XLA must not see.
+    """The program to lower: verified, within the byte budget, and optimized for the device.
 
     Raises:
         UnsupportedDynamicShapeError: an extent is not an integer; bind the symbols first.
         ExtentError: a value is larger than the byte budget, or an extent is out of range.
         UnsupportedExtensionError: an extension family has neither lowering nor standard-op form.
-        VerifyError: the program is malformed, so that its types say nothing.
+        VerifyError: the program is malformed.
     """
     require_static(program)
     verify(program)
-    check_budget(program, target.max_bytes)  # before passes that compute what it holds
+    check_budget(program, target.max_bytes)  # before passes that compute constants
     program = optimize_for(program, target.optimized_for, None, options, observe)
     verify(program)
     check_budget(program, target.max_bytes)
@@ -90,7 +90,7 @@ def compile_stablehlo(lowered: jax.stages.Lowered, target: XlaTarget) -> jax.sta
     """The executable of XLA.
 
     Raises:
-        ExecutorError: XLA refuses, such as an unknown compiler option.
+        ExecutorError: XLA reports an error, such as an unknown compiler option.
     """
     try:
         with jax.enable_x64(True):
@@ -102,19 +102,19 @@ def compile_stablehlo(lowered: jax.stages.Lowered, target: XlaTarget) -> jax.sta
 def usable_donations(
     program: ExecProgram, donate: tuple[int, ...], sizes: Mapping[Leaf, int] | None = None
 ) -> tuple[int, ...]:
-    """Those of the inputs to donate whose buffers an output can take: one of the same type each.
+    """The inputs in `donate` whose buffer an output of the same type can use; one for each output.
 
     `sizes` are those of the program's symbols.
     """
     if not donate:
         return ()
     bound = dict(sizes or {})
-    wanted = [meta.bind(bound) for meta in program.output_metas]
+    free_outputs = [meta.bind(bound) for meta in program.output_metas]
     usable: list[int] = []
     for position in donate:
         meta = program.input_metas[position].bind(bound)
-        if meta in wanted:
-            wanted.remove(meta)
+        if meta in free_outputs:
+            free_outputs.remove(meta)
             usable.append(position)
     return tuple(usable)
 
@@ -123,9 +123,8 @@ def require_static(program: ExecProgram) -> None:
     """Raise UnsupportedDynamicShapeError unless every extent of the program is an integer."""
     for meta in program.input_metas:
         _require_static("input", meta)
-    for step in program.instructions:
-        for meta in step.output_metas:
-            _require_static(step.op.name, meta)
+    for step, meta in program.results():
+        _require_static(step.op.name, meta)
 
 
 def require_bound(program: ExecProgram) -> None:
@@ -144,7 +143,7 @@ def _require_static(name: str, meta: TensorMeta) -> None:
 
 
 def cost_of(analysis: Any) -> Cost:
-    """The numbers that all platforms give."""
+    """The estimates that XLA gives on all platforms."""
     return Cost(
         *(float(analysis.get(key, 0.0)) for key in ("flops", "bytes accessed", "transcendentals"))
     )
@@ -156,13 +155,13 @@ def memory_of(compiled: jax.stages.Compiled) -> Memory:
     Raises:
         ExecutorError: the platform does not tell.
     """
-    found = compiled.memory_analysis()
-    if found is None:
+    analysis = compiled.memory_analysis()
+    if analysis is None:
         raise ExecutorError("memory: XLA does not tell what the executable needs on this platform")
     return Memory(
-        found.argument_size_in_bytes,
-        found.output_size_in_bytes,
-        found.temp_size_in_bytes,
-        found.alias_size_in_bytes,
-        found.generated_code_size_in_bytes,
+        analysis.argument_size_in_bytes,
+        analysis.output_size_in_bytes,
+        analysis.temp_size_in_bytes,
+        analysis.alias_size_in_bytes,
+        analysis.generated_code_size_in_bytes,
     )

@@ -56,11 +56,11 @@ class Lowered:
         return self._lowered.as_text()
 
     def cost(self) -> Cost:
-        """What XLA expects of the program before it optimizes it."""
+        """XLA's estimate of the work of one run, before it optimizes the program."""
         return cost_of(self._lowered.cost_analysis() or {})
 
     def memory(self) -> Memory:
-        """What the executable needs; compiles the program."""
+        """The memory that the executable needs; compiles the program."""
         return self.compile().memory()
 
     def compile(self) -> Compiled:
@@ -95,7 +95,7 @@ class Compiled:
         """The program's outputs; see `XlaExecutor.run`.
 
         Raises:
-            BindingError: as `XlaExecutor.run`, or sizes are other than those compiled for.
+            BindingError: as `XlaExecutor.run`, or the sizes are not those that it is compiled for.
         """
         bound = bind_inputs(self._program, bindings)
         if bound.sizes != self._sizes:
@@ -106,20 +106,22 @@ class Compiled:
         return self._run(self._executable, bound)
 
     def cost(self) -> Cost:
-        """What XLA expects of the optimized program."""
+        """XLA's estimate of the work of one run of the optimized program."""
         return cost_of(self._executable.compiled.cost_analysis() or {})
 
     def memory(self) -> Memory:
-        """What the executable needs."""
+        """The memory that the executable needs."""
         return memory_of(self._executable.compiled)
 
     def as_text(self) -> str:
         """The optimized HLO.
 
         Raises:
-            ExecutorError: XLA keeps none on this platform.
+            ExecutorError: XLA does not keep it on this platform.
         """
         text = self._executable.compiled.as_text()
         if text is None:
-            raise ExecutorError("as_text: XLA keeps no text of the executable on this platform")
+            raise ExecutorError(
+                "as_text: XLA does not keep the text of the executable on this platform"
+            )
         return text

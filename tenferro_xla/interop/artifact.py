@@ -1,11 +1,10 @@
-"""Programs as StableHLO artifacts that outlive the process, and need no tenferro to run."""
+"""Programs as StableHLO artifacts, which can be stored and do not need tenferro to run."""
 
 from __future__ import annotations
 
 import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -47,11 +46,11 @@ def export(
     """The program as a portable artifact, with its symbolic sizes.
 
     The artifact is one of `jax.export`: a function of one dict, from the names of the inputs to
-    arrays. It runs on every device of the platforms, and takes every size of a symbol but 0.
+    arrays. It runs on every device of the platforms, for every size of a symbol except 0.
 
     Args:
         program: what to export. Arrays that it has captured must be inputs instead.
-        platforms: where it is to run, out of "cpu", "cuda", "rocm" and "tpu".
+        platforms: where it can run: some of "cpu", "cuda", "rocm" and "tpu".
         precision: of contractions.
         packages: families that the program may hold, beside those that come with tenferro.
 
@@ -77,7 +76,7 @@ def export(
     for declared in program.inputs:
         if declared.default is not None:
             raise BindingError(
-                f"export: the program has captured {declared.meta} ({declared.name}), which is no "
+                f"export: the program has captured {declared.meta} ({declared.name}), which is not "
                 "part of an artifact; make it an argument of the function"
             )
     refuse_dynamic(program.exec_program, "export")
@@ -102,17 +101,19 @@ def export(
             return Exported(lower(arguments))
     except TenferroError:
         raise
-    except Exception as error:  # JAX has many, some of them private, for sizes it cannot compare
+    except (
+        Exception
+    ) as error:  # JAX raises many types, some private, for sizes that it cannot compare
         raise ExecutorError(f"export: JAX says {_first_line(error)}") from error
 
 
 def load_exported(source: str | PathLike[str] | bytes) -> Exported:
     """An artifact that `Exported.save` wrote to a file, or the bytes of one.
 
-    It holds no pickle, and nothing in it runs while it is loaded.
+    An artifact does not contain pickled objects, and loading it does not run code from it.
 
     Raises:
-        ExecutorError: there is no such file, it is no artifact, or none that `export` makes.
+        ExecutorError: the file cannot be read, or is not an artifact that `export` has made.
     """
     try:
         data = source if isinstance(source, bytes) else Path(source).read_bytes()
@@ -123,18 +124,18 @@ def load_exported(source: str | PathLike[str] | bytes) -> Exported:
     except ImportError as error:
         raise _needs_flatbuffers("load_exported") from error
     except Exception as error:
-        what = "the bytes" if isinstance(source, bytes) else str(source)
+        name = "the bytes" if isinstance(source, bytes) else str(source)
         raise ExecutorError(
-            f"load_exported: {what} cannot be read as an artifact: {_first_line(error)}"
+            f"load_exported: {name} cannot be read as an artifact: {_first_line(error)}"
         ) from error
     return Exported(exported)
 
 
 class Exported:
-    """A program as an artifact: it runs, and can be saved.
+    """A program as an artifact, which can be run and saved.
 
     Attributes:
-        exported: the artifact as JAX has it.
+        exported: the artifact of JAX.
         inputs: name and type of each input.
         outputs: type of each output.
     """
@@ -142,7 +143,7 @@ class Exported:
     def __init__(self, exported: jax.export.Exported) -> None:
         self.exported = exported
         self.inputs: tuple[tuple[str, TensorMeta], ...] = tuple(_inputs(exported))
-        self.outputs: tuple[TensorMeta, ...] = tuple(_meta(each) for each in exported.out_avals)
+        self.outputs: tuple[TensorMeta, ...] = tuple(_meta(aval) for aval in exported.out_avals)
         self._signature = _signature(self.inputs)
         self._compiled: BoundedCache[Any, Callable[..., Any]] = BoundedCache(
             Capacity(config.cache_entries)
@@ -198,7 +199,7 @@ class Exported:
         return [Tensor(result) for result in results]
 
     def stats(self) -> CacheStats:
-        """How many sizes it has been compiled for, and how often one was met again."""
+        """The number of sizes that it is compiled for, and hits and misses of that cache."""
         return self._compiled.stats()
 
     def _compile(self, arrays: dict[str, Any]) -> Callable[..., Any]:
@@ -214,8 +215,7 @@ def _function(
     program: GraphProgram, body: ExecProgram, options: LoweringOptions, to_jax_dim: ToJaxDim
 ) -> Callable[[dict[str, Any]], tuple[jax.Array, ...]]:
     """The program as a function of a dict, its symbols replaced by those of JAX."""
-    steps = tuple(replace(step, op=_with_dims(step.op, to_jax_dim)) for step in body.instructions)
-    run = jax_function(replace(body, instructions=steps), options)
+    run = jax_function(body.with_ops(lambda op: _with_dims(op, to_jax_dim)), options)
     names = [declared.name for declared in program.inputs]
 
     def tenferro_program(arrays: dict[str, Any]) -> tuple[jax.Array, ...]:
@@ -225,7 +225,7 @@ def _function(
 
 
 def _with_dims(op: ExecOp, to_jax_dim: ToJaxDim) -> Any:
-    """The op with sizes of JAX in its payload: good for lowering, and nothing else."""
+    """The op with sizes of JAX in its payload; it can only be lowered."""
     if not op.symbols():
         return op
     clone = copy.copy(op)
@@ -245,7 +245,7 @@ def _replaced(value: Any, to_jax_dim: ToJaxDim) -> Any:
 
 
 def _constraint(guard: Guard) -> str:
-    """An assumption as JAX writes it, which follows `n == 2*floordiv(n, 2)` without end."""
+    """An assumption in JAX's notation; JAX would not terminate on `n == 2*floordiv(n, 2)`."""
     for size, parts in ((guard.left, guard.right), (guard.right, guard.left)):
         multiple = _MULTIPLE.match(str(parts))
         if multiple and parts == int(multiple[1]) * (size // int(multiple[1])):
@@ -254,7 +254,7 @@ def _constraint(guard: Guard) -> str:
 
 
 def _to_jax_dim(scope: jax.export.SymbolicScope) -> ToJaxDim:
-    """Sizes as JAX writes them; both notations agree."""
+    """Converts sizes to those of JAX, through their text, which is the same in JAX."""
 
     def convert(size: Dim) -> Any:
         if isinstance(size, int):
@@ -266,7 +266,7 @@ def _to_jax_dim(scope: jax.export.SymbolicScope) -> ToJaxDim:
 
 
 def _inputs(exported: jax.export.Exported) -> list[tuple[str, TensorMeta]]:
-    metas = [_meta(each) for each in exported.in_avals]
+    metas = [_meta(aval) for aval in exported.in_avals]
     args, kwargs = jax.tree_util.tree_unflatten(exported.in_tree, metas)
     if kwargs or len(args) != 1 or not isinstance(args[0], dict):
         raise ExecutorError(
@@ -281,7 +281,7 @@ def _meta(aval: Any) -> TensorMeta:
 
 
 def _signature(inputs: Sequence[tuple[str, TensorMeta]]) -> GraphProgram:
-    """A program of these inputs that does nothing: what bindings are checked against."""
+    """An empty program with these inputs, to check bindings against."""
     declared = tuple(ProgramInput(name, meta, fresh_input(meta, name)) for name, meta in inputs)
     slots = tuple(range(len(inputs)))
     metas = tuple(meta for _, meta in inputs)

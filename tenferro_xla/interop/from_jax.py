@@ -24,10 +24,10 @@ def from_jax(function: Callable[..., Any], *specs: Any) -> GraphProgram:
 
     Args:
         function: a function of arrays or pytrees of arrays that JAX can trace.
-        specs: for each argument an array or `TensorSpec`, or a pytree of them, of constant shape.
+        specs: for each argument an array or a `TensorSpec` of constant shape, or a pytree of them.
 
     Raises:
-        ExecutorError: the function uses a primitive that has no counterpart; names the first.
+        ExecutorError: the function uses a JAX primitive without a counterpart; names the first.
 
     >>> import jax.numpy as jnp, tenferro as tn
     >>> print(from_jax(lambda x: jnp.sin(x) * 2, tn.TensorSpec((3,), "float64")).exec_program)

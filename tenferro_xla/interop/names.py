@@ -1,7 +1,7 @@
 """Reading a jaxpr: the ops that compute it, for each primitive of JAX that has a counterpart.
 
 The names and parameters of primitives are JAX's own and may change with its version. An equation
-that is not understood is refused by name; nothing is guessed.
+that is not understood is refused; the error names its primitive.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ _REDUCTIONS: dict[str, Callable[[tuple[int, ...]], StdTensorOp]] = {
 _IDENTITIES = ("copy", "copy_p", "stop_gradient", "optimization_barrier")
 
 _CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
-"""Parameters under which an equation carries the jaxpr that it stands for."""
+"""Names of the parameter in which an equation of a call holds the called jaxpr."""
 
 _CALLERS = (
     *("jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "remat2"),
@@ -168,7 +168,7 @@ _CALLERS = (
 
 
 class JaxprEmitter(TraceEmitter):
-    """Records ops without a place in the user's program: that is known to JAX, not to us."""
+    """Records ops without a site in the user's program, which only JAX knows."""
 
     def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
         """Output 0 of the op."""
@@ -176,7 +176,7 @@ class JaxprEmitter(TraceEmitter):
 
 
 def translate(at: TraceEmitter, jaxpr: Any, consts: Sequence[Any], inputs: Keys) -> Keys:
-    """The outputs of `jaxpr` for the given inputs. Calls are inlined, custom derivatives forgotten.
+    """The outputs of `jaxpr` for the given inputs. Calls are inlined, custom derivatives dropped.
 
     Raises:
         ExecutorError: a primitive has no counterpart; names the first.
@@ -222,7 +222,7 @@ def _integers(values: Iterable[Any]) -> tuple[int, ...]:
 
 
 def _spread(at: TraceEmitter, x: GlobalValKey, shape: tuple[int, ...]) -> GlobalValKey:
-    """The operand repeated to `shape`: JAX lets scalars and axes of size 1 stand beside others."""
+    """The operand repeated to `shape`: JAX allows operands that are scalars or have size 1."""
     meta = at.ctx.meta(x)
     return x if meta.dims == shape else at.emit(BroadcastInDim(shape, tuple(range(meta.rank))), x)
 
@@ -240,7 +240,7 @@ def _broadcast_in_dim(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) ->
 
 
 def _reshape(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    """Whatever the primitive is called, an op that keeps the order of elements is a reshape."""
+    """Any primitive that keeps the order of elements is a reshape."""
     return at.emit(Reshape(_integers(equation.outvars[0].aval.shape)), *x)
 
 
@@ -278,7 +278,7 @@ def _rev(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey
 
 
 def _dot_general(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    """Operands are converted first where the result was asked for in another dtype."""
+    """A contraction whose operands are first converted to the dtype of the result."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = equation.params["dimension_numbers"]
     op = DotGeneral(
         _integers(lhs_contract), _integers(rhs_contract), _integers(lhs_batch), _integers(rhs_batch)
@@ -288,7 +288,7 @@ def _dot_general(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) 
 
 
 def _select_n(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    """Among two by a bool: JAX lists the choice for False first."""
+    """A choice between two cases by a bool; JAX lists the case for False first."""
     which, *cases = operands
     if len(cases) != 2 or at.ctx.meta(which).dtype.kind != "b":
         raise ExecutorError(
@@ -308,12 +308,12 @@ def _square(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalVal
 
 
 def _pow(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    """JAX takes an integer exponent beside a float base."""
+    """A power; JAX allows an integer exponent with a float base, so that it is converted."""
     base, exponent = operands
     dtype = at.ctx.meta(base).dtype
     shape = _integers(equation.outvars[0].aval.shape)
-    both = (base, elementwise.astype(at, exponent, dtype))
-    return at.emit(POW, *(_spread(at, x, shape) for x in both))
+    converted = elementwise.astype(at, exponent, dtype)
+    return at.emit(POW, _spread(at, base, shape), _spread(at, converted, shape))
 
 
 def _iota(at: TraceEmitter, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -349,7 +349,7 @@ def _scan(op: Callable[[int, bool], StdTensorOp]) -> Translation:
 
 
 def _shift_right(at: TraceEmitter, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    """Copies of the sign come in for signed integers, zeros for unsigned ones."""
+    """A shift that fills with the sign for signed integers and with zeros for unsigned ones."""
     name = equation.primitive.name
     if (at.ctx.meta(x[0]).dtype.kind == "i") != (name == "shift_right_arithmetic"):
         raise ExecutorError(f"from_jax: {name!r} of {at.ctx.meta(x[0])} has no counterpart")

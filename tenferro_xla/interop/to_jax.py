@@ -29,7 +29,7 @@ def to_jax(
     It takes the inputs in order, or one dict of them by name, and returns the output, or a tuple
     where there are several. It works under `jax.jit`, `jax.grad` and `jax.vmap`; JAX differentiates
     it itself, so gradients at complex inputs obey JAX's convention, not that of `tn.grad`. 64-bit
-    programs stay 64-bit whatever the setting of JAX; but JAX must hand them 64-bit arrays.
+    programs stay 64-bit for any setting of JAX; but JAX must pass them 64-bit arrays.
 
     Args:
         program: what to turn into a function.
@@ -78,9 +78,10 @@ def to_jax(
 def jax_gradient(
     program: GraphProgram, *args: Any, argnums: int = 0, packages: Sequence[Package] = ()
 ) -> Array:
-    """`jax.grad` of the program's only output, by JAX's own rules: what `tn.grad` is compared with.
+    """`jax.grad` of the program's only output, to compare `tn.grad` with.
 
-    The rules of tenferro play no part in it. At complex inputs it is the conjugate of `tn.grad`.
+    It uses the rules of JAX, not those of tenferro. At complex inputs it is the conjugate of
+    `tn.grad`.
     `packages` are families that the program may hold, beside those that come with tenferro.
 
     >>> import tenferro as tn
@@ -89,33 +90,36 @@ def jax_gradient(
     array(6.)
     """
     with jax.enable_x64(True):
-        arrays = [_operand(each, arg) for each, arg in zip(program.inputs, args, strict=True)]
+        arrays = [
+            _operand(declared, arg) for declared, arg in zip(program.inputs, args, strict=True)
+        ]
         return np.asarray(jax.grad(to_jax(program, packages=packages), argnums)(*arrays))
 
 
 def _positional(program: GraphProgram, args: tuple[Any, ...]) -> list[Any]:
     """The arguments in the order of the inputs; captured arrays need not be given."""
-    declared = program.inputs
+    inputs = program.inputs
     if len(args) == 1 and isinstance(args[0], dict):
-        unknown = sorted(set(args[0]) - {each.name for each in declared})
+        unknown = sorted(set(args[0]) - {declared.name for declared in inputs})
         if unknown:
             raise BindingError(f"to_jax: {unknown[0]!r} is not an input of this program")
-        values = [args[0].get(each.name, each.default) for each in declared]
+        values = [args[0].get(declared.name, declared.default) for declared in inputs]
     else:
-        open_inputs = [each for each in declared if each.default is None]
-        if len(args) not in (len(declared), len(open_inputs)):
-            names = ", ".join(each.name for each in open_inputs)
+        open_inputs = [declared for declared in inputs if declared.default is None]
+        if len(args) not in (len(inputs), len(open_inputs)):
+            names = ", ".join(declared.name for declared in open_inputs)
             raise BindingError(
                 f"to_jax: the program takes {len(open_inputs)} inputs ({names}), got {len(args)}"
             )
         rest = iter(args)
-        everything = len(args) == len(declared)
+        everything = len(args) == len(inputs)
         values = [
-            next(rest) if everything or each.default is None else each.default for each in declared
+            next(rest) if everything or declared.default is None else declared.default
+            for declared in inputs
         ]
-    for each, value in zip(declared, values, strict=True):
+    for declared, value in zip(inputs, values, strict=True):
         if value is None:
-            raise BindingError(f"to_jax: input {each.name!r}: {each.meta} is not given")
+            raise BindingError(f"to_jax: input {declared.name!r}: {declared.meta} is not given")
     return values
 
 

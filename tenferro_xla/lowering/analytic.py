@@ -50,7 +50,7 @@ def _(op: Sqrt, x: Array) -> Array:
 
 
 def _on_its_side_of_the_cut(x: Array, root: Array) -> Array:
-    """Roots of negative numbers with imaginary part -0 are below the real axis; XLA errs there."""
+    """Roots with corrected signs: XLA ignores the sign of an imaginary part that is -0."""
     im = lax.imag(x)
     zero = lax.full_like(im, 0)
     below = lax.lt(lax.div(lax.full_like(im, 1), im), zero)
@@ -73,17 +73,18 @@ def _(op: Pow, x: Array, y: Array) -> Array:
     power = lax.pow(x, y)
     if not is_complex(x.dtype):
         return power
-    # XLA goes through the logarithm, which 0 has none of.
+    # XLA computes it by the logarithm, which 0 does not have.
     zero = lax.full_like(x, 0)
     vanishes = lax.bitwise_and(lax.eq(x, zero), lax.gt(lax.real(y), lax.full_like(lax.real(y), 0)))
     return lax.select(vanishes, zero, power)
 
 
 def _integer_power(x: Array, y: Array) -> Array:
-    """Repeated squaring; of negative powers only those of ±1 are not 0."""
+    """Repeated squaring; a negative power is 0 unless the base is 1 or -1."""
     zero, one = lax.full_like(x, 0), lax.full_like(x, 1)
     result, base, left = one, x, lax.max(y, zero)
-    for _ in range(8 * x.dtype.itemsize - (x.dtype.kind == "i")):
+    n_bits = 8 * x.dtype.itemsize
+    for _ in range(n_bits - 1 if x.dtype.kind == "i" else n_bits):
         odd = lax.ne(lax.bitwise_and(left, one), zero)
         result = lax.select(odd, lax.mul(result, base), result)
         base, left = lax.mul(base, base), lax.shift_right_logical(left, one)

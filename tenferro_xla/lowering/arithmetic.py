@@ -41,6 +41,6 @@ def _(op: Div, x: Array, y: Array) -> Array:
 
 
 def zero_where_zero(divisor: Array, result: Array) -> Array:
-    """`result`, but 0 where the divisor is: XLA leaves integer division by zero open."""
+    """`result`, but 0 where the divisor is 0: XLA does not define integer division by zero."""
     zero = lax.full_like(divisor, 0)
     return lax.select(lax.eq(divisor, zero), zero, result)

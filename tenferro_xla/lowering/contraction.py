@@ -30,7 +30,7 @@ def _(op: DotGeneral, lhs: Array, rhs: Array, *, options: LoweringOptions) -> Ar
 def _merged(
     x: Array, batch: Sequence[int], contract: Sequence[int]
 ) -> tuple[Array, tuple[int, ...]]:
-    """The operand with its batch axes first, as one, and where the contracted ones are then."""
+    """The operand with its batch axes merged into the first axis, and its contracted axes then."""
     rest = [axis for axis in range(x.ndim) if axis not in batch]
     moved = lax.transpose(x, (*batch, *rest))
     size = math.prod(x.shape[axis] for axis in batch)

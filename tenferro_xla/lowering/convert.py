@@ -24,7 +24,7 @@ def _(op: Convert, x: Array) -> Array:
 
 
 def _saturate(x: Array, dtype: DType) -> Array:
-    """The conversion of floats to integers that XLA leaves open outside the range."""
+    """Floats as integers, clamped to the range; XLA does not define conversion outside it."""
     info = np.iinfo(dtype)
     with np.errstate(over="ignore"):  # the largest integers are infinite as f16
         low, high = (np.array(bound).astype(x.dtype) for bound in (info.min, info.max))

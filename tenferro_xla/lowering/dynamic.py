@@ -1,4 +1,4 @@
-"""AssumeSize and ShapeOf. Ops whose sizes are decided late are other ops by then: see `Settle`."""
+"""AssumeSize and ShapeOf. Other ops with late sizes are replaced before lowering, by `Settle`."""
 
 from __future__ import annotations
 

@@ -15,20 +15,20 @@ from tenferro_xla.lowering.registry import lower
 @lower.register
 def _(op: DynamicSlice, x: Array, *starts: Array) -> Array:
     sizes: tuple[Any, ...] = op.slice_sizes
-    return lax.dynamic_slice(x, _held(x, sizes, starts), sizes)
+    return lax.dynamic_slice(x, _clamped(x, sizes, starts), sizes)
 
 
 @lower.register
 def _(op: DynamicUpdateSlice, x: Array, window: Array, *starts: Array) -> Array:
-    return lax.dynamic_update_slice(x, window, _held(x, window.shape, starts))
+    return lax.dynamic_update_slice(x, window, _clamped(x, window.shape, starts))
 
 
-def _held(x: Array, sizes: Sequence[int], starts: Sequence[Array]) -> list[Array]:
+def _clamped(x: Array, sizes: Sequence[int], starts: Sequence[Array]) -> list[Array]:
     """The starts within bounds, in int64: JAX would count negative ones from the end."""
-    held = []
+    clamped = []
     for start, size, limit in zip(starts, sizes, x.shape, strict=True):
         if start.dtype == np.uint64:
             start = lax.min(start, lax.full_like(start, np.iinfo(np.int64).max))
         wide = lax.convert_element_type(start, np.dtype(np.int64))
-        held.append(lax.clamp(np.int64(0), wide, np.int64(limit - size)))
-    return held
+        clamped.append(lax.clamp(np.int64(0), wide, np.int64(limit - size)))
+    return clamped

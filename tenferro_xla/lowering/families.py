@@ -16,7 +16,7 @@ from tenferro.shape import TensorMeta, dim, make_meta
 
 
 class ExtensionLowerings:
-    """The lowerings of extension families that one executor has; the first of a family stays."""
+    """The lowerings of extension families of one executor; the first one of a family is kept."""
 
     def __init__(self, packages: Sequence[Package] = ()) -> None:
         self._rules: dict[str, Lowering | str] = {
@@ -35,7 +35,7 @@ class ExtensionLowerings:
         self._rules.setdefault(family_id, lowering)
 
     def copy_to(self, other: ExtensionLowerings) -> None:
-        """Make the lowerings known to another set, which keeps those that it has."""
+        """Add the lowerings to another set, which keeps its own where both have one."""
         for family_id, lowering in self._rules.items():
             other._rules.setdefault(family_id, lowering)
 
@@ -50,7 +50,7 @@ class ExtensionLowerings:
 
         Raises:
             BackendFailureError: the lowering failed.
-            InvalidConfigError: what it returns is not of the types that the op infers.
+            InvalidConfigError: its results are not of the types that the op infers.
         """
         lowering = self._rules[op.family_id] = lowering_of(self._rules[op.family_id])
         try:

@@ -16,7 +16,7 @@ from tenferro_xla.lowering.registry import lower
 def _(op: Gather, x: Array, indices: Array) -> Array:
     (meta,) = op.infer_all([_meta(x), _meta(indices)])
     assert meta.static_shape is not None
-    if 0 in meta.static_shape:  # there may be no room for a window then
+    if 0 in meta.static_shape:  # a window may not fit then
         return lax.full(meta.static_shape, 0, x.dtype)
     vectors, batching = _vectors_last(indices, op.index_vector_dim, op.start_indices_batching_dims)
     numbers = lax.GatherDimensionNumbers(
@@ -58,15 +58,15 @@ def scattered(
 
 
 def _last_wins(op: Scatter, x: Array, indices: Array, updates: Array) -> Array:
-    """Assignment in one order on every device.
+    """Assignment with the same result on every device: the last update of an element wins.
 
-    The largest number of an update that goes to an element, then what that update is.
+    First finds the largest number of an update for each element, then gathers these updates.
     """
     if not updates.size:
         return x
     order = lax.reshape(lax.iota(np.int64, updates.size), updates.shape)
-    nobody = lax.full(x.shape, -1, np.dtype(np.int64))
-    winner = scattered(lax.scatter_max, op, nobody, indices, order)
+    no_update = lax.full(x.shape, -1, np.dtype(np.int64))
+    winner = scattered(lax.scatter_max, op, no_update, indices, order)
     numbers = lax.GatherDimensionNumbers((), (0,), (0,))
     row = lax.reshape(updates, (updates.size,))
     won = lax.gather(row, lax.expand_dims(winner, [x.ndim]), numbers, (1,), mode="clip")
@@ -80,10 +80,10 @@ def _meta(array: Array) -> TensorMeta:
 def _vectors_last(
     indices: Array, vector_dim: int, batching: Sequence[int]
 ) -> tuple[Array, tuple[int, ...]]:
-    """The indices as JAX wants them, components along the last axis; and the batching axes there.
+    """The indices with components along the last axis, as JAX takes them; and the batching axes.
 
-    Narrow integers are widened, since bounds may not fit them; what is too large for int64 is out
-    of bounds in any case.
+    Narrow integers are widened, since bounds may not fit them. Integers that are too large for
+    int64 are clamped, and stay out of bounds.
     """
     if indices.dtype == np.uint64:
         indices = lax.min(indices, lax.full_like(indices, np.iinfo(np.int64).max))

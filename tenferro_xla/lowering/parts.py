@@ -40,9 +40,10 @@ def _(op: Factor, x: Array) -> Array:
             row = len(shape)
         if axis == free:
             column = len(shape)
-        doubled = axis in (op.contract, free)
-        shape += [2] * doubled
-        merged.append(size * (1 + doubled))
+        if axis in (op.contract, free):
+            shape.append(2)
+            size *= 2
+        merged.append(size)
     re, im = (lax.broadcast_in_dim(part, shape, along) for part in (re, im))
     rows, columns = _iota(shape, row), _iota(shape, column)
     turned = lax.select(lax.lt(rows, columns), im, lax.neg(im))
@@ -51,8 +52,8 @@ def _(op: Factor, x: Array) -> Array:
 
 @lower.register
 def _(op: Kept, x: Array) -> Array:
-    kept: Array = lax.optimization_barrier(x)  # type: ignore[no-untyped-call]  # JAX has no types there
-    return kept
+    value: Array = lax.optimization_barrier(x)  # type: ignore[no-untyped-call]  # JAX has no types there
+    return value
 
 
 def _parts(x: Array) -> tuple[Array, Array]:

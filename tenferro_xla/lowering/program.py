@@ -17,8 +17,8 @@ JaxFunction = Callable[..., tuple[jax.Array, ...]]
 def jax_function(program: ExecProgram, options: LoweringOptions) -> JaxFunction:
     """The program as a function of arrays, one for each input, to be traced by JAX.
 
-    Every extent of the program must be an integer. A value is dropped after its last use. Where
-    NumPy arrays are constants that nothing computes with, the function returns them as they are.
+    Every extent of the program must be an integer. A value is dropped after its last use. Constants
+    among the outputs may be NumPy arrays.
     """
 
     def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:

@@ -68,13 +68,13 @@ class Lowering:
         Raises:
             ExecutorError: the op has no lowering.
         """
-        found = self._rules.get(type(op))
-        if found is None:
+        entry = self._rules.get(type(op))
+        if entry is None:
             raise ExecutorError(
                 f"{op.name}: {type(op).__name__} has no XLA lowering; "
                 "write one with @lower.register"
             )
-        rule, takes_options = found
+        rule, takes_options = entry
         result = rule(op, *operands, options=options) if takes_options else rule(op, *operands)
         return result if type(result) is tuple else (result,)
 

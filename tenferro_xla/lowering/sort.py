@@ -1,4 +1,4 @@
-"""Sort, and the place of an extremum."""
+"""Sort, and the position of an extremum."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def _(op: Sort, x: Array) -> tuple[Array, ...]:
     if op.outputs == (True, False):
         return (lax.sort(x, dimension=op.axis, is_stable=True),)
     places = lax.broadcasted_iota(np.dtype(np.int64), x.shape, op.axis)
-    both = lax.sort((x, places), dimension=op.axis, is_stable=True, num_keys=1)
-    return tuple(compress(both, op.outputs))
+    results = lax.sort((x, places), dimension=op.axis, is_stable=True, num_keys=1)
+    return tuple(compress(results, op.outputs))
 
 
 @lower.register
@@ -31,5 +31,5 @@ def _(op: ArgMin, x: Array) -> Array:
 
 
 def _ordered(x: Array) -> Array:
-    """Booleans as numbers, which JAX puts into order."""
+    """Booleans as numbers, which JAX can compare."""
     return lax.convert_element_type(x, np.dtype(np.uint8)) if x.dtype == np.bool_ else x

@@ -63,9 +63,10 @@ def _(op: Atan2, y: Array, x: Array) -> Array:
 
 
 def _beside_the_cut(x: Array, result: Array, differ: Callable[[Array, Array], Array]) -> Array:
-    """The result on the side of the branch cut on which x is; XLA takes -0 for 0 there.
+    """The result on the same side of the branch cut as x, since XLA treats -0 like 0.
 
-    `differ` says of the signs of two imaginary parts, of x and of the result, that they are wrong.
+    `differ` compares the signs of the imaginary parts of x and of the result; where it is true, the
+    result is conjugated.
     """
     if not is_complex(x.dtype):
         return result

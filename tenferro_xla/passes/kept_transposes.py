@@ -1,4 +1,4 @@
-"""Operands that were moved for a product, kept as they were moved."""
+"""Transposed operands of products, which XLA must not read without the transpose."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from tenferro_xla.passes.parts import Kept
 
 @dataclass(frozen=True)
 class KeptTransposes(Pass):
-    """Keeps XLA from reading a left operand as it was before it was transposed.
+    """Prevents XLA from merging the transpose of a left operand into the product.
 
-    A `Transpose` that is left in front of a `DotGeneral` was put there for speed: XLA's product
-    takes up to twice the time where the contracted axis is not the last of the left operand. XLA
-    would undo it, since it takes a transpose to be the more expensive of the two.
+    A `Transpose` in front of a `DotGeneral` has been put there for speed: XLA's product takes up to
+    twice the time if the contracted axis is not the last one of the left operand. XLA would remove
+    the transpose, since it assumes that a transpose is more expensive.
     """
 
     name = "kept_transposes"
 
     def run(self, program: ExecProgram) -> ExecProgram:
-        """The program with such operands kept."""
+        """The program with a barrier after each such transpose."""
+        if not program.has_op(DotGeneral):
+            return program
         makers = program.makers()
-        if not any(_is_undone(step, makers) for step in program.instructions):
+        if not any(_is_undone(step, makers) for step in program.steps_of(DotGeneral)):
             return program
         rewriter = Rewriter(program)
 
@@ -39,7 +41,7 @@ class KeptTransposes(Pass):
 
 
 def _is_undone(step: ExecInstruction, makers: dict[int, ExecInstruction]) -> bool:
-    """Whether XLA would contract what the left operand was before it was transposed."""
+    """Whether the left operand is a transpose that XLA would merge into the product."""
     op = step.op
     if not isinstance(op, DotGeneral) or step.dtype.kind != "f":
         return False  # a complex product takes the same time either way

@@ -1,7 +1,7 @@
-"""Ops that only the passes here create: complex values held as real ones, and kept values.
+"""Ops that only these passes create: complex values stored as real ones, and barriers.
 
-A value is *held as parts* if it is real and has one more axis, the last, of size 2: the real part
-and the imaginary one.
+A complex value is *held as parts* if it is stored as a real one with an additional last axis of
+size 2, for the real and the imaginary part.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ class Join(ExecOp, name="xla_join"):
 
 @payload
 class Factor(ExecOp, name="xla_factor"):
-    """The right operand of a real product that stands for a complex one.
+    """The right operand of a real product that replaces a complex one.
 
-    Each number a + bi of a matrix, complex or held as parts, becomes the block [[a, b], [-b, a]]:
-    its rows lie along `contract`, its columns along `free`, both of which double. Without a free
-    axis, -1, the columns are a new last axis. A row of parts times this is a row of parts.
+    Each number a + bi of a matrix, complex or held as parts, becomes the block [[a, b], [-b, a]].
+    Its rows lie along `contract` and its columns along `free`; both sizes are doubled. If `free` is
+    -1, the columns are a new last axis. The product of a row of parts and the result is a row of
+    parts.
     """
 
     contract: int
@@ -94,7 +95,7 @@ class Kept(ExecOp, name="xla_kept"):
 
 
 OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept)}}
-"""What a program may hold after these passes, by name, for `parse_exec`."""
+"""The ops of programs after these passes, by name, for `parse_exec`."""
 
 
 def part_dtype(dtype: DType) -> DType:

@@ -62,20 +62,20 @@ class MatrixAxes:
 
 
 Writer = Callable[[ExecInstruction, DotGeneral, MatrixAxes, MatrixAxes], tuple[int, ...]]
-"""Writes a contraction in one of the real forms; returns what stands for the result."""
+"""Writes a contraction in one of the real forms; returns the slots of the result."""
 
 
 @dataclass(frozen=True)
 class RealContractions(Pass):
     """Computes each complex `DotGeneral` as real ones where that is faster.
 
-    XLA's complex product on the CPU takes two to four times what a real one of the same arithmetic
-    takes. The left operand is held as parts, `[m,k]` as `[m,2k]`; each number of the other becomes
-    a block of four, `[k,n]` as `[2k,2n]`; the result is held as parts, `[m,2n]`, and is left so for
-    the next contraction. What is made of four is the operand that is cheaper to treat so. Large
-    products are three real ones of the size of the complex one, and a product of a matrix and a
-    vector is a sum over products of elements. A contraction is left alone where its cost says so,
-    or where it is not a batched matrix product as `DotDecomposer` leaves them.
+    XLA's complex product on the CPU takes two to four times as long as a real one of the same
+    arithmetic. The left operand is held as parts, `[m,k]` as `[m,2k]`; each number of the right one
+    becomes a block of four, `[k,n]` as `[2k,2n]`; the result is held as parts, `[m,2n]`, also for
+    the next contraction. The operands are exchanged if that is cheaper. Large products become three
+    real ones of the size of the complex one, and a product of a matrix and a vector becomes a sum
+    over products of elements. A contraction stays as it is if that costs least, or if it is not a
+    batched matrix product as `DotDecomposer` writes them.
     """
 
     costs: DeviceCosts = CPU
@@ -84,11 +84,8 @@ class RealContractions(Pass):
     needs = Needs.CONSTANT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
-        """The program; its inputs and outputs are as they were."""
-        if not any(
-            isinstance(step.op, DotGeneral) and step.dtype.kind == "c"
-            for step in program.instructions
-        ):
+        """The program with real contractions; its inputs and outputs do not change."""
+        if not any(step.dtype.kind == "c" for step in program.steps_of(DotGeneral)):
             return program
         writing = _RealForms(program, self.costs)
         return writing.rewriter.run(writing.rule, writing.results)
@@ -98,10 +95,10 @@ class _RealForms:
     """The rule of one run.
 
     Attributes:
-        inputs: inputs of the program, and what XLA reads as such.
-        parts: where a value of the old program is held as parts.
-        joined: where a value that was held as parts is whole again.
-        apart: values that are held as parts alone.
+        inputs: inputs of the program, and values that only move their elements.
+        parts: the slot of the parts of a value of the old program.
+        joined: the slot of a value that was held as parts and has been joined.
+        apart: values that are held as parts only.
     """
 
     def __init__(self, program: ExecProgram, costs: DeviceCosts) -> None:
@@ -114,11 +111,11 @@ class _RealForms:
         self.apart: set[int] = set()
 
     def results(self) -> list[int]:
-        """The outputs, whole."""
+        """The outputs, joined where they are held as parts."""
         return [self._whole(slot) for slot in self.outputs]
 
     def rule(self, step: ExecInstruction, now: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The instruction, on values as they were or held as parts."""
+        """The instruction, on complex values or on their parts."""
         op = step.op
         if isinstance(op, DotGeneral) and step.dtype.kind == "c":
             written = self._contracted(step, op)
@@ -135,14 +132,14 @@ class _RealForms:
         return None if whole == now else self.rewriter.emit_all(op, *whole)
 
     def _held_as_parts(self, step: ExecInstruction, parts: int) -> tuple[int, ...]:
-        """Note that the result of `step` is held as `parts`, and nothing else stands for it."""
+        """Record that the result of `step` is held as `parts` only."""
         (slot,) = step.output_slots
         self.parts[slot] = parts
         self.apart.add(slot)
         return ()
 
     def _contracted(self, step: ExecInstruction, dot: DotGeneral) -> tuple[int, ...] | None:
-        """What stands for the contraction as a real one; None if it is better left alone."""
+        """The result as a real contraction; None if the complex one is faster."""
         lhs, rhs = step.input_slots
         left = _side(lhs, self._meta(lhs), dot.lhs_batch, dot.lhs_contract)
         right = _side(rhs, self._meta(rhs), dot.rhs_batch, dot.rhs_contract)
@@ -169,7 +166,7 @@ class _RealForms:
         return choice(step, dot, left, right)
 
     def _native(self, numbers: int, left: MatrixAxes, right: MatrixAxes) -> float:
-        """Seconds for the contraction as it is."""
+        """Seconds for the complex contraction."""
         costs, inner = self.costs, left.inner
         joined = sum(2 * side.size for side in (left, right) if side.slot in self.apart)
         seconds = (
@@ -186,13 +183,13 @@ class _RealForms:
         seconds += 3 * (left.size * self._part(left) + right.size * self._part(right))
         return seconds * costs.scale(left.meta.dtype) + 8 * costs.kernel
 
-    def _real(self, numbers: int, lead: MatrixAxes, other: MatrixAxes) -> float:
+    def _real(self, numbers: int, lead: MatrixAxes, trail: MatrixAxes) -> float:
         """Seconds for a real product of twice the size, with `lead` on the left."""
         costs, inner = self.costs, lead.inner
         seconds = 4 * numbers * inner * costs.multiply
-        seconds *= costs.edges(lead.extent, 2 * other.extent, 2 * inner)
-        seconds += costs.matrix * (numbers // (lead.extent * other.extent) - 1)
-        seconds += 4 * other.size * self._part(other)
+        seconds *= costs.edges(lead.extent, 2 * trail.extent, 2 * inner)
+        seconds += costs.matrix * (numbers // (lead.extent * trail.extent) - 1)
+        seconds += 4 * trail.size * self._part(trail)
         kernels = 1
         if lead.contracted_first:
             seconds += 2 * lead.size * costs.move
@@ -209,7 +206,7 @@ class _RealForms:
         return seconds + costs.kernel
 
     def _part(self, side: MatrixAxes) -> float:
-        """Seconds for each real number that is made of an operand."""
+        """Seconds for each real number that is computed from an operand."""
         loaded = side.slot in self.inputs and side.size > CACHED
         return self.costs.load if loaded else self._written(4 * side.size)
 
@@ -259,7 +256,7 @@ class _RealForms:
         return self._add(Real(), whole), self._add(Imag(), whole)
 
     def _product(
-        self, lead: MatrixAxes, other: MatrixAxes, batch: int, shape: Sequence[int]
+        self, lead: MatrixAxes, trail: MatrixAxes, batch: int, shape: Sequence[int]
     ) -> int:
         """The result, held as parts, of shape `[*shape, 2]`, the free axis of `lead` first."""
         rows = self._parts(lead.slot)
@@ -267,11 +264,11 @@ class _RealForms:
             rows = self._add(Transpose((*range(batch), batch + 1, batch, batch + 2)), rows)
         sizes = known_shape(self.rewriter.ctx.meta(rows))
         rows = self._add(Reshape((*sizes[:-2], 2 * sizes[-2])), rows)
-        factor = Factor(other.contract, other.free)
-        held = self.parts.get(other.slot)
-        block = self._add(factor, self._whole(other.slot) if held is None else held)
+        factor = Factor(trail.contract, trail.free)
+        parts = self.parts.get(trail.slot)
+        block = self._add(factor, self._whole(trail.slot) if parts is None else parts)
         along = tuple(range(batch))
-        dot = DotGeneral((len(sizes) - 2,), (other.contract,), along, along)
+        dot = DotGeneral((len(sizes) - 2,), (trail.contract,), along, along)
         return self._add(Reshape((*shape, 2)), self._add(dot, rows, block))
 
     def _parts(self, slot: int) -> int:

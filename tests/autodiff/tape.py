@@ -7,7 +7,7 @@ from typing import Any
 
 from tenferro.autodiff import (
     Derivative,
-    Leaf,
+    LeafOrigin,
     LocalProgram,
     Mask,
     Origin,
@@ -32,7 +32,7 @@ class Value:
 
 
 def variable(value: Any) -> Value:
-    return Value(value, Leaf())
+    return Value(value, LeafOrigin())
 
 
 def apply(op: Any, *operands: Value) -> Value:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tenferro.autodiff import Derivative, Leaf, Output, Record
+from tenferro.autodiff import Derivative, LeafOrigin, Output, Record
 from tenferro.autodiff.record import ancestors
 from tenferro.computegraph import evaluate, input_key
 from tenferro.errors import ADRuleError
@@ -106,13 +106,13 @@ def test_a_rule_that_reads_more_where_fewer_are_active_is_refused() -> None:
 
 
 def test_the_outputs_of_a_record_have_origins_that_are_equal_when_made_again() -> None:
-    record = Record(derivative(MIRROR, True), (Leaf(),), ())
+    record = Record(derivative(MIRROR, True), (LeafOrigin(),), ())
     assert record.outputs == (record, Output(record, 1))
     assert len({record.output(1), record.output(1)}) == 1
 
 
 def test_ancestors_come_oldest_first_and_end_at_stops() -> None:
-    leaf = Leaf()
+    leaf = LeafOrigin()
     negate = derivative(NEG, True)
     records = [Record(negate, (leaf,), ())]
     for _ in range(4):

@@ -152,7 +152,7 @@ exec_program(%0: f64[4], %1: i64[]) {
         (
             "exec_program(%0: f64[]) {\n return %3\n}",
             {"consts": 0, "carry": 0},
-            "the body returns a value that nothing in it writes",
+            "the body returns a slot that it does not write",
         ),
     ],
 )

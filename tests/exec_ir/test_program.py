@@ -189,3 +189,70 @@ def test_a_program_of_20_000_instructions_is_built_printed_digested_and_read_bac
     program = with_last_use(builder.build([slot]))
     verify(program)
     assert parse(str(program)).digest == program.digest
+
+
+def questions() -> ExecProgram:
+    """Two sums, one of which reads a slot twice, and an exponential that no output needs."""
+    return parse("""exec_program(%0: f64[n], %1: f64[n]) {
+      %2: f64[n] = add %0, %0
+      %3: f64[n] = exponential %1
+      %4: f64[n] = add %2, %0
+      return %4
+    }""")
+
+
+def test_ops_and_steps_are_found_by_class() -> None:
+    program = questions()
+    assert [op.name for op in program.ops()] == ["add", "exponential", "add"]
+    assert program.ops_of(type(ADD)) == [ADD, ADD]
+    assert [step.output_slots for step in program.steps_of(type(ADD))] == [(2,), (4,)]
+    assert program.ops_of(Transpose) == program.steps_of(Transpose) == []
+
+
+def test_slots_that_are_written_and_read_come_in_order() -> None:
+    program = questions()
+    assert program.written_slots() == [0, 1, 2, 3, 4]
+    assert program.read_slots() == [0, 0, 1, 2, 0]
+    assert program.read_counts() == {0: 3, 1: 1, 2: 1, 4: 1}
+
+
+def test_results_come_with_their_instruction() -> None:
+    program = built()
+    assert [(step.op.name, str(meta)) for step, meta in program.results()] == [
+        ("transpose", "f64[3,n]"),
+        ("reshape", "f64[3*n]"),
+        ("convert", "f32[3*n]"),
+    ]
+
+
+def test_needed_slots_leave_out_what_is_not_read() -> None:
+    program = questions()
+    assert program.needed_by(program.output_slots) == {0, 2, 4}
+    assert program.needed_by([3]) == {1, 3}
+
+
+def test_ops_are_replaced_one_by_one() -> None:
+    program = questions()
+    replaced = program.with_ops(lambda op: MUL if op == ADD else op)
+    assert [op.name for op in replaced.ops()] == ["multiply", "exponential", "multiply"]
+    assert replaced.instructions[1] is program.instructions[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("exec_program(%0: f64[n]) {\n %1: f64[n] = sine %0\n return %1\n}", False),
+        (
+            "exec_program(%0: f64[<=n]) {\n"
+            " %1: f64[] = constant[value=1.0, dtype=f64]\n return %1\n}",
+            True,
+        ),
+        (
+            "exec_program(%0: f64[4], %1: i64[]) {\n"
+            " %2: f64[<=4] = dynamic_truncate[axis=0] %0, %1\n return %0\n}",
+            True,
+        ),
+    ],
+)
+def test_unknown_shapes_of_inputs_and_results_count(text: str, unknown: bool) -> None:
+    assert parse(text).holds_unknown_shapes is unknown

@@ -86,7 +86,7 @@ def test_the_pass_that_ran_is_named() -> None:
 
 
 def test_an_output_that_nothing_writes_is_refused() -> None:
-    with pytest.raises(VerifyError, match="output slot %7 is written by no instruction"):
+    with pytest.raises(VerifyError, match="output slot %7 is not written by any instruction"):
         verify(parse(SOUND.replace("return %10", "return %7")))
 
 

@@ -1,4 +1,4 @@
-"""Algebraic simplification: what differentiation leaves behind."""
+"""Algebraic simplification, mainly of what differentiation produces."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _simplified(at: Rewriter, op: ExecOp, operands: tuple[int, ...]) -> int | No
 
 
 def _spread(at: Rewriter, constant: Constant) -> int | None:
-    """A literal that is one number everywhere, as that number repeated."""
+    """A literal whose elements are all equal, as one number that is repeated."""
     array = constant.numpy()
     if array.size < 2 or array.tobytes() != array.flat[0].tobytes() * array.size:
         return None
@@ -58,8 +58,8 @@ def _spread(at: Rewriter, constant: Constant) -> int | None:
 def _computed(at: Rewriter, op: ExecOp, operands: tuple[int, ...]) -> int | None:
     """The constant that `op` gives on constant operands, if it is small."""
     for operand in operands:
-        made = at.producer(operand)
-        if made is None or not (made[0].repeats or isinstance(made[0], Constant)):
+        producer = at.producer(operand)
+        if producer is None or not (producer[0].repeats or isinstance(producer[0], Constant)):
             return None
     if not operands or op.category is Category.BOUNDARY or op.repeats:
         return None
@@ -79,10 +79,10 @@ def _computed(at: Rewriter, op: ExecOp, operands: tuple[int, ...]) -> int | None
 
 def _literal(at: Rewriter, slot: int) -> Array | None:
     """The constant that a slot holds, if it is small."""
-    made = at.producer(slot)
-    if made is None:
+    producer = at.producer(slot)
+    if producer is None:
         return None
-    op, operands = made
+    op, operands = producer
     if isinstance(op, Constant):
         return op.numpy()
     if not op.repeats:

@@ -12,8 +12,8 @@ from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
 class CommonSubexpressions(Pass):
     """Value numbering: of instructions with one op on the same operands, the first one stays.
 
-    The linear mode of graph nodes is gone from an execution program, so that a primal value and a
-    coefficient that reads alike meet here. Needs nothing of extents.
+    An execution program does not hold the linear mode of graph nodes. So a primal value and an
+    equal coefficient of a derivative are merged here. Works for any extents.
     """
 
     name = "common_subexpressions"
@@ -22,7 +22,7 @@ class CommonSubexpressions(Pass):
         """The program with later copies of an instruction replaced by the first."""
         steps = program.instructions
         if len({_value(step, step.input_slots) for step in steps}) == len(steps):
-            return program  # up to the first copy, operands are where they were
+            return program  # no copies, so that no operand changes
         known: dict[Value, tuple[int, ...]] = {}
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -11,27 +11,27 @@ from tenferro.ops import CONJ, NEG, Conj
 from tenferro.shape import TensorMeta
 
 LATE = 1 << 20
-"""Number of elements that a value of late size is taken to have."""
+"""Number of elements assumed for a value whose size data decide."""
 
 CHEAP = 4
-"""How many times smaller an operand must be to be conjugated in the place of the other one."""
+"""How many times smaller an operand must be to be conjugated instead of the other operand."""
 
 GROWTH = 32
-"""How many times larger than its operands a result may be to be conjugated in their place."""
+"""How many times larger than its operands a result may be to be conjugated instead of them."""
 
 
 @dataclass(frozen=True)
 class ConjugateSinking(Pass):
     """Computes `conj(f(x, y))` in the place of `f(conj(x), conj(y))`, and cancels `Conj` of `Conj`.
 
-    Each op says what it makes of conjugates (`ExecOp.conjugation`). A contraction of conjugates is
-    the conjugate of the contraction: the gradient of a complex network, whose every step contracts
-    with the conjugate of an operand, needs none but those of its results. Where only one operand is
-    a conjugate the other is made one if it is much smaller, or a constant.
+    `ExecOp.conjugation` says how an op acts on conjugates. A contraction of conjugates is the
+    conjugate of the contraction. So the gradient of a complex network, each step of which contracts
+    with the conjugate of an operand, needs only the conjugates of its results. Where only one
+    operand is a conjugate, the other one is conjugated if it is much smaller, or a constant.
 
-    A sum that is zero has another sign then, and functions with a branch cut show it: such a
-    conjugate is moved only where what becomes of it are further ops that pass conjugates on, real
-    parts, absolute values and outputs.
+    This may change the sign of a zero, which functions with a branch cut show. So a conjugate that
+    may do that is moved only where its readers are outputs, real parts, absolute values and ops
+    that pass conjugates on to such readers.
     """
 
     name = "conjugate_sinking"
@@ -48,8 +48,8 @@ class _Sinking:
     """The rule of one run.
 
     Attributes:
-        sources: for each value that is a conjugate not yet written, what it is the conjugate of.
-        written: conjugates that were written, by what they are of.
+        sources: for each value that is a conjugate not yet written, the value to conjugate.
+        written: the conjugates that were written, by the value that they conjugate.
     """
 
     def __init__(self, program: ExecProgram) -> None:
@@ -62,7 +62,7 @@ class _Sinking:
     def rule(
         self, step: ExecInstruction, operands: tuple[int, ...]
     ) -> int | tuple[int, ...] | None:
-        """What stands for the instruction."""
+        """What replaces the instruction."""
         is_conjugate = [slot in self.sources for slot in step.input_slots]
         if isinstance(step.op, Conj) and step.dtype.kind == "c":
             if is_conjugate[0]:
@@ -75,7 +75,7 @@ class _Sinking:
     def _on_conjugates(
         self, step: ExecInstruction, operands: tuple[int, ...]
     ) -> int | tuple[int, ...]:
-        """What stands for an instruction that reads conjugates."""
+        """What replaces an instruction that reads conjugates."""
         op, conjugation = step.op, step.op.conjugation
         if conjugation in (Conjugation.SAME, Conjugation.NEGATED):
             value = self._emit(op, [self._source(step, i, x) for i, x in enumerate(operands)])
@@ -89,13 +89,13 @@ class _Sinking:
         return self.rewriter.emit(op, *operands)  # type: ignore[arg-type]  # ops of a canonical program
 
     def _put_off(self, step: ExecInstruction, source: int) -> tuple[int, ...]:
-        """Take note that the step's value is the conjugate of `source`."""
+        """Record that the step's value is the conjugate of `source`."""
         (slot,) = step.output_slots
         self.sources[slot] = source
         return self.rewriter.emit_all(CONJ, source) if slot in self.outputs else ()
 
     def _source(self, step: ExecInstruction, position: int, operand: int) -> int:
-        """What an operand is the conjugate of."""
+        """The conjugate of an operand."""
         slot = step.input_slots[position]
         return self.sources[slot] if slot in self.sources else self._conj(operand)
 
@@ -114,7 +114,7 @@ class _Sinking:
         return CHEAP * others <= conjugates and growth <= GROWTH * conjugates
 
     def _size(self, value: int) -> int:
-        """How many numbers a kernel would conjugate; none of a real value or a constant."""
+        """How many numbers a kernel would conjugate; 0 for a real value or a constant."""
         meta = self.rewriter.ctx.meta(value)
         maker = self.rewriter.producer(value)
         while maker is not None and maker[0].repeats:
@@ -123,7 +123,7 @@ class _Sinking:
         return 0 if is_constant or meta.dtype.kind != "c" else _elements(meta)
 
     def _read(self, step: ExecInstruction, operands: tuple[int, ...]) -> list[int]:
-        """The operands, conjugated where that has been put off."""
+        """The operands; conjugates that were put off are written."""
         return [
             self._conj(self.sources[slot])
             if slot in self.sources and slot not in self.outputs
@@ -150,7 +150,7 @@ def _elements(meta: TensorMeta) -> int:
 
 
 def _sign_sensitive_slots(program: ExecProgram) -> set[int]:
-    """Values of which some reader may show the sign of a zero imaginary part."""
+    """The values whose readers may depend on the sign of a zero imaginary part."""
     sensitive: set[int] = set()
     for step in reversed(program.instructions):
         harmless = step.op.conjugation is Conjugation.SAME or (

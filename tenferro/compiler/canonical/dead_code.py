@@ -11,9 +11,10 @@ from tenferro.exec_ir import ExecInstruction, ExecProgram
 
 @dataclass(frozen=True)
 class DeadCode(Pass):
-    """Drops instructions none of whose outputs is read. Needs nothing of extents.
+    """Drops instructions none of whose outputs is read. Works for any extents.
 
-    An op some of whose outputs are dead is asked for one that makes only the others.
+    An op some of whose outputs are dead is replaced by one that computes only the others, if its
+    `pruned` returns one.
     """
 
     name = "dead_code"
@@ -21,7 +22,7 @@ class DeadCode(Pass):
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with only what its outputs need."""
         alive = set(program.output_slots)
-        kept: list[ExecInstruction] = []
+        live_steps: list[ExecInstruction] = []
         changed = False
         for step in reversed(program.instructions):
             if alive.isdisjoint(step.output_slots):
@@ -30,19 +31,21 @@ class DeadCode(Pass):
             pruned = step if len(step.output_slots) == 1 else _pruned(step, alive, program)
             changed = changed or pruned is not step
             alive.update(pruned.input_slots)
-            kept.append(pruned)
+            live_steps.append(pruned)
         if not changed:
             return program
-        kept = [replace(step, last_use=()) if step.last_use else step for step in reversed(kept)]
-        return replace(program, instructions=tuple(kept))
+        steps = [
+            replace(step, last_use=()) if step.last_use else step for step in reversed(live_steps)
+        ]
+        return replace(program, instructions=tuple(steps))
 
 
 def _pruned(step: ExecInstruction, alive: set[int], program: ExecProgram) -> ExecInstruction:
     """The instruction without its dead outputs, if its op can leave them out.
 
     Raises:
-        InvalidConfigError, VerifyError: the op that it offers in its place has other outputs than
-            were asked for.
+        InvalidConfigError, VerifyError: the op that its `pruned` returns has other outputs than
+            the live ones.
     """
     live = tuple([slot in alive for slot in step.output_slots])
     pruned = None if all(live) else step.op.pruned(live)
@@ -51,16 +54,23 @@ def _pruned(step: ExecInstruction, alive: set[int], program: ExecProgram) -> Exe
     smaller, operands, outputs = pruned
     inputs = tuple([step.input_slots[position] for position in operands])
     slots = tuple([step.output_slots[position] for position in outputs])
-    wanted = tuple([step.output_metas[position] for position in outputs])
+    live_metas = tuple([step.output_metas[position] for position in outputs])
     types = program.slot_metas()
     inferred = smaller.infer_all([meta for slot in inputs if (meta := types[slot]) is not None])
-    if inferred != wanted:
-        made, asked = (", ".join(map(str, metas)) or "nothing" for metas in (inferred, wanted))
-        problem = f"gave an op that makes {made}, asked for {asked}"
+    if inferred != live_metas:
+        actual, expected = (
+            ", ".join(map(str, metas)) or "nothing" for metas in (inferred, live_metas)
+        )
+        problem = f"gave an op that makes {actual}, asked for {expected}"
         family = step.op.family
         if family is None:
             raise VerifyError(f"{step.op.name}: pruned {problem}")
         raise InvalidConfigError(family, f"family_id={family}: prune_outputs {problem}")
     return replace(
-        step, op=smaller, input_slots=inputs, output_slots=slots, output_metas=wanted, last_use=()
+        step,
+        op=smaller,
+        input_slots=inputs,
+        output_slots=slots,
+        output_metas=live_metas,
+        last_use=(),
     )

@@ -1,4 +1,4 @@
-"""Contracted axes in the order that leaves the least to transpose."""
+"""Contracted axes in the order that needs the fewest transposes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DotDimensionSorter(Pass):
 
     The sum does not depend on the order in which the pairs are listed, but the decomposer can merge
     contracted axes without a transpose only where they are listed as they lie. lhs decides, unless
-    only the order of rhs makes a run. Needs nothing of extents.
+    only the order of rhs makes a run. Works for any extents.
     """
 
     name = "dot_dimension_sorter"
@@ -26,7 +26,7 @@ class DotDimensionSorter(Pass):
         """The program with the pairs sorted."""
         if not program.has_op(DotGeneral):
             return program
-        dots = {step.op for step in program.instructions if isinstance(step.op, DotGeneral)}
+        dots = set(program.ops_of(DotGeneral))
         in_order = {dot: better for dot in dots if (better := _sorted(dot)) is not None}
         if not in_order:
             return program
@@ -58,7 +58,7 @@ def _sorted(dot: DotGeneral) -> DotGeneral | None:
 
 
 def _runs(pairs: Sequence[tuple[int, int]]) -> int:
-    """On how many sides the axes follow one another as listed."""
+    """The number of operands whose listed axes follow one another."""
     return sum(
         all(b == a + 1 for a, b in itertools.pairwise(axes))
         for axes in ([left for left, _ in pairs], [right for _, right in pairs])

@@ -18,18 +18,18 @@ T = TypeVar("T")
 class LoopJoining(Pass):
     """Joins two `Scan`s of equal length over the same xs into one whose body computes both.
 
-    They are joined if neither needs a result of the other, and if that saves work: if both bodies
-    compute the same of arrays somewhere. So value and gradient of a sliced network contract the
-    network once for each slice. A carry that has the same value in both, such as the number of the
-    round, is carried once. Needs nothing of extents. Bodies are read once, and compared where they
-    may share work; each pair that is joined takes one walk over the program.
+    They are joined if neither needs a result of the other and if that saves work, which is the case
+    if both bodies compute the same value from arrays. So value and gradient of a sliced network
+    contract the network once for each slice. A carry that has the same value in both, such as the
+    number of the round, is carried once. Works for any extents. Bodies are read once, and compared
+    only where they may share work; each pair that is joined takes one walk over the program.
     """
 
     name = "loop_joining"
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such loops joined, until no pair is left."""
-        if sum(1 for step in program.instructions if isinstance(step.op, Scan)) < 2:
+        if not program.has_op(Scan) or len(program.ops_of(Scan)) < 2:
             return program
         work = _Work()
         while (joined := _with_one_pair_joined(program, work)) is not None:
@@ -62,15 +62,15 @@ class _Loop:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells it from other loops, wherever it stands."""
+        """What identifies the loop, wherever it stands in the program."""
         return self.op, self.step.input_slots
 
 
 class _Work:
-    """What is known of the work of loops, so that nothing is found out twice.
+    """The work that loops do, computed once for each loop.
 
     Attributes:
-        unshared: pairs of loops that turned out to share nothing.
+        unshared: pairs of loops that do not share work.
     """
 
     def __init__(self) -> None:
@@ -81,8 +81,8 @@ class _Work:
     def of(self, loop: _Loop) -> frozenset[int]:
         """Numbers of the values that its rounds compute with arrays.
 
-        Values of two loops have one number if they are made in one way of the same operands, where
-        carries that start from the same value are taken to be equal.
+        Values of two loops have the same number if the same ops compute them from the same
+        operands; carries that start from the same value are assumed to be equal.
         """
         if loop.key not in self._of_loop:
             self._of_loop[loop.key] = frozenset(self._computed(loop))
@@ -123,8 +123,8 @@ def _with_one_pair_joined(program: ExecProgram, work: _Work) -> ExecProgram | No
 def _candidates(program: ExecProgram, work: _Work) -> Iterator[tuple[_Loop, _Loop]]:
     """Loops over the same entries that may share work and need no result of one another."""
     loops: list[_Loop] = []
-    doing: dict[object, list[int]] = {}  # for a piece of work the loops that do it
-    needs: dict[int, int] = {}  # for each slot that depends on loops, which: bits at their numbers
+    doing: dict[object, list[int]] = {}  # the loops that do each piece of work
+    needs: dict[int, int] = {}  # for each slot, as a bit mask, the loops that it depends on
     for position, step in enumerate(program.instructions):
         needed = 0
         for slot in step.input_slots:
@@ -147,8 +147,8 @@ def _candidates(program: ExecProgram, work: _Work) -> Iterator[tuple[_Loop, _Loo
 def _joint_body(first: _Loop, second: _Loop) -> _JointBody:
     """One body for both loops, in which carries that are equal in every round are one.
 
-    Those that start from one value are taken to be equal. Where a round makes different values of
-    them they are not, and it is tried again without.
+    Carries that start from the same value are first assumed to be equal. If a round computes
+    different values of two of them, the body is built again without that assumption.
     """
     equal = _starting_alike(first, second)
     while True:
@@ -163,7 +163,7 @@ def _joint_body(first: _Loop, second: _Loop) -> _JointBody:
 
 
 def _starting_alike(first: _Loop, second: _Loop) -> dict[int, int]:
-    """For leaves of the second carry those of the first that start from the same value."""
+    """For each leaf of the second carry a leaf of the first that starts from the same value."""
     leaves: dict[int, list[int]] = {}
     for leaf, slot in enumerate(first.starts):
         leaves.setdefault(slot, []).append(leaf)
@@ -179,8 +179,8 @@ class _JointBody:
 
     Attributes:
         loops: the two loops.
-        equal: for leaves of the second carry those of the first that stand for them.
-        results: for each loop what its body returns, as slots of this one.
+        equal: the leaves of the second carry that leaves of the first replace, and these.
+        results: for each loop the values that its body returns, as slots of this body.
         shares_work: whether both compute some value with arrays.
     """
 
@@ -190,7 +190,7 @@ class _JointBody:
         self.shares_work = False
         self._builder = ExecBuilder()
         self._known: dict[tuple[bytes, tuple[int, ...]], tuple[int, ...]] = {}
-        consts: dict[int, int] = {}  # for each slot of the program, that in the body
+        consts: dict[int, int] = {}  # slots of the program to slots of the body
         for loop in self.loops:
             for slot, meta in zip(loop.consts, loop.op.body.input_metas, strict=False):
                 if slot not in consts:
@@ -209,7 +209,7 @@ class _JointBody:
         )
 
     def _inline(self, body: ExecProgram, inputs: Sequence[int]) -> list[int]:
-        """The results of one of the bodies; what is there already is not computed again."""
+        """The results of one of the bodies; values that exist already are not computed again."""
         metas = self._builder.metas
         there_before = len(metas)
         now = dict(zip(body.input_slots, inputs, strict=True))
@@ -246,14 +246,14 @@ class _JointBody:
         )
 
     def aliases(self) -> dict[int, int]:
-        """For results of the second loop that are gone, those of the first that stand for them."""
+        """For each dropped result of the second loop the result of the first that replaces it."""
         first, second = self.loops
         return {
             second.step.output_slots[j]: first.step.output_slots[i] for j, i in self.equal.items()
         }
 
     def _in_order(self, results: Sequence[Sequence[T]]) -> tuple[T, ...]:
-        """What belongs to the results of the two loops, in the order of the joined one."""
+        """Entries that belong to the results of the two loops, in the order of the joined loop."""
         of_first, of_second = results
         first, second = (loop.op.carry for loop in self.loops)
         own = [value for leaf, value in enumerate(of_second[:second]) if leaf not in self.equal]
@@ -271,7 +271,7 @@ def _ordered(step: ExecInstruction, operands: Sequence[int]) -> tuple[int, ...]:
 
 
 def _is_work(step: ExecInstruction, operands: Sequence[TensorMeta | None]) -> bool:
-    """Whether it computes with arrays, and does more than bring them into another place."""
+    """Whether it computes with arrays, and does not only move or repeat their elements."""
     if step.op.moves or step.op.repeats:
         return False
     return any(meta is not None and meta.rank > 0 for meta in operands)
@@ -280,18 +280,18 @@ def _is_work(step: ExecInstruction, operands: Sequence[TensorMeta | None]) -> bo
 def _with_joined(program: ExecProgram, body: _JointBody) -> ExecProgram:
     """The program with two loops replaced by one in the place of the first.
 
-    What the second one needs of the instructions between them comes before it.
+    Instructions between the loops that the second one needs come before the joined loop.
     """
     first, second = (loop.position for loop in body.loops)
     steps = program.instructions
-    wanted = set(steps[second].input_slots)
+    needed = set(steps[second].input_slots)
     before: list[ExecInstruction] = []
     after: list[ExecInstruction] = []
     for step in reversed(steps[first + 1 : second]):
-        if wanted.isdisjoint(step.output_slots):
+        if needed.isdisjoint(step.output_slots):
             after.append(step)
         else:
-            wanted.update(step.input_slots)
+            needed.update(step.input_slots)
             before.append(step)
     now = body.aliases()
     ordered = [
@@ -309,7 +309,7 @@ def _with_joined(program: ExecProgram, body: _JointBody) -> ExecProgram:
 
 
 def _reading(step: ExecInstruction, now: Mapping[int, int]) -> ExecInstruction:
-    """The instruction with operands where they are now, without marks of last uses."""
+    """The instruction with operands replaced as in `now`, without marks of last uses."""
     if not step.last_use and now.keys().isdisjoint(step.input_slots):
         return step
     return replace(

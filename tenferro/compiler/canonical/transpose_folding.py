@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tenferro.compiler.passing import Pass
@@ -12,13 +13,13 @@ from tenferro.ops import DotGeneral, Transpose
 
 @dataclass(frozen=True)
 class TransposeFolding(Pass):
-    """Lets a `DotGeneral` read what its operands were before a `Transpose`.
+    """Lets a `DotGeneral` read the source of a `Transpose` instead of its result.
 
     Matched axes may lie anywhere. Free axes appear in the result in the order in which they lie in
-    the operand, so a transpose that reorders those is folded only where every use of the result is
-    a transpose again, which takes up the difference. A transpose of a contraction that is read
-    nowhere else, and only exchanges the operands' axes or reorders batch axes, is a contraction
-    itself. Extents keep their guarantees.
+    the operand. So a transpose that reorders free axes is folded only where every reader of the
+    result is a transpose, into which the reordering is merged. A transpose of a contraction that
+    has no other reader, and that only exchanges the operands' axes or reorders batch axes, becomes
+    a contraction. Extents keep their guarantees.
     """
 
     name = "transpose_folding"
@@ -28,7 +29,8 @@ class TransposeFolding(Pass):
         if not program.has_op(Transpose):
             return program
         rewriter = Rewriter(program)
-        reads, transposed = program.read_counts(), _read_by_transposes_alone(program)
+        reads = program.read_counts()
+        transposed = _read_by_transposes_alone(program, reads)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
             value = None
@@ -45,14 +47,10 @@ class TransposeFolding(Pass):
         return rewriter.run(rule)
 
 
-def _read_by_transposes_alone(program: ExecProgram) -> set[int]:
-    """The slots that only transposes read."""
-    by_transposes: set[int] = set()
-    by_others: set[int] = set(program.output_slots)
-    for step in program.instructions:
-        readers = by_transposes if isinstance(step.op, Transpose) else by_others
-        readers.update(step.input_slots)
-    return by_transposes - by_others
+def _read_by_transposes_alone(program: ExecProgram, reads: Mapping[int, int]) -> set[int]:
+    """The slots that only transposes read; `reads` says how often each slot is read."""
+    by_transposes = Counter(step.input_slots[0] for step in program.steps_of(Transpose))
+    return {slot for slot, count in by_transposes.items() if count == reads[slot]}
 
 
 def _fold_operands(
@@ -93,13 +91,13 @@ def _fold_operands(
 def _untransposed(
     at: Rewriter, operand: int, free: Sequence[int], any_order: bool
 ) -> tuple[int, tuple[int, ...]] | None:
-    """What `operand` is a transpose of and, for each of its axes, the axis there."""
-    made = at.producer(operand)
-    if made is None or not isinstance(made[0], Transpose):
+    """The value that `operand` is a transpose of, and the permutation; None if it is not folded."""
+    producer = at.producer(operand)
+    if producer is None or not isinstance(producer[0], Transpose):
         return None
-    perm = made[0].perm
+    perm = producer[0].perm
     lie = [perm[axis] for axis in free]
-    return (made[1][0], perm) if any_order or lie == sorted(lie) else None
+    return (producer[1][0], perm) if any_order or lie == sorted(lie) else None
 
 
 def _ranks(axes: Sequence[int]) -> list[int]:
@@ -109,18 +107,18 @@ def _ranks(axes: Sequence[int]) -> list[int]:
 
 
 def _fold_result(at: Rewriter, op: Transpose, operand: int, reads: dict[int, int]) -> int | None:
-    """A transposed contraction as a contraction, or with fewer transposes; None where neither."""
+    """A transposed contraction as a contraction, or with fewer transposes; None if neither."""
     perm, source = op.perm, operand
     read_once = reads.get(operand) == 1
-    made = at.producer(source)
-    if made is not None and isinstance(made[0], Transpose):
-        perm, source = tuple(made[0].perm[axis] for axis in perm), made[1][0]
-        made = at.producer(source)
+    producer = at.producer(source)
+    if producer is not None and isinstance(producer[0], Transpose):
+        perm, source = tuple(producer[0].perm[axis] for axis in perm), producer[1][0]
+        producer = at.producer(source)
     if perm == tuple(range(len(perm))):
         return source
     read_once = read_once and reads.get(source) == 1
-    if made is not None and isinstance(made[0], DotGeneral) and read_once:
-        value = _absorbed(at, made[0], made[1], perm)
+    if producer is not None and isinstance(producer[0], DotGeneral) and read_once:
+        value = _absorbed(at, producer[0], producer[1], perm)
         if value is not None:
             return value
     return None if source == operand else at.emit_all(Transpose(perm), source)[0]

@@ -1,4 +1,4 @@
-"""To what sizes are rounded up, so that one executable serves many of them."""
+"""Rounding sizes up, so that one executable serves many sizes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Rounding = Literal["powers_of_two"] | Sequence[int]
 
 
 class Buckets:
-    """To what the sizes of symbols, by name, are rounded up.
+    """For symbols, by name, the sizes to which theirs are rounded up.
 
-    To powers of two, or to the next of some sizes.
+    A rounding is "powers_of_two", or an increasing sequence of sizes.
 
     Raises:
-        ConfigError: a rounding is neither.
+        ConfigError: a rounding is neither of these.
 
     >>> buckets = Buckets({"n": "powers_of_two", "m": (10, 100)})
     >>> [buckets.size(SymDim("n"), size) for size in (1, 5, 8)], buckets.size(SymDim("m"), 11)
@@ -31,13 +31,13 @@ class Buckets:
             self._sizes[name] = None if rounding == "powers_of_two" else _increasing(name, rounding)
 
     def rounded(self, sizes: Mapping[Leaf, int]) -> frozenset[Leaf]:
-        """Those of the symbols that are rounded up."""
+        """The symbols whose sizes are rounded up."""
         return frozenset(
             leaf for leaf in sizes if isinstance(leaf, SymDim) and leaf.name in self._sizes
         )
 
     def size(self, leaf: Leaf, size: int) -> int:
-        """The size that is compiled for.
+        """The size that `size` is rounded up to.
 
         Raises:
             BindingError: the size is larger than the largest bucket.

@@ -1,10 +1,10 @@
 """Programs that give the same results when some of their sizes are rounded up.
 
-An axis whose extent is such a size holds, after its true elements, elements that mean nothing: its
-*padding*. A program is safe if nothing that is kept depends on the padding. Each op says how it is
-written then (`ExecOp.masked`). Elementwise ops mix no elements. Sums, products and contractions
-over the axis do, so the padding is replaced there by what changes nothing. An op without an answer
-is refused.
+An axis whose extent is such a size holds, after its true elements, elements without a meaning: its
+*padding*. A program is safe if no true element of its results depends on the padding. Each op says
+how it is written then (`ExecOp.masked`). Elementwise ops do not mix elements. Sums, products and
+contractions over the axis do, so their padding is replaced by the neutral element. A program with
+an op that cannot be masked is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tenferro.ops import BroadcastInDim, Compare, Constant, Iota, Select
 from tenferro.shape import INT64, Exact, Leaf, TensorMeta, leaves, symbol
 
 Axes = dict[int, Leaf]
-"""The axes of a value that have padding, and the sizes they have without."""
+"""The axes of a value that have padding, and their true sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Masked:
             rank-0 int64.
         sizes: the symbols that may be rounded up, in the order of those inputs.
         inputs: for each input of the original, its axes with padding, which must be zeros.
-        outputs: for each output, its axes with padding, which means nothing.
+        outputs: for each output, its axes with padding; the elements there have no meaning.
     """
 
     program: ExecProgram
@@ -121,7 +121,7 @@ def padded_axes(meta: TensorMeta, rounded: Collection[Leaf], name: str) -> Axes:
 
 
 class _Masking:
-    """Writes the masked program; while it stands at an instruction it is that op's `MaskSite`."""
+    """Writes the masked program, and is the `MaskSite` of each instruction in turn."""
 
     def __init__(self, program: ExecProgram, sizes: Sequence[Leaf]) -> None:
         self.rewriter = Rewriter(program)
@@ -134,7 +134,7 @@ class _Masking:
         self._results: tuple[int, ...] = ()
 
     def rule(self, step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-        """What stands for an instruction."""
+        """What replaces an instruction."""
         self._step, self._operands = step, operands
         metas = [*self.operand_metas, *self.result_metas]
         touched = [bool(self.padded_axes(meta)) for meta in metas]  # refuses computed sizes
@@ -143,7 +143,7 @@ class _Masking:
         step.op.masked(self)
         return self._results
 
-    # What ops ask.
+    # Questions of ops.
 
     @property
     def operand_metas(self) -> list[TensorMeta]:
@@ -168,7 +168,7 @@ class _Masking:
         return self._operands[operand] in self._zeros
 
     def refuse(self, reason: str, leaf: Leaf | None = None) -> PadSafetyError:
-        """The error that names the op, and a size that it has to do with."""
+        """The error that names the op, and by default a size of the instruction."""
         if leaf is None:
             padded = (
                 self.padded_axes(m).values() for m in (*self.operand_metas, *self.result_metas)
@@ -176,7 +176,7 @@ class _Masking:
             leaf = min((self._step.op.symbols() & self.rounded).union(*padded), key=str)
         return PadSafetyError(self._step.op.name, str(leaf), reason)
 
-    # What ops write.
+    # What ops write with.
 
     def operand(self, position: int) -> int:
         """An operand, padding included."""

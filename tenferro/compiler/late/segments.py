@@ -1,9 +1,9 @@
 """Programs in which data decide sizes: cut into segments that can be compiled as they run.
 
-A compiler for known shapes, such as XLA, takes a segment once some scalars are known: the sizes
-that its late ops wait for. A segment is as early as it can be, so that what depends on no such
-scalar is compiled once. Where a segment starts, those scalars come to the host; all else stays on
-the device.
+A compiler for known shapes, such as XLA, takes a segment once the scalars are known that its
+late ops take sizes from. Each instruction is in the earliest segment that it can be in, so that
+instructions that do not depend on such scalars are compiled once. Before a segment starts, its
+scalars are copied to the host; everything else stays on the device.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class XlaSegment:
 
     Attributes:
         number: its place in the plan.
-        instructions: what it does, in order.
+        instructions: the instructions, in order.
         scalars: values that must be on the host before it starts, since sizes depend on them.
-        inputs: values from before, which stay on the device.
-        metas: the types of those.
+        inputs: values of earlier segments or of the caller, which stay on the device.
+        metas: the types of the inputs.
         outputs: values that later segments or the caller read.
-        hosted: scalars of it that follow from shapes and constants, and are computed on the host.
+        hosted: its scalars that follow from shapes and constants, and are computed on the host.
     """
 
     number: int
@@ -68,8 +68,8 @@ class SegmentPlan:
     """A program as segments that run one after the other; its text lists them.
 
     Attributes:
-        program: what is cut.
-        segments: the pieces, in order.
+        program: the whole program.
+        segments: its segments, in order.
     """
 
     program: ExecProgram
@@ -81,23 +81,21 @@ class SegmentPlan:
 
 def is_dynamic(program: ExecProgram) -> bool:
     """Whether the program, its symbols bound, holds a value whose shape is not yet known."""
-    return any(meta.dims is None for meta in program.input_metas) or any(
-        meta.dims is None for step in program.instructions for meta in step.output_metas
-    )
+    return program.holds_unknown_shapes
 
 
 def refuse_dynamic(program: ExecProgram, name: str) -> None:
     """Raise ExecutorError if data decide a size in the program; names the first such instruction.
 
-    `name` is what cannot be done then.
+    `name` is the operation that is refused, for the error.
     """
     for meta in program.input_metas:
         if meta.dims is None:
             raise ExecutorError(f"{name}: an input is {meta}, whose size is known when it runs")
-    for step in program.instructions:
-        if any(meta.dims is None for meta in step.output_metas):
+    for step, meta in program.results():
+        if meta.dims is None:
             raise ExecutorError(
-                f"{name}: {step.op.name} makes {step.output_metas[0]}, whose size data decide; XLA "
+                f"{name}: {step.op.name} makes {meta}, whose size data decide; XLA "
                 "takes such a program in segments: run it with XlaExecutor, print "
                 "XlaExecutor.segments(program)"
             )
@@ -138,15 +136,15 @@ def plan_segments(program: ExecProgram) -> SegmentPlan:
 
 
 def _hosted(program: ExecProgram) -> frozenset[int]:
-    """Scalars that follow from shapes and constants, as far as sizes depend on them."""
+    """The scalars that sizes depend on and that follow from shapes and constants alone."""
     makers = program.makers()
     known: set[int] = set()
     from_shapes: set[int] = set()
-    wanted: list[int] = []
+    pending: list[int] = []
     for step in program.instructions:
         size = _size_slot(step)
         if size is not None:
-            wanted.append(size)
+            pending.append(size)
         if len(step.output_metas) != 1 or step.output_metas[0].rank:
             continue
         if _reads_shapes(step):
@@ -155,22 +153,22 @@ def _hosted(program: ExecProgram) -> frozenset[int]:
         elif _runs_on_host(step) and known.issuperset(step.input_slots):
             known.update(step.output_slots)
     hosted = set(from_shapes)
-    while wanted:
-        slot = wanted.pop()
+    while pending:
+        slot = pending.pop()
         if slot in known and slot not in hosted:
-            wanted += makers[slot].input_slots
+            pending += makers[slot].input_slots
             hosted.add(slot)
     return frozenset(hosted)
 
 
 def _reads_shapes(step: ExecInstruction) -> bool:
-    """Whether an instruction reads shapes and nothing else."""
+    """Whether an instruction only reads shapes."""
     count = len(step.input_slots)
     return bool(count) and all(step.op.reads_shape_only(i) for i in range(count))
 
 
 def _runs_on_host(step: ExecInstruction) -> bool:
-    """Whether the host may compute a scalar by the op's NumPy meaning, if it has the operands."""
+    """Whether the host may compute a scalar by the op's NumPy meaning once it has the operands."""
     return step.op.category is not Category.BOUNDARY and step.op.size_operand is None
 
 
@@ -181,7 +179,7 @@ def _size_slot(step: ExecInstruction) -> int | None:
 
 
 def _free(program: ExecProgram) -> dict[int, ExecInstruction]:
-    """What makes values out of nothing, by slot: each segment makes those that it reads itself."""
+    """Instructions that need no input of the program, by slot; each segment repeats them."""
     free: dict[int, ExecInstruction] = {}
     for step in program.instructions:
         cheap = step.op.source or (step.op.moves and step.op.size_operand is None)
@@ -193,9 +191,9 @@ def _free(program: ExecProgram) -> dict[int, ExecInstruction]:
 def _levels(
     program: ExecProgram, hosted: frozenset[int], free: Mapping[int, ExecInstruction]
 ) -> Iterator[tuple[ExecInstruction, int]]:
-    """Each instruction, and how many times data must have decided sizes before it.
+    """Each instruction, and the number of times that sizes must be read from data before it.
 
-    Instructions that are free to be made anywhere are left out.
+    Instructions in `free` are left out.
     """
     levels: dict[int, int] = dict.fromkeys((*program.input_slots, *free), -1)
     for step in program.instructions:
@@ -212,14 +210,14 @@ def _levels(
 def _with_free(
     free: Mapping[int, ExecInstruction], steps: list[ExecInstruction], outputs: Sequence[int]
 ) -> list[ExecInstruction]:
-    """The instructions, after those free ones that they or `outputs` read."""
-    wanted = [*outputs, *(slot for step in steps for slot in step.input_slots)]
+    """The free instructions that the others or `outputs` read, then the others."""
+    pending = [*outputs, *(slot for step in steps for slot in step.input_slots)]
     read: set[int] = set()
-    while wanted:
-        slot = wanted.pop()
+    while pending:
+        slot = pending.pop()
         if slot in free and slot not in read:
             read.add(slot)
-            wanted += free[slot].input_slots
+            pending += free[slot].input_slots
     return [*(step for slot, step in free.items() if slot in read), *steps]
 
 
@@ -230,14 +228,14 @@ def _segment(
     hosted: frozenset[int],
     metas: Sequence[TensorMeta | None],
 ) -> XlaSegment:
-    made = {slot for step in steps for slot in step.output_slots}
+    written = {slot for step in steps for slot in step.output_slots}
     sizes: dict[int, None] = {}
     others: dict[int, None] = {}
     for step in steps:
         on_host = step.output_slots[0] in hosted and not _reads_shapes(step)
         for position, slot in enumerate(step.input_slots):
             is_size = on_host or position == step.op.size_operand
-            if slot not in made:
+            if slot not in written:
                 (sizes if is_size else others)[slot] = None
     return XlaSegment(
         number,
@@ -245,8 +243,8 @@ def _segment(
         tuple(sizes),
         tuple(others),
         tuple(meta for slot in others if (meta := metas[slot]) is not None),
-        tuple(sorted(made & needed)),
-        hosted & made,
+        tuple(sorted(written & needed)),
+        hosted & written,
     )
 
 
@@ -289,7 +287,7 @@ class _Specialising:
         self.known: dict[int, Array] = dict(scalars)
 
     def rule(self, step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...]:
-        """The instruction, its sizes resolved; or nothing, if the host computes it."""
+        """The instruction with its sizes resolved; `()` if the host computes it."""
         slots = step.input_slots
         if step.output_slots[0] in self._segment.hosted:
             self.known[step.output_slots[0]] = self._computed(step, operands)
@@ -307,7 +305,7 @@ class _Specialising:
         return self.rewriter.emit_all(op, *values)
 
     def outputs(self) -> list[int]:
-        """Where the outputs are."""
+        """The slots of the outputs."""
         slots = self._segment.outputs
         return [
             self._value(slot, now)
@@ -315,7 +313,7 @@ class _Specialising:
         ]
 
     def _computed(self, step: ExecInstruction, operands: tuple[int, ...]) -> Array:
-        """What the host computes: of operands that are read for their shape only that is known."""
+        """The scalar, computed on the host; only the shape is known of some operands."""
         slots = step.input_slots
         arrays = [
             np.broadcast_to(np.False_, self._meta(slot, now).static_shape or ())
@@ -327,14 +325,14 @@ class _Specialising:
             return step.op.evaluate(arrays)[0]
 
     def _meta(self, slot: int, now: int) -> TensorMeta:
-        """The type of an operand, also where it is on the host."""
+        """The type of an operand, on the device or on the host."""
         if slot in self.known:
             array = self.known[slot]
             return TensorMeta.of(array.dtype, array.shape)
         return self.rewriter.ctx.meta(now)
 
     def _value(self, slot: int, now: int) -> int:
-        """Where a value is; it is a constant if only the host has it."""
+        """The slot of a value; a value that only the host has becomes a constant."""
         if slot not in self.known or slot in self._segment.inputs:
             return now
         if slot not in self._is_constant:

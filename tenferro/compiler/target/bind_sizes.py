@@ -1,4 +1,4 @@
-"""Sizes put in the place of the symbols that name them."""
+"""Symbols replaced by their sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tenferro.shape import Dim, Leaf
 
 @dataclass(frozen=True)
 class BindSizes(Pass):
-    """Gives the symbols of a program their sizes; every type is inferred anew.
+    """Gives the symbols of a program their sizes; all types are inferred again.
 
     Attributes:
         sizes: symbols and their sizes.

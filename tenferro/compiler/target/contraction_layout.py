@@ -25,12 +25,12 @@ class ContractionLayout(Pass):
     A contraction is fast where batch axes lead, the contracted axes lie together, last on the
     left, and the longer side is the left one. Working from outputs to inputs, each contraction
     requests an order of axes for its operands; where readers disagree, the most expensive one wins.
-    An op that keeps its axes apart passes the request on, a transpose is a change of names, and
-    axes are moved only where requests conflict.
+    An op that does not mix its axes passes the request on to its operands, a transpose renames
+    axes, and axes are moved only where requests conflict.
 
     Attributes:
         costs: by which orders are compared.
-        trials: how many changes of the rules' choices are tried at most; 0 for the rules alone.
+        trials: the largest number of changes to the rules' choices to try; 0 uses the rules alone.
     """
 
     costs: DeviceCosts = CPU
@@ -41,12 +41,12 @@ class ContractionLayout(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with other orders of axes inside; inputs and outputs are as they were."""
-        if sum(isinstance(step.op, DotGeneral) for step in program.instructions) < 2:
+        if not program.has_op(DotGeneral) or len(program.ops_of(DotGeneral)) < 2:
             return program
         if any(meta is not None and meta.static_shape is None for meta in program.slot_metas()):
             return program
         problem, writer = Problem(program), ProgramWriter()
         if min(problem.sizes) == 0 or max(problem.sizes) > MAX_EXTENT:
-            return program  # takes no time, or will be refused
+            return program  # empty, or too large and refused later
         outputs = LayoutRewrite(choose(problem, self.costs, self.trials), writer).run()
         return writer.build(outputs)

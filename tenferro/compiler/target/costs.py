@@ -1,4 +1,4 @@
-"""What products, moves and kernels cost on one kind of device: the one cost model there is."""
+"""The cost model: seconds for products, moves and kernels on one kind of device."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class DeviceCosts:
     """Seconds on one kind of device, for 64-bit real numbers; others in proportion to their bytes.
 
     The planner of networks, the pass that chooses orders of axes and the pass that computes complex
-    products as real ones all decide by it. `tests/benchmarks/calibrate.py` fits the constants to
-    run times of whole networks, half of which it keeps to judge the result.
+    products as real ones all use it. `tests/benchmarks/calibrate.py` fits the constants to the run
+    times of one half of a set of networks, and checks them on the other half.
 
     Attributes:
         multiply: one multiplication and addition of a large product of real numbers.
@@ -73,9 +73,9 @@ class DeviceCosts:
     def contraction(
         self, batch: int, rows: int, columns: int, terms: int, itemsize: int = 8
     ) -> float:
-        """Seconds for a contraction and its kernel: what takes longer, arithmetic or traffic.
+        """Seconds for a contraction and its kernel: the larger of those for arithmetic and memory.
 
-        Without terms, 1, it is a product of elements.
+        With `terms` = 1 it is an elementwise product.
         """
         numbers = batch * (rows * terms + terms * columns + rows * columns)
         seconds = numbers * self.write * itemsize / 8
@@ -101,7 +101,7 @@ class DeviceCosts:
         return self.short_left if left < SHORT else self.short_left / 3
 
     def scale(self, dtype: DType) -> float:
-        """What the parts of a number take, against 64-bit ones."""
+        """The bytes of a real or imaginary part, relative to a 64-bit number."""
         return dtype.itemsize / (16 if dtype.kind == "c" else 8)
 
 

@@ -18,8 +18,8 @@ class DotDecomposer(Pass):
     Batch axes come first on both sides, in the order of the result; each side has at most one
     contracted and one free axis, and one batch axis if its extents are constant. Several of a kind
     are merged by a reshape, and operands are transposed only where a group does not lie together.
-    Whether contracted axes come before or after free ones is left as it is; an lhs that must be
-    transposed anyway gets them last, an rhs first.
+    Contracted axes stay before or after the free ones; an lhs that must be transposed anyway gets
+    them last, an rhs first.
 
     Reshapes need exact extents. A contraction of anything else is left alone.
     """
@@ -49,7 +49,7 @@ class DotDecomposer(Pass):
 
 @dataclass(frozen=True, slots=True)
 class MatrixOperand:
-    """How an operand gets its canonical form, and where its contracted axis is then."""
+    """The ops that bring an operand to canonical form, and its contracted axis there."""
 
     transpose: Transpose
     reshape: Reshape
@@ -58,7 +58,7 @@ class MatrixOperand:
 
 @dataclass(frozen=True, slots=True)
 class MatrixForm:
-    """The ops that stand for a contraction."""
+    """The ops that replace a contraction."""
 
     lhs: MatrixOperand
     rhs: MatrixOperand
@@ -66,7 +66,7 @@ class MatrixForm:
     result: Reshape
 
     def emit(self, at: Rewriter, operands: tuple[int, ...]) -> int:
-        """The value of the contraction; what moves nothing is dropped by the ops' own `fold`."""
+        """The value of the contraction; `fold` drops transposes and reshapes that do nothing."""
         matrices = [
             at.emit(side.reshape, at.emit(side.transpose, operand))
             for side, operand in zip((self.lhs, self.rhs), operands, strict=True)
@@ -76,7 +76,7 @@ class MatrixForm:
 
 
 def matrix_form(dot: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> MatrixForm | None:
-    """The canonical form; None where the contraction has it, or cannot be brought to it."""
+    """The canonical form; None if the contraction already has it, or cannot be brought to it."""
     left = (dot.lhs_batch, dot.lhs_free(lhs.rank), dot.lhs_contract)
     right = (dot.rhs_batch, dot.rhs_free(rhs.rank), dot.rhs_contract)
     one_batch = _are_constant(lhs, dot.lhs_batch) and _are_constant(rhs, dot.rhs_batch)

@@ -20,8 +20,8 @@ GIVE_THE_EXECUTOR_A_LOWERING = (
 class ExpandFamilies(Pass):
     """Replaces each extension op by what its `lower_to_standard_ops` emits.
 
-    Nothing is ever executed to get there. An op with an input of which data decide a size stays, to
-    be asked again when the size is known.
+    Nothing is executed for that. An op stays if data decide a size of its inputs; it is expanded
+    when the size is known.
 
     Attributes:
         keep: families whose ops stay, since the executor runs them itself.
@@ -39,8 +39,8 @@ class ExpandFamilies(Pass):
     refuses = True
 
     def run(self, program: ExecProgram) -> ExecProgram:
-        """The program without extension ops but those that stay."""
-        if not any(self._expands(step.op.family) for step in program.instructions):
+        """The program without extension ops, except those that stay."""
+        if not any(self._expands(op.family) for op in program.ops()):
             return program
         rewriter = Rewriter(program)
 
@@ -50,10 +50,10 @@ class ExpandFamilies(Pass):
             metas = [rewriter.ctx.meta(slot) for slot in operands]
             if any(meta.dims is None for meta in metas):
                 return None
-            made = step.op.standard_ops(rewriter, operands)
-            if made is None:
+            results = step.op.standard_ops(rewriter, operands)
+            if results is None:
                 raise self._refusal(str(step.op.family), metas)
-            return made
+            return results
 
         return rewriter.run(rule)
 

@@ -1,11 +1,11 @@
-"""What a program needs in memory, predicted before anything compiles it.
+"""A prediction of the memory that a program needs, made before it is compiled.
 
-XLA on the CPU runs an instruction as soon as its operands are there, first come first served, so
-that independent parts of a program are held at once; and it makes a copy for each transposition
-that no product absorbs. Both are counted here: the program is scheduled in that order, and the
-values alive at a time are added up. Ops say themselves whether a compiler computes them where they
-are read (`ExecOp.inlined`, `ExecOp.streams`) and whether they are their operand in memory
-(`ExecOp.view`).
+XLA on the CPU runs an instruction as soon as its operands are computed, in the order in which they
+become ready. So values of independent parts of a program are alive at the same time. It also makes
+a copy for each transposition that no product absorbs. The prediction schedules the program in that
+order and adds up the values that are alive. The ops state whether a compiler computes them where
+they are read (`ExecOp.inlined`, `ExecOp.streams`) and whether their result shares the memory of
+their operand (`ExecOp.view`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class MemoryNeed:
     Attributes:
         arguments: of the operands, which belong to the caller.
         outputs: of the results.
-        temporaries: of all other values, where most are alive at once.
+        temporaries: of all other values, at the time when most bytes are alive.
     """
 
     arguments: int
@@ -34,12 +34,12 @@ class MemoryNeed:
 
     @property
     def peak(self) -> int:
-        """Outputs and temporaries: what comes on top of the operands."""
+        """Outputs and temporaries: the bytes needed in addition to the operands."""
         return self.outputs + self.temporaries
 
 
 def predict_memory(program: ExecProgram) -> MemoryNeed:
-    """What a run of a program of known sizes will need.
+    """The bytes that one run of a program of known sizes needs.
 
     >>> from tenferro.compiler import parse
     >>> text = "exec_program(%0: f64[2,3]) { \\n %1: f64[3,2] = transpose[perm=(1, 0)] %0! \\n"
@@ -51,7 +51,7 @@ def predict_memory(program: ExecProgram) -> MemoryNeed:
 
 
 class _Schedule:
-    """Buffers of a program: what is only seen in another way shares its operand's."""
+    """The buffers of a program; a view shares the buffer of its operand."""
 
     def __init__(self, program: ExecProgram) -> None:
         self.program = program
@@ -66,7 +66,7 @@ class _Schedule:
         self.streamed = self._streamed()
 
     def need(self) -> MemoryNeed:
-        """What is alive, at its highest. The buffer of a result is lent out until it is due."""
+        """The bytes alive at the peak. The buffer of an output is used for temporaries before."""
         steps = self.program.instructions
         arguments = set(self.program.input_slots)
         for step in steps:
@@ -80,12 +80,12 @@ class _Schedule:
         live = highest = 0
         for number in order:
             step = steps[number]
-            made = [slot for slot in step.output_slots if self._own(slot)]
-            live += sum(self.bytes[slot] for slot in made)
+            allocated = [slot for slot in step.output_slots if self._own(slot)]
+            live += sum(self.bytes[slot] for slot in allocated)
             last = [buffer for buffer in self._read(step) if uses[buffer] == 1]
             gone = [buffer for buffer in last if buffer not in results and buffer not in arguments]
             spared = max(
-                (self.bytes[each] for each in gone if self._in_place(step, each)), default=0
+                (self.bytes[buffer] for buffer in gone if self._in_place(step, buffer)), default=0
             )
             spared += self._overwritten(step, gone)
             highest = max(highest, live - spared + self._inside(step))
@@ -93,8 +93,8 @@ class _Schedule:
             for buffer in self._read(step):
                 uses[buffer] -= 1
         outputs = sum(self.bytes[slot] for slot in dict.fromkeys(self.program.output_slots))
-        given = sum(self.bytes[slot] for slot in arguments)
-        return MemoryNeed(given, outputs, max(highest - outputs, 0))
+        argument_bytes = sum(self.bytes[slot] for slot in arguments)
+        return MemoryNeed(argument_bytes, outputs, max(highest - outputs, 0))
 
     def _own(self, slot: int) -> bool:
         """Whether a value has a buffer of its own."""
@@ -106,7 +106,7 @@ class _Schedule:
         return (
             step.op.pointwise
             and self.bytes[slot] == self.bytes[buffer]
-            and any(self.buffer[each] == buffer for each in step.input_slots)
+            and any(self.buffer[operand] == buffer for operand in step.input_slots)
         )
 
     def _overwritten(self, step: ExecInstruction, gone: list[int]) -> int:
@@ -116,9 +116,9 @@ class _Schedule:
         return sum(self.bytes[buffer] for buffer in operands if buffer in gone)
 
     def _inside(self, step: ExecInstruction) -> int:
-        """What the programs inside an op need beside its operands and results.
+        """The bytes that the programs inside an op need beside its operands and results.
 
-        What goes from round to round is counted with those.
+        Values that go from round to round are counted as results.
         """
         if not step.op.body_fields:
             return 0
@@ -139,7 +139,7 @@ class _Schedule:
             self.fused[slot] = tuple(self._read(step))
 
     def _streamed(self) -> set[int]:
-        """The values whose elements all that reads them computes on the way."""
+        """The values whose elements every reader can compute where it reads them."""
         streamed: set[int] = set()
         outputs = set(self.program.output_slots)
         for step in reversed(self.program.instructions):
@@ -159,15 +159,14 @@ class _Schedule:
 
     def _read(self, step: ExecInstruction) -> list[int]:
         """The buffers that an instruction reads, those of fused operands in their place."""
-        found: dict[int, None] = {}
+        buffers: dict[int, None] = {}
         for slot in step.input_slots:
             buffer = self.buffer[slot]
-            for each in self.fused.get(slot, self.fused.get(buffer, (buffer,))):
-                found[each] = None
-        return list(found)
+            buffers.update(dict.fromkeys(self.fused.get(slot, self.fused.get(buffer, (buffer,)))))
+        return list(buffers)
 
     def _order(self) -> list[int]:
-        """Instructions in the order in which their operands are there."""
+        """Instructions in the order in which their operands become ready."""
         steps = self.program.instructions
         missing = [len(set(step.input_slots)) for step in steps]
         ready = deque(number for number, count in enumerate(missing) if not count)
@@ -189,7 +188,7 @@ class _Schedule:
             if not missing[number]:
                 step = self.program.instructions[number]
                 if step.op.view or step.op.repeats:
-                    ready.appendleft(number)  # takes no time: what reads it is there at once
+                    ready.appendleft(number)  # takes no time, so that its readers are ready at once
                 else:
                     ready.append(number)
 

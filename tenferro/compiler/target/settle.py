@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenferro.compiler.passing import Needs, Pass
-from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
+from tenferro.exec_ir import ExecInstruction, ExecOp, ExecProgram, Rewriter
 from tenferro.shape import TensorMeta
 
 
 @dataclass(frozen=True)
 class Settle(Pass):
-    """Resolves ops whose sizes are those of operands, or the number of one, where types tell them.
+    """Resolves late ops whose sizes the types tell.
 
-    What computes the number has nothing left to say there.
+    A late op takes sizes from the shapes or the value of its operands. An operand whose value gives
+    a size is no longer read once the types tell that size.
     """
 
     name = "settle"
@@ -22,28 +23,28 @@ class Settle(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
-        if not any(_is_late(step) for step in program.instructions):
+        if not any(_is_late(op) for op in program.ops()):
             return program
         rewriter = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-            if not _is_late(step):
+            if not _is_late(step.op):
                 return None
             metas = [rewriter.ctx.meta(slot) for slot in operands]
             if not _is_settled(step, metas):
                 return None
             op, sources = step.op.resolved(metas)
-            made = [
+            resolved_operands = [
                 operands[source] if isinstance(source, int) else rewriter.emit_all(source)[0]
                 for source in sources
             ]
-            return rewriter.emit_all(op, *made)
+            return rewriter.emit_all(op, *resolved_operands)
 
         return rewriter.run(rule)
 
 
-def _is_late(step: ExecInstruction) -> bool:
-    return step.op.follows_shapes or step.op.size_operand is not None
+def _is_late(op: ExecOp) -> bool:
+    return op.follows_shapes or op.size_operand is not None
 
 
 def _is_settled(step: ExecInstruction, metas: Sequence[TensorMeta]) -> bool:

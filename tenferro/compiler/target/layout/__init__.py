@@ -1,9 +1,9 @@
-"""Orders of axes chosen for a whole program, so that contractions find them as they need them.
+"""The choice of orders of axes for a whole program, so that its contractions are fast.
 
-`requests` asks, from the outputs down, in which order each contraction wants its operands;
-`rewrite` then writes the program forward, in those orders where it can. `writers` takes what is
-written: into a program, or into an estimate of what the program costs, by which `search` changes
-choices one by one. Read in this order: `order`, `contraction`, `problem`, `requests`, `values`,
+`requests` walks from the outputs to the inputs and collects the order in which each contraction
+needs its operands. `rewrite` then writes the program forward, in these orders where it can, to one
+of the `writers`: a new program, or an estimate of its cost. `search` changes choices one by one if
+that lowers the estimate. Read in this order: `order`, `contraction`, `problem`, `requests`, `values`,
 `writers`, `rewrite`, `search`.
 
 Three ops are known by name. A `DotGeneral` is what all is done for; a `Transpose` only gives axes

@@ -1,4 +1,4 @@
-"""The axes of a contraction by what becomes of them, and how many numbers lie along them."""
+"""The batch, free and contracted axes of a contraction, and their sizes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class OperandAxes:
 
     Attributes:
         into: the axes of the result that the free ones become.
-        extent: how many numbers lie along the free axes.
-        size: how many numbers the operand has.
+        extent: product of the sizes of the free axes.
+        size: number of elements of the operand.
     """
 
     slot: int
@@ -44,7 +44,7 @@ class OperandAxes:
         """How many contracted axes come before the free ones, if others come after them."""
         if not self.free or set(self.batch) != set(range(len(self.batch))):
             return 0
-        count = sum(axis < min(self.free) for axis in self.contracted)
+        count = len([axis for axis in self.contracted if axis < min(self.free)])
         inside = any(min(self.free) < axis < max(self.free) for axis in self.contracted)
         return 0 if inside or count == len(self.contracted) else count
 
@@ -55,8 +55,8 @@ class Contraction:
 
     Attributes:
         batch_axes: batch axes of the result, which come first.
-        size: how many numbers the result has.
-        terms: how many products each of them is the sum of.
+        size: number of elements of the result.
+        terms: number of products that each element is the sum of.
     """
 
     slot: int
@@ -77,8 +77,8 @@ class Contraction:
     ) -> float:
         """Seconds for the product.
 
-        With `side`, as `times` as many products with as many times fewer of its free indices; with
-        `split`, as so many products of fewer terms.
+        With `side`, its free indices are divided among `times` as many products; with `split`, the
+        terms are.
         """
         rows, columns = self.left.extent, self.right.extent
         if side is self.left:
@@ -89,18 +89,18 @@ class Contraction:
         return costs.product(self.dtype, batch, rows, columns, self.terms // max(1, split))
 
     def split_excess(self, costs: DeviceCosts, count: int) -> float:
-        """What it takes longer to make so many products split and to add them."""
+        """Additional seconds for `count` products of parts of the terms, and for adding them."""
         more = self.seconds(costs, split=count) - self.seconds(costs)
         return more + 2 * costs.writing(self.dtype, count * self.size)
 
     def agreements(self, groups: AxisGroups) -> tuple[bool, bool]:
-        """Whether the result can be made in an order, with its sides as they are and exchanged."""
+        """Whether the result can have an order: with its sides as they are, and exchanged."""
         batch, left, right = self.batch_axes, self.left.into, self.right.into
         return agree(groups, (batch, left, right)), agree(groups, (batch, right, left))
 
 
 def contraction_of(step: ExecInstruction, shapes: list[tuple[int, ...]]) -> Contraction:
-    """What a contraction does; `shapes` are those of the program's slots."""
+    """The axes of a contraction; `shapes` are those of the program's slots."""
     dot = step.op
     assert isinstance(dot, DotGeneral)
     lhs, rhs = (shapes[slot] for slot in step.input_slots)

@@ -1,4 +1,4 @@
-"""Orders of axes: a whole one, or as much of one as somebody asked for."""
+"""Orders of axes: complete ones, and partial ones as they are requested."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def anything(rank: int) -> AxisGroups:
 
 def restricted(groups: AxisGroups, axes: Iterable[int]) -> AxisGroups:
     """The groups with only these axes, empty ones left out."""
-    kept = frozenset(axes)
-    return tuple(group & kept for group in groups if group & kept)
+    remaining = frozenset(axes)
+    return tuple(group & remaining for group in groups if group & remaining)
 
 
 def renamed(groups: AxisGroups, names: Sequence[int]) -> AxisGroups:
@@ -43,18 +43,18 @@ def renamed_by(groups: AxisGroups, names: Mapping[int, int]) -> AxisGroups:
 
 
 def rank_of(groups: AxisGroups) -> dict[int, int]:
-    """The number of each axis's group."""
+    """For each axis the position of its group."""
     return {axis: number for number, group in enumerate(groups) for axis in group}
 
 
 def sorted_into(groups: AxisGroups, axes: Sequence[int]) -> Order:
-    """`axes` in the order of their groups, within a group as they stand."""
+    """`axes` in the order of their groups; within a group their order does not change."""
     rank = rank_of(groups)
     return tuple(sorted(axes, key=lambda axis: rank.get(axis, len(groups))))
 
 
 def agree(groups: AxisGroups, blocks: Sequence[Sequence[int]]) -> bool:
-    """Whether some order has the blocks one after the other and keeps the groups as well."""
+    """Whether some order satisfies the groups and has the blocks one after the other."""
     rank = rank_of(groups)
     highest = -1
     for block in blocks:
@@ -68,7 +68,7 @@ def agree(groups: AxisGroups, blocks: Sequence[Sequence[int]]) -> bool:
 
 
 def satisfies(order: Order, groups: AxisGroups) -> bool:
-    """Whether an order keeps the groups."""
+    """Whether an order satisfies the groups."""
     rank = rank_of(groups)
     ranks = [rank[axis] for axis in order]
     return ranks == sorted(ranks)

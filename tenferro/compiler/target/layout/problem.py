@@ -1,9 +1,8 @@
-"""A program as the choice of orders sees it."""
+"""The facts about a program that the choice of orders uses."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 from tenferro.compiler.target.layout.contraction import Contraction, contraction_of
 from tenferro.exec_ir import AxisMap, ExecInstruction, ExecProgram
@@ -11,10 +10,10 @@ from tenferro.ops import BroadcastInDim, DotGeneral, Transpose
 
 
 class Problem:
-    """A program of constant extents, with what is asked of it again and again.
+    """A program of constant extents, and facts about it that are computed once.
 
     Attributes:
-        inputs: their slots; their order nobody chooses.
+        inputs: the slots of the inputs, whose order is not chosen here.
         contractions: the contractions, by the slot of their result.
     """
 
@@ -25,22 +24,19 @@ class Problem:
         self.inputs = set(program.input_slots)
         self.contractions: dict[int, Contraction] = {
             step.output_slots[0]: contraction_of(step, self.shapes)
-            for step in program.instructions
-            if isinstance(step.op, DotGeneral)
+            for step in program.steps_of(DotGeneral)
         }
-        self._axis_maps = {
-            step.output_slots[0]: step.op.axis_map([self.rank(slot) for slot in step.input_slots])
-            for step in program.instructions
-            if len(step.output_slots) == 1
-        }
-        self._pointwise = {
-            step.output_slots[0] for step in program.instructions if self._is_pointwise(step)
-        }
-        read = Counter(slot for step in program.instructions for slot in step.input_slots)
-        read.update(program.output_slots)
-        self._once = {slot for slot, times in read.items() if times == 1}
+        self._once = {slot for slot, times in program.read_counts().items() if times == 1}
+        self._axis_maps: dict[int, AxisMap | None] = {}
+        self._pointwise: set[int] = set()
         self._unwritten: set[int] = set()
         for step in program.instructions:
+            slot = step.output_slots[0]
+            if len(step.output_slots) == 1:
+                ranks = [self.rank(operand) for operand in step.input_slots]
+                self._axis_maps[slot] = step.op.axis_map(ranks)
+            if self._is_pointwise(step):
+                self._pointwise.add(slot)
             if self._stays_unwritten(step):
                 self._unwritten.update(step.output_slots)
 
@@ -57,11 +53,11 @@ class Problem:
         return step.op.pointwise and all(self.shapes[slot] == shape for slot in step.input_slots)
 
     def axis_map(self, step: ExecInstruction) -> AxisMap | None:
-        """Where the axes of a step's operands go; None where it needs their natural orders."""
+        """The result axes that a step's operand axes become; None if it needs natural orders."""
         return self._axis_maps.get(step.output_slots[0])
 
     def is_pointwise(self, step: ExecInstruction) -> bool:
-        """Whether a step treats every element alike, so that any common order will do."""
+        """Whether a step is pointwise, so that its operands may lie in any common order."""
         return step.output_slots[0] in self._pointwise
 
     def is_read_once(self, slot: int) -> bool:
@@ -69,7 +65,7 @@ class Problem:
         return slot in self._once
 
     def is_unwritten(self, slot: int) -> bool:
-        """Whether a value is made of repeated ones element by element, in any order."""
+        """Whether a value is computed element by element from repeated ones, in any order."""
         return slot in self._unwritten
 
     def rank(self, slot: int) -> int:

@@ -1,4 +1,4 @@
-"""Writing a program anew with the axes of its values in the orders that were chosen."""
+"""Rewriting a program so that the axes of its values lie in the chosen orders."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tenferro.compiler.target.layout.order import (
     sorted_into,
 )
 from tenferro.compiler.target.layout.requests import Requests
-from tenferro.compiler.target.layout.values import DEPTH, Operand, Pending, Placed, Repeated, Value
+from tenferro.compiler.target.layout.values import DEPTH, Operand, Pending, Repeated, Value, Written
 from tenferro.compiler.target.layout.writers import Writer
 from tenferro.exec_ir import ExecInstruction
 from tenferro.ops import BroadcastInDim, DotGeneral, Transpose
 
 
 class LayoutRewrite:
-    """Walks the program forward and makes each value in its requested order where it can.
+    """Walks the program forward and writes each value in its requested order where it can.
 
-    A `DotGeneral` is what orders are for; a `Transpose` renames axes; a `BroadcastInDim` repeats a
-    value only where it is read. Every other op is asked what it becomes in another order.
+    Orders are chosen for each `DotGeneral`; a `Transpose` renames axes; a `BroadcastInDim` repeats
+    a value only where it is read. For any other op, `permuted` returns the op for other orders.
     """
 
     def __init__(self, requests: Requests, writer: Writer) -> None:
@@ -39,10 +39,10 @@ class LayoutRewrite:
         self.split: set[int] = set()
 
     def run(self) -> list[int]:
-        """Write all of it; returns the outputs, in their natural orders."""
+        """Write the whole program; returns the outputs, in their natural orders."""
         program = self.problem.program
         for slot, meta in zip(program.input_slots, program.input_metas, strict=True):
-            self.values[slot] = Placed(self.writer.input(meta), natural(meta.rank))
+            self.values[slot] = Written(self.writer.input(meta), natural(meta.rank))
         for step in program.instructions:
             self.writer.begin(step)
             self._visit(step)
@@ -74,23 +74,23 @@ class LayoutRewrite:
                 self._in_natural_order(step)
 
     def _permuted(self, step: ExecInstruction) -> None:
-        """The step on operands as they lie, or in an order they share, if its op allows that."""
-        placed = self._in_one_order([self._settled(slot) for slot in step.input_slots])
-        permuted = step.op.permuted([x.order for x in placed])
+        """The step on operands in their current orders or a common one, if its op allows that."""
+        written = self._in_one_order([self._settled(slot) for slot in step.input_slots])
+        permuted = step.op.permuted([x.order for x in written])
         if permuted is None:
             self._in_natural_order(step)
             return
         op, order = permuted
-        (number,) = self.writer.other(op, [x.number for x in placed], order)
-        self.values[step.output_slots[0]] = Placed(number, order)
+        (number,) = self.writer.other(op, [x.number for x in written], order)
+        self.values[step.output_slots[0]] = Written(number, order)
 
-    def _in_one_order(self, placed: list[Placed]) -> list[Placed]:
-        """Operands of one rank in the order that most of them have; others as they are."""
-        orders = [x.order for x in placed]
+    def _in_one_order(self, written: list[Written]) -> list[Written]:
+        """Operands of one rank in the order that most of them have; of several ranks, unchanged."""
+        orders = [x.order for x in written]
         if len({len(order) for order in orders}) != 1 or len(set(orders)) == 1:
-            return placed
+            return written
         order = max(orders, key=orders.count)
-        return [Placed(self._as(x, order), order) for x in placed]
+        return [Written(self._as(x, order), order) for x in written]
 
     def _in_natural_order(self, step: ExecInstruction) -> None:
         """The step on operands whose axes lie in the order in which they are numbered."""
@@ -101,22 +101,22 @@ class LayoutRewrite:
         for slot, number in zip(
             step.output_slots, self.writer.other(step.op, numbers), strict=True
         ):
-            self.values[slot] = Placed(number, natural(self.problem.rank(slot)))
+            self.values[slot] = Written(number, natural(self.problem.rank(slot)))
 
-    def _settled(self, slot: int) -> Placed:
-        """The value written, in the order it is requested in if nothing else is known."""
+    def _settled(self, slot: int) -> Written:
+        """The value, written; if it was not yet, in the order that is requested."""
         value = self.values[slot]
-        if isinstance(value, Placed):
+        if isinstance(value, Written):
             return value
         order = sorted_into(self.requests.groups(slot), value.easiest)
-        return Placed(self._as(value, order), order)
+        return Written(self._as(value, order), order)
 
     def _pointwise(self, step: ExecInstruction, operands: Sequence[Value]) -> Value:
-        """In the order of the operands that need not be moved then; left alone if none is written
-        and one reader is left to say in which."""
+        """The result in the order of most operands, so that few are moved. It stays unwritten if no
+        operand is written and it has one reader, which then determines the order."""
         out = step.output_slots[0]
-        orders = [x.order for x in operands if isinstance(x, Placed)]
-        unwritten = tuple(x for x in operands if not isinstance(x, Placed))
+        orders = [x.order for x in operands if isinstance(x, Written)]
+        unwritten = tuple(x for x in operands if not isinstance(x, Written))
         depth = 1 + max(x.depth for x in operands)
         if not orders and self.problem.is_read_once(out) and depth < DEPTH:
             return Pending(step, unwritten, depth)
@@ -127,123 +127,129 @@ class LayoutRewrite:
         else:
             order = sorted_into(groups, max(unwritten, key=lambda x: x.weight).easiest)
         numbers = [self._as(x, order) for x in operands]
-        return Placed(self.writer.pointwise(step, numbers), order)
+        return Written(self.writer.pointwise(step, numbers), order)
 
-    def _contraction(self, what: Contraction) -> Placed:
-        sides = [what.left, what.right]
-        if what.slot in self.requests.swapped:
+    def _contraction(self, contraction: Contraction) -> Written:
+        sides = [contraction.left, contraction.right]
+        if contraction.slot in self.requests.swapped:
             sides.reverse()
         values = [self._settled(side.slot) for side in sides]
-        larger = int(sides[1].size > sides[0].size)
+        larger = 1 if sides[1].size > sides[0].size else 0
         value, side = values[larger], sides[larger]
         pairs = _as_it_lies(value, side.contracted)
-        kept = self.requests.kept[what.slot]
-        batch = sorted_into(kept, _as_it_lies(value, side.batch))
+        groups = self.requests.result_groups[contraction.slot]
+        batch = sorted_into(groups, _as_it_lies(value, side.batch))
         first, second = (
-            _operand(value, side, batch, pairs, kept)
+            _operand(value, side, batch, pairs, groups)
             for value, side in zip(values, sides, strict=True)
         )
-        for middle, other in ((second, first), (first, second)):
-            if middle.outer and self._is_better_repeated(what, middle, other):
-                return self._with_repeated(what, batch, other, middle)
+        for fixed, movable in ((second, first), (first, second)):
+            if fixed.outer and self._is_better_repeated(contraction, fixed, movable):
+                return self._with_repeated(contraction, batch, movable, fixed)
         outer = first.outer_terms(second)
-        if outer and self._is_better_split(what, first, second, outer):
-            return self._split(what, batch, first, second, outer)
-        return self._product(what, batch, first, second)
+        if outer and self._is_better_split(contraction, first, second, outer):
+            return self._split(contraction, batch, first, second, outer)
+        return self._product(contraction, batch, first, second)
 
-    def _product(self, what: Contraction, batch: Order, first: Operand, second: Operand) -> Placed:
-        """The operands' groups of axes brought together, then contracted."""
+    def _product(
+        self, contraction: Contraction, batch: Order, first: Operand, second: Operand
+    ) -> Written:
+        """The product of the operands, each with its groups of axes together."""
         lead, trail = self._grouped(first), self._grouped(second)
-        plain = what.seconds(self.costs)
+        plain = contraction.seconds(self.costs)
         slow = self.costs.contracted_first * plain
         excess = plain * self.costs.short_side(first.side.extent, second.side.extent)
         if lead.is_contracted_first:
-            if self._moving(what, first) < slow:
+            if self._moving(contraction, first) < slow:
                 lead = self._grouped(first, keep=False)
             else:
                 excess += slow
         dot = DotGeneral(
             lead.inner_places, trail.inner_places, lead.batch_places, trail.batch_places
         )
-        made = self.writer.contract(dot, lead.value.number, trail.value.number, excess)
-        return Placed(made, (*batch, *lead.into(lead.free), *trail.into(trail.free)))
+        product = self.writer.contract(dot, lead.value.number, trail.value.number, excess)
+        return Written(product, (*batch, *lead.into(lead.free), *trail.into(trail.free)))
 
-    def _is_better_repeated(self, what: Contraction, middle: Operand, other: Operand) -> bool:
-        """Whether to repeat the other operand along the outer axes of this, and not to move it."""
-        chosen = self.requests.choice(what.slot).repeated
+    def _is_better_repeated(
+        self, contraction: Contraction, fixed: Operand, movable: Operand
+    ) -> bool:
+        """Whether repeating `movable` along the outer axes of `fixed` beats transposing `fixed`."""
+        chosen = self.requests.choice(contraction.slot).repeated
         if chosen is not None:
             return chosen
-        times = self._along(middle, middle.outer)
-        plain = what.seconds(self.costs) + self._moving(what, middle)
-        batched = what.seconds(self.costs, middle.side, times)
-        batched += self.costs.writing(what.dtype, times * other.side.size)
-        if other.is_contracted_first:
-            batched += self._moving(what, other)
+        times = self._along(fixed, fixed.outer)
+        plain = contraction.seconds(self.costs) + self._moving(contraction, fixed)
+        batched = contraction.seconds(self.costs, fixed.side, times)
+        batched += self.costs.writing(contraction.dtype, times * movable.side.size)
+        if movable.is_contracted_first:
+            batched += self._moving(contraction, movable)
         return batched < plain
 
-    def _moving(self, what: Contraction, x: Operand) -> float:
+    def _moving(self, contraction: Contraction, x: Operand) -> float:
         """Seconds to move an operand."""
-        return self.costs.moving(what.dtype, x.side.size, x.side.slot in self.problem.inputs)
+        return self.costs.moving(contraction.dtype, x.side.size, x.side.slot in self.problem.inputs)
 
     def _with_repeated(
-        self, what: Contraction, batch: Order, first: Operand, second: Operand
-    ) -> Placed:
-        """A product for each index of the outer axes of the right operand, which stays as it is."""
-        self.repeated.add(what.slot)
+        self, contraction: Contraction, batch: Order, first: Operand, second: Operand
+    ) -> Written:
+        """A product for each index of the outer axes of the right operand, which is not moved."""
+        self.repeated.add(contraction.slot)
         lead = self._grouped(first, keep=False)
         sizes, count = self.writer.shape(lead.value.number), len(batch)
         outer = places(second.value.order, second.outer)
         times = [self.writer.shape(second.value.number)[place] for place in outer]
         shape = (*sizes[:count], *times, *sizes[count:])
         own = range(count + len(times), len(shape))
-        spread = self.writer.broadcast(lead.value.number, shape, (*range(count), *own), made=True)
+        spread = self.writer.broadcast(
+            lead.value.number, shape, (*range(count), *own), in_memory=True
+        )
         leading = tuple(range(count + len(times)))
         last = tuple(range(len(shape) - len(lead.inner), len(shape)))
-        excess = what.seconds(self.costs, second.side, math.prod(times))
-        excess -= what.seconds(self.costs)
+        excess = contraction.seconds(self.costs, second.side, math.prod(times))
+        excess -= contraction.seconds(self.costs)
         dot = DotGeneral(last, second.inner_places, leading, leading)
-        made = self.writer.contract(dot, spread, second.value.number, excess)
+        product = self.writer.contract(dot, spread, second.value.number, excess)
         inner = tuple(axis for axis in second.free if axis not in second.outer)
-        return Placed(
-            made,
+        return Written(
+            product,
             (*batch, *second.into(second.outer), *lead.into(lead.free), *second.into(inner)),
         )
 
     def _is_better_split(
-        self, what: Contraction, first: Operand, second: Operand, outer: int
+        self, contraction: Contraction, first: Operand, second: Operand, outer: int
     ) -> bool:
-        """Whether to make products split for the outer contracted axes, not to move operands."""
-        chosen = self.requests.choice(what.slot).split
+        """Whether one product for each index of the outer contracted axes beats moving operands."""
+        chosen = self.requests.choice(contraction.slot).split
         if chosen is not None:
             return chosen
         count = self._along(first, first.inner[:outer])
-        moved = sum(self._moving(what, x) for x in (first, second) if not x.is_grouped)
-        return what.split_excess(self.costs, count) < moved
+        moved = sum(self._moving(contraction, x) for x in (first, second) if not x.is_grouped)
+        return contraction.split_excess(self.costs, count) < moved
 
     def _split(
-        self, what: Contraction, batch: Order, first: Operand, second: Operand, outer: int
-    ) -> Placed:
-        """Products for each index of the outer contracted axes, and their sum."""
-        self.split.add(what.slot)
+        self, contraction: Contraction, batch: Order, first: Operand, second: Operand, outer: int
+    ) -> Written:
+        """The sum of the products for each index of the outer contracted axes."""
+        self.split.add(contraction.slot)
         leading = tuple(range(len(batch) + outer))
         dot = DotGeneral(first.inner_places[outer:], second.inner_places[outer:], leading, leading)
-        excess = what.split_excess(self.costs, self._along(first, first.inner[:outer]))
-        made = self.writer.contract(dot, first.value.number, second.value.number, excess)
-        total = self.writer.reduce(leading[len(batch) :], made)
-        return Placed(total, (*batch, *first.into(first.free), *second.into(second.free)))
+        excess = contraction.split_excess(self.costs, self._along(first, first.inner[:outer]))
+        product = self.writer.contract(dot, first.value.number, second.value.number, excess)
+        total = self.writer.reduce(leading[len(batch) :], product)
+        return Written(total, (*batch, *first.into(first.free), *second.into(second.free)))
 
     def _grouped(self, x: Operand, keep: bool = True) -> Operand:
         """The operand with batch axes first and contracted ones together, moved if it must be.
 
-        They come last then; `keep` leaves them first if they are. What is moved anyway gets its
-        free axes in the order that is requested of the result.
+        A moved operand has its contracted axes last, and its free axes in the order that is
+        requested of the result. With `keep`, contracted axes may also come first.
         """
         if x.is_grouped and (keep or not x.is_contracted_first):
             return x
         return x.moved(self._as(x.value, x.best))
 
     def _along(self, x: Operand, axes: Order) -> int:
-        """How many numbers lie along some axes."""
+        """The product of the sizes of some axes."""
         shape = self.problem.shapes[x.side.slot]
         return math.prod(shape[axis] for axis in axes)
 
@@ -253,18 +259,20 @@ class LayoutRewrite:
             case Repeated():
                 return self._spread(x, order)
             case Pending(step=step, operands=operands):
-                return self.writer.pointwise(step, [self._as(each, order) for each in operands])
-            case Placed(number=number) if x.order == order:
+                return self.writer.pointwise(
+                    step, [self._as(operand, order) for operand in operands]
+                )
+            case Written(number=number) if x.order == order:
                 return number
-            case Placed():
+            case Written():
                 return self._moved(x, order)
 
-    def _moved(self, x: Placed, order: Order) -> int:
+    def _moved(self, x: Written, order: Order) -> int:
         perm = places(x.order, order)
-        found = self.moved.get((x.number, perm))
-        if found is None:
-            found = self.moved[x.number, perm] = self.writer.transpose(x.number, perm)
-        return found
+        number = self.moved.get((x.number, perm))
+        if number is None:
+            number = self.moved[x.number, perm] = self.writer.transpose(x.number, perm)
+        return number
 
     def _spread(self, x: Repeated, order: Order) -> int:
         """A repeated value written in that order."""
@@ -273,19 +281,19 @@ class LayoutRewrite:
         source = tuple(sorted(range(len(targets)), key=targets.__getitem__))
         shape = tuple(x.shape[axis] for axis in order)
         return self.writer.broadcast(
-            self._as(x.source, source), shape, tuple(sorted(targets)), made=False
+            self._as(x.source, source), shape, tuple(sorted(targets)), in_memory=False
         )
 
 
-def _as_it_lies(x: Placed, axes: Order) -> Order:
-    """Which of some axes comes first, second and so on, as positions in `axes`."""
+def _as_it_lies(x: Written, axes: Order) -> Order:
+    """Positions in `axes`, sorted by where the axes lie."""
     return tuple(sorted(range(len(axes)), key=lambda i: x.order.index(axes[i])))
 
 
 def _operand(
-    value: Placed, side: OperandAxes, batch: Order, pairs: Order, kept: AxisGroups
+    value: Written, side: OperandAxes, batch: Order, pairs: Order, groups: AxisGroups
 ) -> Operand:
-    """An operand, its groups of axes in the orders that were chosen or as they lie."""
+    """An operand, with the orders of its axes within each group."""
     into = dict(zip(side.free, side.into, strict=True))
     axes = dict(zip(side.into, side.free, strict=True))
     free = tuple(axis for axis in value.order if axis in into)
@@ -295,5 +303,5 @@ def _operand(
         tuple(side.batch[i] for i in batch),
         tuple(side.contracted[i] for i in pairs),
         free,
-        tuple(axes[axis] for axis in sorted_into(kept, [into[axis] for axis in free])),
+        tuple(axes[axis] for axis in sorted_into(groups, [into[axis] for axis in free])),
     )

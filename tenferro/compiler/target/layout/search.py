@@ -17,7 +17,7 @@ TRIALS = 150
 """How many changes are tried at most."""
 
 PATIENCE = 8
-"""How many times as long as the orders cost a run of the program the search may take."""
+"""Limit of the search time, as a multiple of what the orders cost one run of the program."""
 
 STEP = 5e-5
 """Seconds that an estimate takes for each step of a program."""
@@ -26,29 +26,29 @@ WORTH = 3e-4
 """Seconds that orders must cost before changes are tried."""
 
 SMALL = 0.02
-"""The part of the whole that a contraction must cost before it is looked at."""
+"""The part of the total that a contraction must cost for its choices to be changed."""
 
 GAIN = 0.005
-"""The part of the whole that a change must gain to be made."""
+"""The part of the total that a change must gain to be kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """What a program with some choices would cost.
+    """The estimated cost of a program with some choices.
 
     Attributes:
-        seconds: what the orders of axes cost.
-        spent: the same by step.
-        made: all choices, those of the rules included.
+        seconds: the cost of the orders of axes.
+        spent: the same by step, as the slot of its result.
+        decided: all choices, including those of the rules.
     """
 
     seconds: float
     spent: Mapping[int, float]
-    made: Mapping[int, Choice]
+    decided: Mapping[int, Choice]
 
 
 def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Requests:
-    """The orders to request: as the rules have it, then changed where the estimate says so.
+    """The orders to request: those of the rules, changed where that lowers the estimate.
 
     At most `limit` changes are tried.
     """
@@ -63,11 +63,11 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
         for slot in _dearest(best, problem):
             for field in fields(Choice):
                 trials -= 1
-                other = {field.name: not getattr(best.made[slot], field.name)}
-                candidate = {**choices, slot: replace(choices.get(slot, NOTHING_CHOSEN), **other)}
-                found = estimate(problem, costs, candidate)
-                if found.seconds < (1 - GAIN) * best.seconds:
-                    best, choices = found, candidate
+                change = {field.name: not getattr(best.decided[slot], field.name)}
+                candidate = {**choices, slot: replace(choices.get(slot, NOTHING_CHOSEN), **change)}
+                estimated = estimate(problem, costs, candidate)
+                if estimated.seconds < (1 - GAIN) * best.seconds:
+                    best, choices = estimated, candidate
             if trials <= 0:
                 break
         if best.seconds > (1 - 2 * GAIN) * before.seconds:
@@ -76,19 +76,19 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
 
 
 def estimate(problem: Problem, costs: DeviceCosts, choices: Choices) -> Estimated:
-    """What the program costs with these choices, the rules deciding the rest."""
+    """The cost of the program with these choices; the rules decide the rest."""
     writer, requests = Estimate(costs), Requests(problem, costs, choices)
     rewrite = LayoutRewrite(requests, writer)
     rewrite.run()
-    made = {
+    decided = {
         slot: replace(choice, repeated=slot in rewrite.repeated, split=slot in rewrite.split)
-        for slot, choice in requests.made.items()
+        for slot, choice in requests.decided.items()
     }
-    return Estimated(writer.seconds, writer.spent, made)
+    return Estimated(writer.seconds, writer.spent, decided)
 
 
-def _dearest(found: Estimated, problem: Problem) -> list[int]:
-    """The contractions on which much is spent, the dearest first."""
-    limit = SMALL * found.seconds
-    slots = [slot for slot in problem.contractions if found.spent.get(slot, 0.0) >= limit]
-    return sorted(slots, key=lambda slot: -found.spent[slot])
+def _dearest(estimated: Estimated, problem: Problem) -> list[int]:
+    """The contractions that cost much, the most expensive first."""
+    limit = SMALL * estimated.seconds
+    slots = [slot for slot in problem.contractions if estimated.spent.get(slot, 0.0) >= limit]
+    return sorted(slots, key=lambda slot: -estimated.spent[slot])

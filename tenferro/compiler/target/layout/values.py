@@ -1,4 +1,4 @@
-"""Values on the way through a rewrite: written in some order of their axes, or not yet."""
+"""Values during a rewrite: written in some order of their axes, or not yet written."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from tenferro.compiler.target.layout.order import Order, natural, places
 from tenferro.exec_ir import ExecInstruction
 
 DEPTH = 50
-"""How many steps deep a value may be left unwritten."""
+"""The largest number of steps that may be left unwritten one below the other."""
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """Where a value is: its number at the writer, and the order of its axes there."""
+class Written:
+    """A written value: its number in the writer, and the order of its axes."""
 
     number: int
     order: Order
 
     depth = 0
 
-    def renamed(self, perm: Order) -> Placed:
-        """The transposed value: the same one under other names."""
+    def renamed(self, perm: Order) -> Written:
+        """The transposed value: the same one with its axes renamed."""
         names = {axis: place for place, axis in enumerate(perm)}
-        return Placed(self.number, tuple(names[axis] for axis in self.order))
+        return Written(self.number, tuple(names[axis] for axis in self.order))
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """A value that is another one repeated, not yet written: any order will do.
+    """A value that repeats another one; it is not yet written, and may be in any order.
 
     Axis i of the source is axis `dims[i]` of the value, whose shape is `shape`.
     """
 
-    source: Placed
+    source: Written
     dims: Order
     shape: tuple[int, ...]
 
@@ -43,12 +43,12 @@ class Repeated:
 
     @property
     def weight(self) -> int:
-        """How many numbers it matters to read as they lie."""
+        """Number of elements of the value that should be read in their order in memory."""
         return math.prod(self.shape[axis] for axis in self.dims)
 
     @property
     def easiest(self) -> Order:
-        """An order that reads the source as it lies."""
+        """An order in which the source is read in its order in memory."""
         order = list(natural(len(self.shape)))
         targets = [self.dims[axis] for axis in self.source.order]
         for place, axis in zip(sorted(targets), targets, strict=True):
@@ -64,7 +64,7 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A pointwise step whose operands are unwritten, and which is so itself: any order will do."""
+    """A pointwise step that is not yet written, on unwritten operands; any order will do."""
 
     step: ExecInstruction
     operands: tuple[Unwritten, ...]
@@ -72,12 +72,12 @@ class Pending:
 
     @property
     def weight(self) -> int:
-        """How many numbers it matters to read as they lie."""
+        """Number of elements of the value that should be read in their order in memory."""
         return max(x.weight for x in self.operands)
 
     @property
     def easiest(self) -> Order:
-        """An order that reads the largest source as it lies."""
+        """An order in which the largest source is read in its order in memory."""
         return max(self.operands, key=lambda x: x.weight).easiest
 
     def renamed(self, perm: Order) -> Pending:
@@ -86,7 +86,7 @@ class Pending:
 
 
 Unwritten = Repeated | Pending
-Value = Placed | Unwritten
+Value = Written | Unwritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class Operand:
     Attributes:
         leading: its batch axes.
         inner: its contracted axes.
-        free: its free axes as they lie.
-        requested: its free axes in the order to bring them into if it is moved.
+        free: its free axes in their order in memory.
+        requested: its free axes in the order that they get if it is moved.
     """
 
-    value: Placed
+    value: Written
     side: OperandAxes
     leading: Order
     inner: Order
@@ -108,8 +108,8 @@ class Operand:
     requested: Order
 
     def moved(self, number: int) -> Operand:
-        """The operand in the order that suits a left one best, under its new number."""
-        return replace(self, value=Placed(number, self.best), free=self.requested)
+        """The operand after it was moved into its `best` order, as value `number`."""
+        return replace(self, value=Written(number, self.best), free=self.requested)
 
     @property
     def best(self) -> Order:
@@ -118,7 +118,7 @@ class Operand:
 
     @property
     def outer(self) -> Order:
-        """The free axes outside the contracted ones, if these lie together amid the free ones."""
+        """The free axes before the contracted ones, if these lie together between free axes."""
         order, inner, free = self.value.order, self.inner, self.free
         if not inner or order[: len(self.leading)] != self.leading:
             return ()
@@ -128,10 +128,10 @@ class Operand:
         return outer if fits else ()
 
     def outer_terms(self, other: Operand) -> int:
-        """How many contracted axes come first in both operands, if that leaves the others together;
-        0 if none has to."""
+        """The fewest contracted axes, leading in both operands, without which the others lie
+        together; 0 if there are none."""
         for count in range(len(self.inner)):
-            if all(x._is_grouped_after(count) for x in (self, other)):
+            if self._is_grouped_after(count) and other._is_grouped_after(count):
                 return count
         return 0
 

@@ -1,4 +1,4 @@
-"""Where the rewritten program goes: into a program, or into an estimate of what it costs."""
+"""Two targets of the rewriting: a new program, and an estimate of what it costs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Shape = tuple[int, ...]
 
 
 class Writer(Protocol):
-    """What `LayoutRewrite` writes to; values are numbered."""
+    """The target that `LayoutRewrite` writes to; values are numbered."""
 
     def input(self, meta: TensorMeta) -> int:
         """An input of the program."""
 
     def begin(self, step: ExecInstruction) -> None:
-        """What follows stands for this step."""
+        """Note that what is written next replaces this step."""
 
     def shape(self, value: int) -> Shape:
         """The shape of a value."""
@@ -29,22 +29,22 @@ class Writer(Protocol):
     def transpose(self, value: int, perm: Shape) -> int:
         """A value with its axes moved."""
 
-    def broadcast(self, value: int, shape: Shape, dims: Shape, made: bool) -> int:
-        """A value repeated; `made` if it is written to memory."""
+    def broadcast(self, value: int, shape: Shape, dims: Shape, in_memory: bool) -> int:
+        """A value repeated; `in_memory` if it is written to memory."""
 
     def contract(self, dot: DotGeneral, lhs: int, rhs: int, seconds: float) -> int:
-        """A contraction; `seconds` is what it takes more than a product of its size has to."""
+        """A contraction; `seconds` is its additional time compared to the best form."""
 
     def reduce(self, axes: Shape, value: int) -> int:
         """A sum over some axes."""
 
     def pointwise(self, step: ExecInstruction, operands: Sequence[int]) -> int:
-        """What treats every element alike."""
+        """A pointwise step."""
 
     def other(
         self, op: ExecOp, operands: Sequence[int], order: Shape | None = None
     ) -> tuple[int, ...]:
-        """Anything else; `order` is that of the axes of its only result, if not the natural one."""
+        """Any other op; `order` is that of the axes of its only result, if not the natural one."""
 
 
 class ProgramWriter:
@@ -70,7 +70,7 @@ class ProgramWriter:
         """A `Transpose`."""
         return self.other(Transpose(perm), [value])[0]
 
-    def broadcast(self, value: int, shape: Shape, dims: Shape, made: bool) -> int:
+    def broadcast(self, value: int, shape: Shape, dims: Shape, in_memory: bool) -> int:
         """A `BroadcastInDim`."""
         return self.other(BroadcastInDim(shape, dims), [value])[0]
 
@@ -83,13 +83,13 @@ class ProgramWriter:
         return self.other(ReduceSum(axes), [value])[0]
 
     def pointwise(self, step: ExecInstruction, operands: Sequence[int]) -> int:
-        """The op as it is."""
+        """The op itself."""
         return self._builder.add(step.op, operands, step.site)[0]
 
     def other(
         self, op: ExecOp, operands: Sequence[int], order: Shape | None = None
     ) -> tuple[int, ...]:
-        """The op as it is."""
+        """The op itself."""
         return self._builder.add(op, operands, self._site)
 
     def build(self, outputs: Sequence[int]) -> ExecProgram:
@@ -101,9 +101,9 @@ class Estimate:
     """Adds up what the program would cost.
 
     Attributes:
-        seconds: of all that depends on the order of axes.
-        spent: the same by step, as the slot of its result: what was spent on it or its operands,
-            and on moving its result.
+        seconds: the cost of everything that depends on the order of axes.
+        spent: the same by step, as the slot of its result: the cost of the step, of moving its
+            operands, and of moving its result.
     """
 
     def __init__(self, costs: DeviceCosts) -> None:
@@ -123,25 +123,25 @@ class Estimate:
         self._step = step
 
     def shape(self, value: int) -> Shape:
-        """As it was worked out."""
+        """The shape, computed from those of the operands."""
         return self._types[value][1]
 
     def transpose(self, value: int, perm: Shape) -> int:
-        """Numbers moved."""
+        """Adds the seconds for moving the value."""
         dtype, shape = self._types[value]
         loaded = self._makers[value] is None
         self._spend(self.costs.moving(dtype, math.prod(shape), loaded), value)
         return self._new(dtype, tuple([shape[axis] for axis in perm]))
 
-    def broadcast(self, value: int, shape: Shape, dims: Shape, made: bool) -> int:
-        """Numbers written, if they are."""
+    def broadcast(self, value: int, shape: Shape, dims: Shape, in_memory: bool) -> int:
+        """Adds the seconds for writing the value, if it is written."""
         dtype = self._types[value][0]
-        if made:
+        if in_memory:
             self._spend(self.costs.writing(dtype, math.prod(shape)), value)
         return self._new(dtype, shape)
 
     def contract(self, dot: DotGeneral, lhs: int, rhs: int, seconds: float) -> int:
-        """What it takes too long."""
+        """Adds `seconds`."""
         (dtype, left), (_, right) = self._types[lhs], self._types[rhs]
         self._spend(seconds, None)
         shape = [left[axis] for axis in dot.lhs_batch]
@@ -150,18 +150,18 @@ class Estimate:
         return self._new(dtype, tuple(shape))
 
     def reduce(self, axes: Shape, value: int) -> int:
-        """The same either way."""
+        """Adds nothing: the cost does not depend on the order of axes."""
         dtype, shape = self._types[value]
         return self._new(dtype, tuple([n for axis, n in enumerate(shape) if axis not in axes]))
 
     def pointwise(self, step: ExecInstruction, operands: Sequence[int]) -> int:
-        """The same either way."""
+        """Adds nothing: the cost does not depend on the order of axes."""
         return self._new(step.dtype, self.shape(operands[0]))
 
     def other(
         self, op: ExecOp, operands: Sequence[int], order: Shape | None = None
     ) -> tuple[int, ...]:
-        """The same either way."""
+        """Adds nothing: the cost does not depend on the order of axes."""
         assert self._step is not None
         if order is None:
             metas = self._step.output_metas
