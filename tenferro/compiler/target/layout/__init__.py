@@ -3,8 +3,8 @@
 `requests` walks from the outputs to the inputs and collects the order in which each contraction
 needs its operands. `rewrite` then writes the program forward, in these orders where it can, to one
 of the `writers`: a new program, or an estimate of its cost. `search` changes choices one by one if
-that lowers the estimate. Read in this order: `order`, `contraction`, `problem`, `requests`, `values`,
-`writers`, `rewrite`, `search`.
+that lowers the estimate. Read in this order: `order`, `contraction`, `problem`, `requests`,
+`values`, `writers`, `rewrite`, `search`.
 
 Three ops are known by name. A `DotGeneral` is what all is done for; a `Transpose` only gives axes
 other names; a `BroadcastInDim` stays unwritten until a reader says in which order. Any other op
