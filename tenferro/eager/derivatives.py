@@ -12,7 +12,7 @@ from tenferro.autodiff import Leaf, LocalProgram, Mask, Origin, Record, pull_rec
 from tenferro.chainrules import Slots
 from tenferro.derivatives import Derivatives, check_active, check_scalar
 from tenferro.eager.emitter import EagerEmitter
-from tenferro.eager.kinds import Kind
+from tenferro.eager.kinds import OperandKind
 from tenferro.eager.plan import OpDerivative
 from tenferro.eager.tensor import EagerTensor, pausing
 from tenferro.errors import ADError
@@ -42,7 +42,7 @@ class Differentiator(Derivatives[EagerTensor]):
         """The outputs of a derivative on values of the runtime."""
 
     @abstractmethod
-    def restored(self, buffer: Any, kind: Kind | None, origin: Origin | None) -> EagerTensor:
+    def restored(self, buffer: Any, kind: OperandKind | None, origin: Origin | None) -> EagerTensor:
         """A tensor around a buffer that a record holds."""
 
     @abstractmethod

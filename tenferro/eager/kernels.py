@@ -17,7 +17,7 @@ from tenferro.runtime import BoundaryDispatch, Buffer, Executor, GraphExecutor, 
 Kernel = Callable[[list[Buffer]], list[Buffer]]
 """From the buffers of the operands to those of the slots that are kept."""
 
-Call = Callable[..., Any]
+OpCall = Callable[..., Any]
 
 
 class Kernels:
@@ -62,7 +62,7 @@ class Kernels:
             return self._executor.run_op(step.op, *operands)
         return self.boundary(step.op, operands)
 
-    def _call(self, op: ExecOp) -> Call:
+    def _call(self, op: ExecOp) -> OpCall:
         """An op on NumPy arrays as a function: of the only output, or a tuple of several."""
         evaluate: Callable[[Sequence[Any]], tuple[Any, ...]] = op.evaluate
         if op.family is not None and self.boundary is not None:
@@ -86,13 +86,13 @@ class HostKernel:
         program: ExecProgram,
         kept: Sequence[int],
         results: Sequence[int],
-        call_of: Callable[[ExecOp], Call],
+        call_of: Callable[[ExecOp], OpCall],
     ) -> None:
         first = len(program.input_slots)
         self._blank: list[Any] = [None] * (program.n_slots - first)
         self._kept = tuple(kept)
         self._results = tuple(slot for slot in kept if slot in set(results))
-        self._steps: list[tuple[Call, tuple[int, ...], tuple[int, ...]]] = []
+        self._steps: list[tuple[OpCall, tuple[int, ...], tuple[int, ...]]] = []
         for step in program.instructions:
             constants = [self._blank[slot - first] for slot in step.input_slots if slot >= first]
             is_constant = len(constants) == len(step.input_slots) and all(
@@ -131,7 +131,7 @@ def is_static(program: ExecProgram) -> bool:
     return all(meta is not None and meta.static_shape is not None for meta in program.slot_metas())
 
 
-def _of_call(call: Call) -> Kernel:
+def _of_call(call: OpCall) -> Kernel:
     """The kernel of one op that takes all operands in their order and makes one value."""
 
     def run(buffers: list[Buffer]) -> list[Buffer]:

@@ -13,7 +13,7 @@ from tenferro.exec_ir import encode
 from tenferro.shape import DType, TensorMeta, as_dtype, make_meta
 
 
-class Kind:
+class OperandKind:
     """Dtype and shape of a value, and whether it is tracked; compared by `is`.
 
     Attributes:
@@ -27,20 +27,20 @@ class Kind:
 
     meta: TensorMeta
     tracked: bool
-    fixed: Kind
-    active: Kind
+    fixed: OperandKind
+    active: OperandKind
 
     def __repr__(self) -> str:
-        return f"Kind({self.meta}{', tracked' if self.tracked else ''})"
+        return f"OperandKind({self.meta}{', tracked' if self.tracked else ''})"
 
 
-_kinds: weakref.WeakValueDictionary[tuple[DType, tuple[int, ...]], Kind] = (
+_kinds: weakref.WeakValueDictionary[tuple[DType, tuple[int, ...]], OperandKind] = (
     weakref.WeakValueDictionary()
 )
 _lock = threading.Lock()
 
 
-def kind_of(dtype: DType, shape: tuple[int, ...]) -> Kind:
+def kind_of(dtype: DType, shape: tuple[int, ...]) -> OperandKind:
     """The kind of untracked values of that type.
 
     >>> import numpy as np
@@ -57,8 +57,8 @@ def kind_of(dtype: DType, shape: tuple[int, ...]) -> Kind:
     return found
 
 
-def _pair(meta: TensorMeta) -> Kind:
-    fixed, active = Kind(), Kind()
+def _pair(meta: TensorMeta) -> OperandKind:
+    fixed, active = OperandKind(), OperandKind()
     fixed.meta = active.meta = meta
     fixed.tracked, active.tracked = False, True
     fixed.fixed = active.fixed = fixed

@@ -19,7 +19,7 @@ from tenferro.computegraph import (
 )
 from tenferro.config import config
 from tenferro.eager.kernels import Kernel, Kernels, is_static
-from tenferro.eager.kinds import Kind, kind_of
+from tenferro.eager.kinds import OperandKind, kind_of
 from tenferro.eager.tensor import EagerTensor, Recorder
 from tenferro.exec_ir import ExecProgram, check_size
 from tenferro.ops import StdTensorOp
@@ -47,10 +47,10 @@ class OpDerivative(Derivative):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RecordedStep:
     """What is recorded of one op.
 
-    `sources` are numbers of origins, `saved` of values; see `Plan.run`.
+    `sources` are numbers of origins, `saved` of values; see `EagerPlan.run`.
     """
 
     derivative: OpDerivative
@@ -65,11 +65,11 @@ class Result:
 
     value: int
     origin: int
-    kind: Kind | None
+    kind: OperandKind | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class EagerPlan:
     """A program for operands of given kinds, ready to run.
 
     Attributes:
@@ -84,12 +84,12 @@ class Plan:
     """
 
     kernel: Kernel
-    steps: tuple[Step, ...]
+    steps: tuple[RecordedStep, ...]
     results: tuple[Result, ...]
     single: bool
     tracked: bool
     executor: Executor | None
-    short: Kind | None
+    short: OperandKind | None
 
     def run(self, operands: list[EagerTensor], runtime: Recorder) -> list[EagerTensor]:
         """The results, recorded as far as they are tracked.
@@ -133,7 +133,7 @@ class Plan:
         ]
 
 
-class Planner:
+class EagerPlanner:
     """Makes plans, and the derivatives of ops on operands of given types, which `cache` keeps."""
 
     def __init__(
@@ -148,7 +148,9 @@ class Planner:
         self._ctx = ctx
         self._cache = cache
 
-    def plan(self, program: Program, kinds: Sequence[Kind], single: bool = False) -> Plan | None:
+    def plan(
+        self, program: Program, kinds: Sequence[OperandKind], single: bool = False
+    ) -> EagerPlan | None:
         """The plan of `program`; None if it can only be computed op by op.
 
         So it is where a size in the middle is not known beforehand.
@@ -182,9 +184,9 @@ class _Building:
 
     def __init__(
         self,
-        planner: Planner,
+        planner: EagerPlanner,
         program: ExecProgram,
-        kinds: Sequence[Kind],
+        kinds: Sequence[OperandKind],
     ) -> None:
         self._planner = planner
         self._program = program
@@ -195,7 +197,7 @@ class _Building:
         self._n_origins = len(kinds) + 1
         self._steps: list[tuple[OpDerivative, tuple[int, ...], list[int]]] = []
 
-    def plan(self, single: bool) -> Plan:
+    def plan(self, single: bool) -> EagerPlan:
         """The plan."""
         for step in self._program.instructions:
             self._add(cast(StdTensorOp, step.op), step.input_slots, step.output_slots)
@@ -210,10 +212,10 @@ class _Building:
         value |= {slot: n_operands + place for place, slot in enumerate(kept)}
         results = tuple(self._result(slot, value[slot]) for slot in outputs)
         short = len(kept) == len(results) == 1 and (not tracked or self._is_one_step())
-        return Plan(
+        return EagerPlan(
             self._planner.kernels.make(self._program, kept, outputs),
             tuple(
-                Step(
+                RecordedStep(
                     derivative,
                     sources,
                     tuple([value[slot] for slot in slots]),
@@ -268,9 +270,11 @@ def program_of_function(
 
     Also whether it has one result, and not a tuple. None if it reads more than its operands.
     """
-    inputs = [fresh_input(o.meta, f"x{i}") for i, o in enumerate(operands) if isinstance(o, Kind)]
+    inputs = [
+        fresh_input(o.meta, f"x{i}") for i, o in enumerate(operands) if isinstance(o, OperandKind)
+    ]
     keys = iter(inputs)
-    values = [next(keys) if isinstance(operand, Kind) else operand for operand in operands]
+    values = [next(keys) if isinstance(operand, OperandKind) else operand for operand in operands]
     result = function(TraceEmitter(user_site()), *values, **options)
     outputs: tuple[GlobalValKey, ...] = result if isinstance(result, tuple) else (result,)
     graph = materialize_merge(resolve_keys(), outputs, inputs)
@@ -288,11 +292,11 @@ def program_of_op(op: StdTensorOp, count: int) -> Program:
     )
 
 
-def _kind(meta: TensorMeta) -> Kind | None:
+def _kind(meta: TensorMeta) -> OperandKind | None:
     """The kind of untracked values of type `meta`; None while an extent of it is not known."""
     return None if meta.static_shape is None else kind_of(meta.dtype, meta.static_shape)
 
 
-def _kind_of_buffer(buffer: Buffer, origin: int) -> Kind:
+def _kind_of_buffer(buffer: Buffer, origin: int) -> OperandKind:
     kind = kind_of(buffer.dtype, tuple(buffer.shape))
     return kind.active if origin else kind

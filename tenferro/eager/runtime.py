@@ -20,8 +20,8 @@ from tenferro.derivatives import AdContext, check_active
 from tenferro.eager.derivatives import Differentiator, RecordApplier
 from tenferro.eager.emitter import EagerEmitter
 from tenferro.eager.kernels import Kernels
-from tenferro.eager.kinds import Kind, kind_of, number_key, option_key
-from tenferro.eager.plan import Planner, program_of_function, program_of_op
+from tenferro.eager.kinds import OperandKind, kind_of, number_key, option_key
+from tenferro.eager.plan import EagerPlanner, program_of_function, program_of_op
 from tenferro.eager.tensor import EagerTensor, is_paused, pausing
 from tenferro.errors import ContextMismatch, DeviceError, ExecutorError
 from tenferro.families import further
@@ -87,7 +87,7 @@ class EagerRuntime(Differentiator):
         shapes = (AdContext(packages=packages) if ad_context is None else ad_context).shapes
         self._recent: dict[Any, Any] = {}
         self._recent_hits = 0
-        self._planner = Planner(self._kernels, self._executor, shapes, self._cache)
+        self._planner = EagerPlanner(self._kernels, self._executor, shapes, self._cache)
         self._leaves: weakref.WeakSet[Leaf] = weakref.WeakSet()
         self._lock = threading.RLock()
 
@@ -132,7 +132,7 @@ class EagerRuntime(Differentiator):
             )
         return self.restored(tensor.data, None, None)
 
-    def restored(self, buffer: Any, kind: Kind | None, origin: Origin | None) -> EagerTensor:
+    def restored(self, buffer: Any, kind: OperandKind | None, origin: Origin | None) -> EagerTensor:
         """A tensor around a buffer that a record holds; for the derivatives."""
         if kind is None:
             kind = kind_of(buffer.dtype, tuple(buffer.shape))
@@ -244,7 +244,7 @@ class EagerRuntime(Differentiator):
         """The plan of an array function; nothing is kept of one that is made anew for each call."""
         if key is None or not _lasts(function):
             return _UNPLANNED
-        kinds = [part for part in key if isinstance(part, Kind)]
+        kinds = [part for part in key if isinstance(part, OperandKind)]
 
         def make() -> Any:
             of_kinds = iter(kinds)
@@ -269,7 +269,7 @@ class EagerRuntime(Differentiator):
         values = [operand if is_number(operand) else next(held) for operand in operands]
         return function(EagerEmitter(self), *values, **options)
 
-    def _kinds(self, operands: Sequence[EagerTensor]) -> list[Kind]:
+    def _kinds(self, operands: Sequence[EagerTensor]) -> list[OperandKind]:
         if is_paused(self):
             return [operand._kind.fixed for operand in operands]
         return [operand._kind for operand in operands]

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol, Self
 
 from tenferro.autodiff import Leaf, Origin
-from tenferro.eager.kinds import Kind
+from tenferro.eager.kinds import OperandKind
 from tenferro.errors import ADError, DeviceError, TenferroError
 from tenferro.runtime import Buffer, Executor, Tensor
 from tenferro.shape import TensorMeta
@@ -45,7 +45,7 @@ class EagerTensor(Tensor):
 
     precedence = 1
 
-    _kind: Kind
+    _kind: OperandKind
     _origin: Origin | None
     _runtime: Recorder
 
@@ -57,7 +57,7 @@ class EagerTensor(Tensor):
         cls,
         buffer: Buffer,
         executor: Executor | None,
-        kind: Kind,
+        kind: OperandKind,
         origin: Origin | None,
         runtime: Recorder,
     ) -> Self:

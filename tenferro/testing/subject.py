@@ -25,7 +25,7 @@ DOUBLE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128)}
 
 
 @dataclass(frozen=True)
-class Subject:
+class FamilySubject:
     """An op of a family, and all that is known of the family.
 
     Attributes:

@@ -13,7 +13,7 @@ from tenferro.traced import wraps
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallArguments:
     """A call without its static arguments: the function of the others, and those others.
 
     Attributes:
@@ -49,14 +49,14 @@ class StaticArguments:
                         f"jit: static_argnames has {name!r}, which is not a parameter"
                     )
 
-    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], text: object) -> Call:
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], text: object) -> CallArguments:
         """The call without them. `text` is what the function is called in errors.
 
         Raises:
             PytreeError: a static argument is not hashable.
         """
         if self._signature is None:
-            return Call(self._function, None, args, kwargs, range(len(args)))
+            return CallArguments(self._function, None, args, kwargs, range(len(args)))
         names = list(self._signature.parameters)
         static = {i: arg for i, arg in enumerate(args) if i < len(names) and names[i] in self.names}
         named = {name: arg for name, arg in kwargs.items() if name in self.names}
@@ -77,7 +77,7 @@ class StaticArguments:
         positions = [i for i in range(len(args)) if i not in static]
         others = tuple([args[i] for i in positions])
         options = {name: arg for name, arg in kwargs.items() if name not in named}
-        return Call(of_others, key, others, options, positions)
+        return CallArguments(of_others, key, others, options, positions)
 
 
 def static_key(arg: Any) -> Hashable:

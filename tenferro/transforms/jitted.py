@@ -26,7 +26,7 @@ from tenferro.traced import (
     unflatten,
     wraps,
 )
-from tenferro.transforms.call import Call, StaticArguments
+from tenferro.transforms.call import CallArguments, StaticArguments
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.values import (
     Buffer,
@@ -244,7 +244,7 @@ class Jitted(Generic[P, R_co]):
         return f"jit({getattr(self._function, '__qualname__', self._function)!s})"
 
     def _entry(
-        self, call: Call, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
+        self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
     ) -> CompiledVersion | None:
         """The compiled version; None if the function must be inlined into the trace around it."""
         key = (treedef, call.static, *types)
@@ -264,7 +264,7 @@ class Jitted(Generic[P, R_co]):
         return CompiledVersion(traced, executable, traced.out_tree.is_leaf())
 
     def _traced(
-        self, call: Call, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
+        self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
     ) -> TracedFunction | None:
         """The program, of which the declared types are the key; None as for `_entry`."""
         if self._symbolic is not None:
@@ -284,7 +284,7 @@ class Jitted(Generic[P, R_co]):
             traced = self._trace(call)
         return None if traced is None else self._traces.put(key, traced)
 
-    def _trace(self, call: Call) -> TracedFunction | None:
+    def _trace(self, call: CallArguments) -> TracedFunction | None:
         trace, _ = trace_function(call.function, call.args, call.kwargs)
         if trace.outer and is_tracing():
             return None
@@ -299,7 +299,7 @@ class Jitted(Generic[P, R_co]):
         ]
         return TracedFunction(program, tuple(buffers), self._donated(call), trace.out_tree)
 
-    def _donated(self, call: Call) -> tuple[int, ...]:
+    def _donated(self, call: CallArguments) -> tuple[int, ...]:
         """The inputs of the program that belong to donated arguments.
 
         Raises:

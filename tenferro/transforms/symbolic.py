@@ -13,7 +13,7 @@ from tenferro.arrays import is_number
 from tenferro.errors import BindingError, PytreeError, ShapeError, TracingError
 from tenferro.shape import DimExpr, DType, TensorMeta, TensorSpec
 from tenferro.traced import NAMESPACE, flatten, leaf_meta
-from tenferro.transforms.call import Call
+from tenferro.transforms.call import CallArguments
 from tenferro.values import Solved, learn_sizes
 
 
@@ -101,7 +101,7 @@ class SymbolicArguments:
                 raise TracingError(f"jit: symbolic has {name!r}, which is no parameter")
         self._trees = {name: _axes_tree(name, tree) for name, tree in declared.items()}
 
-    def specs(self, call: Call) -> list[TensorSpec | None]:
+    def specs(self, call: CallArguments) -> list[TensorSpec | None]:
         """For each leaf of the call's arguments its declared type; None for one without.
 
         Raises:
@@ -110,7 +110,7 @@ class SymbolicArguments:
         """
         return [spec for name, arg in _named(call) for spec in self._of(name, arg)]
 
-    def check_traced(self, call: Call) -> None:
+    def check_traced(self, call: CallArguments) -> None:
         """Check values of a trace around the call against what is declared of them.
 
         Raises:
@@ -173,7 +173,7 @@ def _is_size(value: Any) -> bool:
     )
 
 
-def _named(call: Call) -> Iterator[tuple[str | None, Any]]:
+def _named(call: CallArguments) -> Iterator[tuple[str | None, Any]]:
     """The arguments with the names of their parameters, in the order of their leaves."""
     names = [
         p.name
