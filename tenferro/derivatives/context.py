@@ -182,7 +182,7 @@ class AdContextBuilder:
 
         Raises:
             DuplicateRuleError: a family has rules already.
-            ADError: `rules` is no rule set.
+            ADError: `rules` is not a rule set.
         """
         if not isinstance(rules, ExtensionRuleSet):
             raise ADError(

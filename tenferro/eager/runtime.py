@@ -275,7 +275,7 @@ class EagerRuntime(Differentiator):
         return [operand._kind for operand in operands]
 
     def _taken(self, operand: Any, name: str) -> Any:
-        """An operand that is no tensor of this runtime as one; a number stays what it is.
+        """An operand that is not a tensor of this runtime as one; a number stays what it is.
 
         NotImplemented if it is of no kind that the runtime takes.
         """
@@ -318,7 +318,7 @@ class EagerRuntime(Differentiator):
         """Let a package register the runtimes of its families; registering again changes nothing.
 
         Raises:
-            ExecutorError: the executor is no native one, and runs extension ops its own way.
+            ExecutorError: the executor is not a native one, and runs extension ops its own way.
             MalformedFamilyIdError: the family id of a runtime is not one.
         """
         boundary = self._kernels.boundary

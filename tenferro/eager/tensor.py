@@ -104,7 +104,7 @@ class EagerTensor(Tensor):
         What was recorded stays, so that calling it again adds the same gradients again.
 
         Raises:
-            NonScalarGradError: the tensor is no real scalar.
+            NonScalarGradError: the tensor is not a real scalar.
             ADError: it depends on no variable.
             ADRuleError: an op on the way has no rule.
         """

@@ -126,7 +126,7 @@ class ExtensionOp(ABC):
         """Dtype and shape of each output, from those of the inputs.
 
         Sizes are integers or symbolic expressions and support `+ - * //` and `==`; the method takes
-        both. A size that cannot be compared yet is no error.
+        both. A size that cannot be compared yet is not an error.
 
         Raises:
             ShapeError, DTypeError: the op cannot take these inputs.

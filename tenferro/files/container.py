@@ -121,7 +121,7 @@ def parse(text: bytes) -> Json:
     """The value of a JSON text in its canonical form.
 
     Raises:
-        FileError: the text is not JSON, or not in that form. Numbers that are no integers, and
+        FileError: the text is not JSON, or not in that form. Numbers that are not integers, and
             keys that occur twice, have none.
     """
     _check_depth(text)

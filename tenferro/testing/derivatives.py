@@ -263,7 +263,7 @@ def adjoint(function: GraphFunction, arrays: Sequence[Array], wrt: Sequence[int]
 
 
 def _reached(function: GraphFunction, base: int, what: str) -> Iterator[str]:
-    """Outputs that are no symbolic zeros although no seed reaches them."""
+    """Outputs that are not symbolic zeros although no seed reaches them."""
     seeds = function.inputs[base:]
     for i, output in enumerate(function.outputs):
         if output is not None and not function.reaches(output, seeds):

@@ -94,7 +94,7 @@ def _complete(subject: FamilySubject) -> Findings:
             continue  # payload() reads the field: it takes part
         if same:
             yield (
-                f"{name} is no part of the payload; return it from payload(), or declare it "
+                f"{name} is not part of the payload; return it from payload(), or declare it "
                 "field(compare=False) if it changes no result"
             )
     for different in subject.different:

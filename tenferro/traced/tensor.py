@@ -278,7 +278,7 @@ def as_key(value: object) -> GlobalValKey:
     """The graph value of a traced tensor, or of a concrete array or number.
 
     Raises:
-        DTypeError: the value is no array of numbers.
+        DTypeError: the value is not an array of numbers.
     """
     return value.key if isinstance(value, TracedTensor) else capture(Tensor(value))
 

@@ -80,8 +80,8 @@ class SymbolicArguments:
     None in place of a shape declares nothing.
 
     Raises:
-        TracingError: a name is no parameter of the function, or is one of a static argument.
-        ShapeError: what is declared is no shape.
+        TracingError: a name is not a parameter of the function, or is one of a static argument.
+        ShapeError: what is declared is not a shape.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class SymbolicArguments:
             if name in static:
                 raise TracingError(f"jit: argument {name!r} is both static and symbolic")
             if name not in parameters and not takes_any:
-                raise TracingError(f"jit: symbolic has {name!r}, which is no parameter")
+                raise TracingError(f"jit: symbolic has {name!r}, which is not a parameter")
         self._trees = {name: _axes_tree(name, tree) for name, tree in declared.items()}
 
     def specs(self, call: CallArguments) -> list[TensorSpec | None]:

@@ -179,7 +179,7 @@ OPS: list[tuple[str, Callable[[], Any], str]] = [
     ("payload", broken.ListPayload, "a list cannot be part of an op's identity"),
     ("frozen", broken.Thawed, "scale can be assigned to"),
     ("frozen", broken.WritableArray, "table is an array that can be written to"),
-    ("complete", broken.Forgetful, "scale is no part of the payload"),
+    ("complete", broken.Forgetful, "scale is not part of the payload"),
     ("equal", broken.Address, "have different payloads"),
     ("clone", broken.OtherClone, "clone\\(\\) has another payload"),
     ("families", broken.NameOfItsOwn, "with the same payload is equal"),

@@ -150,7 +150,7 @@ def test_an_array_of_another_rank_is_refused(given: Any) -> None:
 
 
 def test_what_is_declared_must_be_a_shape_of_a_parameter() -> None:
-    with pytest.raises(TracingError, match="symbolic has 'z', which is no parameter"):
+    with pytest.raises(TracingError, match="symbolic has 'z', which is not a parameter"):
         tn.jit(lambda x: x, symbolic={"z": ("n",)})
     with pytest.raises(TracingError, match="argument 'x' is both static and symbolic"):
         tn.jit(lambda x: x, symbolic={"x": ("n",)}, static_argnames="x")
