@@ -1,4 +1,4 @@
-"""The digest of a program as a file holds it, whose placeholders stand for other ops."""
+"""The digest of a program with placeholders: that of the program with the original ops."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from tenferro.shape import Leaf
 
 
 def has_placeholder(program: ExecProgram) -> bool:
-    """Whether the program, or one inside its ops, has an op of a family that is not known."""
+    """Whether the program, or one inside its ops, has a placeholder."""
     return any(
         isinstance(step.op, MissingExtension)
-        for each in program.walk()
-        for step in each.instructions
+        for body in program.walk()
+        for step in body.instructions
     )
 
 
 def written_digest(program: ExecProgram) -> str:
-    """The digest of a program, with placeholders counted as what they stand for."""
+    """The digest of a program, with placeholders counted as the ops that they stand for."""
     if not has_placeholder(program):
         return program.digest
     digests: dict[int, str] = {}
-    for each in reversed(list(program.walk())):
-        steps = tuple([_original(step, digests) for step in each.instructions])
-        digests[id(each)] = replace(each, instructions=steps).digest
+    for body in reversed(list(program.walk())):
+        steps = tuple([_original(step, digests) for step in body.instructions])
+        digests[id(body)] = replace(body, instructions=steps).digest
     return digests[id(program)]
 
 
 def _original(step: ExecInstruction, digests: Mapping[int, str]) -> ExecInstruction:
-    """The instruction with the identity that its op has without placeholders."""
+    """The instruction, its op replaced by one with the identity it has without placeholders."""
     op = step.op
     if isinstance(op, MissingExtension):
         identity = op.written_identity
@@ -47,13 +47,13 @@ def _original(step: ExecInstruction, digests: Mapping[int, str]) -> ExecInstruct
 
 @dataclass(frozen=True, slots=True)
 class _Identity:
-    """All of an op that the digest of a program reads."""
+    """An op reduced to what the digest of a program reads."""
 
     identity: bytes
 
 
 class _Digest(Body):
-    """All of a program that the identity of an op reads."""
+    """A program reduced to what the identity of an op reads."""
 
     def __init__(self, digest: str) -> None:
         self._digest = digest

@@ -150,7 +150,7 @@ def test_a_family_without_a_codec_is_refused_when_a_file_holds_it() -> None:
 def test_a_payload_that_cannot_be_read_again_is_not_written() -> None:
     broken = Package("broken", ops=(Table,), codecs={Table: lambda values: Table({})})
     program = tn.make_program(lambda x: apply(Table({"a": 1}), x), tn.TensorSpec((2,)))
-    with pytest.raises(InvalidConfigError, match="the Table made of it has another one"):
+    with pytest.raises(InvalidConfigError, match="the Table made from it has another payload"):
         tn.dumps(program, packages=(broken,))
     assert tn.dumps(program, packages=(CUBE,)) == tn.dumps(program)
 

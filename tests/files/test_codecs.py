@@ -110,8 +110,8 @@ def test_a_malformed_family_id_is_refused_before_it_is_looked_up(family: str, sk
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ([], "Scale cannot be made of it: zip"),
-        ([1, 2, 3], "Scale cannot be made of it"),
+        ([], "Scale cannot be made from it: zip"),
+        ([1, 2, 3], "Scale cannot be made from it"),
         (["x", "up", [], {"dtype": "f64"}, None, {"bytes": ""}], "factor of Scale cannot be 'x'"),
         (
             [{"float": "3ff0000000000000"}, "left", [], {"dtype": "f64"}, None, {"bytes": ""}],
@@ -257,7 +257,7 @@ class TestRegistry:
             pass
 
         with pytest.raises(
-            ExtensionRegistryError, match=f"{FAMILY}: registered already, for Scale"
+            ExtensionRegistryError, match=f"{FAMILY}: already registered for Scale"
         ):
             PayloadCodecs().register(Scale).register(Other)
 

@@ -359,7 +359,7 @@ def test_broken_codecs_are_caught() -> None:
     found = violated(Pair(), codecs=PayloadCodecs().register(Square))
     assert found == {"files": "the codecs do not know tests.pair.v1\n"}
     found = violated(Pair(), codecs=PayloadCodecs().register(Pair, lambda values: Pair(9.0)))
-    assert_matches("malformed payload: the Pair made of it has another one", found["files"])
+    assert_matches("malformed payload: the Pair made from it has another payload", found["files"])
 
 
 def test_every_clause_has_a_family_that_breaks_it() -> None:
