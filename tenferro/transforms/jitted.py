@@ -307,7 +307,9 @@ class Jitted(Generic[P, R_co]):
         """
         for number in self._donate:
             if number not in call.positions:
-                raise TracingError(f"{self!r}: donate_argnums {number!r} is not an argument to donate")
+                raise TracingError(
+                    f"{self!r}: donate_argnums {number!r} is not an argument to donate"
+                )
         donated: list[int] = []
         start = 0
         for number, arg in zip(call.positions, call.args, strict=True):

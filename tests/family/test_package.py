@@ -192,7 +192,7 @@ def test_an_op_class_without_a_family_id_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["no_such_module:f", "tests.families.cube_xla:nope"])
 def test_a_lowering_that_cannot_be_imported_is_refused_by_name(name: str) -> None:
-    text = f"the lowering '{name}' cannot be imported: .*; name it as 'module:function'"
+    text = f"the lowering '{name}' cannot be imported: .*; write it as 'module:function'"
     with pytest.raises(ExtensionRegistryError, match=text):
         lowering_of(name)
     package = Package("p", ops=(Cube,), lowerings={Cube: name})

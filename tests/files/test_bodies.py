@@ -91,7 +91,7 @@ def test_equal_bodies_from_other_lines_are_one_body() -> None:
 def test_a_program_without_bodies_has_no_table_of_them() -> None:
     assert "bodies" not in header_of(dumps(samples()["layer"]))
     data = changed(dumps(samples()["layer"]), "bodies", [])
-    with pytest.raises(FileError, match="not the one form in which its content is written"):
+    with pytest.raises(FileError, match="its content is not in canonical form"):
         loads(data)
 
 

@@ -132,7 +132,9 @@ def test_a_malformed_payload_is_refused_with_its_family(values: Any, problem: st
 
 def test_a_decoder_must_make_the_op_that_was_written() -> None:
     codecs = PayloadCodecs().register(Scale, lambda values: Scale(1.0))
-    with pytest.raises(InvalidConfigError, match=f"{FAMILY}: malformed payload: the Scale made of"):
+    with pytest.raises(
+        InvalidConfigError, match=f"{FAMILY}: malformed payload: the Scale made from"
+    ):
         loads(dumps(scaled()), codecs=codecs)
 
 
@@ -256,9 +258,7 @@ class TestRegistry:
         class Other(Scale):
             pass
 
-        with pytest.raises(
-            ExtensionRegistryError, match=f"{FAMILY}: already registered for Scale"
-        ):
+        with pytest.raises(ExtensionRegistryError, match=f"{FAMILY}: already registered for Scale"):
             PayloadCodecs().register(Scale).register(Other)
 
     def test_a_class_without_family_is_refused(self) -> None:

@@ -213,8 +213,16 @@ def test_keys_that_only_this_process_knows_are_refused(key: Hashable, match: str
         ("entries/2/in/0", 2, "file: an operand of entry 2 must be an integer from 0 to 1"),
         ("entries/2/types/0", "f64[]", r"entry 2: multiply: the file says f64\[\], but"),
         ("entries/5/input/of", 4, r"file: entry 5 is f64\[n,2\], the tangent of f64\[\]"),
-        ("entries/6/mode", [True], "file: the mode of entry 6 must have one boolean for each operand"),
-        ("entries/6/mode", [False, False], "file: the mode of entry 6 must have one boolean for each operand"),
+        (
+            "entries/6/mode",
+            [True],
+            "file: the mode of entry 6 must have one boolean for each operand",
+        ),
+        (
+            "entries/6/mode",
+            [False, False],
+            "file: the mode of entry 6 must have one boolean for each operand",
+        ),
         ("entries/6/op", "eval", "file: entry 6: there is no op 'eval'"),
         ("fragments", [], "file: it contains no fragment"),
         ("fragments/1/parents/0", 1, "file: a parent of fragment 1 must be an integer from 0"),

@@ -146,8 +146,14 @@ def test_a_sound_blob_is_read() -> None:
         ([blob(dtype="f65")], "file: 'f65' is not an element type"),
         ([blob(shape=[3])], "file: blob 0 has 16 bytes, which is not the size of its shape"),
         ([blob(shape=[-2])], "file: the shape of blob 0 must be an integer from 0"),
-        ([blob(shape=[2] + [1] * 64)], "file: blob 0 has 16 bytes, which is not the size of its shape"),
-        ([blob(shape=[2**62, 2**62])], "file: blob 0 has 16 bytes, which is not the size of its shape"),
+        (
+            [blob(shape=[2] + [1] * 64)],
+            "file: blob 0 has 16 bytes, which is not the size of its shape",
+        ),
+        (
+            [blob(shape=[2**62, 2**62])],
+            "file: blob 0 has 16 bytes, which is not the size of its shape",
+        ),
         ([blob(shape=[0, 2**62, 2**62], length=0)], "extents of blob 0 overflow 64 bits"),
         ([blob(length=2**62, shape=[2**59])], "file: blob 0 does not begin at byte 0, or ends"),
         ([blob(offset=64)], "file: blob 0 does not begin at byte 0, or ends after the file"),
