@@ -246,7 +246,7 @@ class Extension(StdTensorOp, name="extension"):
         for slot, (tangent, out) in enumerate(zip(tangents, at.out, strict=True)):
             problem = None if tangent is None else _mistyped(tangent, at.ctx.meta(out), at.ctx)
             if problem is not None:
-                raise self._invalid(f"its linearize rule returns for output {slot} {problem}")
+                raise self._invalid(f"its linearize rule returns for number {slot} {problem}")
         return tangents
 
     def _inferred(

@@ -87,7 +87,7 @@ def emit_standard(
     if emitted != list(expected):
         raise InvalidConfigError(
             family,
-            f"family_id={family}: lower_to_standard_ops returns "
+            f"family_id={family}: lower_to_standard_ops gives "
             f"{', '.join(map(str, emitted)) or 'nothing'}, but infer_output_meta says "
             f"{', '.join(map(str, expected))}",
         )
