@@ -77,7 +77,7 @@ class NamedFunction:
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class TracedCommandFunction:
     """A function on traced arguments: those, and the leaves of the result."""
 
     name: str
@@ -128,7 +128,7 @@ def load_program(path: Path, packages: Sequence[Package]) -> NamedFunction:
     return NamedFunction(value, path, path.name, tuple(specs), names)
 
 
-def trace(function: NamedFunction, specs: Sequence[TensorSpec]) -> Traced:
+def trace(function: NamedFunction, specs: Sequence[TensorSpec]) -> TracedCommandFunction:
     """The function on fresh traced arguments of the given types.
 
     Raises:
@@ -149,7 +149,7 @@ def trace(function: NamedFunction, specs: Sequence[TensorSpec]) -> Traced:
     if not outputs:
         raise CommandError(f"{function.name} returns no array")
     keys = settled([tensor.key for tensor in outputs])
-    return Traced(function.name, inputs, tuple([TracedTensor(key) for key in keys]))
+    return TracedCommandFunction(function.name, inputs, tuple([TracedTensor(key) for key in keys]))
 
 
 def specs_of(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tenferro.autodiff import LinearFragment, differentiate, transpose
-from tenferro.cli.function import Traced
+from tenferro.cli.function import TracedCommandFunction
 from tenferro.cli.refusal import one_line
 from tenferro.compiler import Observer, PassReport, compile_std_to_exec, optimize
 from tenferro.computegraph import (
@@ -42,7 +42,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Derivative:
+class DerivativeStages:
     """The linear fragment of a function, and its transpose."""
 
     linear: LinearFragment[StdTensorOp]
@@ -64,7 +64,7 @@ class Pipeline:
     """
 
     primal: Fragment[StdTensorOp]
-    derivative: Derivative | None
+    derivative: DerivativeStages | None
     graph: MaterializedGraph
     unoptimized: ExecProgram
     passes: tuple[PassReport, ...]
@@ -111,7 +111,9 @@ class Pipeline:
         return [*stages, Stage("StableHLO", "what XLA is given", text)]
 
 
-def pipeline(traced: Traced, grad: bool, packages: Sequence[Package] = ()) -> Pipeline:
+def pipeline(
+    traced: TracedCommandFunction, grad: bool, packages: Sequence[Package] = ()
+) -> Pipeline:
     """Take a traced function through every stage.
 
     Raises:
@@ -200,8 +202,8 @@ def stablehlo(
 
 
 def _derivative(
-    traced: Traced, primal: Fragment[StdTensorOp], packages: Sequence[Package]
-) -> Derivative:
+    traced: TracedCommandFunction, primal: Fragment[StdTensorOp], packages: Sequence[Package]
+) -> DerivativeStages:
     wrt = [tensor.key for tensor in traced.inputs if is_inexact(tensor.meta.dtype)]
     if not wrt:
         raise CommandError(
@@ -212,7 +214,7 @@ def _derivative(
     linear = differentiate(resolve([primal]), outputs, wrt, ctx=ctx)
     if all(key is None for key in linear.output_keys):
         raise CommandError(f"no result of {traced.name} depends smoothly on its arguments")
-    return Derivative(linear, transpose(linear, ctx=ctx))
+    return DerivativeStages(linear, transpose(linear, ctx=ctx))
 
 
 def _stage_of(report: PassReport) -> Stage:

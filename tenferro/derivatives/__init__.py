@@ -1,7 +1,7 @@
-"""The derivatives that users ask for: of values that exist already, and of functions.
+"""Derivatives of traced and eager values, and transforms of functions.
 
-Read in this order: `front` (of values, traced and eager alike), `context` (of traced tensors),
-`linear_map`, `gradients`, `tangents`, `jacobians` (of functions, over pytrees).
+Read in this order: `front` (derivatives of values), `context` (of traced tensors), `linear_map`,
+`gradients`, `tangents`, `jacobians` (of functions, over pytrees).
 """
 
 from tenferro.derivatives.context import AD, AdContext, AdContextBuilder

@@ -30,7 +30,7 @@ _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
 
 
 class AdContext(Derivatives[TracedTensor]):
-    """Takes derivatives of traced tensors, and keeps the linearizations it has made.
+    """Takes derivatives of traced tensors, and caches linearizations.
 
     >>> x = TracedTensor.input((3,), "float64", name="x")
     >>> ctx = AdContext.builder().build()
@@ -47,10 +47,10 @@ class AdContext(Derivatives[TracedTensor]):
     ) -> None:
         """A context with the rules of tenferro's own families, of `packages`, and further `rules`.
 
-        Rules that are given for a family of tenferro's own take the place of its rules.
+        `rules` for a family of tenferro's own replace its rules.
 
         Raises:
-            ExtensionRegistryError: a package is given twice, or is none.
+            ExtensionRegistryError: a package is given twice, or is not one.
             DuplicateRuleError: a family of a package is among `rules`.
         """
         own = rules_of(further(packages))
@@ -66,16 +66,16 @@ class AdContext(Derivatives[TracedTensor]):
 
     @property
     def shapes(self) -> ShapeGuardContext:
-        """Metadata of graph values, and the guards that rules have recorded."""
+        """Metadata of graph values, and the guards that rules recorded."""
         return self._shapes
 
     @property
     def extension_rules(self) -> ExtensionRuleSet:
-        """A copy of the derivative rules of extension families that the context has."""
+        """A copy of the context's derivative rules of extension families."""
         return self._rules.copy()
 
     def linearize(self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]) -> Linear:
-        """The linear fragment of `outputs` by `wrt`, made once for each pair."""
+        """The linear fragment of `outputs` with respect to `wrt`; cached."""
         return self._cache.get_or_make(
             (tuple(outputs), tuple(wrt)), lambda: self._linearize(outputs, wrt)
         )
@@ -92,25 +92,25 @@ class AdContext(Derivatives[TracedTensor]):
         wrt: Sequence[GlobalValKey],
         tangents: Sequence[GlobalValKey | None],
     ) -> list[GlobalValKey | None]:
-        """Tangents of graph values for given seeds."""
+        """Tangents of graph values from `seeds`."""
         return push_forward(_everything(), outputs, wrt, tangents, ctx=self._shapes)
 
     def pull_back(
         self, linear: Linear, cotangents: Sequence[GlobalValKey | None]
     ) -> list[GlobalValKey | None]:
-        """Cotangents of graph values for given seeds."""
+        """Cotangents of graph values from `seeds`."""
         return pull_back(linear, cotangents, ctx=self._shapes)
 
     def zeros_like(self, key: GlobalValKey) -> GlobalValKey:
-        """Explicit zeros of the type of a graph value."""
+        """An array of zeros of the type of a graph value."""
         return zeros_like(KeyEmitter(self._shapes), key)
 
     def stats(self) -> CacheStats:
-        """How many linearizations are held, and how often one was reused."""
+        """Numbers of cached linearizations and of their uses."""
         return self._cache.stats()
 
     def clear(self) -> None:
-        """Drop the linearizations."""
+        """Remove the cached linearizations."""
         self._cache.clear()
 
     @property
@@ -145,7 +145,7 @@ class AdContext(Derivatives[TracedTensor]):
         return _traced(self.push_forward([y.key for y in ys], sources, _keys(tangents)))
 
     def _sources(self, name: str, wrt: Sequence[TracedTensor]) -> list[GlobalValKey]:
-        """The graph values of `wrt`, which may be differentiated by."""
+        """The graph values of `wrt`; raises DTypeError if one is not floating-point or complex."""
         for value, meta in zip(wrt, self._metas(name, wrt), strict=True):
             check_active(meta, f"derivative by {value.name}")
         return [value.key for value in wrt]
@@ -153,7 +153,7 @@ class AdContext(Derivatives[TracedTensor]):
     def _value(self, name: str, array: Any) -> TracedTensor:
         return TracedTensor(as_key(array))
 
-    def _one(self, y: TracedTensor) -> TracedTensor:
+    def _unit(self, y: TracedTensor) -> TracedTensor:
         return TracedTensor(full_like(KeyEmitter(self._shapes), 1, y.key))
 
     def _zeros_like(self, value: TracedTensor) -> TracedTensor:
@@ -172,7 +172,7 @@ class AdContextBuilder:
         """Add packages of extension families.
 
         Raises:
-            ExtensionRegistryError: a package is given twice, or is none.
+            ExtensionRegistryError: a package is given twice, or is not one.
         """
         self._packages = further((*self._packages, *packages))
         return self
@@ -182,7 +182,7 @@ class AdContextBuilder:
 
         Raises:
             DuplicateRuleError: a family has rules already.
-            ADError: `rules` is no rule set.
+            ADError: `rules` is not a rule set.
         """
         if not isinstance(rules, ExtensionRuleSet):
             raise ADError(
@@ -193,7 +193,7 @@ class AdContextBuilder:
         return self
 
     def with_capacity(self, entries: int) -> AdContextBuilder:
-        """Bound the transform cache."""
+        """Set the bounds of the transform cache."""
         self._capacity = entries
         return self
 
@@ -215,4 +215,4 @@ def _traced(keys: Sequence[GlobalValKey | None]) -> list[TracedTensor | None]:
 
 
 AD = AdContext(capacity=0)
-"""Differentiates for the functional transforms. Each trace is new, so it keeps nothing."""
+"""The context of the functional transforms. It has no cache: each call makes a new trace."""

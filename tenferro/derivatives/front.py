@@ -1,4 +1,4 @@
-"""Derivatives of values that exist already: one front for traced tensors and for eager ones."""
+"""Derivatives of values: one interface for traced tensors and for eager ones."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ T = TypeVar("T")
 class Derivatives(ABC, Generic[T]):
     """`grad`, `vjp` and `jvp` of values of one kind.
 
-    They are functional: what they return is a value like any other, which can be differentiated in
-    turn. Values that are differentiated by are taken to be independent: nothing behind them is
-    differentiated. The forms named `_optional` have None where nothing reaches, in place of zeros.
+    The results are ordinary values, which can be differentiated again. The values in `wrt` are
+    treated as independent: the ops that computed them are not differentiated. The methods named
+    `_optional` return None instead of zeros if there is no path between two values.
     """
 
     def grad(self, y: T, wrt: Sequence[T], *, holomorphic: bool = False) -> list[T]:
-        """Gradients of the real scalar `y`; zeros where nothing reaches.
+        """Gradients of the real scalar `y`; zeros for values on which it does not depend.
 
         Raises:
-            NonScalarGradError: `y` is not a real scalar; a complex one is taken if `holomorphic`.
+            NonScalarGradError: `y` is not a real scalar. A complex one is allowed if `holomorphic`.
             DTypeError: an entry of `wrt` is neither floating-point nor complex.
             ADError: an entry of `wrt` is not a value of this kind.
             ADRuleError: an op on the way has no rule.
@@ -40,16 +40,16 @@ class Derivatives(ABC, Generic[T]):
         return self._filled(self.grad_optional(y, wrt, holomorphic=holomorphic), wrt)
 
     def grad_optional(self, y: T, wrt: Sequence[T], *, holomorphic: bool = False) -> list[T | None]:
-        """As `grad`, with None where nothing reaches."""
+        """Like `grad`, with None for values on which `y` does not depend."""
         (meta,) = self._metas("grad", [y])
         check_scalar(meta, holomorphic)
-        return self._pulled("grad", [y], wrt, [self._one(y)])
+        return self._pulled("grad", [y], wrt, [self._unit(y)])
 
     def vjp(self, ys: Sequence[T], wrt: Sequence[T], cts: Sequence[Any]) -> list[T]:
-        """Cotangents of `wrt` from cotangents of `ys`, None for zero; zeros where nothing reaches.
+        """Cotangents of `wrt` from cotangents of `ys`, of which None is a zero.
 
         Raises:
-            ShapeError: a cotangent has not the type of its value.
+            ShapeError: the type of a cotangent is not that of its value.
             DTypeError: an entry of `wrt` is neither floating-point nor complex.
             ADError: an entry of `wrt` is not a value of this kind; or there are more cotangents
                 than values, or fewer.
@@ -58,14 +58,14 @@ class Derivatives(ABC, Generic[T]):
         return self._filled(self.vjp_optional(ys, wrt, cts), wrt)
 
     def vjp_optional(self, ys: Sequence[T], wrt: Sequence[T], cts: Sequence[Any]) -> list[T | None]:
-        """As `vjp`, with None where nothing reaches."""
+        """Like `vjp`, with None for values on which `ys` do not depend."""
         return self._pulled("vjp", ys, wrt, self._seeds("vjp", "cotangent", cts, ys))
 
     def jvp(self, ys: Sequence[T], wrt: Sequence[T], tangents: Sequence[Any]) -> list[T]:
-        """Tangents of `ys` from tangents of `wrt`, None for zero; zeros where nothing reaches.
+        """Tangents of `ys` from tangents of `wrt`, of which None is a zero.
 
         Raises:
-            ShapeError: a tangent has not the type of its value.
+            ShapeError: the type of a tangent is not that of its value.
             DTypeError: an entry of `wrt` is neither floating-point nor complex.
             ADError: an entry of `wrt` is not a value of this kind; or there are more tangents than
                 values, or fewer.
@@ -76,7 +76,7 @@ class Derivatives(ABC, Generic[T]):
     def jvp_optional(
         self, ys: Sequence[T], wrt: Sequence[T], tangents: Sequence[Any]
     ) -> list[T | None]:
-        """As `jvp`, with None where nothing reaches."""
+        """Like `jvp`, with None for values that do not depend on `wrt`."""
         self._metas("jvp", ys)
         return self._pushed("jvp", ys, wrt, self._seeds("jvp", "tangent", tangents, wrt))
 
@@ -94,20 +94,20 @@ class Derivatives(ABC, Generic[T]):
     def _pulled(
         self, name: str, ys: Sequence[T], wrt: Sequence[T], cts: Sequence[T | None]
     ) -> list[T | None]:
-        """Cotangents of `wrt`, after a check that it may be differentiated by them."""
+        """Cotangents of `wrt`; checks that `wrt` are floating-point or complex."""
 
     @abstractmethod
     def _pushed(
         self, name: str, ys: Sequence[T], wrt: Sequence[T], tangents: Sequence[T | None]
     ) -> list[T | None]:
-        """Tangents of `ys`, after a check that it may be differentiated by `wrt`."""
+        """Tangents of `ys`; checks that `wrt` are floating-point or complex."""
 
     @abstractmethod
     def _value(self, name: str, array: Any) -> T:
-        """An array, or a value of this kind, as a value of this kind."""
+        """Convert an array to a value of this kind; such values are returned unchanged."""
 
     @abstractmethod
-    def _one(self, y: T) -> T:
+    def _unit(self, y: T) -> T:
         """The number 1 of the type of a scalar."""
 
     @abstractmethod
@@ -117,7 +117,7 @@ class Derivatives(ABC, Generic[T]):
     def _seeds(
         self, name: str, what: str, seeds: Sequence[Any], values: Sequence[T]
     ) -> list[T | None]:
-        """Seeds as values of this kind, each of the type of the value that it belongs to."""
+        """Seeds as values of this kind; checks that their types are those of `values`."""
         metas = self._metas(name, values)
         if len(seeds) != len(metas):
             raise ADError(f"{name}: {len(seeds)} {what}s for {len(metas)} values")
@@ -134,27 +134,27 @@ class Derivatives(ABC, Generic[T]):
 
 
 def matching(name: str, what: str, seed: Any, meta: TensorMeta) -> Any:
-    """A tangent or cotangent of a value of type `meta`; a Python number takes a scalar's dtype.
+    """Check that a tangent or cotangent is of type `meta`; a Python number takes a scalar's dtype.
 
     Raises:
-        ShapeError: its type is another.
-        ADError: it is not an array.
+        ShapeError: the seed is of another type.
+        ADError: the seed is not an array.
     """
     if meta.rank == 0:
         try:
             seed = fitted(seed, meta)
         except TenferroError as error:
             raise type(error)(f"{name}: the {what} of {meta}: {error}") from None
-    have = meta_of_value(seed)
-    if have is None:
+    seed_meta = meta_of_value(seed)
+    if seed_meta is None:
         raise ADError(f"{name}: the {what} of {meta} is a {type(seed).__name__}, not an array")
-    if have != meta:
-        raise ShapeError(f"{name}: the {what} of {meta} must have its type, got {have}")
+    if seed_meta != meta:
+        raise ShapeError(f"{name}: the {what} of {meta} must have its type, got {seed_meta}")
     return seed
 
 
 def check_scalar(meta: TensorMeta, holomorphic: bool = False) -> None:
-    """Raise NonScalarGradError unless a value is a real scalar; complex if `holomorphic`."""
+    """Raise NonScalarGradError unless a value is a real scalar (or complex, if `holomorphic`)."""
     if meta.rank != 0:
         raise NonScalarGradError(
             f"grad: the result must be a scalar, got {meta}; sum it, or use vjp or jacrev"
@@ -169,6 +169,6 @@ def check_scalar(meta: TensorMeta, holomorphic: bool = False) -> None:
 
 
 def check_active(meta: TensorMeta, what: str) -> None:
-    """Raise DTypeError unless a value can be differentiated by."""
+    """Raise DTypeError unless derivatives with respect to values of this type are defined."""
     if not is_inexact(meta.dtype):
         raise DTypeError(f"{what}: {meta} is neither floating-point nor complex; convert it first")

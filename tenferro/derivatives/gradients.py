@@ -30,7 +30,7 @@ R = TypeVar("R")
 Aux = TypeVar("Aux")
 Argnums = int | Sequence[int]
 Pullback = Callable[[PyTree], tuple[PyTree, ...]]
-"""From a cotangent of the result to those of the arguments."""
+"""A function from a cotangent of the result to those of the arguments."""
 
 
 def grad(
@@ -43,8 +43,9 @@ def grad(
 ) -> Callable[P, PyTree]:
     """A function that returns the gradient of `function` by its arguments `argnums`.
 
-    The result has the structure of those arguments; an input that nothing reaches gets zeros. At
-    complex inputs the gradient is the conjugate of `jax.grad`: `grad(|z|²)` is `2z`.
+    The result has the structure of those arguments. The gradient by an input on which the result
+    does not depend is zeros. For complex inputs the gradient is the conjugate of that of
+    `jax.grad`: `grad(|z|²)` is `2z`.
 
     Args:
         function: returns a real scalar (a complex one if `holomorphic`), or a pair with it first if
@@ -52,11 +53,11 @@ def grad(
         argnums: which positional arguments; a tuple gives a tuple of gradients.
         has_aux: return (gradient, aux).
         holomorphic: allow a complex result.
-        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
+        ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:
-        NonScalarGradError: the result is not such a scalar.
-        DTypeError: a leaf to differentiate by is neither floating-point nor complex.
+        NonScalarGradError: the result is not a scalar of the required dtype.
+        DTypeError: a leaf of these arguments is neither floating-point nor complex.
 
     >>> import tenferro as tn
     >>> grad(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
@@ -81,7 +82,7 @@ def grad_optional(
     holomorphic: bool = False,
     ad_context: AdContext | None = None,
 ) -> Callable[P, PyTree]:
-    """As `grad`, with None for an input that nothing reaches.
+    """Like `grad`, with None for inputs on which the result does not depend.
 
     >>> import tenferro as tn
     >>> grad_optional(lambda x, y: x * 2.0, argnums=(0, 1))(1.0, 1.0)
@@ -148,10 +149,8 @@ def vjp(
 ) -> tuple[PyTree, Pullback] | tuple[PyTree, Pullback, PyTree]:
     """The value at `primals`, and the pullback.
 
-    From a cotangent of the result to a tuple of those of the primals.
-
-    The pullback may be called any number of times; what it needs of the forward run is kept, not
-    computed again.
+    The pullback maps a cotangent of the result to a tuple of cotangents of the primals. It may be
+    called any number of times. It saves the values that it needs of the forward run.
 
     >>> import tenferro as tn
     >>> y, pullback = vjp(tn.sin, tn.Tensor([0.0, 1.0]))
@@ -175,7 +174,7 @@ def vjp(
 
 @dataclass(frozen=True, slots=True)
 class _ValueAndGrad:
-    """What `grad` and its kin do on each call."""
+    """A call of a function that `grad` or a related transform returned."""
 
     function: Callable[..., Any]
     argnums: Argnums
@@ -186,7 +185,7 @@ class _ValueAndGrad:
     def __call__(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], fill: bool
     ) -> tuple[Any, Any]:
-        """The value and the gradients; `fill` puts zeros where nothing reaches."""
+        """The value and the gradients, with zeros in place of None if `fill`."""
         groups = _argument_leaves(args, normal_argnums("grad", self.argnums, len(args)))
         active = [position for positions, _ in groups for position in positions]
         trace, leaves = trace_function(self.function, args, kwargs, self.has_aux, active)
@@ -213,7 +212,7 @@ class _ValueAndGrad:
 def _gradient_keys(
     trace: Trace, wrt: Sequence[GlobalValKey], holomorphic: bool, ad: AdContext
 ) -> list[GlobalValKey | None]:
-    """Gradients of the only output."""
+    """Gradients of the only output; raises if there are several."""
     if len(trace.outputs) != 1:
         raise PytreeError(
             f"grad: the function must return one scalar, got {len(trace.outputs)} leaves; "
@@ -221,25 +220,25 @@ def _gradient_keys(
         )
     (output,) = trace.outputs
     check_scalar(ad.shapes.meta(output), holomorphic)
-    one = full_like(KeyEmitter(ad.shapes), 1, output)
-    return ad.pull_back(ad.linearize([output], wrt), [one])
+    seed = full_like(KeyEmitter(ad.shapes), 1, output)
+    return ad.pull_back(ad.linearize([output], wrt), [seed])
 
 
 def require_active(keys: Sequence[GlobalValKey]) -> None:
-    """Raise DTypeError unless all inputs can be differentiated by."""
+    """Raise DTypeError unless all inputs are floating-point or complex."""
     for key in keys:
         check_active(AD.shapes.meta(key), f"derivative by {name_of(key)}")
 
 
 def context_of(ad_context: AdContext | None) -> AdContext:
-    """What takes the derivatives: by default one that knows tenferro's own families."""
+    """The context, or the default one, which has the rules of tenferro's own families."""
     return AD if ad_context is None else ad_context
 
 
 def matching_leaves(
     name: str, what: str, tree: Any, expected: TreeDef, like: Sequence[GlobalValKey]
 ) -> list[Any]:
-    """The leaves of a tree of tangents or cotangents, checked against the values they belong to.
+    """The leaves of a tree of tangents or cotangents; checks that their types are those of `like`.
 
     Raises:
         PytreeError: the structure differs, or a leaf is not an array.
@@ -255,10 +254,10 @@ def matching_leaves(
 
 
 def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
-    """Positions of arguments, counted from the front.
+    """Positions of arguments as non-negative integers.
 
     Raises:
-        ADError: one is out of range or named twice.
+        ADError: a position is out of range or occurs twice.
     """
     numbers: list[Any] = list(argnums) if isinstance(argnums, tuple | list) else [argnums]
     for number in numbers:
@@ -275,7 +274,7 @@ def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
 
 
 def _argument_leaves(args: tuple[Any, ...], numbers: Sequence[int]) -> list[tuple[range, TreeDef]]:
-    """For each argument, the positions of its leaves among those of all, and its structure."""
+    """For each argument, the positions of its leaves among all leaves, and its structure."""
     groups: list[tuple[range, TreeDef]] = []
     start = 0
     for arg in args:

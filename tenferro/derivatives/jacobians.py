@@ -35,11 +35,13 @@ def jacfwd(
     holomorphic: bool = False,
     ad_context: AdContext | None = None,
 ) -> Callable[P, PyTree]:
-    """The Jacobian by its columns: one forward pass for each element of the argument.
-    A tuple of `argnums` gives a tuple for each result.
+    """The Jacobian, column by column: one forward pass for each element of the argument.
 
-    The result is a tree of the function's results, whose leaves are trees of the argument: for
-    leaves of shapes `[*o]` and `[*i]` an array `[*o, *i]`.
+    If `argnums` is a tuple, there is a tuple for each result.
+
+    The result has the structure of the function's result, with the structure of the argument in
+    place of each leaf. For a result leaf of shape `[*o]` and an argument leaf of shape `[*i]` it
+    has an array `[*o, *i]`.
 
     Raises:
         DTypeError: the argument is complex and `holomorphic` is not set.
@@ -65,10 +67,10 @@ def jacrev(
     holomorphic: bool = False,
     ad_context: AdContext | None = None,
 ) -> Callable[P, PyTree]:
-    """The Jacobian by its rows: one reverse pass for each element of the result.
+    """The Jacobian, row by row: one reverse pass for each element of the result.
 
-    Shapes are those of `jacfwd`. At complex arguments the rows of a real result are gradients, in
-    the convention of `grad`; those of a `holomorphic` function are its complex derivative.
+    Shapes are those of `jacfwd`. For complex arguments and a real result, the rows are gradients in
+    the convention of `grad`. For a `holomorphic` function they are the complex derivative.
 
     Raises:
         DTypeError: the result is complex and `holomorphic` is not set.
@@ -91,7 +93,7 @@ def hessian(
 ) -> Callable[P, PyTree]:
     """Second derivatives of a real scalar function.
 
-    Forward over reverse, `[*i, *i]` for an argument `[*i]`.
+    Computed forward over reverse. The result is of shape `[*i, *i]` for an argument `[*i]`.
 
     >>> import tenferro as tn
     >>> hessian(lambda x: tn.sum(x * x * x))(tn.Tensor([1.0, 2.0]))
@@ -104,7 +106,7 @@ def hessian(
 
 @dataclass(frozen=True, slots=True)
 class _Jacobian:
-    """What `jacfwd` and `jacrev` do on each call."""
+    """A call of a function that `jacfwd` or `jacrev` returned."""
 
     function: Callable[..., Any]
     argnums: Argnums
@@ -112,14 +114,14 @@ class _Jacobian:
     ad_context: AdContext | None
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], forward: bool) -> Any:
-        """The Jacobian, by columns if `forward`."""
+        """The Jacobian; column by column if `forward`."""
         function, argnums, holomorphic = self.function, self.argnums, self.holomorphic
         name = "jacfwd" if forward else "jacrev"
         numbers = normal_argnums(name, argnums, len(args))
 
         def of_some(*arguments: Any) -> Any:
-            given = dict(zip(numbers, arguments, strict=True))
-            return function(*(given.get(i, arg) for i, arg in enumerate(args)), **kwargs)
+            replaced = dict(zip(numbers, arguments, strict=True))
+            return function(*(replaced.get(i, arg) for i, arg in enumerate(args)), **kwargs)
 
         varied = tuple(args[number] for number in numbers)
         trace, leaves = trace_function(of_some, varied, {})
@@ -132,7 +134,7 @@ class _Jacobian:
         inner, image = trace.inputs, trace.outputs
         domain, codomain = (inner, image) if forward else (image, inner)
         columns = [linear_map(direction) for direction in _basis(domain)]
-        if holomorphic and not forward:  # a pullback conjugates
+        if holomorphic and not forward:  # a pullback applies the conjugate transpose
             columns = [[value.conj() for value in column] for column in columns]
         blocks = _blocks(columns, _metas(domain, name), _metas(codomain, name), transposed=forward)
         rows = [unflatten(arg_tree, row) for row in blocks]
@@ -150,7 +152,7 @@ def _check_real(name: str, keys: Sequence[GlobalValKey], holomorphic: bool) -> N
 
 
 def _basis(keys: Sequence[GlobalValKey]) -> list[list[Tensor]]:
-    """All directions with a single 1, leaf after leaf."""
+    """The unit vectors of the arguments' space, leaf after leaf."""
     metas = _metas(keys, "jacobian")
     zeros = [np.zeros(meta.static_shape or (), meta.dtype) for meta in metas]
     directions: list[list[Tensor]] = []
@@ -159,7 +161,7 @@ def _basis(keys: Sequence[GlobalValKey]) -> list[list[Tensor]]:
             one_hot = zero.copy()
             one_hot.flat[position] = 1
             directions.append(
-                [Tensor(one_hot if i == leaf else other) for i, other in enumerate(zeros)]
+                [Tensor(one_hot if i == leaf else value) for i, value in enumerate(zeros)]
             )
     return directions
 
@@ -183,7 +185,7 @@ def _blocks(
 
 
 def _assemble(images: list[Any], shape: tuple[int, ...], image: TensorMeta, last: bool) -> Any:
-    """The images of a leaf's basis as one array, the leaf's axes last or first."""
+    """The images of a leaf's basis as one array, with the leaf's axes last or first."""
     image_shape = image.static_shape or ()
     target = (*image_shape, *shape) if last else (*shape, *image_shape)
     if not images:

@@ -1,4 +1,4 @@
-"""The derivative of a function at a point, as a linear function that can be applied again."""
+"""The derivative of a function at a point, as a linear function that can be applied repeatedly."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Keys = Sequence[GlobalValKey]
 
 
 class LinearMap:
-    """Tangents to tangents, or cotangents to cotangents, with the coefficients already computed.
+    """A map from tangents to tangents, or cotangents to cotangents, with computed coefficients.
 
-    The forward run computes the function's values and the *residuals*: what the linear part reads
-    of the primal part. Applying the map runs the linear part alone. Within an outer trace nothing
-    runs, and the graph shares the primal part.
+    The forward run computes the function's values and the *residuals*: the values of the primal
+    part that the linear part reads. Applying the map runs only the linear part. In an outer trace
+    nothing is run, and the graphs of all applications share the primal part.
 
     Attributes:
         values: the function's results.
@@ -38,8 +38,8 @@ class LinearMap:
         ad: AdContext,
     ) -> None:
         filled = [
-            ad.zeros_like(other) if key is None else key
-            for key, other in zip(outputs, like, strict=True)
+            ad.zeros_like(primal) if key is None else key
+            for key, primal in zip(outputs, like, strict=True)
         ]
         residuals = [] if results.traced else _residuals(filled, seeds)
         values = results.of([*trace.outputs, *trace.aux.keys, *residuals])
@@ -63,13 +63,13 @@ class LinearMap:
 
     @classmethod
     def pushforward(cls, trace: Trace, results: Results, ad: AdContext) -> Self:
-        """From tangents of the inputs to tangents of the outputs."""
+        """The map from tangents of the inputs to tangents of the outputs."""
         linear = ad.linearize(trace.outputs, trace.inputs)
         return cls(trace, results, linear.input_keys, linear.output_keys, trace.outputs, ad)
 
     @classmethod
     def pullback(cls, trace: Trace, results: Results, ad: AdContext) -> Self:
-        """From cotangents of the outputs to cotangents of the inputs."""
+        """The map from cotangents of the outputs to cotangents of the inputs."""
         reverse = transpose(ad.linearize(trace.outputs, trace.inputs), ctx=ad.shapes)
         by_slot = {
             key.slot: seed
@@ -83,24 +83,26 @@ class LinearMap:
         return cls(trace, results, seeds, reverse.output_keys, trace.inputs, ad)
 
     def __call__(self, leaves: Sequence[Any]) -> list[Any]:
-        """The image of one direction, given as leaves."""
+        """The image of one tangent or cotangent, as leaves."""
         seeds = [key for key in self._seeds if isinstance(key, Input)]
         applied = self._results.extended([*self._inputs, *seeds], [*self._actual, *leaves])
         return applied.of(self._outputs)
 
 
 def _residuals(outputs: Keys, seeds: Keys) -> list[GlobalValKey]:
-    """What the part that depends on `seeds` reads of the rest, apart from constants."""
+    """The values, except constants, that ops which depend on `seeds` read of the other ops."""
     view: ResolvedView[StdTensorOp] = resolve_keys()
     ops, inputs = view.topo_order(outputs)
     active: set[GlobalValKey] = set(seeds)
     variable: set[GlobalValKey] = set(inputs)
-    found: dict[GlobalValKey, None] = {}
+    residuals: dict[GlobalValKey, None] = {}
     for op in ops:
         if any(key in active for key in op.inputs):
             active.update(op.outputs)
-            found.update((key, None) for key in op.inputs if key not in active and key in variable)
+            residuals.update(
+                (key, None) for key in op.inputs if key not in active and key in variable
+            )
         elif any(key in variable for key in op.inputs):
             variable.update(op.outputs)
-    found.update((key, None) for key in outputs if key not in active and key in variable)
-    return list(found)
+    residuals.update((key, None) for key in outputs if key not in active and key in variable)
+    return list(residuals)

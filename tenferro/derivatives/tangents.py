@@ -54,8 +54,8 @@ def jvp(
         function: any function of arrays.
         primals: tuple of arguments.
         tangents: tuple of the same structure and types.
-        has_aux: the function returns a pair; return (value, tangent, aux).
-        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
+        has_aux: the function returns a pair (value, aux); return (value, tangent, aux).
+        ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:
         PytreeError, ShapeError: `tangents` does not match `primals`.
@@ -92,7 +92,8 @@ def linearize(
 ) -> tuple[R, Callable[..., R]]:
     """The value at `primals`, and the derivative there as a linear function of tangents.
 
-    The linear function may be called any number of times; what it needs of the forward run is kept.
+    The linear function may be called any number of times. It saves the values that it needs of the
+    forward run.
 
     >>> import tenferro as tn
     >>> y, derivative_at = linearize(lambda x: x * x, 3.0)
@@ -119,13 +120,13 @@ def hvp(
     *,
     ad_context: AdContext | None = None,
 ) -> PyTree:
-    """Product of the Hessian of a real scalar function with a direction: forward over reverse.
+    """The product of the Hessian of a real scalar function with a direction, forward over reverse.
 
     Args:
         function: returns a real scalar.
-        primals: tuple of arguments, or one argument alone.
+        primals: tuple of arguments, or a single argument.
         tangents: direction, of the same structure.
-        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
+        ad_context: has the derivative rules of extension ops that the function uses.
 
     >>> import tenferro as tn
     >>> hvp(lambda x: tn.sum(x * x * x), (tn.Tensor([1.0, 2.0]),), (tn.Tensor([1.0, 0.0]),))
@@ -140,17 +141,17 @@ def hvp(
 def derivative(
     function: Callable[..., R], order: int = 1, *, ad_context: AdContext | None = None
 ) -> Callable[[ArrayLike], R]:
-    """The derivative of that order of a function of one scalar, by repeated forward mode.
+    """The derivative, of any order, of a function of one scalar, by repeated forward mode.
 
-    The passes share all common values, so that the program grows with a small power of the order.
+    The passes share common values, so that the size of the program is polynomial in the order.
 
     Args:
         function: from a real or complex scalar to any tree of arrays.
-        order: how often to differentiate; 0 gives the function itself.
-        ad_context: knows the derivatives of extension ops; needed where the function uses such ops.
+        order: the order of the derivative; 0 is the function itself.
+        ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:
-        ShapeError: the argument is not one scalar.
+        ShapeError: the argument is not a single scalar.
 
     >>> import tenferro as tn
     >>> derivative(lambda x: x**4, order=3)(2.0)
@@ -168,10 +169,10 @@ def derivative(
                 "derivative: the function must take one scalar; use jacfwd or hessian for arrays"
             )
         require_active(trace.inputs)
-        one = full_like(KeyEmitter(ad.shapes), 1, trace.inputs[0])
+        seed = full_like(KeyEmitter(ad.shapes), 1, trace.inputs[0])
         keys = list(trace.outputs)
         for _ in range(order):
-            pushed = ad.push_forward(keys, trace.inputs, [one])
+            pushed = ad.push_forward(keys, trace.inputs, [seed])
             keys = [
                 ad.zeros_like(key) if tangent is None else tangent
                 for key, tangent in zip(keys, pushed, strict=True)

@@ -1,4 +1,4 @@
-"""Computing at once: tensors attached to a runtime, which records what depends on its variables.
+"""Eager computation: tensors of a runtime, which records the ops that depend on its variables.
 
 Read in this order: `kinds`, `kernels`, `tensor`, `plan`, `emitter`, `derivatives`, `runtime`.
 """

@@ -1,4 +1,4 @@
-"""Derivatives of what a runtime has recorded."""
+"""Derivatives of recorded computations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tenferro.autodiff import (
 from tenferro.chainrules import Slots
 from tenferro.derivatives import Derivatives, check_active, check_scalar
 from tenferro.eager.emitter import EagerEmitter
-from tenferro.eager.kinds import Kind
+from tenferro.eager.kinds import OperandKind
 from tenferro.eager.plan import OpDerivative
 from tenferro.eager.tensor import EagerTensor, pausing
 from tenferro.errors import ADError
@@ -34,12 +34,12 @@ Optional = list[EagerTensor | None]
 class Differentiator(Derivatives[EagerTensor]):
     """The part of a runtime that takes derivatives.
 
-    Slots of variables stay as they are, and results are recorded like any other value.
+    Gradients stored in variables do not change. Results are recorded like any other value.
     """
 
     @abstractmethod
     def constant(self, value: Any, dtype: object = None) -> EagerTensor:
-        """A tensor of which nothing is recorded."""
+        """An untracked tensor."""
 
     @abstractmethod
     def invoke(self, op: Any, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
@@ -50,8 +50,8 @@ class Differentiator(Derivatives[EagerTensor]):
         """The outputs of a derivative on values of the runtime."""
 
     @abstractmethod
-    def restored(self, buffer: Any, kind: Kind | None, origin: Origin | None) -> EagerTensor:
-        """A tensor around a buffer that a record holds."""
+    def restored(self, buffer: Any, kind: OperandKind | None, origin: Origin | None) -> EagerTensor:
+        """A tensor around a buffer that a record saved."""
 
     @abstractmethod
     def _check_own(self, operand: EagerTensor, name: str) -> None:
@@ -73,48 +73,48 @@ class Differentiator(Derivatives[EagerTensor]):
         self, name: str, ys: Values, wrt: Values, tangents: Sequence[EagerTensor | None]
     ) -> Optional:
         origins = self._independent(name, wrt)
-        known = {
+        seeds = {
             origin: tangent
             for origin, tangent in zip(origins, tangents, strict=True)
             if tangent is not None
         }
-        return push_records([y._origin for y in ys], known, RecordApplier(self))
+        return push_records([y._origin for y in ys], seeds, RecordApplier(self))
 
     def _of_leaves(self, y: EagerTensor, seed: Any) -> dict[LeafOrigin, EagerTensor]:
-        """Cotangents of all leaves, with nothing recorded."""
+        """Cotangents of all leaves, computed without recording."""
         self._metas("backward", [y])
         if y._origin is None:
             raise ADError(
-                f"backward: {y.meta} is not tracked; it depends on no variable, or was computed "
-                "within no_grad"
+                f"backward: {y.meta} is not tracked: it does not depend on a variable, or was "
+                "computed within no_grad"
             )
         if seed is None:
             check_scalar(y.meta)
-        (ct,) = [self._one(y)] if seed is None else self._seeds("backward", "seed", [seed], [y])
+        (ct,) = [self._unit(y)] if seed is None else self._seeds("backward", "seed", [seed], [y])
         assert ct is not None, "backward_with refuses None"
         with pausing(self):
             pulled = pull_records([(y._origin, ct)], None, RecordApplier(self))
         return cast("dict[LeafOrigin, EagerTensor]", pulled)
 
     def _independent(self, name: str, wrt: Values) -> list[Origin]:
-        """The origins of values to differentiate by."""
+        """The origins of the values to differentiate by."""
         origins: list[Origin] = []
         for value, meta in zip(wrt, self._metas(name, wrt), strict=True):
             check_active(meta, f"{name} by {meta}")
             if value._origin is None:
                 raise ADError(
-                    f"{name}: {value.meta} is not tracked, so nothing is known of what depends on "
-                    "it; make it with runtime.variable"
+                    f"{name}: {value.meta} is not tracked, so computations on it are not recorded; "
+                    "make it with runtime.variable"
                 )
             if value._origin in origins:
-                raise ADError(f"{name}: {value.meta} is named twice; name each value once")
+                raise ADError(f"{name}: {value.meta} is passed twice; pass each value once")
             origins.append(value._origin)
         return origins
 
     def _metas(self, name: str, values: Values) -> list[TensorMeta]:
         listed: object = values
         if isinstance(listed, Tensor):
-            raise ADError(f"{name}: takes a list of eager tensors, got one; write [x]")
+            raise ADError(f"{name}: takes a list of eager tensors, got a single one; write [x]")
         for value in values:
             if not isinstance(value, EagerTensor):
                 raise ADError(f"{name}: takes eager tensors, got a {type(value).__name__}")
@@ -127,7 +127,7 @@ class Differentiator(Derivatives[EagerTensor]):
         self._check_own(array, name)
         return array
 
-    def _one(self, y: EagerTensor) -> EagerTensor:
+    def _unit(self, y: EagerTensor) -> EagerTensor:
         return self.constant(np.ones((), y.dtype))
 
     def _zeros_like(self, value: EagerTensor) -> EagerTensor:
@@ -135,7 +135,7 @@ class Differentiator(Derivatives[EagerTensor]):
 
 
 class RecordApplier:
-    """Applies the derivatives of records, by computing with tensors of a runtime."""
+    """Evaluates derivatives of records on tensors of a runtime."""
 
     def __init__(self, runtime: Differentiator) -> None:
         self._runtime = runtime
@@ -146,12 +146,12 @@ class RecordApplier:
         return self._run(record, record.derivative.push(moving), tangents)
 
     def pull(self, record: Record, cts: Slots[EagerTensor], wanted: Mask) -> Slots[EagerTensor]:
-        """Cotangents of the `wanted` operands."""
-        given = tuple([ct is not None for ct in cts])
-        return self._run(record, record.derivative.pull(wanted, given), cts)
+        """Cotangents of the operands that `wanted` selects."""
+        nonzero = tuple([ct is not None for ct in cts])
+        return self._run(record, record.derivative.pull(wanted, nonzero), cts)
 
     def add(self, a: EagerTensor, b: EagerTensor) -> EagerTensor:
-        """The sum, by the op set's addition."""
+        """The sum, computed by the addition of the op set."""
         emitter = EagerEmitter(self._runtime)
         return emitter.ctx.adder.add(emitter, a, b)
 
@@ -160,11 +160,11 @@ class RecordApplier:
     ) -> Slots[EagerTensor]:
         operands = [self._saved(record, number) for number in local.saved]
         operands += [seed for seed in seeds if seed is not None]
-        made = self._runtime.run_local(local, operands)
-        return tuple([None if place is None else made[place] for place in local.results])
+        outputs = self._runtime.run_local(local, operands)
+        return tuple([None if place is None else outputs[place] for place in local.results])
 
     def _saved(self, record: Record, number: int) -> EagerTensor:
-        """A value that a record holds, with the origin that it has."""
+        """A value that a record saved, with its origin."""
         derivative = cast(OpDerivative, record.derivative)
         read, count = derivative.reads[number], len(record.sources)
         if read < count:

@@ -1,4 +1,4 @@
-"""An emitter that computes each op at once: for what cannot be planned as a whole."""
+"""An emitter that computes each op immediately, for functions that cannot be planned as a whole."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tenferro.shape import TensorMeta
 
 
 class Invoker(Protocol):
-    """What computes one op."""
+    """Computes single ops."""
 
     def invoke(self, op: Any, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
         """The outputs of one op."""
 
 
 class EagerContext:
-    """Metadata of eager tensors, which they carry with them."""
+    """Metadata of eager tensors: their types."""
 
     adder: PrimitiveOp = ADD
 
@@ -27,15 +27,15 @@ class EagerContext:
         return value.meta
 
     def declare_like(self, value: EagerTensor, like: EagerTensor) -> None:
-        """Tensors declare themselves."""
+        """Does nothing: a tensor has its type."""
 
     def registered_rule(self, family_id: str) -> None:
-        """None: what computes applies no rules."""
+        """None: this emitter does not apply derivative rules."""
         return
 
 
 class EagerEmitter:
-    """Computes each op as it is emitted, recorded like any other."""
+    """Computes each op as it is emitted, and records it like any other op."""
 
     def __init__(self, invoker: Invoker) -> None:
         self._invoker = invoker
@@ -54,11 +54,11 @@ class EagerEmitter:
         return self._invoker.invoke(op, *operands)
 
     def producer(self, value: EagerTensor) -> None:
-        """Nothing is looked up of how a value was made."""
+        """None: the op that computed a value is not looked up."""
         return
 
     def order(self, value: EagerTensor) -> int:
-        """Operands stay as they are."""
+        """0 for all values: operands are not reordered."""
         return 0
 
 

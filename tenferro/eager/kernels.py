@@ -1,4 +1,4 @@
-"""A program made ready to run on the executor of an eager runtime."""
+"""Kernels: programs compiled for the executor of an eager runtime."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tenferro.family import Package
 from tenferro.runtime import BoundaryDispatch, Buffer, Executor, GraphExecutor, NumpyBackend
 
 Kernel = Callable[[list[Buffer]], list[Buffer]]
-"""From the buffers of the operands to those of the slots that are kept."""
+"""A function from the buffers of the operands to those of the returned slots."""
 
-Call = Callable[..., Any]
+OpCall = Callable[..., Any]
 
 
 class Kernels:
     """Makes kernels for one executor.
 
-    `boundary` runs ops of extension families on a native backend, by the runtimes of `packages` and
-    those that are registered with it. An executor without such a backend runs them its own way, and
-    it is None.
+    `boundary` runs ops of extension families on a native backend, with the runtimes of `packages`
+    and those that are registered later. It is None for executors without a native backend, which
+    run such ops in their own way.
     """
 
     def __init__(self, executor: Executor, packages: Sequence[Package]) -> None:
@@ -34,26 +34,26 @@ class Kernels:
         self._on_host = type(backend) is NumpyBackend
         self.boundary = None if backend is None else BoundaryDispatch(backend, packages, "runtime")
 
-    def make(self, program: ExecProgram, kept: Sequence[int], results: Sequence[int]) -> Kernel:
+    def make(self, program: ExecProgram, slots: Sequence[int], results: Sequence[int]) -> Kernel:
         """The kernel of a program that has one instruction, or constant sizes.
 
-        `kept` are slots that instructions write; those in `results` are handed to the user.
+        It returns `slots`, which instructions write. Those in `results` are returned to the user.
         """
-        if not kept:
+        if not slots:
             return _nothing
         if self._on_host:
             (step, *others) = program.instructions
             whole = step.input_slots == program.input_slots and len(step.output_slots) == 1
             if whole and not others:
                 return _of_call(self._call(step.op))
-            return HostKernel(program, kept, results, self._call)
-        wanted = with_last_use(replace(program, output_slots=tuple(kept)))
+            return HostKernel(program, slots, results, self._call)
+        compiled = with_last_use(replace(program, output_slots=tuple(slots)))
         by_runtimes = self.boundary is not None and any(
             op.family is not None for op in program.ops()
         )
         if by_runtimes or not is_static(program):
-            return lambda buffers: run(wanted, buffers, self._step)
-        executable = self._executor.compile_exec(wanted)
+            return lambda buffers: run(compiled, buffers, self._step)
+        executable = self._executor.compile_exec(compiled)
         return lambda buffers: list(executable(*buffers))
 
     def _step(self, step: ExecInstruction, operands: list[Buffer]) -> Sequence[Buffer]:
@@ -62,8 +62,8 @@ class Kernels:
             return self._executor.run_op(step.op, *operands)
         return self.boundary(step.op, operands)
 
-    def _call(self, op: ExecOp) -> Call:
-        """An op on NumPy arrays as a function: of the only output, or a tuple of several."""
+    def _call(self, op: ExecOp) -> OpCall:
+        """An op as a function of NumPy arrays; returns one array, or a tuple of several."""
         evaluate: Callable[[Sequence[Any]], tuple[Any, ...]] = op.evaluate
         if op.family is not None and self.boundary is not None:
             evaluate = functools.partial(self.boundary, op)
@@ -75,24 +75,24 @@ class Kernels:
 
 
 class HostKernel:
-    """Runs NumPy's meaning of one op after the other, without floating-point warnings.
+    """Runs ops one after the other with NumPy, without floating-point warnings.
 
-    Constants are made once. Values that are handed out are compact, read-only and keep alive no
-    array larger than themselves.
+    Constants are computed once. Returned results are contiguous and read-only, and they are not
+    views of larger arrays.
     """
 
     def __init__(
         self,
         program: ExecProgram,
-        kept: Sequence[int],
+        returned: Sequence[int],
         results: Sequence[int],
-        call_of: Callable[[ExecOp], Call],
+        call_of: Callable[[ExecOp], OpCall],
     ) -> None:
         first = len(program.input_slots)
         self._blank: list[Any] = [None] * (program.n_slots - first)
-        self._kept = tuple(kept)
-        self._results = tuple(slot for slot in kept if slot in set(results))
-        self._steps: list[tuple[Call, tuple[int, ...], tuple[int, ...]]] = []
+        self._returned = tuple(returned)
+        self._results = tuple(slot for slot in returned if slot in set(results))
+        self._steps: list[tuple[OpCall, tuple[int, ...], tuple[int, ...]]] = []
         for step in program.instructions:
             constants = [self._blank[slot - first] for slot in step.input_slots if slot >= first]
             is_constant = len(constants) == len(step.input_slots) and all(
@@ -104,26 +104,26 @@ class HostKernel:
                 self._steps.append((call_of(step.op), step.input_slots, step.output_slots))
 
     def __call__(self, buffers: list[Buffer]) -> list[Buffer]:
-        """The kept values."""
+        """The values of the returned slots."""
         values = _QUIET.copy().run(self._run, buffers + self._blank)
         for slot in self._results:
             values[slot] = _sealed(values[slot])
-        return [values[slot] for slot in self._kept]
+        return [values[slot] for slot in self._returned]
 
     def _run(self, values: list[Any]) -> list[Any]:
         for call, inputs, outputs in self._steps:
-            made = call(*[values[slot] for slot in inputs])
+            result = call(*[values[slot] for slot in inputs])
             if len(outputs) == 1:
-                values[outputs[0]] = made
+                values[outputs[0]] = result
             else:
-                for slot, value in zip(outputs, made, strict=True):
+                for slot, value in zip(outputs, result, strict=True):
                     values[slot] = value
         return values
 
 
 _QUIET = Context()
 _QUIET.run(np.seterr, all="ignore")
-"""A context in which NumPy does not warn. Entering a copy is far cheaper than `numpy.errstate`."""
+"""A context without NumPy warnings. Entering a copy is much cheaper than `numpy.errstate`."""
 
 
 def is_static(program: ExecProgram) -> bool:
@@ -131,8 +131,8 @@ def is_static(program: ExecProgram) -> bool:
     return all(meta is not None and meta.static_shape is not None for meta in program.slot_metas())
 
 
-def _of_call(call: Call) -> Kernel:
-    """The kernel of one op that takes all operands in their order and makes one value."""
+def _of_call(call: OpCall) -> Kernel:
+    """The kernel of one op that takes all operands in order and has one output."""
 
     def run(buffers: list[Buffer]) -> list[Buffer]:
         return [_sealed(_QUIET.copy().run(call, *buffers))]
@@ -142,7 +142,7 @@ def _of_call(call: Call) -> Kernel:
 
 def _sealed(value: Any) -> Array:
     if type(value) is not np.ndarray:
-        value = np.asarray(value)  # NumPy makes numbers of rank-0 arrays
+        value = np.asarray(value)  # NumPy returns scalars instead of rank-0 arrays
     flags, base = value.flags, value.base
     if not flags.c_contiguous or (base is not None and getattr(base, "nbytes", 0) != value.nbytes):
         value = value.copy(order="C")

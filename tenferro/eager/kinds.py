@@ -1,4 +1,4 @@
-"""The type of an eager value as one object, so that finding a plan compares pointers."""
+"""The type of an eager value as one object, so that plans are looked up by comparing pointers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tenferro.exec_ir import encode
 from tenferro.shape import DType, TensorMeta, as_dtype, make_meta
 
 
-class Kind:
+class OperandKind:
     """Dtype and shape of a value, and whether it is tracked; compared by `is`.
 
     Attributes:
         meta: dtype and extents.
-        tracked: whether what is computed of it is recorded.
+        tracked: whether computations on it are recorded.
         fixed: the kind of untracked values of this type.
         active: the kind of tracked values of this type.
     """
@@ -27,38 +27,38 @@ class Kind:
 
     meta: TensorMeta
     tracked: bool
-    fixed: Kind
-    active: Kind
+    fixed: OperandKind
+    active: OperandKind
 
     def __repr__(self) -> str:
-        return f"Kind({self.meta}{', tracked' if self.tracked else ''})"
+        return f"OperandKind({self.meta}{', tracked' if self.tracked else ''})"
 
 
-_kinds: weakref.WeakValueDictionary[tuple[DType, tuple[int, ...]], Kind] = (
+_kinds: weakref.WeakValueDictionary[tuple[DType, tuple[int, ...]], OperandKind] = (
     weakref.WeakValueDictionary()
 )
 _lock = threading.Lock()
 
 
-def kind_of(dtype: DType, shape: tuple[int, ...]) -> Kind:
-    """The kind of untracked values of that type.
+def kind_of(dtype: DType, shape: tuple[int, ...]) -> OperandKind:
+    """The kind of untracked values of this type.
 
     >>> import numpy as np
     >>> kind_of(np.dtype("f8"), (3,)) is kind_of(np.dtype("f8"), (3,))
     True
     """
     key = (dtype, shape)
-    found = _kinds.get(key)
-    if found is None:
+    kind = _kinds.get(key)
+    if kind is None:
         with _lock:
-            found = _kinds.get(key)
-            if found is None:
-                found = _kinds[key] = _pair(make_meta(dtype, shape))
-    return found
+            kind = _kinds.get(key)
+            if kind is None:
+                kind = _kinds[key] = _pair(make_meta(dtype, shape))
+    return kind
 
 
-def _pair(meta: TensorMeta) -> Kind:
-    fixed, active = Kind(), Kind()
+def _pair(meta: TensorMeta) -> OperandKind:
+    fixed, active = OperandKind(), OperandKind()
     fixed.meta = active.meta = meta
     fixed.tracked, active.tracked = False, True
     fixed.fixed = active.fixed = fixed
@@ -67,27 +67,27 @@ def _pair(meta: TensorMeta) -> Kind:
 
 
 def number_key(number: bool | int | float | complex) -> object:
-    """What tells Python numbers apart, by kind and by bits.
+    """A key that distinguishes Python numbers by kind and by bits.
 
     >>> number_key(1) == number_key(1.0), number_key(0.0) == number_key(-0.0)
     (False, False)
     """
     if type(number) is int or (type(number) is float and number * number > 0):
-        return type(number), number  # the quick way, where `==` is as good
+        return type(number), number  # the fast path, where `==` suffices
     return encode(number)
 
 
 def option_key(value: object) -> object:
-    """What tells an option of an array function from others.
+    """A key that distinguishes the options of an array function.
 
     Raises:
-        TypeError: nothing cheap does; the value is an array that is not small, or of unknown type.
+        TypeError: there is no cheap key: the value is a large array, or of unknown type.
 
     >>> option_key(True) == option_key(1)
     False
     """
     if value is None or value is True or value is False:
-        return value  # numbers are bytes here
+        return value  # numbers are replaced by their bytes
     match value:
         case int() | str():
             return encode(value)

@@ -1,4 +1,4 @@
-"""Plans: how operands of given kinds are computed with, and what of it is recorded."""
+"""Plans: how to run a program on operands of given kinds, and which ops of it to record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tenferro.computegraph import (
 )
 from tenferro.config import config
 from tenferro.eager.kernels import Kernel, Kernels, is_static
-from tenferro.eager.kinds import Kind, kind_of
+from tenferro.eager.kinds import OperandKind, kind_of
 from tenferro.eager.tensor import EagerTensor, Recorder
 from tenferro.exec_ir import ExecProgram, check_size
 from tenferro.ops import StdTensorOp
@@ -31,7 +31,7 @@ Program = CompiledProgram[StdTensorOp]
 
 
 class OpDerivative(Derivative):
-    """The derivative of a tensor op; `kinds` are those of the values that are saved, if known."""
+    """The derivative of a tensor op; `kinds` are those of the saved values, if known."""
 
     def __init__(
         self,
@@ -47,10 +47,10 @@ class OpDerivative(Derivative):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What is recorded of one op.
+class RecordedStep:
+    """The record of one op.
 
-    `sources` are numbers of origins, `saved` of values; see `Plan.run`.
+    `sources` are numbers of origins, `saved` are numbers of values; see `EagerPlan.run`.
     """
 
     derivative: OpDerivative
@@ -61,41 +61,41 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Where a result is: the numbers of its value and origin, and its kind if that is known."""
+    """The numbers of a result's value and origin, and its kind if that is known."""
 
     value: int
     origin: int
-    kind: Kind | None
+    kind: OperandKind | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class EagerPlan:
     """A program for operands of given kinds, ready to run.
 
     Attributes:
         kernel: computes the values.
-        steps: what is recorded.
-        results: where the results are.
-        single: whether there is one result, and not a tuple of them.
+        steps: the ops to record.
+        results: numbers of the results.
+        single: whether to return one result, and not a tuple.
         tracked: whether a result is tracked.
-        executor: what tensors name as the owner of their buffers.
-        short: the kind of the result where there is but one value, which at most one op is recorded
-            of that reads the operands in their order: the short way.
+        executor: the owner of the buffers, as `Tensor.executor` returns it.
+        short: the kind of the result if `run` can take the fast path: there is one value, and at
+            most one recorded op, which reads the operands in order.
     """
 
     kernel: Kernel
-    steps: tuple[Step, ...]
+    steps: tuple[RecordedStep, ...]
     results: tuple[Result, ...]
     single: bool
     tracked: bool
     executor: Executor | None
-    short: Kind | None
+    short: OperandKind | None
 
     def run(self, operands: list[EagerTensor], runtime: Recorder) -> list[EagerTensor]:
-        """The results, recorded as far as they are tracked.
+        """Run the kernel and return the results, with records of those that are tracked.
 
-        Values are numbered: the operands, then what the kernel keeps. Origins too: none, the
-        operands', then those of each step's outputs.
+        Values are numbered: the operands, then the outputs of the kernel. Origins are numbered:
+        None, those of the operands, then those of each step's outputs.
         """
         buffers = [operand._buffer for operand in operands]
         values = buffers + self.kernel(buffers)
@@ -133,8 +133,8 @@ class Plan:
         ]
 
 
-class Planner:
-    """Makes plans, and the derivatives of ops on operands of given types, which `cache` keeps."""
+class EagerPlanner:
+    """Makes plans and derivatives of ops; stores the derivatives in `cache`, by types."""
 
     def __init__(
         self,
@@ -148,10 +148,12 @@ class Planner:
         self._ctx = ctx
         self._cache = cache
 
-    def plan(self, program: Program, kinds: Sequence[Kind], single: bool = False) -> Plan | None:
+    def plan(
+        self, program: Program, kinds: Sequence[OperandKind], single: bool = False
+    ) -> EagerPlan | None:
         """The plan of `program`; None if it can only be computed op by op.
 
-        So it is where a size in the middle is not known beforehand.
+        This is the case if the size of an intermediate value is not known in advance.
 
         Raises:
             TenferroError: an op cannot take its operands, or a value is too large.
@@ -161,7 +163,7 @@ class Planner:
             check_size(meta, step.op.name, config.max_bytes)
         if len(typed.instructions) > 1 and not is_static(typed):
             return None
-        return _Building(self, typed, kinds).plan(single)
+        return _PlanBuilder(self, typed, kinds).plan(single)
 
     def derivative(
         self,
@@ -170,31 +172,31 @@ class Planner:
         active: tuple[bool, ...],
     ) -> OpDerivative:
         """The derivative of an op on operands of types `metas`."""
-        found: OpDerivative = self._cache.get_or_make(
+        derivative: OpDerivative = self._cache.get_or_make(
             (op, metas, active), lambda: OpDerivative(op, metas, active, self._ctx)
         )
-        return found
+        return derivative
 
 
-class _Building:
+class _PlanBuilder:
     """A plan under construction."""
 
     def __init__(
         self,
-        planner: Planner,
+        planner: EagerPlanner,
         program: ExecProgram,
-        kinds: Sequence[Kind],
+        kinds: Sequence[OperandKind],
     ) -> None:
         self._planner = planner
         self._program = program
         self._metas = cast("list[TensorMeta]", program.slot_metas())
         self._origin = {slot: slot + 1 for slot, kind in enumerate(kinds) if kind.tracked}
         self._n_operands = len(kinds)
-        self._given = tuple([self._origin.get(slot, 0) for slot in range(len(kinds))])
+        self._operand_origins = tuple([self._origin.get(slot, 0) for slot in range(len(kinds))])
         self._n_origins = len(kinds) + 1
         self._steps: list[tuple[OpDerivative, tuple[int, ...], list[int]]] = []
 
-    def plan(self, single: bool) -> Plan:
+    def plan(self, single: bool) -> EagerPlan:
         """The plan."""
         for step in self._program.instructions:
             self._add(cast(StdTensorOp, step.op), step.input_slots, step.output_slots)
@@ -204,15 +206,15 @@ class _Building:
         if not tracked:
             self._steps.clear()
         saved = [slot for _, _, slots in self._steps for slot in slots]
-        kept = [slot for slot in dict.fromkeys([*outputs, *saved]) if slot >= n_operands]
+        returned = [slot for slot in dict.fromkeys([*outputs, *saved]) if slot >= n_operands]
         value = {slot: slot for slot in range(n_operands)}
-        value |= {slot: n_operands + place for place, slot in enumerate(kept)}
+        value |= {slot: n_operands + place for place, slot in enumerate(returned)}
         results = tuple(self._result(slot, value[slot]) for slot in outputs)
-        short = len(kept) == len(results) == 1 and (not tracked or self._is_one_step())
-        return Plan(
-            self._planner.kernels.make(self._program, kept, outputs),
+        short = len(returned) == len(results) == 1 and (not tracked or self._is_one_step())
+        return EagerPlan(
+            self._planner.kernels.make(self._program, returned, outputs),
             tuple(
-                Step(
+                RecordedStep(
                     derivative,
                     sources,
                     tuple([value[slot] for slot in slots]),
@@ -228,11 +230,11 @@ class _Building:
         )
 
     def _is_one_step(self) -> bool:
-        """Whether what is recorded is one op on the operands in their order, with one result."""
+        """Whether only one op is recorded, which takes the operands in order and has one result."""
         if len(self._steps) != 1:
             return False
         ((derivative, sources, _),) = self._steps
-        return derivative.op.n_outputs == 1 and sources == self._given
+        return derivative.op.n_outputs == 1 and sources == self._operand_origins
 
     def _add(self, op: StdTensorOp, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> None:
         active = tuple([slot in self._origin for slot in inputs])
@@ -263,18 +265,21 @@ class _Building:
 def program_of_function(
     function: Callable[..., Any], operands: Sequence[Any], options: dict[str, Any]
 ) -> tuple[Program, bool] | None:
-    """An array function on operands of the given kinds, and on numbers, as a program.
+    """The program of an array function on operands of these kinds and on numbers.
 
-    Also whether it has one result, and not a tuple. None if it reads more than its operands.
+    Also returns whether the function has one result, and not a tuple. None if the function reads
+    values other than its operands.
     """
-    inputs = [fresh_input(o.meta, f"x{i}") for i, o in enumerate(operands) if isinstance(o, Kind)]
+    inputs = [
+        fresh_input(o.meta, f"x{i}") for i, o in enumerate(operands) if isinstance(o, OperandKind)
+    ]
     keys = iter(inputs)
-    values = [next(keys) if isinstance(operand, Kind) else operand for operand in operands]
+    values = [next(keys) if isinstance(operand, OperandKind) else operand for operand in operands]
     result = function(TraceEmitter(user_site()), *values, **options)
     outputs: tuple[GlobalValKey, ...] = result if isinstance(result, tuple) else (result,)
     graph = materialize_merge(resolve_keys(), outputs, inputs)
     if len(graph.inputs) != len(inputs):
-        return None  # a large array among the options
+        return None  # an option is a large array
     return compile_graph(graph), not isinstance(result, tuple)
 
 
@@ -287,11 +292,11 @@ def program_of_op(op: StdTensorOp, count: int) -> Program:
     )
 
 
-def _kind(meta: TensorMeta) -> Kind | None:
-    """The kind of untracked values of type `meta`; None while an extent of it is not known."""
+def _kind(meta: TensorMeta) -> OperandKind | None:
+    """The kind of untracked values of type `meta`; None if an extent is not known."""
     return None if meta.static_shape is None else kind_of(meta.dtype, meta.static_shape)
 
 
-def _kind_of_buffer(buffer: Buffer, origin: int) -> Kind:
+def _kind_of_buffer(buffer: Buffer, origin: int) -> OperandKind:
     kind = kind_of(buffer.dtype, tuple(buffer.shape))
     return kind.active if origin else kind

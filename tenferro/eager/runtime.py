@@ -1,4 +1,4 @@
-"""EagerRuntime: computes at once, and records what depends on its variables."""
+"""EagerRuntime: computes immediately, and records the ops that depend on its variables."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tenferro.derivatives import AdContext, check_active
 from tenferro.eager.derivatives import Differentiator, RecordApplier
 from tenferro.eager.emitter import EagerEmitter
 from tenferro.eager.kernels import Kernels
-from tenferro.eager.kinds import Kind, kind_of, number_key, option_key
-from tenferro.eager.plan import Planner, program_of_function, program_of_op
+from tenferro.eager.kinds import OperandKind, kind_of, number_key, option_key
+from tenferro.eager.plan import EagerPlanner, program_of_function, program_of_op
 from tenferro.eager.tensor import EagerTensor, is_paused, pausing
 from tenferro.errors import ContextMismatch, DeviceError, ExecutorError
 from tenferro.families import further
@@ -38,23 +38,23 @@ from tenferro.runtime import (
 )
 
 _UNPLANNED = object()
-"""Stands in the cache for what is computed op by op."""
+"""The cache entry of functions that are computed op by op."""
 
 
 class EagerRuntime(Differentiator):
-    """Computes at once on one executor, and records what depends on its variables.
+    """Computes immediately on one executor, and records the ops that depend on its variables.
 
-    Array functions, operators and methods take eager tensors, NumPy arrays, numbers, and tensors
-    that are where the runtime computes. Nothing is recorded of what depends on no variable.
+    Array functions, operators and methods take eager tensors, NumPy arrays, numbers, and tensors on
+    the device of the runtime. Ops that do not depend on a variable are not recorded.
 
     Args:
         executor: `"numpy"`, `"xla"`, or an executor.
-        ad_context: holds the derivative rules of extension families, in place of those of
+        ad_context: has the derivative rules of extension families, and replaces those of
             `packages`.
         capacity: bound of the cache, in entries.
-        packages: extension families, beside those that come with tenferro: their derivative rules,
-            and their runtimes or lowerings; another executor than a native one is replaced by one
-            like it that has them too.
+        packages: extension families in addition to tenferro's own, with their derivative rules and
+            their runtimes or lowerings. If `executor` is not a native one, it is replaced by one
+            like it with these packages.
 
     Raises:
         ExecutorError: `executor` is neither an executor nor the name of one.
@@ -87,19 +87,19 @@ class EagerRuntime(Differentiator):
         shapes = (AdContext(packages=packages) if ad_context is None else ad_context).shapes
         self._recent: dict[Any, Any] = {}
         self._recent_hits = 0
-        self._planner = Planner(self._kernels, self._executor, shapes, self._cache)
+        self._planner = EagerPlanner(self._kernels, self._executor, shapes, self._cache)
         self._leaves: weakref.WeakSet[LeafOrigin] = weakref.WeakSet()
         self._lock = threading.RLock()
 
     @property
     def executor(self) -> Executor:
-        """What computes."""
+        """The executor that computes."""
         return self._executor
 
     # --- tensors ----------------------------------------------------------------------------------
 
     def variable(self, value: Any, dtype: object = None) -> EagerTensor:
-        """A tensor to differentiate by, with a slot for its gradient.
+        """A tensor to differentiate by, which stores its gradient.
 
         Raises:
             DTypeError: the value is neither floating-point nor complex.
@@ -113,7 +113,7 @@ class EagerRuntime(Differentiator):
         return EagerTensor.attach(plain.data, plain.executor, plain._kind.active, leaf, self)
 
     def constant(self, value: Any, dtype: object = None) -> EagerTensor:
-        """A tensor of which nothing is recorded.
+        """An untracked tensor: ops on it are not recorded.
 
         Raises:
             ContextMismatch: the value is a tensor of another runtime.
@@ -132,15 +132,15 @@ class EagerRuntime(Differentiator):
             )
         return self.restored(tensor.data, None, None)
 
-    def restored(self, buffer: Any, kind: Kind | None, origin: Origin | None) -> EagerTensor:
-        """A tensor around a buffer that a record holds; for the derivatives."""
+    def restored(self, buffer: Any, kind: OperandKind | None, origin: Origin | None) -> EagerTensor:
+        """A tensor around a buffer that a record saved; used by derivatives."""
         if kind is None:
             kind = kind_of(buffer.dtype, tuple(buffer.shape))
         kind = kind.fixed if origin is None else kind.active
         return EagerTensor.attach(buffer, self._planner.owner, kind, origin, self)
 
     def no_grad(self) -> AbstractContextManager[None]:
-        """A scope in which nothing is recorded, in this thread or task; scopes nest.
+        """A context in which nothing is recorded, in this thread or task. Contexts nest.
 
         >>> rt = EagerRuntime()
         >>> x = rt.variable(2.0)
@@ -156,7 +156,7 @@ class EagerRuntime(Differentiator):
     def apply(
         self, function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
-        """Apply an array function; NotImplemented if an operand is of no kind that it takes.
+        """Apply an array function; NotImplemented if the type of an operand is not supported.
 
         Raises:
             ContextMismatch: an operand belongs to another runtime.
@@ -166,7 +166,7 @@ class EagerRuntime(Differentiator):
         tensors: list[EagerTensor] = []
         for operand in operands:
             if type(operand) is not EagerTensor or operand._runtime is not self:
-                operand = self._taken(operand, function.__name__)
+                operand = self._attached(operand, function.__name__)
                 if operand is NotImplemented:
                     return NotImplemented
             if type(operand) is EagerTensor:
@@ -181,7 +181,7 @@ class EagerRuntime(Differentiator):
         else:
             self._recent_hits += 1
         if plan is _UNPLANNED:
-            return self._directly(function, operands, tensors, options)
+            return self._op_by_op(function, operands, tensors, options)
         results = plan.run(tensors, self)
         return results[0] if plan.single else tuple(results)
 
@@ -207,7 +207,7 @@ class EagerRuntime(Differentiator):
         return tuple(plan.run(list(operands), self))
 
     def run_local(self, local: LocalProgram, operands: Sequence[EagerTensor]) -> list[EagerTensor]:
-        """The outputs of a derivative on values of this runtime; for the derivatives."""
+        """The outputs of a derivative on values of this runtime; used by derivatives."""
         kinds = self._kinds(operands)
         key = (local, *kinds)
         plan = self._recent.get(key)
@@ -221,13 +221,13 @@ class EagerRuntime(Differentiator):
             return plan.run(list(operands), self)  # type: ignore[no-any-return]
         slots: list[Any] = [*operands, *[None] * local.program.n_slots]
         for step in local.program.instructions:
-            made = self.invoke(step.op, *[slots[slot] for slot in step.inputs])
-            for slot, value in zip(step.outputs, made, strict=True):
+            outputs = self.invoke(step.op, *[slots[slot] for slot in step.inputs])
+            for slot, value in zip(step.outputs, outputs, strict=True):
                 slots[slot] = value
         return [slots[slot] for slot in local.program.output_slots]
 
     def _remember(self, key: Any, make: Callable[[], Any]) -> Any:
-        """The plan of `key` from the cache, and where it is found without taking a lock."""
+        """The plan of `key` from the cache; also stored in a dict that is read without a lock."""
         plan = self._cache.get_or_make(key, make)
         if len(self._recent) >= self._cache.capacity.entries:
             self._recent.clear()
@@ -241,23 +241,23 @@ class EagerRuntime(Differentiator):
         operands: tuple[Any, ...],
         options: dict[str, Any],
     ) -> Any:
-        """The plan of an array function; nothing is kept of one that is made anew for each call."""
+        """The plan of an array function; not cached for functions that each call makes anew."""
         if key is None or not _lasts(function):
             return _UNPLANNED
-        kinds = [part for part in key if isinstance(part, Kind)]
+        kinds = [part for part in key if isinstance(part, OperandKind)]
 
         def make() -> Any:
             of_kinds = iter(kinds)
-            given = [o if is_number(o) else next(of_kinds) for o in operands]
-            found = program_of_function(function, given, options)
-            if found is None:
+            arguments = [o if is_number(o) else next(of_kinds) for o in operands]
+            traced = program_of_function(function, arguments, options)
+            if traced is None:
                 return _UNPLANNED
-            program, single = found
+            program, single = traced
             return self._planner.plan(program, kinds, single) or _UNPLANNED
 
         return self._remember(key, make)
 
-    def _directly(
+    def _op_by_op(
         self,
         function: Callable[..., Any],
         operands: tuple[Any, ...],
@@ -265,19 +265,19 @@ class EagerRuntime(Differentiator):
         options: dict[str, Any],
     ) -> Any:
         """Apply an array function op by op."""
-        held = iter([t.detach() for t in tensors] if is_paused(self) else tensors)
-        values = [operand if is_number(operand) else next(held) for operand in operands]
+        remaining = iter([t.detach() for t in tensors] if is_paused(self) else tensors)
+        values = [operand if is_number(operand) else next(remaining) for operand in operands]
         return function(EagerEmitter(self), *values, **options)
 
-    def _kinds(self, operands: Sequence[EagerTensor]) -> list[Kind]:
+    def _kinds(self, operands: Sequence[EagerTensor]) -> list[OperandKind]:
         if is_paused(self):
             return [operand._kind.fixed for operand in operands]
         return [operand._kind for operand in operands]
 
-    def _taken(self, operand: Any, name: str) -> Any:
-        """An operand that is no tensor of this runtime as one; a number stays what it is.
+    def _attached(self, operand: Any, name: str) -> Any:
+        """Another operand as a tensor of this runtime; a number is returned unchanged.
 
-        NotImplemented if it is of no kind that the runtime takes.
+        NotImplemented if the runtime does not support its type.
         """
         if is_number(operand):
             return operand
@@ -290,24 +290,24 @@ class EagerRuntime(Differentiator):
         if operand._runtime is not self:
             raise ContextMismatch(
                 f"{name}: {operand.meta} belongs to another EagerRuntime; make both with one "
-                "runtime, or pass its elements on with numpy()"
+                "runtime, or pass its elements with numpy()"
             )
 
     # --- derivatives ------------------------------------------------------------------------------
 
     def backward(self, y: EagerTensor, seed: Any = None) -> None:
-        """Add the cotangents of all variables that `y` depends on to their slots.
+        """Add the cotangents of all variables on which `y` depends to their gradients.
 
         See `EagerTensor.backward`.
         """
-        found = self._of_leaves(y, seed)
+        cotangents = self._of_leaves(y, seed)
         with self._lock:
-            for leaf, ct in found.items():
-                held = leaf.grad
-                leaf.grad = ct if held is None else RecordApplier(self).add(held, ct)
+            for leaf, ct in cotangents.items():
+                grad = leaf.grad
+                leaf.grad = ct if grad is None else RecordApplier(self).add(grad, ct)
 
     def clear_grads(self) -> None:
-        """Forget the gradients of all variables."""
+        """Remove the gradients of all variables."""
         with self._lock:
             for leaf in tuple(self._leaves):
                 leaf.grad = None
@@ -315,38 +315,38 @@ class EagerRuntime(Differentiator):
     # --- extensions and caches --------------------------------------------------------------------
 
     def register_extension(self, register: Register) -> None:
-        """Let a package register the runtimes of its families; registering again changes nothing.
+        """Let a package register the runtimes of its families. Registering again has no effect.
 
         Raises:
-            ExecutorError: the executor is no native one, and runs extension ops its own way.
-            MalformedFamilyIdError: the family id of a runtime is not one.
+            ExecutorError: the executor is not a native one, and runs extension ops in its own way.
+            MalformedFamilyIdError: the family id of a runtime is malformed.
         """
         boundary = self._kernels.boundary
         if boundary is None:
             raise ExecutorError(
-                f"register_extension: {self._executor.name} runs extension ops its own way; "
+                f"register_extension: {self._executor.name} runs extension ops in its own way; "
                 "register with the executor"
             )
         register(boundary.registry)
 
     @property
     def extension_caches(self) -> ExtensionCaches | None:
-        """What the runtimes of extension families keep between calls; None if there are none."""
+        """The caches of the runtimes of extension families; None if there are no runtimes."""
         return None if self._kernels.boundary is None else self._kernels.boundary.caches
 
     def stats(self) -> CacheStats:
-        """How many plans and derivatives are held, and how often one was reused."""
+        """Numbers of cached plans and derivatives, and of their uses."""
         stats = self._cache.stats()
         return replace(stats, hits=stats.hits + self._recent_hits)
 
     def clear(self) -> None:
-        """Drop the plans and derivatives. What was recorded stays."""
+        """Remove the cached plans and derivatives. Records are not removed."""
         self._cache.clear()
         self._recent.clear()
 
     @property
     def capacity(self) -> Capacity:
-        """The bounds of the cache; assigning smaller ones evicts at once."""
+        """The bounds of the cache. Assigning smaller ones evicts entries immediately."""
         return self._cache.capacity
 
     @capacity.setter
@@ -359,12 +359,12 @@ class EagerRuntime(Differentiator):
 
 
 def _lasts(function: Callable[..., Any]) -> bool:
-    """Whether calls share one object: a function of a module, or a value that can be called."""
+    """Whether all calls pass the same object: a function of a module, or a callable value."""
     return not isinstance(function, FunctionType) or "<" not in function.__qualname__
 
 
 def _with_options(parts: list[Any], options: dict[str, Any]) -> tuple[Any, ...] | None:
-    """A key with the options of an array function; None if one of them has no key."""
+    """The key, with the options of an array function added; None if an option has no key."""
     try:
         for name, value in options.items():
             parts += (name, option_key(value))

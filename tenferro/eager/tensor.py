@@ -1,4 +1,4 @@
-"""EagerTensor: a value that an eager runtime computed, with what it was computed from."""
+"""EagerTensor: a value of an eager runtime, with the record of its computation."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextvars import ContextVar
 from typing import Any, Protocol, Self
 
 from tenferro.autodiff import LeafOrigin, Origin
-from tenferro.eager.kinds import Kind
+from tenferro.eager.kinds import OperandKind
 from tenferro.errors import ADError, DeviceError, TenferroError
 from tenferro.runtime import Buffer, Executor, Tensor
 from tenferro.shape import TensorMeta
 
 
 class Recorder(Protocol):
-    """What an eager tensor asks of the runtime that it is attached to."""
+    """The methods of a runtime that its tensors call."""
 
     def apply(
         self, function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
@@ -23,15 +23,15 @@ class Recorder(Protocol):
         """Apply an array function to values of which at least one is attached to the runtime."""
 
     def backward(self, y: EagerTensor, seed: Any = None) -> None:
-        """Add the cotangents of all variables to their slots; `seed` is that of `y`."""
+        """Add the cotangents of all variables to their gradients; `seed` is that of `y`."""
 
 
 class EagerTensor(Tensor):
-    """A `Tensor` attached to an `EagerRuntime`, which computes what is asked of it at once.
+    """A `Tensor` attached to an `EagerRuntime`, which computes ops on it immediately.
 
-    What depends on a variable of the runtime is *tracked*: it holds the record of how it was
-    computed, for derivatives. A tracked tensor is made a plain one by `detach()` and nothing else:
-    where that would drop its record silently it is refused. Its elements can be read at any time.
+    A tensor that depends on a variable of the runtime is *tracked*: it has a record of its
+    computation, for derivatives. Only `detach()` makes a plain tensor of a tracked one; any other
+    conversion would lose the record and raises an error. The elements can be read at any time.
 
     >>> import tenferro as tn
     >>> x = tn.EagerRuntime().variable([1.0, 2.0])
@@ -45,7 +45,7 @@ class EagerTensor(Tensor):
 
     precedence = 1
 
-    _kind: Kind
+    _kind: OperandKind
     _origin: Origin | None
     _runtime: Recorder
 
@@ -57,7 +57,7 @@ class EagerTensor(Tensor):
         cls,
         buffer: Buffer,
         executor: Executor | None,
-        kind: Kind,
+        kind: OperandKind,
         origin: Origin | None,
         runtime: Recorder,
     ) -> Self:
@@ -87,43 +87,43 @@ class EagerTensor(Tensor):
 
     @property
     def grad(self) -> EagerTensor | None:
-        """The gradients that `backward` has added up, if this is a variable; else None.
+        """The sum of the gradients of all calls of `backward`, if this is a variable; else None.
 
-        Those of intermediate values are not kept.
+        Gradients of intermediate values are not stored.
         """
         return self._origin.grad if isinstance(self._origin, LeafOrigin) else None
 
     def clear_grad(self) -> None:
-        """Forget the gradients."""
+        """Remove the gradient."""
         if isinstance(self._origin, LeafOrigin):
             self._origin.grad = None
 
     def backward(self) -> None:
-        """Add the gradients of this real scalar to the slots of the variables it depends on.
+        """Add the gradients of this real scalar to those of the variables on which it depends.
 
-        What was recorded stays, so that calling it again adds the same gradients again.
+        The record is not removed, so that a second call adds the same gradients again.
 
         Raises:
-            NonScalarGradError: the tensor is no real scalar.
-            ADError: it depends on no variable.
-            ADRuleError: an op on the way has no rule.
+            NonScalarGradError: the tensor is not a real scalar.
+            ADError: the tensor does not depend on a variable.
+            ADRuleError: an op between the variables and the tensor has no rule.
         """
         self._runtime.backward(self)
 
     def backward_with(self, seed: Any) -> None:
-        """Add the cotangents that follow from that of this tensor, which may have any shape.
+        """Like `backward`, for a tensor of any shape with cotangent `seed`.
 
         Raises:
-            ShapeError: `seed` has not the type of the tensor.
-            ADError: the tensor depends on no variable.
-            ADRuleError: an op on the way has no rule.
+            ShapeError: the type of `seed` is not that of the tensor.
+            ADError: the tensor does not depend on a variable.
+            ADRuleError: an op between the variables and the tensor has no rule.
         """
         if seed is None:
             raise ADError("backward_with: needs a seed; use backward for a scalar")
         self._runtime.backward(self, seed)
 
     def detach(self) -> EagerTensor:
-        """The same values, taken as constants."""
+        """The same values as a constant."""
         fixed = self._kind.fixed
         return EagerTensor.attach(self._buffer, self._executor, fixed, None, self._runtime)
 
@@ -131,11 +131,11 @@ class EagerTensor(Tensor):
         """The elements as a plain tensor on the host, or on the device of an executor.
 
         Raises:
-            DeviceError: the tensor is tracked, and what it was computed from would be lost.
+            DeviceError: the tensor is tracked, and its record would be lost.
         """
         if self.tracked:
             raise DeviceError(
-                f"to_device: {self.meta} is tracked by a runtime, which computes in one place; "
+                f"to_device: {self.meta} is tracked by a runtime, which computes on one device; "
                 "detach() it first"
             )
         return Tensor(self).to_device(device)
@@ -150,14 +150,14 @@ _paused: ContextVar[frozenset[int]] = ContextVar("tenferro_paused", default=_NON
 
 
 def is_paused(runtime: object) -> bool:
-    """Whether a runtime records nothing here: in this thread or task, within `pausing`."""
+    """Whether recording of a runtime is paused in this thread or task; see `pausing`."""
     paused = _paused.get()
     return paused is not _NONE and id(runtime) in paused
 
 
 @contextmanager
 def pausing(runtime: object) -> Iterator[None]:
-    """A scope in which a runtime records nothing, in this thread or task."""
+    """A context in which a runtime does not record, in this thread or task."""
     token = _paused.set(_paused.get() | {id(runtime)})
     try:
         yield

@@ -1,9 +1,10 @@
-"""What the author of an extension imports: ops of your own that trace, differentiate and compile.
+"""The names that authors of extension ops import. Such ops trace, differentiate and compile.
 
-An op is a frozen dataclass derived from `ExtensionOp` and named with `@family_id`. `apply` puts it
-to use; an `ExtensionAdRule` in an `ExtensionRuleSet` gives it derivatives, an `ExtensionRuntime`
-runs it on a native backend, and `lower_to_standard_ops`, written with `inline`, takes it to XLA.
-A `Package` holds all of that as one value, which every context takes as `packages=(...)`.
+An op is a frozen dataclass derived from `ExtensionOp` and named with `@family_id`. `apply` applies
+it to arrays. An `ExtensionAdRule` in an `ExtensionRuleSet` defines its derivatives, an
+`ExtensionRuntime` runs it on a native backend, and `lower_to_standard_ops`, written with `inline`,
+lowers it to XLA. A `Package` has all of these as one value, which every context accepts as
+`packages=(...)`.
 """
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite

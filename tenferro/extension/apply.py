@@ -1,4 +1,4 @@
-"""Applying an extension op to whatever the user gives it."""
+"""Applying an extension op to arrays, eager tensors or traced values."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from tenferro.traced import TracedTensor
 
 
 def apply(op: ExtensionOp, *inputs: Any) -> Any:
-    """The outputs of `op`: one tensor, or a tuple where it has several.
+    """The outputs of `op`: one tensor, or a tuple of several.
 
-    If an input is traced the op is recorded. An `EagerTensor`'s runtime runs it by the family's
-    registered runtime. On tensors of a device their executor lowers it. On NumPy arrays and host
-    tensors it is called directly.
+    If an input is traced, the op is recorded. If one is an `EagerTensor`, its runtime runs the
+    registered runtime of the family. If one is on a device, the executor of the device lowers the
+    op. On NumPy arrays and host tensors `eager_execute` is called.
 
     Raises:
-        InvalidConfigError: the number of inputs is not the op's.
+        InvalidConfigError: the number of inputs is not `input_count`.
         MalformedFamilyIdError: the family has no valid id.
         ShapeError, DTypeError: the op cannot take these inputs.
-        UnregisteredExtensionError, UnsupportedExtensionError: it cannot run where the inputs are.
+        UnregisteredExtensionError, UnsupportedExtensionError: the op cannot run on the inputs'
+            device.
     """
     function = OpFunction(Extension(op))
     if len(inputs) != op.input_count:
@@ -37,11 +38,11 @@ def apply(op: ExtensionOp, *inputs: Any) -> Any:
 
 
 def apply_eager(op: ExtensionOp, *inputs: Any) -> Any:
-    """As `apply`, for eager tensors: their runtime runs the op and records it.
+    """Like `apply`, but only for eager tensors: their runtime runs the op and records it.
 
     Raises:
         TracingError: no input is an `EagerTensor`, or one is traced.
-        UnregisteredExtensionError: the runtime has no `ExtensionRuntime` of the family.
+        UnregisteredExtensionError: the runtime has no `ExtensionRuntime` for the family.
     """
     kinds = {type(value) for value in inputs}
     if EagerTensor not in kinds or TracedTensor in kinds:
@@ -54,5 +55,5 @@ def apply_eager(op: ExtensionOp, *inputs: Any) -> Any:
 
 
 def _array(value: Any) -> Any:
-    """A Python number becomes an array: an extension op has no weak operands."""
+    """Convert a Python number to an array: extension ops do not take weak numbers."""
     return Tensor(value) if isinstance(value, bool | int | float | complex) else value

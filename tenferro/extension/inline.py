@@ -17,19 +17,19 @@ def inline(
     function: Callable[..., Any],
     *values: V | None,
 ) -> Any:
-    """Emit what `function` computes from `values`; the result is one value, or a tuple of them.
+    """Emit the ops of `function` on `values`; returns one value, or a tuple.
 
-    `function` is written with the functions and operators of `tenferro` and sees each value as a
-    traced tensor; a None, a symbolic zero, stays None. What it returns may hold None as well.
+    `function` uses the functions and operators of `tenferro`. Each value is passed as a traced
+    tensor; None, a symbolic zero, is passed as None. Results may be None as well.
 
     Args:
         at: the site of a derivative rule, or the builder of `lower_to_standard_ops`.
-        function: takes as many arguments as there are values.
+        function: takes one argument for each value.
         values: values of that site or builder.
 
     Raises:
-        TracingError: the function uses an array that is too large for a constant and is not among
-            `values`.
+        TracingError: the function uses an array that is not in `values` and is too large for a
+            constant.
     """
     emitter = at.emitter if isinstance(at, JvpSite | TransposeSite) else at
     inputs = [
@@ -39,23 +39,24 @@ def inline(
     with tracing():
         result = function(*[None if key is None else TracedTensor(key) for key in inputs])
     several = isinstance(result, tuple | list)
-    outputs = [None if one is None else as_key(one) for one in (result if several else [result])]
-    known: dict[GlobalValKey, V] = {
+    results = result if several else [result]
+    outputs = [None if value is None else as_key(value) for value in results]
+    bindings: dict[GlobalValKey, V] = {
         key: value
         for key, value in zip(inputs, values, strict=True)
         if key is not None and value is not None
     }
-    metas = [emitter.ctx.meta(value) for value in known.values()]
-    if any(isinstance(value, GlobalValKey) for value in known.values()):
-        known.update({key: cast(V, key) for key in _size_sources(metas)})
-    emitted = replay(emitter, outputs, known, "inline")
+    metas = [emitter.ctx.meta(value) for value in bindings.values()]
+    if any(isinstance(value, GlobalValKey) for value in bindings.values()):
+        bindings.update({key: cast(V, key) for key in _size_sources(metas)})
+    emitted = replay(emitter, outputs, bindings, "inline")
     return tuple(emitted) if several else emitted[0]
 
 
 def _size_sources(metas: Iterable[TensorMeta]) -> Iterator[GlobalValKey]:
-    """The graph values that sizes which data decide are read from.
+    """The graph values that determine data-dependent sizes.
 
-    What is emitted may need them where it makes a value of such a size.
+    The emitted ops may need them to make a value of such a size.
     """
     for meta in metas:
         for extent in meta.extents:

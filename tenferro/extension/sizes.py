@@ -6,10 +6,10 @@ from tenferro.shape import Dim
 
 
 def sizes_differ(a: Dim, b: Dim) -> bool:
-    """Whether two sizes are certainly not the same; what `infer_output_meta` refuses inputs by.
+    """Whether two sizes certainly differ, for checks of inputs in `infer_output_meta`.
 
     Sizes that are not known yet may turn out equal. Types are inferred again when the sizes of a
-    program are known, so that nothing is missed.
+    program are known; a difference is then reported.
 
     >>> from tenferro.shape import dim
     >>> n = dim("n")

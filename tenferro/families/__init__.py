@@ -1,7 +1,7 @@
 """tenferro's own extension families, each a `Package` like that of any third party.
 
-Every context has those in `STANDARD` always. A family here is made of the contract alone
-(`tenferro.family`), of ops and of passes; it knows no tensor and no executor.
+Every context has those in `STANDARD` always. These families use only the contract
+(`tenferro.family`), ops and passes; they do not depend on tensors or executors.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The reference meaning of a family that has standard ops: those ops, on NumPy arrays."""
+"""The reference implementation of families with standard ops: these ops on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tenferro.shape import make_meta
 
 
 def evaluate_standard(op: ExtensionOp, inputs: Sequence[Array]) -> list[Array]:
-    """What the standard ops of an extension op give, by the NumPy meaning of each."""
+    """The results of the standard ops of an extension op on NumPy arrays."""
     metas = [make_meta(array.dtype, tuple(array.shape)) for array in inputs]
     program = run_passes(program_of_op(Extension(op), metas), [ExpandFamilies()])
     with np.errstate(all="ignore"):

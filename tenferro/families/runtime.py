@@ -1,4 +1,4 @@
-"""A family that has standard ops, on native backends."""
+"""The runtime of families with standard ops on native backends."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tenferro.shape import make_meta
 
 
 class StandardRuntime:
-    """Runs one family by its standard ops.
+    """Runs the standard ops of one family.
 
-    The program of those is made and optimized for the inputs' shapes, and kept in the executor's
-    cache by payload, shapes and dtypes.
+    The program of these ops is optimized for the inputs' shapes, and cached in the executor by
+    payload, shapes and dtypes.
     """
 
     def __init__(self, family_id: str) -> None:

@@ -1,9 +1,9 @@
-"""The ExtensionOp contract: what a family of ops from outside says of itself.
+"""The contract of extension ops: what the author of a family of ops defines.
 
-Story, file by file: `family_id` names a family, `op` is what its author writes, `rules` holds its
-derivatives, `carrier` makes it an op of graphs and programs, `standard` emits its standard ops,
-`caches` and `registry` are what an executor runs it with, and `package` is all of that as one
-value. Authors import it from `tenferro.extension`.
+Read in this order: `family_id` (names of families), `op` (the class that authors derive from),
+`rules` (derivatives), `carrier` (extension ops in graphs and programs), `standard` (their standard
+ops), `caches` and `registry` (their runtimes in an executor), `package` (all of these as one
+value). Authors import these names from `tenferro.extension`.
 """
 
 from tenferro.family.caches import ExtensionCache, ExtensionCaches

@@ -10,9 +10,10 @@ from tenferro.config import config
 
 
 class ExtensionCaches:
-    """One bounded store for what the families of one owner keep between runs.
+    """One bounded store for objects that the families of one owner keep between runs.
 
-    Plans, handles, compiled inner programs: performance only. Dropping an entry changes no result.
+    Examples are plans, handles and compiled inner programs. They affect speed only: removing an
+    entry does not change a result.
 
     >>> caches = ExtensionCaches()
     >>> plans = caches.of("my-package.fft.v1")
@@ -33,16 +34,16 @@ class ExtensionCaches:
         return ExtensionCache(self._store, family_id)
 
     def stats(self) -> CacheStats:
-        """Entries, hits, misses and evictions of all families; bytes of what has `nbytes`."""
+        """Entries, hits, misses and evictions of all families; bytes of entries with `nbytes`."""
         return self._store.stats()
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Remove all entries."""
         self._store.clear()
 
     @property
     def capacity(self) -> Capacity:
-        """The bounds; assigning smaller ones evicts at once."""
+        """The bounds. Assigning smaller ones evicts entries immediately."""
         return self._store.capacity
 
     @capacity.setter
@@ -58,5 +59,5 @@ class ExtensionCache:
         self._family_id = family_id
 
     def get_or_make(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """The entry of `key`, made now if there is none."""
+        """The entry of `key`; made if there is none."""
         return self._store.get_or_make((self._family_id, key), make)

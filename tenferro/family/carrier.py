@@ -46,14 +46,14 @@ from tenferro.shape import (
 
 @payload
 class Extension(StdTensorOp, name="extension"):
-    """Stands for an extension op wherever an op can stand; there is no other carrier.
+    """Wraps an extension op as an op of graphs and programs. It is the only such wrapper.
 
-    Its identity is that it is a carrier, the family id, and the payload. Ops of different families
-    are never equal.
+    Its identity is the carrier class, the family id, and the payload. Ops of different families are
+    never equal.
 
     Raises:
         MalformedFamilyIdError: the family has no valid id.
-        InvalidConfigError: the payload has no identity.
+        InvalidConfigError: the payload contains a value without canonical bytes.
     """
 
     op: ExtensionOp
@@ -83,7 +83,7 @@ class Extension(StdTensorOp, name="extension"):
         return self.op.family_id
 
     def family_payload(self) -> tuple[object, ...]:
-        """All that distinguishes the op from others of its family, as files hold it."""
+        """The values that distinguish the op from others of its family, as written to files."""
         return tuple(self.op.payload())
 
     @property
@@ -92,10 +92,10 @@ class Extension(StdTensorOp, name="extension"):
         return parse_family_id(self.family_id).name
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """What `infer_output_meta` says, with no guarantee stronger than the inputs'.
+        """The types from `infer_output_meta`, with extents no stronger than those of the inputs.
 
-        An extent that is not an exact size goes in as a symbol of its own. What comes out as
-        that very symbol has the input's extent; what is computed from it is unknown.
+        Each input extent that is not an exact size is replaced by a new symbol. An output extent
+        that is this symbol becomes the input's extent; one that is computed from it is unknown.
 
         Raises:
             InvalidConfigError: the op contradicts its own arity, or fails on valid inputs.
@@ -104,16 +104,16 @@ class Extension(StdTensorOp, name="extension"):
         self._check_count("inputs", self.n_inputs, len(metas))
         stand_ins: dict[Leaf, ShapeExtent] = {}
         shapes = [_sizes(i, meta, stand_ins) for i, meta in enumerate(metas)]
-        found = self._inferred(metas, shapes)
-        self._check_count("outputs", self.n_outputs, len(found))
-        return tuple([self._meta(output, stand_ins) for output in found])
+        outputs = self._inferred(metas, shapes)
+        self._check_count("outputs", self.n_outputs, len(outputs))
+        return tuple([self._meta(output, stand_ins) for output in outputs])
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """The op's reference meaning, checked against what it infers.
+        """The results of `eager_execute`, checked against the inferred types.
 
         Raises:
             BackendFailureError: `eager_execute` failed.
-            InvalidConfigError: the results are not what the op infers.
+            InvalidConfigError: the results are not of the inferred types.
         """
         expected = self.infer_all([make_meta(array.dtype, array.shape) for array in inputs])
         try:
@@ -128,25 +128,25 @@ class Extension(StdTensorOp, name="extension"):
         """`results` as a tuple.
 
         Raises:
-            InvalidConfigError: their number or types are not what was inferred.
+            InvalidConfigError: their number or types are not the inferred ones.
         """
-        found = tuple(results) if isinstance(results, tuple | list) else (results,)
-        self._check_count("outputs", self.n_outputs, len(found))
-        for slot, (meta, result) in enumerate(zip(expected, found, strict=True)):
+        outputs = tuple(results) if isinstance(results, tuple | list) else (results,)
+        self._check_count("outputs", self.n_outputs, len(outputs))
+        for slot, (meta, result) in enumerate(zip(expected, outputs, strict=True)):
             shape = getattr(result, "shape", None)
             if shape is None or result.dtype != meta.dtype or not _fits(meta, shape):
                 raise self._invalid(
                     f"output {slot} is {_described(result)}, but infer_output_meta says {meta}"
                 )
-        return found
+        return outputs
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The family's rule in the context's rule set.
 
         Raises:
             UnsupportedADRuleError: there is none.
-            InvalidConfigError: the op has another number of inputs than it stands on, or the rule
-                gives another number of tangents than there are outputs.
+            InvalidConfigError: the number of operands is not `input_count`, or the number of
+                tangents that the rule returns is not the number of outputs.
         """
         self._check_count("inputs", self.n_inputs, len(at.primal))
         rule = self._rule(at, "linearize")
@@ -163,7 +163,8 @@ class Extension(StdTensorOp, name="extension"):
 
         Raises:
             UnsupportedADRuleError: there is none.
-            InvalidConfigError: the rule gives another number of cotangents than there are inputs.
+            InvalidConfigError: the number of cotangents that the rule returns is not the number of
+                inputs.
         """
         rule = self._rule(at, "transpose")
         try:
@@ -173,10 +174,10 @@ class Extension(StdTensorOp, name="extension"):
             raise
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
-        """What the op's `prune_outputs` offers.
+        """The op that `prune_outputs` returns, or None.
 
         Raises:
-            InvalidConfigError: it takes other inputs, or makes another number of outputs.
+            InvalidConfigError: its numbers of inputs and outputs are not the expected ones.
         """
         smaller = self.op.prune_outputs(tuple(live))
         if smaller is None:
@@ -190,19 +191,19 @@ class Extension(StdTensorOp, name="extension"):
         return Pruned.keeping_operands(op, smaller.input_count, live)
 
     def masked(self, at: MaskSite) -> None:
-        """A pointwise op as it is; nothing is known of the padding that it makes."""
+        """A pointwise op unchanged; the padding of its result has unknown values."""
         if not self.pointwise:
             super().masked(at)
             return
         at.keep(*[at.operand(i) for i in range(len(at.operand_metas))])
 
     def standard_ops(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
-        """What the family's `lower_to_standard_ops` emits; see `emit_standard`."""
+        """The standard ops that `lower_to_standard_ops` emits; see `emit_standard`."""
         expected = self.infer_all([at.ctx.meta(value) for value in operands])
         return emit_standard(self.op, expected, at, operands)
 
     def symbols(self) -> set[Leaf]:
-        """None: sizes reach an extension op through its inputs."""
+        """No symbols: an extension op gets sizes from its inputs."""
         return set()
 
     def bind(self, sizes: Sizes) -> Extension:
@@ -231,7 +232,7 @@ class Extension(StdTensorOp, name="extension"):
         return rule
 
     def _slots(self, kind: str, result: Any, count: int) -> Slots[Any]:
-        """What a rule returned, as a tuple of the right length."""
+        """The results of a rule as a tuple; raises if it does not have `count` entries."""
         if not isinstance(result, tuple | list) or len(result) != count:
             got = f"{len(result)} values" if isinstance(result, tuple | list) else "one value"
             place = "output" if kind == "linearize" else "input"
@@ -241,7 +242,7 @@ class Extension(StdTensorOp, name="extension"):
         return tuple(result)
 
     def _check_tangents(self, tangents: Slots[V], at: JvpSite[V]) -> Slots[V]:
-        """The tangents, each of the type of its output."""
+        """The tangents; raises if one is not of the type of its output."""
         for slot, (tangent, out) in enumerate(zip(tangents, at.out, strict=True)):
             problem = None if tangent is None else _mistyped(tangent, at.ctx.meta(out), at.ctx)
             if problem is not None:
@@ -274,21 +275,21 @@ class Extension(StdTensorOp, name="extension"):
             return meta
         return meta.with_extents(_guaranteed(extent, stand_ins) for extent in meta.extents)
 
-    def _check_count(self, what: str, expected: int | None, got: int) -> None:
+    def _check_count(self, kind: str, expected: int | None, got: int) -> None:
         if got != expected:
-            raise self._invalid(f"expected {expected} {what}, got {got}")
+            raise self._invalid(f"expected {expected} {kind}, got {got}")
 
     def _invalid(self, problem: str) -> InvalidConfigError:
         return InvalidConfigError(self.family_id, f"family_id={self.family_id}: {problem}")
 
 
 def failure(family_id: str, error: Exception) -> BackendFailureError:
-    """What an op of the family failed with, as the error for that."""
+    """The error for an exception that an op of the family raised."""
     return BackendFailureError(family_id, f"{family_id}: {str(error) or type(error).__name__}")
 
 
 def _mistyped(value: Any, expected: TensorMeta, ctx: Any) -> str | None:
-    """How a tangent is not of the type of what it belongs to; None if it is."""
+    """A description of a tangent that is not of the expected type; None if it is."""
     try:
         meta: TensorMeta = ctx.meta(value)
     except (AttributeError, TypeError):
@@ -299,16 +300,16 @@ def _mistyped(value: Any, expected: TensorMeta, ctx: Any) -> str | None:
     return f"{meta}, which must be {expected}"
 
 
-def _differ(one: ShapeExtent, other: ShapeExtent) -> bool:
-    """Whether two sizes are known and certainly not the same."""
-    if not isinstance(one, Exact) or not isinstance(other, Exact):
+def _differ(a: ShapeExtent, b: ShapeExtent) -> bool:
+    """Whether two sizes certainly differ."""
+    if not isinstance(a, Exact) or not isinstance(b, Exact):
         return False
-    gap = one.dim - other.dim
+    gap = a.dim - b.dim
     return isinstance(gap, int) and gap != 0
 
 
 def _sizes(position: int, meta: TensorMeta, stand_ins: dict[Leaf, ShapeExtent]) -> tuple[Dim, ...]:
-    """The sizes of an input; where one is not exact, a symbol in its place."""
+    """The sizes of an input, with a symbol in place of each extent that is not exact."""
     if meta.dims is not None:
         return meta.dims
     sizes: list[Dim] = []
@@ -321,10 +322,10 @@ def _sizes(position: int, meta: TensorMeta, stand_ins: dict[Leaf, ShapeExtent]) 
 
 
 def _stand_in(extent: ShapeExtent, leaf: Leaf, stand_ins: dict[Leaf, ShapeExtent]) -> Leaf:
-    """The symbol that stands for an extent: one for all that certainly have one size."""
-    for known, other in stand_ins.items():
-        if same_size(extent, other):
-            return known
+    """The symbol in place of an extent; extents of certainly equal size share one."""
+    for stand_in, replaced in stand_ins.items():
+        if same_size(extent, replaced):
+            return stand_in
     stand_ins[leaf] = extent
     return leaf
 
@@ -339,7 +340,7 @@ def _guaranteed(extent: ShapeExtent, stand_ins: dict[Leaf, ShapeExtent]) -> Shap
 
 
 def _fits(meta: TensorMeta, shape: tuple[int, ...]) -> bool:
-    """Whether a value of that shape may be what was inferred, as far as sizes are known."""
+    """Whether a value of this shape fits the inferred type, as far as sizes are known."""
     return meta.rank == len(shape) and all(
         size == extent.dim or isinstance(extent.dim, DimExpr)
         for extent, size in zip(meta.extents, shape, strict=True)

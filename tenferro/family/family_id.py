@@ -64,7 +64,7 @@ def family_id(*, namespace: str, name: str, version: int) -> Callable[[C], C]:
         version: the family's version.
 
     Raises:
-        MalformedFamilyIdError: the parts do not make a family id.
+        MalformedFamilyIdError: the parts do not form a valid family id.
 
     >>> @family_id(namespace="my-package", name="fft", version=1)
     ... class FftOp: ...

@@ -1,4 +1,4 @@
-"""ExtensionOp: what a family of ops outside the vocabulary says of itself."""
+"""ExtensionOp: the base class of ops outside tenferro's vocabulary."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ OutputMeta = tuple[DType, Sequence[Dim]]
 
 
 class ExtensionOp(ABC):
-    """An op that a package of its own brings, with its payload.
+    """An op of a third-party package, with its payload.
 
     Subclasses are frozen dataclasses, named with `@family_id(...)`. Tensor arguments are inputs of
-    the op; everything else that changes a result (axes, modes, tolerances) is a field, and so part
-    of the payload. Caches, handles and plans are not: they live in the `ExtensionCache` that a
-    runtime is given. A field that holds such a thing all the same, and changes no result, is
-    declared `field(compare=False)`, with a default.
+    the op. Everything else that changes a result (axes, modes, tolerances) is a field, and
+    therefore part of the payload. Caches, handles and plans belong in the `ExtensionCache` that is
+    passed to the runtime. If a field does hold such an object, and does not change a result,
+    declare it `field(compare=False)`, with a default.
 
-    `input_count` and `output_count` are fixed for an op; where they vary within a family they are,
-    or follow from, fields of the payload.
+    `input_count` and `output_count` are fixed for an op. If they vary within a family, they must be
+    fields of the payload or follow from these.
     """
 
     FAMILY_ID: ClassVar[str]
 
     pointwise: ClassVar[bool] = False
-    """Whether each element of the result depends on the elements at its own place alone, and all
+    """Whether each element of the result depends only on the elements at the same position, and all
     inputs have the result's shape. Passes then treat the op as they treat an addition: the layout
     of axes passes through it, and sizes may be rounded up."""
 
@@ -52,14 +52,14 @@ class ExtensionOp(ABC):
 
     @property
     def family_id(self) -> str:
-        """The family: one payload schema with one meaning, whatever the payload."""
+        """The family, which fixes the schema and the meaning of the payload."""
         return getattr(type(self), "FAMILY_ID", "")
 
     def payload(self) -> tuple[object, ...]:
-        """All that distinguishes this op from others of its family; the dataclass fields.
+        """The values that distinguish this op from others of its family.
 
-        Numbers, strings, bytes, dtypes, arrays, None, and tuples of these. No symbolic sizes: those
-        reach an op through its inputs.
+        By default they are the dataclass fields. They may be numbers, strings, bytes, dtypes,
+        arrays, None, and tuples of these, but not symbolic sizes: an op gets these from its inputs.
         """
         names = self.payload_fields()
         if not names and getattr(self, "__dict__", None):
@@ -72,7 +72,7 @@ class ExtensionOp(ABC):
 
     @classmethod
     def payload_fields(cls) -> tuple[str, ...]:
-        """Names of the dataclass fields, but for those that take no part in comparison."""
+        """Names of the dataclass fields, except those that are not compared."""
         return tuple([f.name for f in fields(cls) if f.compare]) if is_dataclass(cls) else ()
 
     @final
@@ -80,7 +80,7 @@ class ExtensionOp(ABC):
         """The payload as canonical bytes; the same in every process and version.
 
         Raises:
-            InvalidConfigError: the payload holds a value that has none, or a symbolic size.
+            InvalidConfigError: the payload has a value without canonical bytes, or a symbolic size.
         """
         values = tuple(self.payload())
         try:
@@ -106,7 +106,7 @@ class ExtensionOp(ABC):
         )
 
     def clone(self) -> Self:
-        """A copy that shares nothing with this op."""
+        """A copy that shares no state with this op."""
         return copy.deepcopy(self)
 
     @property
@@ -125,8 +125,8 @@ class ExtensionOp(ABC):
     ) -> Sequence[OutputMeta]:
         """Dtype and shape of each output, from those of the inputs.
 
-        Sizes are integers or symbolic expressions and support `+ - * //` and `==`; the method takes
-        both. A size that cannot be compared yet is no error.
+        Sizes are integers or symbolic expressions; both support `+ - * //` and `==`. The method
+        must accept sizes that cannot be compared yet.
 
         Raises:
             ShapeError, DTypeError: the op cannot take these inputs.
@@ -139,21 +139,21 @@ class ExtensionOp(ABC):
         input_dtypes: Sequence[DType],
         input_shapes: Sequence[tuple[Dim, ...]],
     ) -> Sequence[V] | None:
-        """The outputs as standard ops emitted into `builder`, or None where there is no such form.
+        """The outputs as standard ops emitted into `builder`, or None if there is no such form.
 
-        A rewrite, not an execution: it sees no elements. `tenferro.extension.inline` writes it with
-        ordinary array functions.
+        This is a rewrite, not an execution: the elements are not available. With
+        `tenferro.extension.inline` it can be written with ordinary array functions.
         """
         return None
 
     @abstractmethod
     def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs on NumPy arrays: the reference meaning, for direct calls."""
+        """The outputs on NumPy arrays. This is the reference implementation."""
 
     def prune_outputs(self, live: tuple[bool, ...]) -> ExtensionOp | None:
-        """An op of the same inputs that returns the live outputs only, in order.
+        """An op of the same inputs that returns only the live outputs, in order.
 
-        None where dropping some gains nothing.
+        None if computing fewer outputs is not cheaper.
         """
         return None
 

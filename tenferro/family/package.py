@@ -1,4 +1,4 @@
-"""Package: all that a distribution says of its families, as one value."""
+"""Package: the families of a distribution with rules, runtimes, lowerings and codecs."""
 
 from __future__ import annotations
 
@@ -17,37 +17,38 @@ from tenferro.ops import StdTensorOp
 
 OpClass = type[ExtensionOp]
 Decode = Callable[[tuple[Any, ...]], ExtensionOp]
-"""Makes the op whose `payload()` is the given tuple."""
+"""Makes the op whose `payload()` is the tuple."""
 
 Lowering = Callable[..., Any]
-"""Takes an op and its operands as values of a compiler, returns the output, or a tuple of them."""
+"""Takes an op and its operands as values of a compiler; returns one output or a tuple of them."""
 
 
 @dataclass(frozen=True)
 class Package:
-    """The families of one distribution: their ops, and what can be done with them.
+    """The families of one distribution: their ops, and everything registered for them.
 
     Every context takes packages: `jit`, `AdContext`, `GraphExecutor`, `EagerRuntime`,
     `XlaExecutor`, `save`, `load`, `export`, `to_jax`, `check_extension`, and the command line with
-    `--package`. A context takes what it needs and ignores the rest.
+    `--package`. Each context uses the parts that it needs.
 
     Attributes:
         name: the distribution.
         ops: the op classes, one for each family.
         rules: derivative rules, one for each family that has some.
-        runtimes: how families run on native backends.
+        runtimes: implementations on native backends.
         lowerings: for XLA, by op class; a function of the op and its operands as JAX values, or
-            `"module:function"`, which is imported when XLA first meets the family, so that a
+            `"module:function"`. The latter is imported when XLA first lowers the family, so that a
             package need not import JAX.
-        codecs: for op classes whose payload is not the fields of a dataclass, how files make them.
-        primitives: op classes outside tenferro's vocabulary that are not extension ops, such as
-            `docs/how_to/add_an_op.md` adds one: what text and files are read with, by their names.
+        codecs: functions that make ops from payloads, for op classes whose payload is not the
+            fields of a dataclass.
+        primitives: op classes outside tenferro's vocabulary that are not extension ops, such as the
+            one of `docs/how_to/add_an_op.md`. Text and files are read with them, by name.
 
     Raises:
         MalformedFamilyIdError: an op class has no valid family id.
         ExtensionRegistryError: two op classes have one family, or a rule, runtime, lowering or
-            codec belongs to a family that the package does not have, or a primitive has the name
-            of an op that there is already; the text names it.
+            codec belongs to a family that the package does not have, or the name of a primitive is
+            that of another op; the text names it.
     """
 
     name: str
@@ -97,8 +98,8 @@ def distinct(packages: Iterable[Package]) -> tuple[Package, ...]:
     """The packages, checked.
 
     Raises:
-        ExtensionRegistryError: something among them is not a package, or two of them have one
-            family; the text names both.
+        ExtensionRegistryError: a value is not a package, or two packages have the same family; the
+            text names both.
     """
     checked = tuple(packages)
     owners: dict[str, Package] = {}
@@ -120,10 +121,10 @@ def distinct(packages: Iterable[Package]) -> tuple[Package, ...]:
 
 
 def vocabulary_of(packages: Iterable[Package]) -> dict[str, type[StdTensorOp]]:
-    """The ops by name that text and files are read with: tenferro's, and those of packages.
+    """The ops with which text and files are read, by name: tenferro's and those of the packages.
 
     Raises:
-        ExtensionRegistryError: two packages have ops of one name; the text names both.
+        ExtensionRegistryError: two packages have ops of the same name; the text names both.
     """
     vocabulary = dict(VOCABULARY)
     owners: dict[str, str] = {}
@@ -133,7 +134,7 @@ def vocabulary_of(packages: Iterable[Package]) -> dict[str, type[StdTensorOp]]:
                 raise ExtensionRegistryError(
                     "",
                     f"packages: the op {op.name!r} is in {owners[op.name]!r} and in "
-                    f"{package.name!r}; name one of them otherwise",
+                    f"{package.name!r}; rename one of them",
                 )
             owners[op.name] = package.name
             vocabulary[op.name] = op
@@ -157,7 +158,7 @@ def _check_primitives(package: str, primitives: Iterable[type[StdTensorOp]]) -> 
 
 
 def rules_of(packages: Sequence[Package]) -> ExtensionRuleSet:
-    """The derivative rules of packages, as a fresh set."""
+    """The derivative rules of packages, as a new set."""
     rules = ExtensionRuleSet()
     for package in packages:
         for rule in package.rules:
@@ -166,7 +167,7 @@ def rules_of(packages: Sequence[Package]) -> ExtensionRuleSet:
 
 
 def register_runtimes(packages: Sequence[Package], registry: ExtensionRegistry) -> None:
-    """Make the runtimes of packages known to a registry."""
+    """Register the runtimes of packages in a registry."""
     for package in packages:
         for runtime in package.runtimes:
             registry.register(runtime)
@@ -186,6 +187,6 @@ def lowering_of(lowering: Lowering | str) -> Lowering:
         raise ExtensionRegistryError(
             "",
             f"packages: the lowering {lowering!r} cannot be imported: {error}; "
-            "name it as 'module:function'",
+            "write it as 'module:function'",
         ) from error
     return function

@@ -1,4 +1,4 @@
-"""Runtimes of extension families, and the registry that an executor dispatches through."""
+"""Runtimes of extension families, and the registry of them in an executor."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tenferro.family.op import ExtensionOp
 from tenferro.shape import make_meta
 
 Buffer = Any
-"""An array of the executor at hand."""
+"""An array of the executor."""
 
 
 class ExtensionRuntime(Protocol):
-    """How one family runs on a native backend. Results stay where the inputs are."""
+    """The implementation of one family on a native backend. Results are on the inputs' device."""
 
     @property
     def family_id(self) -> str:
@@ -30,17 +30,17 @@ class ExtensionRuntime(Protocol):
 
         Args:
             backend: the `TensorBackend` of the executor.
-            op: the payload.
-            inputs: buffers of the backend; not to be written to.
-            cache: where the runtime may keep what the executor owns.
+            op: the op, with its payload.
+            inputs: buffers of the backend, which must not be written to.
+            cache: the cache of the family in the executor, for plans and other objects.
         """
 
 
 class ExtensionRegistry:
-    """The runtimes that one executor has, by family; the first of a family stays.
+    """The runtimes of one executor, by family. The first registered runtime of a family is used.
 
-    An op of any other family is refused. There is no fallback to `eager_execute`. `owner` is what
-    the text of the refusal calls the one that the user gives runtimes to.
+    An op of any other family raises an error; there is no fallback to `eager_execute`. `owner` is
+    the name in the error's text for the object to which the user adds runtimes.
     """
 
     def __init__(self, owner: str = "executor") -> None:
@@ -48,16 +48,16 @@ class ExtensionRegistry:
         self._runtimes: dict[str, ExtensionRuntime] = {}
 
     def register(self, runtime: ExtensionRuntime) -> None:
-        """Make a runtime known. Registering a family again changes nothing.
+        """Register a runtime. Registering a family again has no effect.
 
         Raises:
-            MalformedFamilyIdError: the runtime's family id is not one.
+            MalformedFamilyIdError: the runtime's family id is malformed.
         """
         parse_family_id(runtime.family_id)
         self._runtimes.setdefault(runtime.family_id, runtime)
 
     def copy_to(self, other: ExtensionRegistry) -> None:
-        """Make the runtimes known to another registry, which keeps those that it has."""
+        """Register the runtimes in another registry, unless it has runtimes of these families."""
         for runtime in self._runtimes.values():
             other.register(runtime)
 
@@ -84,9 +84,8 @@ class ExtensionRegistry:
         Raises:
             UnregisteredExtensionError: the family has no runtime.
             BackendFailureError: the runtime failed.
-            InvalidConfigError: the results are not what the op infers.
-            ShapeError, DTypeError: the op cannot take inputs of the sizes that these turned out to
-                have.
+            InvalidConfigError: the results are not of the inferred types.
+            ShapeError, DTypeError: the op cannot take inputs of these sizes.
         """
         runtime = self.require(op)
         expected = op.infer_all([make_meta(buf.dtype, tuple(buf.shape)) for buf in inputs])
@@ -109,4 +108,4 @@ class ExtensionRegistry:
 
 
 Register = Callable[[ExtensionRegistry], object]
-"""What `register_extension` takes: it registers the runtimes of a package."""
+"""A function that registers the runtimes of a package; the argument of `register_extension`."""

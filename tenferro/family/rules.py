@@ -1,4 +1,4 @@
-"""Derivative rules of extension ops, and the sets that own them."""
+"""Derivative rules of extension ops, and sets of them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tenferro.family.op import ExtensionOp
 class ExtensionAdRule(ABC):
     """The derivative rules of one family.
 
-    They may emit standard ops and extension ops; a family they emit needs rules of its own in the
-    same set before it is differentiated again. None is a symbolic zero, in and out: rules make no
-    zeros.
+    They may emit standard ops and extension ops. To differentiate again, the same set needs rules
+    for the emitted families. None is a symbolic zero, as argument and as result: rules do not make
+    arrays of zeros.
     """
 
     @property
@@ -27,26 +27,28 @@ class ExtensionAdRule(ABC):
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
         """Tangents of the outputs, linear in `at.tangent`; one entry for each output.
 
-        A family without this rule, such as a terminal helper, does not define it.
+        Families that are not differentiated further do not define it.
         """
         raise UnsupportedADRuleError(
             op.family_id, "linearize", "has no linearize rule; it cannot be differentiated further"
         )
 
     def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
-        """Cotangents of the active inputs from `at.ct`; one entry for each input, None if fixed.
+        """Cotangents of the active inputs from `at.ct`; one for each input, None if it is fixed.
 
-        A family that is never linear in its inputs does not define it.
+        Families that are not linear in any input do not define it.
         """
         raise UnsupportedADRuleError(
-            op.family_id, "transpose", "has no transpose rule; it is linear in none of its inputs"
+            op.family_id,
+            "transpose",
+            "has no transpose rule; it is not linear in any of its inputs",
         )
 
 
 class ExtensionRuleSet:
-    """Derivative rules by family; what an `AdContext` is built with.
+    """Derivative rules by family, for an `AdContext`.
 
-    There is no other place where rules are looked up: no global, no thread-local state.
+    Rules are looked up only in such a set; there are no global or thread-local rules.
 
     >>> rules = ExtensionRuleSet()
     >>> rules.lookup("my-package.fft.v1") is None
@@ -61,7 +63,7 @@ class ExtensionRuleSet:
 
         Raises:
             DuplicateRuleError: the set has rules for the family already.
-            MalformedFamilyIdError: the rule's family id is not one.
+            MalformedFamilyIdError: the rule's family id is malformed.
         """
         family = rule.family_id
         parse_family_id(family)
@@ -74,19 +76,19 @@ class ExtensionRuleSet:
         return self._rules.get(family_id)
 
     def copy(self) -> ExtensionRuleSet:
-        """A set with the same rules; adding to one leaves the other alone."""
-        other = ExtensionRuleSet()
-        other._rules = dict(self._rules)
-        return other
+        """A set with the same rules. Adding to one does not change the other."""
+        duplicate = ExtensionRuleSet()
+        duplicate._rules = dict(self._rules)
+        return duplicate
 
     def over(self, others: ExtensionRuleSet) -> ExtensionRuleSet:
-        """Both sets' rules; of a family that is in both, this set's."""
+        """The union of both sets; if both have a family, with the rules of this one."""
         both = others.copy()
         both._rules |= self._rules
         return both
 
     def __or__(self, other: ExtensionRuleSet) -> ExtensionRuleSet:
-        """Both sets' rules.
+        """The union of both sets.
 
         Raises:
             DuplicateRuleError: a family is in both.

@@ -1,4 +1,4 @@
-"""The standard ops of an extension op, checked as they are emitted."""
+"""The standard ops of an extension op, checked while they are emitted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tenferro.shape import TensorMeta
 
 
 class StandardOps(Generic[V]):
-    """The builder that an extension emits its standard ops into. It takes no extension ops."""
+    """The builder into which an extension emits its standard ops. It rejects extension ops."""
 
     def __init__(self, at: Emitter[V], family_id: str) -> None:
         self._at = at
@@ -54,10 +54,10 @@ class StandardOps(Generic[V]):
 def emit_standard(
     op: ExtensionOp, expected: Sequence[TensorMeta], at: Emitter[V], operands: Sequence[V]
 ) -> tuple[V, ...] | None:
-    """What `lower_to_standard_ops` emits for operands of exact sizes; None if it has no such form.
+    """The values that `lower_to_standard_ops` returns for operands of exact sizes, or None.
 
     Raises:
-        InvalidConfigError: it fails, or what it gives is not of the expected types.
+        InvalidConfigError: it fails, or its results are not of the expected types.
     """
     family = op.family_id
     metas = [at.ctx.meta(value) for value in operands]
@@ -81,14 +81,14 @@ def emit_standard(
     if not isinstance(outputs, list | tuple):
         raise _unusable(family, outputs)
     try:
-        made = [at.ctx.meta(value) for value in outputs]
+        emitted = [at.ctx.meta(value) for value in outputs]
     except Exception as error:
         raise _unusable(family, outputs) from error
-    if made != list(expected):
+    if emitted != list(expected):
         raise InvalidConfigError(
             family,
             f"family_id={family}: lower_to_standard_ops gives "
-            f"{', '.join(map(str, made)) or 'nothing'}, but infer_output_meta says "
+            f"{', '.join(map(str, emitted)) or 'nothing'}, but infer_output_meta says "
             f"{', '.join(map(str, expected))}",
         )
     return tuple(outputs)

@@ -1,8 +1,9 @@
-"""Files: programs and fragments in a format of its own, without pickle or code.
+"""Files of programs and fragments, in a binary format without pickle or code.
 
 Read in this order: `container` (bytes), `schema`, `types`, `missing`, `written`, `values`, `hints`
-(the pieces of a header), `codecs`, `nodes` (ops), `inference`, `bodies` (instructions, and programs
-inside ops), `programs`, `fragments`, `store` (what users call), `calls` (programs as functions).
+(the parts of a header), `codecs`, `nodes` (ops), `inference`, `bodies` (instructions, and programs
+inside ops), `programs`, `fragments`, `store` (the functions for users), `calls` (programs as
+functions).
 """
 
 from tenferro.files.calls import call

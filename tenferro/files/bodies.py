@@ -1,7 +1,7 @@
 """Instructions as JSON, and the programs inside ops: the table of bodies.
 
-A body stands in the table once, however many ops hold it, and after every body that it holds. An
-op names it by its number.
+Each body is in the table once, even if several ops contain it, and after the bodies inside it. Ops
+refer to it by its number.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from tenferro.files.values import BlobWriter
 from tenferro.files.written import written_digest
 
 MAX_NESTING: Final = 32
-"""Bodies within bodies, at most."""
+"""Maximum depth of bodies within bodies."""
 
 _NODE_KEYS = frozenset({"op", "payload", "in", "types", "site"})
 _BODY_KEYS = frozenset({"digest", "inputs", "nodes", "outputs"})
 
 
 def write_nodes(program: ExecProgram, blobs: BlobWriter, sites: bool = True) -> list[Json]:
-    """The instructions of a program. The bodies that they hold go to `blobs`.
+    """The instructions of a program. Bodies inside them are written to `blobs`.
 
-    Without `sites` it is not written where they were recorded.
+    Unless `sites`, the source lines that recorded them are omitted.
 
     Raises:
-        FileError: the program holds what a file cannot.
+        FileError: the program contains a value that a file cannot hold.
     """
     _check_numbering(program)
     write_bodies(program.ops(), blobs, sites)
@@ -46,14 +46,15 @@ def write_nodes(program: ExecProgram, blobs: BlobWriter, sites: bool = True) -> 
 
 
 def write_bodies(ops: Iterable[ExecOp], blobs: BlobWriter, sites: bool = True) -> None:
-    """Write the programs inside ops, and those inside these, to `blobs`.
+    """Write the programs inside ops, at any depth, to `blobs`.
 
     Raises:
-        FileError: one of them holds what a file cannot, or they are nested too deep.
+        FileError: one of them contains a value that a file cannot hold, or they are nested too
+            deep.
     """
     depths: dict[str, int] = {}
     for digest, body in _innermost_first(ops, blobs):
-        inner = [depths.get(written_digest(each), 0) for each in _inside(body)]
+        inner = [depths.get(written_digest(inside), 0) for inside in _inside(body)]
         depths[digest] = _checked_nesting(1 + max(inner, default=0))
         _check_numbering(body)
         written = {
@@ -66,17 +67,17 @@ def write_bodies(ops: Iterable[ExecOp], blobs: BlobWriter, sites: bool = True) -
 
 
 def read_bodies(table: Json, reader: OpReader) -> None:
-    """Read the table of bodies; `reader` then knows them by their numbers.
+    """Read the table of bodies into `reader`, which returns them by number.
 
     Raises:
-        FileError: an entry is not that of a program.
+        FileError: an entry does not describe a program.
         ExtensionError: an extension op cannot be made, or infers other types.
     """
     bodies = reader.blobs.bodies
     depths: dict[str, int] = {}
     for position, entry in enumerate(items(table, "bodies")):
         body = _read_body(entry, reader, f"body {position}")
-        inner = [depths.get(written_digest(each), 0) for each in _inside(body)]
+        inner = [depths.get(written_digest(inside), 0) for inside in _inside(body)]
         depths[written_digest(body)] = _checked_nesting(1 + max(inner, default=0))
         bodies.append(body)
 
@@ -85,7 +86,8 @@ def read_node(entry: Json, builder: ExecBuilder, reader: OpReader, where: str) -
     """Append the instruction of an entry, its output types inferred.
 
     Raises:
-        FileError: the entry is not that of an instruction, or says other types.
+        FileError: the entry does not describe an instruction, or its types are not the inferred
+            ones.
         ExtensionError: an extension op cannot be made, or infers other types.
     """
     fields = record(entry, _NODE_KEYS, where)
@@ -95,7 +97,7 @@ def read_node(entry: Json, builder: ExecBuilder, reader: OpReader, where: str) -
     site = None if fields["site"] is None else text(fields["site"], f"the site of {where}")
     op = read_op(fields["op"], fields["payload"], len(operands), types, reader, where)
     if isinstance(op, MissingExtension):
-        written = tuple([parse_meta(each, where) for each in types])
+        written = tuple([parse_meta(type_text, where) for type_text in types])
         builder.add_inferred(op, operands, written, site)
         return
     check_payload(op, where)
@@ -114,14 +116,14 @@ def _read_body(entry: Json, reader: OpReader, where: str) -> ExecProgram:
     outputs = numbers(fields["outputs"], f"an output of {where}", len(builder.metas))
     body = with_last_use(builder.build(outputs))
     if written_digest(body) != fields["digest"]:
-        raise FileError(f"file: the digest that is written of {where} is not that of the program")
+        raise FileError(f"file: the digest written for {where} is not the digest of the program")
     return body
 
 
 def _innermost_first(ops: Iterable[ExecOp], blobs: BlobWriter) -> Iterator[tuple[str, ExecProgram]]:
-    """The bodies that have not been written, each with its digest and after those inside it.
+    """The bodies that are not yet written, each with its digest and after the bodies inside it.
 
-    Each is to be written before the next one is asked for.
+    The caller writes each of them before it takes the next one.
     """
     stack = [(body, False) for op in ops for body in _bodies_of(op)]
     stack.reverse()
@@ -143,7 +145,7 @@ def _inside(program: ExecProgram) -> list[ExecProgram]:
 
 
 def _bodies_of(op: ExecOp) -> list[ExecProgram]:
-    """The programs in the payload of an op, in order; that of a family may hold some in tuples."""
+    """The programs in the payload of an op, in order, including those inside tuples."""
     if op.family is None and not op.body_fields:
         return []
     values = list(op.bodies.values()) if op.family is None else list(op.family_payload())

@@ -8,10 +8,10 @@ from tenferro.values import GraphProgram, check_program
 
 
 def call(program: GraphProgram, /, *args: Any, **named: Any) -> Any:
-    """What a program computes: `program(*args, **named)`, as a function of the program.
+    """Call a program: the same as `program(*args, **named)`.
 
     Raises:
-        BindingError: an input is missing, given twice, unknown, or of another type.
+        BindingError: an input is missing, passed twice, unknown, or of another type.
         GuardViolationError: an assumption of the program does not hold for these sizes.
 
     >>> import tenferro as tn

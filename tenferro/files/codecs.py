@@ -13,13 +13,13 @@ from tenferro.family import ExtensionOp, Package, parse_family_id, vocabulary_of
 from tenferro.files.hints import as_declared
 
 Decode = Callable[[tuple[Any, ...]], ExtensionOp]
-"""Makes the op whose `payload()` is the given tuple."""
+"""Makes the op whose `payload()` is the tuple."""
 
 
 class PayloadCodecs:
-    """The families of extension ops that a file may hold, each with the way to make its ops.
+    """The families of extension ops that a file may contain, with functions that make their ops.
 
-    `load` is given one; there is no global registry.
+    `load` takes them as `codecs=`. There is no global registry.
 
     >>> from dataclasses import dataclass
     >>> from tenferro.family import family_id
@@ -41,13 +41,13 @@ class PayloadCodecs:
     def register(self, op: type[ExtensionOp], decode: Decode | None = None) -> PayloadCodecs:
         """Add the family of `op`, and return these codecs.
 
-        Without `decode` the payload is taken for the fields of a dataclass, which it is where the
+        Without `decode`, the payload must be the fields of a dataclass. This is the case if the
         class does not define `payload()` itself.
 
         Raises:
             MalformedFamilyIdError: the class has no valid family id.
-            ExtensionRegistryError: another class has the family, or there is no way to make its
-                ops.
+            ExtensionRegistryError: another class has the family, or `decode` is missing and the
+                payload is not the fields of a dataclass.
         """
         family = getattr(op, "FAMILY_ID", "")
         parse_family_id(family)
@@ -62,7 +62,7 @@ class PayloadCodecs:
         registered, _ = self._decoders.setdefault(family, (op, decode))
         if registered is not op:
             raise ExtensionRegistryError(
-                family, f"{family}: registered already, for {registered.__name__}"
+                family, f"{family}: already registered for {registered.__name__}"
             )
         return self
 
@@ -80,7 +80,7 @@ class PayloadCodecs:
 
         Raises:
             MalformedFamilyIdError: that is not a family id.
-            UnsupportedExtensionError: the family is not registered, or in another version.
+            UnsupportedExtensionError: the family is not registered, or only another version of it.
             InvalidConfigError: the family has no op with that payload.
         """
         if not self.knows(family_id):
@@ -90,9 +90,11 @@ class PayloadCodecs:
             op = decode(values)
             is_same = op.family_id == family_id and op.payload_identity() == encode(values)
         except Exception as error:
-            raise _malformed(family_id, f"{cls.__name__} cannot be made of it: {error}") from error
+            raise _malformed(
+                family_id, f"{cls.__name__} cannot be made from it: {error}"
+            ) from error
         if not is_same:
-            raise _malformed(family_id, f"the {cls.__name__} made of it has another one")
+            raise _malformed(family_id, f"the {cls.__name__} made from it has another payload")
         return op
 
     def __iter__(self) -> Iterator[str]:
@@ -106,7 +108,7 @@ class PayloadCodecs:
 
 
 def codecs_of(packages: Iterable[Package]) -> PayloadCodecs:
-    """The codecs of packages, but for families of which no one has said how to make their ops."""
+    """The codecs of packages, without families that need a codec but have none."""
     codecs = PayloadCodecs()
     for package in packages:
         for op in package.ops:
@@ -116,11 +118,11 @@ def codecs_of(packages: Iterable[Package]) -> PayloadCodecs:
 
 
 class Families:
-    """The families and the ops that one file may hold.
+    """The families and the ops that one file may contain.
 
-    Families of the codecs come before those of the packages, which include tenferro's own. A family
-    of a package has no codec where its payload is not the fields of a dataclass and the package
-    does not say how to make its ops; it is then refused by name, when a file holds it.
+    Families of `codecs` take precedence over those of the packages, which include tenferro's own.
+    If the payload of a family is not the fields of a dataclass and its package has no codec for it,
+    reading an op of the family raises an error that names both.
 
     Raises:
         ExtensionRegistryError: a package is given twice, or is not one.
@@ -143,7 +145,7 @@ class Families:
         return self._codecs.knows(family_id) or self._packaged.knows(family_id)
 
     def make(self, family_id: str, values: tuple[Any, ...]) -> ExtensionOp:
-        """The op of a family whose payload is `values`; errors as of `PayloadCodecs.make`."""
+        """The op of a family whose payload is `values`; raises as `PayloadCodecs.make` does."""
         if self._codecs.knows(family_id):
             return self._codecs.make(family_id, values)
         if self._packaged.knows(family_id):
@@ -159,22 +161,22 @@ class Families:
         raise error
 
     def check(self, family_id: str, values: tuple[Any, ...]) -> None:
-        """Refuse an op of a known family that cannot be made of its payload.
+        """Raise if an op of a known family cannot be made from its payload.
 
         Raises:
-            InvalidConfigError: it cannot be made.
+            InvalidConfigError: the op cannot be made.
         """
         if self.knows(family_id):
             self.make(family_id, values)
 
 
-def _unknown(family_id: str, known: Iterable[str]) -> UnsupportedExtensionError:
-    """Why a family is not supported: it is unknown, or only in other versions."""
+def _unknown(family_id: str, families: Iterable[str]) -> UnsupportedExtensionError:
+    """The error for a family that is not registered, or only in other versions."""
     family = parse_family_id(family_id)
     versions = [
-        other.version
-        for other in map(parse_family_id, known)
-        if (other.namespace, other.name) == (family.namespace, family.name)
+        candidate.version
+        for candidate in map(parse_family_id, families)
+        if (candidate.namespace, candidate.name) == (family.namespace, family.name)
     ]
     reason = (
         f"version mismatch, graph has v{family.version}, runtime has v{max(versions)}"

@@ -1,7 +1,7 @@
 """The container: a prefix, a JSON header, aligned blobs, and a SHA-256 over all of it.
 
-Bytes are checked before anything is made of them, and nothing is allocated by what a length field
-says: every length is compared with the bytes that are there.
+Bytes are checked before they are used. No length field is trusted: every length is compared with
+the number of bytes in the file before memory is allocated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from tenferro.errors import FileError
 
 MAGIC = b"\x89TNF\r\n\x1a\n"
-"""Eight bytes that no text has, and that a transfer as text would change."""
+"""Eight bytes that do not occur in text and that a transfer in text mode would change."""
 
 VERSION = 1
 ALIGNMENT = 64
@@ -25,7 +25,7 @@ ALIGNMENT = 64
 _PREFIX = struct.Struct("<8sIIQQ")  # magic, version, 0, length of the file, length of the header
 _DIGEST = hashlib.sha256().digest_size
 _LONGEST_INTEGER = 20
-"""Characters of an integer of 64 bits, with its sign."""
+"""Maximum number of characters of a 64-bit integer, with its sign."""
 
 _DEEPEST = 64
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
@@ -33,14 +33,14 @@ _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NO_BRACKETS = bytes(set(range(256)) - _STEP.keys())
 
 Json = Any
-"""What `json` makes of text: dicts, lists, strings, integers, booleans and None."""
+"""A parsed JSON value: a dict, list, string, integer, boolean or None."""
 
 
 def pack(header: Json, blobs: Sequence[bytes]) -> bytes:
-    """The bytes of a file; the same for the same header and blobs.
+    """The bytes of a file, a function of header and blobs alone.
 
     Raises:
-        FileError: the header holds a text that is not Unicode.
+        FileError: the header contains a string that is not valid Unicode.
 
     >>> unpack(pack({"kind": "nothing"}, [b"abc"]))[0]
     {'kind': 'nothing'}
@@ -57,10 +57,10 @@ def pack(header: Json, blobs: Sequence[bytes]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[Json, memoryview]:
-    """The header of a file, and the bytes that hold its blobs.
+    """The header of a file, and the bytes of its blobs.
 
     Raises:
-        FileError: the bytes are no such file, are of another version, or are damaged.
+        FileError: the bytes are not a tenferro file, are of another version, or are damaged.
     """
     header_length = check_prefix(data[: _PREFIX.size], len(data))
     if hashlib.sha256(memoryview(data)[:-_DIGEST]).digest() != data[-_DIGEST:]:
@@ -71,10 +71,10 @@ def unpack(data: bytes) -> tuple[Json, memoryview]:
 
 
 def check_prefix(prefix: bytes, length: int) -> int:
-    """The length of the header, as the first bytes of a file of `length` bytes say.
+    """The length of the header, from the first bytes of a file of `length` bytes.
 
     Raises:
-        FileError: they do not fit one another.
+        FileError: the first bytes and the length do not fit each other.
     """
     if len(prefix) < _PREFIX.size or not prefix.startswith(MAGIC):
         raise FileError("file: this is not a tenferro file: it does not begin with its magic bytes")
@@ -98,12 +98,12 @@ PREFIX_SIZE = _PREFIX.size
 
 
 def aligned(position: int) -> int:
-    """The next position at which a blob may begin."""
+    """The next aligned position, where a blob may begin."""
     return -(-position // ALIGNMENT) * ALIGNMENT
 
 
 def canonical(value: Json) -> bytes:
-    """The one text of a JSON value: sorted keys, no spaces, UTF-8.
+    """The canonical text of a JSON value: sorted keys, no spaces, UTF-8.
 
     >>> canonical({"b": [1, None], "a": "ñ"}).decode()
     '{"a":"ñ","b":[1,null]}'
@@ -121,8 +121,8 @@ def parse(text: bytes) -> Json:
     """The value of a JSON text in its canonical form.
 
     Raises:
-        FileError: the text is not JSON, or not in that form. Numbers that are no integers, and
-            keys that occur twice, have none.
+        FileError: the text is not JSON, is not canonical, has a number that is not an integer, or
+            has a key twice in one object.
     """
     _check_depth(text)
     try:
@@ -143,7 +143,7 @@ def parse(text: bytes) -> Json:
 
 
 def _check_depth(text: bytes) -> None:
-    """Refuse nesting that would use up the stack of those who read it."""
+    """Raise if a header is nested so deep that recursive readers would overflow the stack."""
     brackets = _STRING.sub(b"", text).translate(None, delete=_NO_BRACKETS)
     if max(itertools.accumulate(map(_STEP.__getitem__, brackets)), default=0) > _DEEPEST:
         raise FileError(f"file: the header is nested more than {_DEEPEST} deep")

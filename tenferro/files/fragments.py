@@ -1,11 +1,12 @@
 """Fragments as a header and blobs, and back.
 
-A file holds the fragment and all that it refers to: a flat table of inputs and nodes, operands
-before what reads them, and for each fragment which of them it owns. Keys of inputs are made anew;
-numbers that only this process knows (which of two inputs named `x` this is, which pass made a
-tangent) become other numbers, equal where they were equal.
+A file contains the fragment and everything it refers to: a flat table of inputs and nodes, in which
+operands precede their readers, and for each fragment the entries that it owns. Reading makes new
+keys for inputs. Numbers that are valid in one process only (such as that of the pass that made a
+tangent) are renumbered; equal ones stay equal.
 
-Nodes are interned, and one that exists already keeps where it was recorded. So that is not written.
+Nodes are interned, and a node that already exists keeps its own source line. Therefore source lines
+are not written.
 """
 
 from __future__ import annotations
@@ -70,11 +71,11 @@ def write_fragment(value: AnyFragment, blobs: BlobWriter) -> dict[str, Json]:
     """The header of a fragment, without the table of blobs and the identity.
 
     Raises:
-        FileError: an input has a key that no file can hold.
-        ShapeError: an input carries no metadata.
+        FileError: a file cannot hold the key of an input.
+        ShapeError: an input has no metadata.
     """
     root = value.fragment if isinstance(value, LinearFragment) else value
-    writer = _Writer(blobs)
+    writer = _FragmentTableWriter(blobs)
     fragments = _with_parents(root)
     position = {id(fragment): i for i, fragment in enumerate(fragments)}
     owned = [
@@ -103,18 +104,18 @@ def read_fragment(header: Json, reader: OpReader) -> AnyFragment:
     """The fragment of a header.
 
     Raises:
-        FileError: the header is not that of a fragment.
+        FileError: the header does not describe a fragment.
         ExtensionError: an extension op cannot be made, or infers other types.
     """
     fields = record(header, _KEYS, "the header of a fragment")
-    table = _Reader(reader)
+    table = _FragmentTableReader(reader)
     for position, entry in enumerate(items(fields["entries"], "entries")):
         table.read(entry, f"entry {position}")
     fragments: list[Fragment[StdTensorOp]] = []
     for position, entry in enumerate(items(fields["fragments"], "fragments")):
         fragments.append(_read_owned(entry, table, fragments, f"fragment {position}"))
     if not fragments:
-        raise FileError("file: it holds no fragment")
+        raise FileError("file: it contains no fragment")
     root = fragments[-1]
     if fields["tangents"] is None:
         return root
@@ -123,14 +124,14 @@ def read_fragment(header: Json, reader: OpReader) -> AnyFragment:
     with reading("the tangent inputs"):
         inputs = [(_key(root.key(local)), local) for local in locals_]
     outputs = [
-        None if each is None else number(each, "a tangent output", len(root.keys))
-        for each in items(tangents["outputs"], "the tangent outputs")
+        None if entry is None else number(entry, "a tangent output", len(root.keys))
+        for entry in items(tangents["outputs"], "the tangent outputs")
     ]
     return LinearFragment(root, tuple(inputs), tuple(outputs))
 
 
 def _read_owned(
-    entry: Json, table: _Reader, before: Sequence[Fragment[StdTensorOp]], where: str
+    entry: Json, table: _FragmentTableReader, before: Sequence[Fragment[StdTensorOp]], where: str
 ) -> Fragment[StdTensorOp]:
     fields = record(entry, _OWNED_KEYS, where)
     parents = numbers(fields["parents"], f"a parent of {where}", len(before))
@@ -148,8 +149,8 @@ def _read_owned(
 
 
 @dataclass(slots=True)
-class _Writer:
-    """Numbers inputs and nodes, values, and passes, in the order in which they are met."""
+class _FragmentTableWriter:
+    """Numbers inputs and nodes, values, and passes, in the order of their first use."""
 
     blobs: BlobWriter
     entries: list[Json] = field(default_factory=list)
@@ -163,7 +164,7 @@ class _Writer:
         return self._value[key]
 
     def entry_of(self, owner: _Owner) -> int:
-        """The number of an input or node, which is written after all that it refers to."""
+        """The number of an input or node, which is written after everything it refers to."""
         stack = [owner]
         while stack:
             top = stack[-1]
@@ -178,7 +179,11 @@ class _Writer:
 
     def _waiting(self, owner: _Owner) -> list[_Owner]:
         needed = (_owner(key) for key in _references(owner))
-        return [each for each in dict.fromkeys(needed) if each not in self._entry]
+        return [
+            needed_owner
+            for needed_owner in dict.fromkeys(needed)
+            if needed_owner not in self._entry
+        ]
 
     def _add(self, owner: _Owner) -> None:
         self._entry[owner] = len(self.entries)
@@ -213,7 +218,7 @@ class _Writer:
                 return {"kind": "cotangent", "slot": slot, "pass": self._number(own)}
             case _:
                 raise FileError(
-                    f"file: an input known as {key!r} cannot be saved; "
+                    f"file: an input with the key {key!r} cannot be saved; "
                     "make it with TensorInput(name, meta)"
                 )
 
@@ -222,8 +227,8 @@ class _Writer:
 
 
 @dataclass(slots=True)
-class _Reader:
-    """Makes inputs and nodes, each from those before it."""
+class _FragmentTableReader:
+    """Makes inputs and nodes from the entries of the table, in order."""
 
     ops: OpReader
     owners: list[_Owner] = field(default_factory=list)
@@ -261,7 +266,7 @@ class _Reader:
     def _input(self, entry: Json, meta: TensorMeta, where: str) -> Input:
         kind = entry.get("kind") if isinstance(entry, dict) else None
         if not isinstance(kind, str) or kind not in _KINDS:
-            raise FileError(f"file: {where} is an input of no known kind")
+            raise FileError(f"file: {where} is an input of an unknown kind")
         fields = record(entry, _KINDS[kind], where)
         match kind:
             case "tensor":
@@ -304,8 +309,10 @@ def _mode(value: Json, count: int, where: str) -> OpMode:
     if value is None:
         return PRIMAL
     mask = items(value, f"the mode of {where}")
-    if len(mask) != count or not all(isinstance(each, bool) for each in mask) or not any(mask):
-        raise FileError(f"file: the mode of {where} must say of each operand if it is active")
+    if len(mask) != count or not all(isinstance(active, bool) for active in mask) or not any(mask):
+        raise FileError(
+            f"file: the mode of {where} must have one boolean for each operand, at least one true"
+        )
     return Linear(tuple(mask))
 
 
@@ -327,7 +334,7 @@ def _owner(key: GlobalValKey) -> _Owner:
 
 
 def _references(owner: _Owner) -> tuple[GlobalValKey, ...]:
-    """The values that the definition of an input or node names."""
+    """The values that the definition of an input or node refers to."""
     if isinstance(owner, Input):
         return (owner.key.of,) if isinstance(owner.key, Tangent) else ()
     return owner.inputs
@@ -339,7 +346,7 @@ def _owners(fragment: Fragment[StdTensorOp]) -> Iterator[_Owner]:
 
 
 def _with_parents(root: Fragment[StdTensorOp]) -> list[Fragment[StdTensorOp]]:
-    """A fragment after all that it refers to, each once."""
+    """A fragment and the fragments it refers to, each once and after those it refers to."""
     done: dict[Fragment[StdTensorOp], None] = {}
     stack = [root]
     while stack:

@@ -1,4 +1,4 @@
-"""Whether a value is of the type that a dataclass declares for its field."""
+"""Check values against the declared types of dataclass fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tenferro.errors import FileError
 from tenferro.files.schema import short
 
 _WIDER: dict[Any, tuple[type, ...]] = {float: (float, int), complex: (complex, float, int)}
-"""What a float or complex number may be written as, as for any Python function."""
+"""Types that are accepted for a float or complex field, as type checkers do."""
 
 
 @cache
@@ -24,10 +24,10 @@ def field_types(cls: type) -> dict[str, Any]:
 
 
 def as_declared(cls: type, values: Iterable[tuple[str, object]]) -> dict[str, Any]:
-    """Fields of `cls` by name, each of its declared type; numbers and texts become enum members.
+    """Fields of `cls` by name, each of its declared type. Values of enum fields become members.
 
     Raises:
-        FileError: the class has no such field, or a value is of another type.
+        FileError: the class has no field of that name, or a value is of another type.
 
     >>> from tenferro.ops import Transpose
     >>> as_declared(Transpose, [("perm", (1, 0))])
@@ -57,9 +57,9 @@ def fits(value: object, hint: Any) -> bool:
         return value is None
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return any(fits(value, each) for each in args)
+        return any(fits(value, option) for option in args)
     if origin is Literal:
-        return any(type(value) is type(each) and value == each for each in args)
+        return any(type(value) is type(option) and value == option for option in args)
     if origin is tuple:
         return isinstance(value, tuple) and _fit_each(value, args)
     kind = hint if origin is None else origin
@@ -75,7 +75,7 @@ def _fit_each(value: tuple[object, ...], args: tuple[Any, ...]) -> bool:
 
 
 def _member(value: object, hint: Any) -> object:
-    """The member of an enum of numbers or texts that a value stands for."""
+    """The enum member that has this value."""
     if isinstance(hint, type) and issubclass(hint, enum.Enum) and isinstance(value, int | str):
         try:
             return hint(value)

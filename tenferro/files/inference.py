@@ -1,4 +1,4 @@
-"""Types that ops infer, compared with those that are written; and how long sizes may be."""
+"""Compare the types that ops infer with the written types, and bound the length of sizes."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from tenferro.ops import StdTensorOp
 from tenferro.shape import DimExpr, Exact, TensorMeta, UpperBound
 
 _MAX_PRODUCT: Final = 1024
-"""Terms of a number of elements, at most, when its sizes are multiplied out."""
+"""Maximum number of terms of an array's number of elements, expanded as a polynomial."""
 
 
 def read_types(value: Json, where: str) -> tuple[str, ...]:
     """A JSON list of types, as text."""
     written = items(value, f"the types of {where}")
-    return tuple([text(each, f"a type of {where}") for each in written])
+    return tuple([text(entry, f"a type of {where}") for entry in written])
 
 
 def parse_meta(value: Json, where: str) -> TensorMeta:
-    """The type that is written."""
+    """The type of its text in a file."""
     return check_meta(parse_type(text(value, f"the type of {where}")), where)
 
 
 def write_meta(meta: TensorMeta, where: str) -> str:
-    """The text of a type that can be read again."""
+    """The text of a type; checks that it can be read again."""
     return type_text(check_meta(meta, where))
 
 
 def check_types(
     op: StdTensorOp, written: Sequence[str], inferred: Sequence[TensorMeta], where: str
 ) -> None:
-    """Compare what is written of an op's outputs with what it infers.
+    """Compare the written types of an op's outputs with the inferred ones.
 
     Raises:
         FileError: they differ.
@@ -53,7 +53,7 @@ def check_types(
 
 
 def check_payload(op: StdTensorOp, where: str) -> None:
-    """Refuse sizes in a payload whose product is too long a sum."""
+    """Raise FileError if the product of the sizes in a payload has too many terms."""
     for name in op.payload_fields():
         value = getattr(op, name)
         if isinstance(value, tuple):
@@ -61,7 +61,7 @@ def check_payload(op: StdTensorOp, where: str) -> None:
 
 
 def check_meta(meta: TensorMeta, where: str) -> TensorMeta:
-    """The type, unless its number of elements is too long a sum."""
+    """The type; raises FileError if its number of elements has too many terms."""
     bounds = [extent.dim for extent in meta.extents if isinstance(extent, Exact | UpperBound)]
     _check_product(bounds, where)
     return meta

@@ -1,4 +1,4 @@
-"""MissingExtension: the place of an extension op whose family this process does not have."""
+"""MissingExtension: the placeholder of an extension op whose family is not registered."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tenferro.shape import TensorMeta
 
 @payload
 class MissingExtension(StdTensorOp, name="missing_extension"):
-    """An extension op that was read without the code of its family.
+    """A placeholder for an extension op that was read without the code of its family.
 
-    It keeps family id, payload and output types as they were written, and can be written again.
-    All else needs the family: types for other inputs, derivatives, results. It is not the op that
-    it stands for, and is never taken for it.
+    It has the family id, payload and output types of the file, and can be written again. Types for
+    other inputs, derivatives and results need the family and raise an error. It never equals the op
+    that it stands for.
     """
 
     family_id: str
@@ -35,16 +35,16 @@ class MissingExtension(StdTensorOp, name="missing_extension"):
         object.__setattr__(self, "family", self.family_id)
 
     def family_payload(self) -> tuple[object, ...]:
-        """What was written of the op."""
+        """The payload of the op in the file."""
         return self.values
 
     @property
     def written_identity(self) -> bytes:
-        """The identity of the op that this one stands for."""
+        """The identity of the missing op."""
         return b"extension" + encode(self.family_id) + encode(self.values)
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """Refused: only the family knows."""
+        """Always raises: this needs the family."""
         self._refuse()
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:

@@ -1,7 +1,6 @@
-"""Ops as JSON: the IR's name and the payload's fields; for an extension, family id and payload.
-
-An op is made again only by a class of the vocabulary, or by the codec or the package that the
-reader is given; no name in a file is looked up anywhere else.
+"""Ops as JSON: name in the IR and fields of the payload; for an extension, family id and payload.
+Ops are read only by classes of the vocabulary, and by the codecs and packages that were passed to
+the reader. Names in a file are not looked up anywhere else.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ _EXTENSION_KEYS = frozenset({"family", "values"})
 
 @dataclass(frozen=True, slots=True)
 class OpReader:
-    """What ops are read with.
+    """The arrays, bodies and families with which ops are read.
 
     Attributes:
-        blobs: the arrays of the file, and its bodies.
-        families: the families of extension ops that are known.
-        skip_missing: whether ops of other families are read as placeholders.
+        blobs: the arrays and bodies of the file.
+        families: the registered families of extension ops.
+        skip_missing: whether ops of unregistered families are read as placeholders.
     """
 
     blobs: BlobReader
@@ -59,12 +58,12 @@ def write_op(op: ExecOp, blobs: BlobWriter) -> tuple[str, Json]:
 def read_op(
     name: Json, payload: Json, operands: int, types: tuple[str, ...], reader: OpReader, where: str
 ) -> StdTensorOp:
-    """The op that was written so, with so many operands and results of these types.
+    """The op with this name and payload, this number of operands, and results of these types.
 
     Raises:
-        FileError: there is no such op.
+        FileError: there is no op with this name, or its payload is malformed.
         MalformedFamilyIdError: the family id is not one.
-        UnsupportedExtensionError: the family is not known, and is not to be skipped.
+        UnsupportedExtensionError: the family is not registered, and `skip_missing` is not set.
         InvalidConfigError: the family has no op with that payload.
     """
     if name == Extension.name:
@@ -93,9 +92,9 @@ def _read_extension(
 ) -> StdTensorOp:
     fields_ = record(payload, _EXTENSION_KEYS, f"the payload of {where}")
     family_id = text(fields_["family"], f"the family of {where}")
-    known = reader.families.knows(family_id)  # refuses what is not a family id
+    registered = reader.families.knows(family_id)  # raises for malformed family ids
     written = items(fields_["values"], f"the payload of {where}")
     values = tuple([from_json(value, reader.blobs, 1) for value in written])
-    if reader.skip_missing and not known:
+    if reader.skip_missing and not registered:
         return MissingExtension(family_id, values, operands, types)
     return Extension(reader.families.make(family_id, values))

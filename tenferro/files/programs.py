@@ -1,8 +1,8 @@
 """A GraphProgram as a header and blobs, and back.
 
-Values are numbered: the inputs, then the results of the nodes, in order. The nodes are a flat
-table in the order of execution. What is read is built anew: every type is inferred and compared
-with the one that is written.
+Values are numbered: the inputs, then the results of the nodes, in order. The nodes are a flat table
+in the order of execution. Reading builds a new program: every type is inferred again and compared
+with the written one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def write_program(program: GraphProgram, blobs: BlobWriter) -> dict[str, Json]:
     """The header of a program, without the table of blobs and the identity.
 
     Raises:
-        FileError: it holds what a file cannot.
+        FileError: the program contains a value that a file cannot hold.
     """
     exec_program = program.exec_program
     return {
@@ -48,11 +48,11 @@ def read_program(header: Json, reader: OpReader) -> GraphProgram:
     """The program of a header.
 
     Raises:
-        FileError: the header is not that of a program.
+        FileError: the header does not describe a program.
         ExtensionError: an extension op cannot be made, or infers other types.
     """
     fields = record(header, _KEYS, "the header of a program")
-    read = _Reading(reader)
+    read = _ProgramInputReader(reader)
     inputs = [read.input(entry, i) for i, entry in enumerate(items(fields["inputs"], "inputs"))]
     for position, entry in enumerate(items(fields["nodes"], "nodes")):
         read_node(entry, read.builder, reader, f"node {position}")
@@ -65,7 +65,7 @@ def read_program(header: Json, reader: OpReader) -> GraphProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ProgramInputReader:
     """Reads inputs."""
 
     ops: OpReader
@@ -87,11 +87,11 @@ class _Reading:
 
 
 def _check(program: ExecProgram, digest: str) -> None:
-    """What each node alone does not show."""
-    known = program.symbols()
+    """Raise FileError if a size is unsymbols or the digest differs."""
+    symbols = program.symbols()
     for position, op in enumerate(program.ops()):
         needed = {leaf for leaf in op.symbols() if isinstance(leaf, SymDim)}
-        unknown = sorted(str(leaf) for leaf in needed - known)
+        unknown = sorted(str(leaf) for leaf in needed - symbols)
         if unknown:
             raise FileError(
                 f"file: node {position} needs the size {unknown[0]}, which no input has"
@@ -100,7 +100,7 @@ def _check(program: ExecProgram, digest: str) -> None:
         with reading("the program"):
             verify(program)
     if written_digest(program) != digest:
-        raise FileError("file: the digest that is written is not that of the program")
+        raise FileError("file: the written digest is not the digest of the program")
 
 
 def _is_of(tensor: Tensor, meta: TensorMeta) -> bool:

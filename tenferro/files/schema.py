@@ -1,4 +1,4 @@
-"""Reading parsed JSON: each value is of the kind that is expected, or refused by its place."""
+"""Checked access to parsed JSON. Errors name the place of a value in the file."""
 
 from __future__ import annotations
 
@@ -34,28 +34,27 @@ def text(value: Json, where: str) -> str:
 
 
 def number(value: Json, where: str, limit: int = MAX_INTEGER) -> int:
-    """A JSON integer from 0 up to, and not with, `limit`."""
+    """A JSON integer from 0 to `limit - 1`."""
     if type(value) is not int or not 0 <= value < limit:
         raise FileError(f"file: {where} must be an integer from 0 to {limit - 1}")
     return value
 
 
 def numbers(value: Json, where: str, limit: int = MAX_INTEGER) -> tuple[int, ...]:
-    """A JSON list of such integers."""
+    """A JSON list of integers from 0 to `limit - 1`."""
     return tuple([number(item, where, limit) for item in items(value, where)])
 
 
 def short(value: object) -> str:
-    """A value of a file for an error, of which its author does not decide how long it is."""
+    """The text of a value for an error, cut to a maximum length."""
     return reprlib.repr(value)
 
 
 @contextmanager
 def reading(where: str) -> Iterator[None]:
-    """A scope in which whatever goes wrong is the file's fault.
+    """A context in which every error becomes a FileError.
 
-    Payloads reach code that was written for sound ones: an op may meet a list where it takes a
-    number, and fail in any way.
+    Ops assume valid payloads. With the payload of a damaged file they may raise any exception.
     """
     try:
         yield

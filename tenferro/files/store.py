@@ -1,4 +1,4 @@
-"""Saving and loading: values to bytes and files, and back."""
+"""Saving and loading programs and fragments, as bytes and as files."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from tenferro.files.values import BlobReader, BlobWriter
 from tenferro.runtime import GraphProgram
 
 Saved = GraphProgram | AnyFragment
-"""What a file can hold."""
+"""The values that a file can hold."""
 
 
 def dumps(value: Saved, *, packages: Sequence[Package] = ()) -> bytes:
-    """A program or fragment as the bytes of a file; equal ones have equal bytes.
+    """A program or fragment as the bytes of a file. Equal values have equal bytes.
 
     Args:
         value: the program or fragment.
-        packages: extension families, beside those that come with tenferro, of which it is checked
-            that they can be read again. Ops of other families are written unchecked.
+        packages: extension families in addition to tenferro's own. Ops of these families are
+            checked: it must be possible to read them again. Ops of other families are not checked.
 
     Raises:
-        FileError: it holds what a file cannot: an op that is not of the vocabulary, a key of a
-            fragment's input that does not name a tensor.
-        InvalidConfigError: an op of a family in `packages` cannot be made of its payload.
+        FileError: the value contains something that a file cannot hold: an op outside the
+            vocabulary, or an input of a fragment whose key does not name a tensor.
+        InvalidConfigError: an op of a family in `packages` cannot be made from its payload.
         ExtensionRegistryError: a package is given twice, or is not one.
 
     >>> import tenferro as tn
@@ -59,21 +59,22 @@ def loads(
     codecs: PayloadCodecs | None = None,
     skip_missing_extensions: bool = False,
 ) -> Any:
-    """The program or fragment of which `data` are the bytes.
+    """Read a program or fragment from the bytes of a file.
 
     Args:
         data: what `dumps` returned.
-        packages: extension families that the file may hold, beside those that come with tenferro.
-        codecs: further families, each with the way to make its ops; they come before `packages`.
-        skip_missing_extensions: whether an op of another family becomes a placeholder, which
-            raises when it is run, compiled or differentiated, instead of an error at once.
+        packages: extension families that the file may contain, in addition to tenferro's own.
+        codecs: further families, with functions that make their ops. They take precedence over
+            `packages`.
+        skip_missing_extensions: whether an op of another family becomes a placeholder, which raises
+            if it is run, compiled or differentiated. If False, such an op raises here.
 
     Raises:
-        FileError: the bytes are not what `dumps` returns for any value.
-        UnsupportedExtensionError: a family is not known, or only in another version.
+        FileError: the bytes are not those of a valid file.
+        UnsupportedExtensionError: a family is not registered, or only in another version.
         ExtensionRegistryError: a package is given twice, or is not one.
-        MalformedFamilyIdError, InvalidConfigError: a family id is not one; a family has no op with
-            the payload that is written, or infers other types.
+        MalformedFamilyIdError, InvalidConfigError: a family id is malformed; a family has no op
+            with the written payload, or infers other types.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FileError(f"file: takes bytes, got a {type(data).__name__}")
@@ -88,17 +89,18 @@ def loads(
         read_bodies(header.pop("bodies"), reader)
     value = _read(header, reader)
     if _packed(value, BlobWriter(families.vocabulary)) != data:
-        raise FileError("file: it is not the one form in which its content is written")
+        raise FileError("file: its content is not in canonical form")
     return value
 
 
 def save(value: Saved, path: str | os.PathLike[str], *, packages: Sequence[Package] = ()) -> None:
-    """Write a program or fragment to a file, which is there wholly or not at all.
+    """Write a program or fragment to a file. The file is replaced atomically.
 
-    Arguments and errors are those of `dumps`.
+    For arguments and errors see `dumps`.
 
     Raises:
-        FileError: it holds what a file cannot, or the file cannot be written.
+        FileError: the value contains something that a file cannot hold, or the file cannot be
+            written.
 
     >>> import os, tempfile, tenferro as tn
     >>> program = tn.make_program(lambda x: x + 1, tn.TensorSpec((2,), "float64"))
@@ -127,7 +129,7 @@ def load(
     codecs: PayloadCodecs | None = None,
     skip_missing_extensions: bool = False,
 ) -> Any:
-    """The program or fragment of a file; arguments and errors are those of `loads`."""
+    """Read a program or fragment from a file. For arguments and errors see `loads`."""
     return loads(
         read_bytes(path),
         packages=packages,
@@ -137,10 +139,10 @@ def load(
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file that begins as a tenferro file of its length does.
+    """The bytes of a file, after checking that it begins like a tenferro file of its length.
 
     Raises:
-        FileError: there is no such file, or it begins otherwise.
+        FileError: the file cannot be read, or is not a tenferro file.
     """
     try:
         with open(path, "rb") as file:
@@ -148,16 +150,17 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise FileError(f"file: {path} is not a regular file")
             prefix = file.read(PREFIX_SIZE)
-            check_prefix(prefix, status.st_size)  # before all of it is read
+            check_prefix(prefix, status.st_size)  # checked before the rest is read
             return prefix + file.read()
     except OSError as error:
         raise FileError(f"file: {path} cannot be read: {error.strerror}") from None
 
 
 def identity(header: dict[str, Json]) -> str:
-    """SHA-256 of a header, in hex, without what changes no meaning: where nodes were recorded.
+    """SHA-256 of a header, in hex, without source lines, which do not change the meaning.
 
-    Two files with one identity hold the same thing. The checksums of blobs are part of the header.
+    Two files with the same identity have the same content: the header includes the checksums of
+    blobs.
     """
     meant = {key: value for key, value in header.items() if key != "identity"}
     if "nodes" in meant:

@@ -1,8 +1,8 @@
 """Types and sizes as text, in the notation in which programs print them.
 
-The reader takes only what the writer makes: sums of products of integers, names and calls, in
-normal form. So the work is bounded by the length of the text; the general notation, where products
-of sums are multiplied out, has no such bound.
+The reader accepts only the output of the writer: sums of products of integers, names and calls, in
+normal form. This bounds the work by the length of the text. The general notation has no such bound,
+because products of sums are expanded.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from tenferro.shape import (
 )
 
 MAX_TEXT: Final = 4096
-"""Characters of the text of one type."""
+"""Maximum number of characters of the text of one type."""
 
 MAX_SIZE: Final = 1024
-"""Characters of the text of one size."""
+"""Maximum number of characters of the text of one size."""
 
 _MAX_DEPTH: Final = 32
 _MAX_RANK: Final = 64
@@ -52,7 +52,7 @@ def type_text(meta: TensorMeta) -> str:
     """The text of a type.
 
     Raises:
-        FileError: it, or one of its sizes, is longer than a file may hold.
+        FileError: the text of the type, or of one of its sizes, is too long.
 
     >>> type_text(TensorMeta.of("f64", ("n", 3)))
     'f64[n,3]'
@@ -67,16 +67,17 @@ def size_text(size: Dim) -> str:
     """The text of a size.
 
     Raises:
-        FileError: it is longer than a file may hold, or names what only this process knows.
+        FileError: the text is too long, or the size has symbols that are valid in this process
+            only.
     """
     text = _bounded(str(size), MAX_SIZE, "size")
-    if "(" in text:  # sums of products of names are always read again
+    if "(" in text:  # sums of products of names can always be read again
         parse_size(text)
     return text
 
 
 def parse_type(text: str) -> TensorMeta:
-    """The type of a text.
+    """Parse the text of a type.
 
     Raises:
         FileError: it is not the text of a type.
@@ -96,11 +97,11 @@ def parse_type(text: str) -> TensorMeta:
     if meta.dims is None:
         return meta
     with reading(f"{text!r} is not a type"):
-        return TensorMeta.of(dtype, meta.dims)  # refuses sizes that no array has
+        return TensorMeta.of(dtype, meta.dims)  # raises for sizes that no array has
 
 
 def parse_size(text: str) -> Dim:
-    """The size of a text.
+    """Parse the text of a size.
 
     Raises:
         FileError: it is not the text of a size in normal form.
@@ -108,7 +109,7 @@ def parse_size(text: str) -> Dim:
     >>> print(parse_size("2*n + 1"))
     2*n + 1
     """
-    return _Sizes(_bounded(text, MAX_SIZE, "size")).whole()
+    return _SizeParser(_bounded(text, MAX_SIZE, "size")).whole()
 
 
 def _extent(text: str) -> ShapeExtent:
@@ -120,27 +121,30 @@ def _extent(text: str) -> ShapeExtent:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no call."""
+    """The parts between commas, except commas inside the parentheses of a call."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
         if character == "," and depth == 0:
             parts.append(text[start:position])
             start = position + 1
     return [*parts, text[start:]] if text else []
 
 
-def _bounded(text: str, limit: int, what: str) -> str:
+def _bounded(text: str, limit: int, kind: str) -> str:
     if len(text) > limit:
         raise FileError(
-            f"file: a {what} takes {len(text)} characters, more than {limit}; "
+            f"file: a {kind} takes {len(text)} characters, more than {limit}; "
             "give its sizes simpler names"
         )
     return text
 
 
-class _Sizes:
-    """A reader of one size."""
+class _SizeParser:
+    """Parses the text of one size."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -148,7 +152,7 @@ class _Sizes:
         self._at = 0
 
     def whole(self) -> Dim:
-        """The size that is all of the text, which must be its normal form."""
+        """The size; raises FileError unless the whole text is its normal form."""
         with reading(f"{self._text!r} is not a size"):
             size = self._sum(0)
         if self._at != len(self._tokens) or str(size) != self._text:
@@ -161,7 +165,7 @@ class _Sizes:
         while (sign := self._peek()) in ("+", "-"):
             self._at += 1
             terms.append(self._term(depth, sign == "-"))
-        while len(terms) > 1:  # by halves: a sum sorts its terms each time
+        while len(terms) > 1:  # add by halves: every addition sorts all terms
             terms = [sum(terms[i : i + 2]) for i in range(0, len(terms), 2)]
         return terms[0]
 
@@ -192,7 +196,7 @@ class _Sizes:
                 raise self._wrong()
             return symbol(InputDim(operand, axis))
         size = functools.reduce(_CALLS[token], args)
-        # A call that simplifies was not in normal form, and might be a sum, to be multiplied out.
+        # A call that simplifies was not in normal form. It might become a sum, to be expanded.
         if str(size).replace(" ", "") != "".join([token, "(", *self._tokens[start : self._at]]):
             raise self._wrong()
         return size

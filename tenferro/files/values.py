@@ -1,8 +1,8 @@
 """Payload values and arrays as JSON, blobs and bodies.
 
-The kinds of value are those of the table in `exec_ir.payloads`, which says how each is written.
-Values of Python's own kinds are JSON's; a tuple is a list; every other value is an object with one
-key, the tag of its kind. Floats and complex numbers are written by their bits, arrays as blobs,
+The table in `exec_ir.payloads` lists the kinds of values and how each is written. None, booleans,
+integers and strings are JSON values; a tuple is a list; every other value is an object with one
+key, the tag of its kind. Floats and complex numbers are written as their bits, arrays as blobs, and
 programs inside ops as entries of the table of bodies.
 
 | value | JSON |
@@ -38,7 +38,7 @@ from tenferro.ops import StdTensorOp
 from tenferro.shape import Dim, DType, dtype_of_short_name, short_name
 
 MAX_DEPTH: Final = 32
-"""Tuples within tuples, at most."""
+"""Maximum depth of tuples within tuples."""
 
 MAX_RANK: Final = 64
 Vocabulary = Mapping[str, type[StdTensorOp]]
@@ -47,13 +47,13 @@ _BLOB_KEYS = frozenset({"dtype", "shape", "offset", "length", "sha256"})
 
 
 class BlobWriter:
-    """Collects the arrays of a file, and the programs inside its ops; equal ones are written once.
+    """Collects the arrays of a file and the programs inside its ops. Equal ones are written once.
 
     Attributes:
         vocabulary: the ops that may be written, by name.
-        check: refuses an extension op, by family and payload, that cannot be read again.
+        check: raises if the extension op with a family and payload cannot be read again.
         blobs: the bytes of each array.
-        table: what the header says of each array.
+        table: the entry of each array in the header.
         bodies: the programs inside ops as JSON, each after those inside it.
     """
 
@@ -74,9 +74,9 @@ class BlobWriter:
         data = _little_endian(array).tobytes()
         digest = hashlib.sha256(data).hexdigest()
         key = (short_name(array.dtype), array.shape, digest)
-        known = self._numbers.get(key)
-        if known is not None:
-            return known
+        position = self._numbers.get(key)
+        if position is not None:
+            return position
         self._numbers[key] = position = len(self.blobs)
         self.blobs.append(data)
         self.table.append(
@@ -96,7 +96,7 @@ class BlobWriter:
         return digest in self._body_numbers
 
     def keep_body(self, digest: str, written: Json) -> None:
-        """Give a program inside an op the next number."""
+        """Store a program inside an op under the next number."""
         self._body_numbers[digest] = len(self.bodies)
         self.bodies.append(written)
 
@@ -110,7 +110,7 @@ class BlobWriter:
 
 
 class BlobReader:
-    """The arrays of a file, each checked against the bytes that are there; and its bodies.
+    """The bodies of a file, and its arrays, each checked against the bytes of the file.
 
     Attributes:
         bodies: the programs inside ops that have been read so far.
@@ -125,7 +125,9 @@ class BlobReader:
             self._arrays.append(array)
             offset += aligned(length)
         if offset != len(body):
-            raise FileError(f"file: {len(body) - offset} bytes after the last blob belong to none")
+            raise FileError(
+                f"file: {len(body) - offset} bytes after the last blob do not belong to any blob"
+            )
 
     def __len__(self) -> int:
         return len(self._arrays)
@@ -135,7 +137,7 @@ class BlobReader:
         return self._arrays[number(position, where, len(self._arrays))]
 
     def body(self, position: Json) -> ExecProgram:
-        """The program of a body by its number, which is lower than that of what reads it."""
+        """The program of a body by its number; only bodies that were read before have one."""
         return self.bodies[number(position, "the number of a body", len(self.bodies))]
 
     def size(self, written: str) -> Dim:
@@ -147,7 +149,7 @@ def to_json(value: object, blobs: BlobWriter, depth: int = 0) -> Json:
     """A payload value as JSON; arrays go to `blobs`.
 
     Raises:
-        FileError: the value is of a kind that payloads do not hold, or beyond a bound of the
+        FileError: payloads cannot hold a value of this kind, or the value exceeds a limit of the
             format.
 
     >>> to_json((1, -0.0, None), BlobWriter())
@@ -161,7 +163,7 @@ def to_json(value: object, blobs: BlobWriter, depth: int = 0) -> Json:
         kind = kind_of(value)
     except TypeError:
         raise FileError(
-            f"file: a payload holds a {type(value).__name__}, which no file can hold"
+            f"file: a payload has a {type(value).__name__}, which a file cannot hold"
         ) from None
     with _as_file_error():
         written = kind.write(value, blobs)
@@ -172,7 +174,7 @@ def from_json(value: Json, blobs: BlobReader, depth: int = 0) -> object:
     """The payload value that was written as `value`.
 
     Raises:
-        FileError: nothing is written so.
+        FileError: `value` is not the JSON of a payload value.
     """
     if depth > MAX_DEPTH:
         raise FileError(f"file: a payload has tuples more than {MAX_DEPTH} deep")
@@ -184,14 +186,14 @@ def from_json(value: Json, blobs: BlobReader, depth: int = 0) -> object:
     tag, content = next(iter(value.items())) if len(value) == 1 else ("", None)
     kind = kind_of_tag(tag)
     if kind is None:
-        raise FileError("file: a payload holds an object of no known kind")
+        raise FileError("file: a payload has an object of an unknown kind")
     with _as_file_error():
         return kind.read(content, blobs)
 
 
 @contextmanager
 def _as_file_error() -> Iterator[None]:
-    """A scope in which a value that the table of kinds refuses is refused by the file."""
+    """A context in which errors of the table of kinds become FileErrors."""
     try:
         yield
     except FileError:
@@ -215,16 +217,16 @@ def _read_blob(entry: Json, body: memoryview, offset: int, where: str) -> tuple[
     shape = numbers(fields["shape"], f"the shape of {where}")
     length = number(fields["length"], f"the length of {where}")
     if len(shape) > MAX_RANK or math.prod(shape) * dtype.itemsize != length:
-        raise FileError(f"file: {where} has {length} bytes, which do not fill its shape")
+        raise FileError(f"file: {where} has {length} bytes, which is not the size of its shape")
     if math.prod(size for size in shape if size) * dtype.itemsize > MAX_INTEGER:
         raise FileError(f"file: the extents of {where} overflow 64 bits when multiplied")
     if fields["offset"] != offset or offset + length > len(body):
         raise FileError(f"file: {where} does not begin at byte {offset}, or ends after the file")
     data = bytes(body[offset : offset + length])
     if hashlib.sha256(data).hexdigest() != fields["sha256"]:
-        raise FileError(f"file: {where} does not have the checksum that is written of it")
+        raise FileError(f"file: the checksum of {where} is wrong; the file is damaged")
     if dtype.kind == "b" and data.strip(b"\x00\x01"):
-        raise FileError(f"file: {where} holds a bool that is neither 0 nor 1")
+        raise FileError(f"file: {where} has a bool that is neither 0 nor 1")
     array = np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype, copy=False).reshape(shape)
     array.setflags(write=False)
     return array, length

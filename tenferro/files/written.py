@@ -1,4 +1,4 @@
-"""The digest of a program as a file holds it, whose placeholders stand for other ops."""
+"""The digest of a program with placeholders: that of the program with the original ops."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from tenferro.shape import Leaf
 
 
 def has_placeholder(program: ExecProgram) -> bool:
-    """Whether the program, or one inside its ops, has an op of a family that is not known."""
+    """Whether the program, or one inside its ops, has a placeholder."""
     return any(part.has_op(MissingExtension) for part in program.walk())
 
 
 def written_digest(program: ExecProgram) -> str:
-    """The digest of a program, with placeholders counted as what they stand for."""
+    """The digest of a program, with placeholders counted as the ops that they stand for."""
     if not has_placeholder(program):
         return program.digest
     digests: dict[int, str] = {}
-    for each in reversed(list(program.walk())):
-        digests[id(each)] = each.with_ops(lambda op: _original(op, digests)).digest
+    for body in reversed(list(program.walk())):
+        digests[id(body)] = body.with_ops(lambda op: _original(op, digests)).digest
     return digests[id(program)]
 
 
 def _original(op: ExecOp, digests: Mapping[int, str]) -> ExecOp:
-    """An op with the identity that it has without placeholders."""
+    """The op with the identity that it has without placeholders."""
     if isinstance(op, MissingExtension):
         identity = op.written_identity
     elif op.body_fields:
@@ -41,13 +41,13 @@ def _original(op: ExecOp, digests: Mapping[int, str]) -> ExecOp:
 
 @dataclass(frozen=True, slots=True)
 class _Identity:
-    """All of an op that the digest of a program reads."""
+    """An op reduced to what the digest of a program reads."""
 
     identity: bytes
 
 
 class _Digest(Body):
-    """All of a program that the identity of an op reads."""
+    """A program reduced to what the identity of an op reads."""
 
     def __init__(self, digest: str) -> None:
         self._digest = digest

@@ -21,10 +21,10 @@ from tenferro.testing.functions import (
     traced_inputs,
 )
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
-from tenferro.testing.subject import Subject
+from tenferro.testing.subject import FamilySubject
 
 
-def _registered(subject: Subject) -> Findings:
+def _registered(subject: FamilySubject) -> Findings:
     family = subject.op.family_id
     if subject.rules is None:
         raise NotCheckedError("no rules are given")
@@ -40,14 +40,14 @@ def _registered(subject: Subject) -> Findings:
         yield f"the rule registered for {family} says it is for {getattr(rule, 'family_id', None)}"
 
 
-def _jvp(subject: Subject) -> Findings:
+def _jvp(subject: FamilySubject) -> Findings:
     yield from against_differences(subject, subject.function, subject.smooth, subject.wrt)
     for i in subject.wrt if len(subject.wrt) > 1 else ():
         for found in against_differences(subject, subject.function, subject.smooth, [i]):
             yield f"by input {i} alone: {found}"
 
 
-def _deterministic(subject: Subject) -> Findings:
+def _deterministic(subject: FamilySubject) -> Findings:
     function = subject.function
     active = [function.inputs[i] for i in subject.wrt]
     seeds = traced_inputs([tensor.meta for tensor in active], "seed")
@@ -62,7 +62,7 @@ def _deterministic(subject: Subject) -> Findings:
         yield "two passes over one op emit two graphs"
 
 
-def _symbolic_zeros(subject: Subject) -> Findings:
+def _symbolic_zeros(subject: FamilySubject) -> Findings:
     """A tangent None is a tangent of zeros, and what no tangent reaches is None."""
     wrt, smooth, function = subject.wrt, subject.smooth, subject.function
     steps = directions([smooth[i] for i in wrt], 3)
@@ -77,14 +77,14 @@ def _symbolic_zeros(subject: Subject) -> Findings:
                 yield f"with a tangent of input {i} alone, that of output {out} {found}"
 
 
-def _adjoint(subject: Subject) -> Findings:
+def _adjoint(subject: FamilySubject) -> Findings:
     yield from adjoint(subject.function, subject.smooth, subject.wrt)
     for i in subject.wrt if len(subject.wrt) > 1 else ():
         for found in adjoint(subject.function, subject.smooth, [i]):
             yield f"by input {i} alone: {found}"
 
 
-def _cotangents(subject: Subject) -> Findings:
+def _cotangents(subject: FamilySubject) -> Findings:
     """A cotangent None is a cotangent of zeros, and an input that none reaches gets None."""
     function, wrt, smooth = subject.function, subject.wrt, subject.smooth
     places = [
@@ -104,7 +104,7 @@ def _cotangents(subject: Subject) -> Findings:
                 yield f"with a cotangent of output {i} alone, that of input {wrt[at]} {found}"
 
 
-def _closed(subject: Subject) -> Findings:
+def _closed(subject: FamilySubject) -> Findings:
     """Every family that the rules emit has rules, unless it is terminal."""
     assert subject.rules is not None
     met = {subject.op.family_id}
@@ -118,7 +118,7 @@ def _closed(subject: Subject) -> Findings:
         yield Note(f"the rules emit {', '.join(others)}")
 
 
-def _second(subject: Subject) -> Findings:
+def _second(subject: FamilySubject) -> Findings:
     """JVP and VJP of the JVP and of the VJP, by the seeds too."""
     smooth, wrt = subject.smooth, subject.wrt
     base = len(smooth)
@@ -144,7 +144,7 @@ def _second(subject: Subject) -> Findings:
         yield from (f"the derivative of the {name}: {text}" for text in found)
 
 
-def _symbolic(subject: Subject) -> Findings:
+def _symbolic(subject: FamilySubject) -> Findings:
     """The rules hold on symbolic sizes, or refuse them with the error for that."""
     steps = directions([subject.arrays[i] for i in subject.wrt], 7)
     seeds = directions([array for array in subject.expected if _smooth(array)], 8)
@@ -163,7 +163,7 @@ def _symbolic(subject: Subject) -> Findings:
                 yield f"result {i} of the {name} over symbolic sizes {found}"
 
 
-def _types(subject: Subject) -> Findings:
+def _types(subject: FamilySubject) -> Findings:
     """Tangents have the types of outputs, and cotangents those of inputs."""
     function = subject.applied(subject.metas)
     pairs: list[tuple[str, Sequence[TensorMeta | None], Sequence[TensorMeta | None]]] = [
@@ -180,7 +180,7 @@ def _types(subject: Subject) -> Findings:
                 yield f"the {what} {i} is {one}, not {other}"
 
 
-def _executed(subject: Subject) -> Findings:
+def _executed(subject: FamilySubject) -> Findings:
     """The derivative programs run wherever the op itself does."""
     steps = directions([subject.arrays[i] for i in subject.wrt], 9)
     seeds = directions([array for array in subject.expected if _smooth(array)], 10)
@@ -203,7 +203,7 @@ def _executed(subject: Subject) -> Findings:
 
 
 def _eager_vjp(
-    subject: Subject, seeds: Sequence[Array], expected: Sequence[Array | None]
+    subject: FamilySubject, seeds: Sequence[Array], expected: Sequence[Array | None]
 ) -> Iterator[str]:
     """How cotangents in an eager runtime are different from what is expected."""
     runtime = subject.eager_runtime()
@@ -227,7 +227,7 @@ def _eager_vjp(
 
 
 def against_differences(
-    subject: Subject, function: GraphFunction, arrays: Sequence[Array], wrt: Sequence[int]
+    subject: FamilySubject, function: GraphFunction, arrays: Sequence[Array], wrt: Sequence[int]
 ) -> Iterator[str]:
     """How the JVP of a function is different from its central differences."""
     steps = directions([arrays[i] for i in wrt], 11)
@@ -263,7 +263,7 @@ def adjoint(function: GraphFunction, arrays: Sequence[Array], wrt: Sequence[int]
 
 
 def _reached(function: GraphFunction, base: int, what: str) -> Iterator[str]:
-    """Outputs that are no symbolic zeros although no seed reaches them."""
+    """Outputs that are not symbolic zeros although no seed reaches them."""
     seeds = function.inputs[base:]
     for i, output in enumerate(function.outputs):
         if output is not None and not function.reaches(output, seeds):

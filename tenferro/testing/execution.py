@@ -22,10 +22,10 @@ from tenferro.family import ExtensionCaches, ExtensionRegistry, Register
 from tenferro.runtime import GraphExecutor, NumpyBackend, executor_module
 from tenferro.testing.functions import GraphFunction, difference, rounding
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
-from tenferro.testing.subject import Subject, strict
+from tenferro.testing.subject import FamilySubject, strict
 
 
-def _unregistered(subject: Subject) -> Findings:
+def _unregistered(subject: FamilySubject) -> Findings:
     """Without a runtime the op is refused on a native executor, and nothing stands in for it.
 
     A family of tenferro's own is known to every executor.
@@ -42,7 +42,7 @@ def _unregistered(subject: Subject) -> Findings:
         yield "a native executor without its runtime runs the op"
 
 
-def _runtime(subject: Subject) -> Findings:
+def _runtime(subject: FamilySubject) -> Findings:
     """In a program, again, with an empty cache, over symbolic sizes, and in an eager runtime."""
     register = subject.register_runtime
     if register is None:
@@ -65,7 +65,7 @@ def _runtime(subject: Subject) -> Findings:
         yield from _compared(subject, symbolic.run(executor, subject.arrays), " of symbolic sizes")
 
 
-def _written(subject: Subject, register: Register) -> Iterator[str]:
+def _written(subject: FamilySubject, register: Register) -> Iterator[str]:
     """Inputs that the runtime writes to; results of other instructions can be written to."""
     registry = ExtensionRegistry()
     register(registry)
@@ -76,13 +76,13 @@ def _written(subject: Subject, register: Register) -> Iterator[str]:
             yield f"input {i} is written to"
 
 
-def _eagerly(subject: Subject) -> list[Array]:
+def _eagerly(subject: FamilySubject) -> list[Array]:
     runtime = subject.eager_runtime()
     result = apply(subject.op, *[runtime.constant(array) for array in subject.arrays])
     return [np.asarray(each) for each in (result if isinstance(result, tuple) else (result,))]
 
 
-def _standard(subject: Subject) -> Findings:
+def _standard(subject: FamilySubject) -> Findings:
     """`lower_to_standard_ops`, run on NumPy with no runtime."""
     function = subject.applied(subject.metas, strict(subject.op))
     program = function.program()
@@ -104,7 +104,7 @@ def _standard(subject: Subject) -> Findings:
     yield from _compared(subject, run(*subject.arrays), " from symbolic sizes")
 
 
-def _on_xla(subject: Subject) -> Findings:
+def _on_xla(subject: FamilySubject) -> Findings:
     """By standard ops alone, then with the registered lowering."""
     function = subject.applied(subject.metas, strict(subject.op))
     ways = 0
@@ -160,7 +160,7 @@ def compared(
             yield f"output {i} {found}"
 
 
-def _compared(subject: Subject, results: Sequence[Any], when: str) -> Iterator[str]:
+def _compared(subject: FamilySubject, results: Sequence[Any], when: str) -> Iterator[str]:
     """How results are different from those of `eager_execute`."""
     for i, (value, expected) in enumerate(zip(results, subject.expected, strict=True)):
         array = np.asarray(value)

@@ -19,10 +19,10 @@ from tenferro.testing.late_sizes import LATE_SIZES
 from tenferro.testing.parts import Parts
 from tenferro.testing.report import Clause, ExtensionReport, judged
 from tenferro.testing.saving import FILES
-from tenferro.testing.subject import Subject, active, named, some_arrays
+from tenferro.testing.subject import FamilySubject, active, named, some_arrays
 from tenferro.testing.types import TYPES
 
-CLAUSES: tuple[Clause[Subject], ...] = (
+CLAUSES: tuple[Clause[FamilySubject], ...] = (
     *IDENTITY, *TYPES, *EXECUTION, *DERIVATIVES, *LATE_SIZES, *FILES, UNCHANGED,
 )  # fmt: skip
 """What is checked, in order."""
@@ -95,7 +95,7 @@ def check_extension(
     arrays = _arrays(op, inputs, specs)
     given = Parts(rules, register_runtime, register_xla, codecs)
     parts = given.filled(op, packages)
-    subject = Subject(
+    subject = FamilySubject(
         op,
         arrays,
         _symbolic(arrays, symbolic_shapes),

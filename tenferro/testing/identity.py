@@ -17,7 +17,7 @@ from tenferro.exec_ir import encode
 from tenferro.family import Extension, ExtensionOp, parse_family_id
 from tenferro.shape import TensorInput
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
-from tenferro.testing.subject import Subject
+from tenferro.testing.subject import FamilySubject
 
 _IDENTITY_ELSEWHERE = """
 import dataclasses, pickle, sys
@@ -41,7 +41,7 @@ def _replaced(op: Any) -> Any:
     return dataclasses.replace(op)
 
 
-def _family(subject: Subject) -> Findings:
+def _family(subject: FamilySubject) -> Findings:
     op = subject.op
     parse_family_id(op.family_id)
     constant = getattr(type(op), "FAMILY_ID", None)
@@ -54,7 +54,7 @@ def _family(subject: Subject) -> Findings:
             yield f"family_id changes with the payload: {op.family_id!r}, {other.family_id!r}"
 
 
-def _payload(subject: Subject) -> Findings:
+def _payload(subject: FamilySubject) -> Findings:
     first, second = subject.op.payload_identity(), subject.op.payload_identity()
     if first != second:
         yield "two calls of payload() give two payloads"
@@ -62,7 +62,7 @@ def _payload(subject: Subject) -> Findings:
     hash(subject.op.payload_hash())
 
 
-def _frozen(subject: Subject) -> Findings:
+def _frozen(subject: FamilySubject) -> Findings:
     op = subject.op
     for name in _attributes(op):
         value = getattr(op, name)
@@ -78,7 +78,7 @@ def _frozen(subject: Subject) -> Findings:
             yield f"{name} is a {type(value).__name__}, which can be changed; use a tuple"
 
 
-def _complete(subject: Subject) -> Findings:
+def _complete(subject: FamilySubject) -> Findings:
     """Exchange each field for another value, and see whether the payload notices."""
     op = subject.op
     for name in _attributes(op):
@@ -94,7 +94,7 @@ def _complete(subject: Subject) -> Findings:
             continue  # payload() reads the field: it takes part
         if same:
             yield (
-                f"{name} is no part of the payload; return it from payload(), or declare it "
+                f"{name} is not part of the payload; return it from payload(), or declare it "
                 "field(compare=False) if it changes no result"
             )
     for different in subject.different:
@@ -102,7 +102,7 @@ def _complete(subject: Subject) -> Findings:
             yield f"{op!r} and {different!r} have one identity"
 
 
-def _equal(subject: Subject) -> Findings:
+def _equal(subject: FamilySubject) -> Findings:
     op, other = subject.op, subject.equal
     if not (op.payload_eq(other) and other.payload_eq(op)):
         yield f"{op!r} and {other!r}, built apart from equal fields, have different payloads"
@@ -114,7 +114,7 @@ def _equal(subject: Subject) -> Findings:
         yield "equal payloads built apart are two nodes of a graph"
 
 
-def _clone(subject: Subject) -> Findings:
+def _clone(subject: FamilySubject) -> Findings:
     double = subject.op.clone()
     if type(double) is not type(subject.op):
         yield f"clone() of a {type(subject.op).__name__} is a {type(double).__name__}"
@@ -122,7 +122,7 @@ def _clone(subject: Subject) -> Findings:
         yield "clone() has another payload"
 
 
-def _families_apart(subject: Subject) -> Findings:
+def _families_apart(subject: FamilySubject) -> Findings:
     op = subject.op
     other = f"{op.family_id}0"
     kind = type(type(op).__name__, (type(op),), {"FAMILY_ID": other, "__slots__": ()})
@@ -135,7 +135,7 @@ def _families_apart(subject: Subject) -> Findings:
         yield f"an op of {other} with the same payload is equal"
 
 
-def _everywhere(subject: Subject) -> Findings:
+def _everywhere(subject: FamilySubject) -> Findings:
     op = subject.op
     expected = f"{op.family_id} {op.payload_identity().hex()}"
     if type(op).__module__ == "__main__":
@@ -169,7 +169,7 @@ def _elsewhere(data: bytes, seed: str) -> subprocess.CompletedProcess[bytes]:
     )
 
 
-def _unchanged(subject: Subject) -> Findings:
+def _unchanged(subject: FamilySubject) -> Findings:
     """The last clause: whatever ran since the first one, the identity is still the same."""
     if subject.identity is None:
         raise NotCheckedError("the op has no identity")

@@ -14,7 +14,7 @@ from tenferro.namespace import dynamic_truncate, real, sum
 from tenferro.shape import Leaf, is_inexact, leaves, symbol
 from tenferro.testing.functions import GraphFunction, difference, rounding, traced_inputs
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
-from tenferro.testing.subject import Subject, metas_of
+from tenferro.testing.subject import FamilySubject, metas_of
 from tenferro.traced import TracedTensor
 from tenferro.typing import AnyTensor
 
@@ -22,7 +22,7 @@ Axes = list[tuple[int, int]]
 """Positions of inputs, and axes of them."""
 
 
-def _late(subject: Subject) -> Findings:
+def _late(subject: FamilySubject) -> Findings:
     """For each name of a size: the inputs are one longer, and a scalar says how much is meant."""
     checked = False
     for leaf, size in subject.sizes.items():
@@ -42,7 +42,7 @@ def _late(subject: Subject) -> Findings:
 
 
 def _results(
-    subject: Subject, leaf: Leaf, axes: Axes, arrays: Sequence[Array]
+    subject: FamilySubject, leaf: Leaf, axes: Axes, arrays: Sequence[Array]
 ) -> Iterator[str | Note]:
     try:
         function = _cut(subject, axes, arrays)
@@ -59,7 +59,7 @@ def _results(
 
 
 def _gradients(
-    subject: Subject, leaf: Leaf, axes: Axes, arrays: Sequence[Array]
+    subject: FamilySubject, leaf: Leaf, axes: Axes, arrays: Sequence[Array]
 ) -> Iterator[str | Note]:
     try:
         expected = _gradient(subject, subject.applied(subject.metas))(*subject.arrays)
@@ -80,7 +80,7 @@ def _gradients(
             yield f"where data decide {leaf}, the gradient by input {i} {found}"
 
 
-def _cut(subject: Subject, axes: Axes, arrays: Sequence[Array]) -> GraphFunction:
+def _cut(subject: FamilySubject, axes: Axes, arrays: Sequence[Array]) -> GraphFunction:
     """The op on inputs of which a scalar, the last input, says how much is meant."""
     inputs = traced_inputs(metas_of(arrays), "x")
     count = TracedTensor.input((), "int64", name="count")
@@ -92,7 +92,7 @@ def _cut(subject: Subject, axes: Axes, arrays: Sequence[Array]) -> GraphFunction
     return GraphFunction((*inputs, count), outputs, subject.ad)
 
 
-def _gradient(subject: Subject, function: GraphFunction) -> GraphFunction:
+def _gradient(subject: FamilySubject, function: GraphFunction) -> GraphFunction:
     """The gradient of the sum of the real parts of the squares of all smooth outputs."""
     terms = [sum(real(y * y)) for y in function.live if is_inexact(y.meta.dtype)]
     total = terms[0]
@@ -103,7 +103,7 @@ def _gradient(subject: Subject, function: GraphFunction) -> GraphFunction:
     return GraphFunction(function.inputs, tuple(found), subject.ad)
 
 
-def _axes(subject: Subject, leaf: Leaf) -> Axes:
+def _axes(subject: FamilySubject, leaf: Leaf) -> Axes:
     """The axes that have the size; none if a size is computed from it."""
     found: Axes = []
     for i, meta in enumerate(subject.symbolic):

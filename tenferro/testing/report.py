@@ -145,7 +145,7 @@ def _judge(clause: Clause[S], subject: S) -> Verdict:
     except TenferroError as error:
         violations.append(f"{type(error).__name__}: {error}")
     except Exception as error:
-        violations.append(f"raises {type(error).__name__}, which is no TenferroError: {error}")
+        violations.append(f"raises {type(error).__name__}, which is not a TenferroError: {error}")
     return _verdict(clause, tuple(violations), tuple(notes), checked)
 
 

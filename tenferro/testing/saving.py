@@ -8,10 +8,10 @@ from tenferro.errors import UnsupportedExtensionError
 from tenferro.files import PayloadCodecs, dumps, loads
 from tenferro.testing.functions import difference, register_references
 from tenferro.testing.report import Clause, Findings, NotCheckedError
-from tenferro.testing.subject import Subject
+from tenferro.testing.subject import FamilySubject
 
 
-def _saved(subject: Subject) -> Findings:
+def _saved(subject: FamilySubject) -> Findings:
     """A program with the op is written, read back, equal, and gives the same results."""
     if subject.codecs is None:
         raise NotCheckedError("no codecs are given")

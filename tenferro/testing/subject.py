@@ -25,7 +25,7 @@ DOUBLE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128)}
 
 
 @dataclass(frozen=True)
-class Subject:
+class FamilySubject:
     """An op of a family, and all that is known of the family.
 
     Attributes:
@@ -178,7 +178,7 @@ def some_arrays(specs: Sequence[TensorSpec]) -> list[Array]:
             sizes[leaf] = len(sizes) + 2
         shape = meta.bind(sizes).static_shape
         if shape is None:
-            raise ConfigError(f"check_extension: {meta} has sizes that are no names or numbers")
+            raise ConfigError(f"check_extension: {meta} has sizes that are not names or numbers")
         arrays.append(_random(rng, shape, meta.dtype))
     return arrays
 

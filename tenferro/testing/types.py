@@ -21,10 +21,10 @@ from tenferro.shape import (
     make_meta,
 )
 from tenferro.testing.report import Clause, Findings, Note
-from tenferro.testing.subject import Subject, metas_of
+from tenferro.testing.subject import FamilySubject, metas_of
 
 
-def _arity(subject: Subject) -> Findings:
+def _arity(subject: FamilySubject) -> Findings:
     op = subject.op
     for name in ("input_count", "output_count"):
         count = getattr(op, name)
@@ -36,13 +36,13 @@ def _arity(subject: Subject) -> Findings:
         yield f"input_count is {op.input_count}, but {len(subject.arrays)} inputs are given"
 
 
-def _accepts(subject: Subject) -> Findings:
+def _accepts(subject: FamilySubject) -> Findings:
     first, second = (subject.carrier.infer_all(subject.metas) for _ in range(2))
     if first != second:
         yield f"gives {_list(first)}, and {_list(second)} when asked again"
 
 
-def _symbolic(subject: Subject) -> Findings:
+def _symbolic(subject: FamilySubject) -> Findings:
     try:
         found = subject.carrier.infer_all(subject.symbolic)
     except InvalidConfigError:
@@ -62,7 +62,7 @@ def _symbolic(subject: Subject) -> Findings:
         )
 
 
-def _sizes(subject: Subject) -> Findings:
+def _sizes(subject: FamilySubject) -> Findings:
     """The types inferred for symbols hold when these stand for other numbers, and results agree."""
     found = subject.carrier.infer_all(subject.symbolic)
     for sizes in _other_bindings(subject.sizes):
@@ -86,7 +86,7 @@ def _sizes(subject: Subject) -> Findings:
 
 
 def _runs(
-    subject: Subject, metas: Sequence[TensorMeta], expected: Sequence[TensorMeta]
+    subject: FamilySubject, metas: Sequence[TensorMeta], expected: Sequence[TensorMeta]
 ) -> Iterator[str | Note]:
     """Whether results of other sizes are as inferred."""
     arrays = [_resized(array, meta) for array, meta in zip(subject.arrays, metas, strict=True)]
@@ -102,7 +102,7 @@ def _runs(
         yield text if empty else Note(text)
 
 
-def _guarantees(subject: Subject) -> Findings:
+def _guarantees(subject: FamilySubject) -> Findings:
     """Weaken one extent at a time; what is said of the outputs must hold for any true size."""
     for position, meta in enumerate(subject.metas):
         for axis, extent in enumerate(meta.extents):
@@ -113,7 +113,7 @@ def _guarantees(subject: Subject) -> Findings:
 
 
 def _weakened(
-    subject: Subject, position: int, axis: int, weak: ShapeExtent
+    subject: FamilySubject, position: int, axis: int, weak: ShapeExtent
 ) -> Iterator[str | Note]:
     metas = _with_extent(subject.metas, position, axis, weak)
     try:
@@ -171,7 +171,7 @@ def _resized(array: Array, meta: TensorMeta) -> Array:
     return np.resize(array, meta.static_shape)
 
 
-def _reference(subject: Subject) -> Findings:
+def _reference(subject: FamilySubject) -> Findings:
     """`eager_execute` gives what is inferred, the same each time, and leaves its inputs alone."""
     given = [array.copy() for array in subject.arrays]
     inferred = subject.carrier.infer_all(metas_of(given))
@@ -188,7 +188,7 @@ def _reference(subject: Subject) -> Findings:
             yield f"output {i} is another one when the op is called again"
 
 
-def _pruning(subject: Subject) -> Findings:
+def _pruning(subject: FamilySubject) -> Findings:
     op, count = subject.op, subject.op.output_count
     if count < 2:
         return
@@ -214,7 +214,7 @@ def _pruning(subject: Subject) -> Findings:
                     yield f"of {live} gives an op with other results"
 
 
-def _inferred(subject: Subject) -> tuple[TensorMeta, ...]:
+def _inferred(subject: FamilySubject) -> tuple[TensorMeta, ...]:
     return subject.carrier.infer_all(subject.metas)
 
 

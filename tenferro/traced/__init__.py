@@ -1,4 +1,4 @@
-"""The traced front end: values of a graph, functions traced to them, and programs made of them.
+"""The traced front end: values of a graph, tracing of functions, and compilation to programs.
 
 Read in this order: `capture`, `sites`, `tensor`, `arguments`, `substitute`, `trees`, `function`,
 `compiler`, `wrapping`, `results`.

@@ -1,10 +1,10 @@
-"""Arguments of transforms: values of their own, which stand for the values that were passed.
+"""Arguments of transforms: new values that stand for the values that were passed.
 
-A transform's arguments are fresh, whatever is passed: structural identity must not make an argument
-and an equal value that the function closes over one. Where a traced value is passed, the argument
-is a node on that value, an `Argument`, and no other node is equal to it. As an op it is the
-identity: what a transform returns may read it, derivatives go through it, and lowering leaves it
-out. So nothing is rewritten when a transform is done.
+The arguments of a transform are always new values. Otherwise an argument could be the same node as
+an equal value in the function's closure. If a traced value is passed, the argument is an `Argument`
+node on that value, which does not equal any other node. As an op it is the identity: results of the
+transform may read it, it can be differentiated, and lowering removes it. Therefore the graph is not
+rewritten when a transform ends.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _numbers = itertools.count()
 def argument(value: GlobalValKey) -> GlobalValKey | None:
     """A new argument that stands for `value`.
 
-    None if simplifications have to see how the value was made, as with constants: then the argument
-    should be an input, and be replaced by the value.
+    None if simplifications need the op that computed the value, as for constants. The argument
+    should then be an input, which is replaced by the value afterwards.
     """
     if isinstance(value, SingleOutputNode) and _primitive(value).seen_through:
         return None
@@ -33,10 +33,7 @@ def argument(value: GlobalValKey) -> GlobalValKey | None:
 
 @contextmanager
 def open_arguments(values: Iterable[GlobalValKey]) -> Iterator[None]:
-    """A scope in which the function is traced that those of the values which are arguments are of.
-
-    When it ends they are open no longer.
-    """
+    """A context for tracing the function; the `Argument`s in `values` are open until its end."""
     ops = [_primitive(value) for value in values if type(value) is SingleOutputNode]
     try:
         yield

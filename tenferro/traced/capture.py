@@ -1,7 +1,8 @@
 """Concrete arrays that a traced function uses: small ones become constants, large ones inputs.
 
-A captured array above the limit is an input of the program with a default binding: it is neither a
-literal of the program nor hashed. The same array captured again is the same input.
+An array above the limit becomes an input of the program with the array as default value. It is not
+a literal of the program, and it is not hashed. If the same array is captured again, the same input
+is used.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ _numbers = itertools.count()
 
 
 class CapturedArray:
-    """Key of an input that is bound to `tensor` by default. Compared by `is`."""
+    """The key of an input with the default value `tensor`. Compared by `is`."""
 
     __slots__ = ("__weakref__", "meta", "name", "source", "tensor")
 
     def __init__(self, tensor: Tensor, source: object) -> None:
         self.tensor = tensor
-        self.source = source  # held so that its id stays its own
+        self.source = source  # referenced, so that no other array gets its id
         self.meta: TensorMeta = tensor.meta
         self.name = f"captured{next(_numbers)}"
 
@@ -44,29 +45,29 @@ _lock = threading.Lock()
 def capture(value: object, limit: int = config.literal_bytes) -> GlobalValKey:
     """The graph value of a concrete array: a constant up to `limit` bytes, else an input."""
     if isinstance(value, Tensor):
-        value = Tensor(value)  # a plain one: what an eager runtime tracks is refused
+        value = Tensor(value)  # raises for tensors that an eager runtime tracks
     source = value.data if isinstance(value, Tensor) else value
     size = getattr(source, "nbytes", 0)
     if size <= limit:
         array = value.numpy() if isinstance(value, Tensor) else Tensor(value).numpy()
         return annotate(op_key(Constant(array), ()))[0]
     with _lock:
-        held = _captured.get(id(source))
-        if held is None or not _unchanged(held, source):
+        captured = _captured.get(id(source))
+        if captured is None or not _unchanged(captured, source):
             tensor = value if isinstance(value, Tensor) else Tensor(value)
-            held = _captured[id(source)] = CapturedArray(tensor, source)
-    return input_key(held)
+            captured = _captured[id(source)] = CapturedArray(tensor, source)
+    return input_key(captured)
 
 
-def _unchanged(held: CapturedArray, source: object) -> bool:
-    """Whether an array that was captured before still has the elements it had."""
-    if held.source is not source:
+def _unchanged(captured: CapturedArray, source: object) -> bool:
+    """Whether a captured array still has the same elements."""
+    if captured.source is not source:
         return False
     if not isinstance(source, np.ndarray):
         return True
     if not source.flags.writeable and source.base is None:
-        return True  # but a read-only view of an array that may change is compared
-    copy = held.tensor.numpy()
+        return True  # unlike a read-only view of a writable array
+    copy = captured.tensor.numpy()
     return copy.dtype == source.dtype and copy.shape == source.shape and _same_bytes(copy, source)
 
 

@@ -29,13 +29,13 @@ _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...], tuple[Guar
 
 
 class GraphCompiler:
-    """Compiles traced tensors into programs, each structure once.
+    """Compiles traced tensors into programs, which it caches by structure.
 
     Args:
-        options: which passes run; part of every cache key.
+        options: select the passes; part of every cache key.
         capacity: bound of the cache, in programs.
-        families: the extension families that whoever runs the programs has; others are then refused
-            when a program is compiled. None leaves that to the executor.
+        families: the extension families that programs may use; ops of others raise when a program
+            is compiled. None means that the executor checks it.
 
     >>> x = TracedTensor.input((2,), "float64", name="x")
     >>> print(GraphCompiler().compile([-(-x) * 1 + x]))
@@ -71,8 +71,9 @@ class GraphCompiler:
         """The optimized program of `outputs`.
 
         Args:
-            outputs: what the program computes.
-            inputs: inputs to declare first, in this order, whether or not they are reached.
+            outputs: the outputs of the program.
+            inputs: inputs to declare first, in this order, even if the outputs do not depend on
+                them.
             input_specs: concrete types for inputs with symbolic extents; the program is specialised
                 to them.
 
@@ -92,7 +93,7 @@ class GraphCompiler:
         inputs: Sequence[Input] = (),
         guards: tuple[Guard, ...] = (),
     ) -> GraphProgram:
-        """The same for graph keys; for front ends."""
+        """Like `compile`, for graph keys; used by front ends."""
         key = (tuple(outputs), tuple(inputs), guards)
         return self._cache.get_or_make(key, lambda: self._compile(outputs, inputs, guards))
 
@@ -117,11 +118,11 @@ class GraphCompiler:
         return GraphProgram(exec_program, tuple(declared), assumed, self.options)
 
     def stats(self) -> CacheStats:
-        """How many programs are held, and how often one was reused."""
+        """Numbers of cached programs and of their uses."""
         return self._cache.stats()
 
     def clear(self) -> None:
-        """Drop the programs."""
+        """Remove the cached programs."""
         self._cache.clear()
 
     @property
@@ -131,7 +132,7 @@ class GraphCompiler:
 
 
 def specialise(program: GraphProgram, specs: Mapping[TracedTensor, TensorSpec]) -> GraphProgram:
-    """The program for concrete input types."""
+    """The program, specialised to concrete input types."""
     sizes = bind_specs(program, specs)
     inputs = tuple(
         ProgramInput(declared.name, declared.meta.bind(sizes), declared.key, declared.default)
@@ -150,10 +151,10 @@ def _as_input(tensor: TracedTensor) -> Input:
 
 
 def _check_symbols(program: ExecProgram) -> None:
-    """Every symbol must have a size as soon as the inputs are bound."""
-    known = program.symbols()
+    """Raise BindingError if the inputs do not define the size of every symbol."""
+    symbols = program.symbols()
     for op in {id(op): op for op in program.ops()}.values():
-        unknown = sorted(str(leaf) for leaf in op.symbols() - known)
+        unknown = sorted(str(leaf) for leaf in op.symbols() - symbols)
         if unknown:
             raise BindingError(
                 f"compile: {op} needs the size {unknown[0]}, which no input has; "
@@ -162,14 +163,14 @@ def _check_symbols(program: ExecProgram) -> None:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, numbered where one occurs twice."""
-    taken: set[str] = set()
+    """The names, with numbers appended to names that occur twice."""
+    used: set[str] = set()
     result: list[str] = []
     for name in names:
         unique, number = name, 0
-        while unique in taken:
+        while unique in used:
             number += 1
             unique = f"{name}_{number}"
-        taken.add(unique)
+        used.add(unique)
         result.append(unique)
     return result

@@ -23,16 +23,16 @@ from tenferro.values import Tensor, is_array, meta_of_value, weak_number
 
 @dataclass(slots=True)
 class Trace:
-    """A function that has been traced on fresh inputs.
+    """The trace of a function on new inputs.
 
     Attributes:
-        inputs: one fresh value for each traced leaf of the arguments: an `argument` where the leaf
-            is a value of a trace around, else an input.
-        input_at: the same, by the position of the leaf among all leaves.
+        inputs: a new value for each traced leaf of the arguments: an `argument` if the leaf is a
+            value of an enclosing trace, else an input.
+        input_at: the same values, by the position of the leaf among all leaves.
         outputs: the graph value of each leaf of the result.
         out_tree: structure of the result.
-        aux: what the function returned beside its result.
-        outer: whether the function read values of a trace around it.
+        aux: the auxiliary result of the function.
+        outer: whether the function read values of an enclosing trace.
     """
 
     inputs: list[GlobalValKey]
@@ -44,15 +44,15 @@ class Trace:
 
     @property
     def program_inputs(self) -> list[Input]:
-        """The inputs of a function that is not nested: all are inputs of a graph."""
+        """The inputs of a function outside other traces; all of them are graph inputs."""
         return [key for key in self.inputs if isinstance(key, Input)]
 
 
 @dataclass(slots=True)
 class Aux:
-    """What a function returns beside its result.
+    """The auxiliary result of a function.
 
-    Traced leaves become values, others are passed through.
+    Traced leaves are replaced by their values, others are returned unchanged.
     """
 
     leaves: list[Any]
@@ -64,7 +64,7 @@ class Aux:
         return [leaf.key for leaf in self.leaves if isinstance(leaf, TracedTensor)]
 
     def rebuild(self, values: Sequence[Any]) -> Any:
-        """The tree with the given values in place of the traced leaves."""
+        """The tree with `values` in place of the traced leaves."""
         computed = iter(values)
         return unflatten(
             self.tree,
@@ -80,14 +80,14 @@ def trace_function(
     active: Container[int] | None = None,
     nested: bool = True,
 ) -> tuple[Trace, list[Any]]:
-    """Trace `function` on fresh values of the types of the arguments' leaves; also those leaves.
+    """Trace `function` on new values like the leaves of the arguments; also return the leaves.
 
-    `active` are the positions of leaves that must be arrays; other leaves that are not arrays are
-    passed to the function as they are. None means that all must be. Unless `nested`, values of a
-    trace around are not passed, and only their types count.
+    `active` are the positions of leaves that must be arrays; None means all of them. Other leaves
+    that are not arrays are passed to the function unchanged. Unless `nested`, only the types of
+    values of an enclosing trace are used.
 
     Raises:
-        PytreeError: such a leaf, or a leaf of the result, is not an array.
+        PytreeError: a leaf that must be an array, or a leaf of the result, is not one.
     """
     leaves, treedef = flatten((args, dict(kwargs)))
     names = _argument_names(function, args, kwargs)
@@ -116,7 +116,7 @@ def trace_function(
     return trace, [leaves[position] for position in input_at]
 
 
-def leaf_meta(leaf: Any, what: str) -> TensorMeta:
+def leaf_meta(leaf: Any, name: str) -> TensorMeta:
     """The type of an array leaf.
 
     Raises:
@@ -125,14 +125,14 @@ def leaf_meta(leaf: Any, what: str) -> TensorMeta:
     meta = meta_of_value(leaf)
     if meta is None:
         raise PytreeError(
-            f"{what} is a {type(leaf).__name__}, not an array or number; make it static, "
+            f"{name} is a {type(leaf).__name__}, not an array or number; make it static, "
             "or leave it out of the arguments"
         )
     return meta
 
 
 def is_traced(leaves: Sequence[Any]) -> bool:
-    """Whether any leaf is a value of a trace that is going on."""
+    """Whether any leaf is a value of a current trace."""
     return any(isinstance(leaf, TracedTensor) for leaf in leaves)
 
 

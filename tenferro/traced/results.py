@@ -1,4 +1,4 @@
-"""Turning graph values into what the caller of a transform expects."""
+"""Converting graph values into the results of a transform."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tenferro.traced.wrapping import compiled_within
 from tenferro.values import Tensor, executor_named, place, tensor_owner, where_to_run
 
 _COMPILER = GraphCompiler(capacity=0)
-"""Compiles the programs of transforms that run at once. Each trace is new, so it keeps nothing."""
+"""The compiler of transforms that run immediately. It has no cache: each call makes a new trace."""
 
 _TYPES = shape_context()
 
 
 class Results:
-    """Turns graph values into results.
+    """Converts graph values into results.
 
-    By running them, or, within an outer trace, as values of that trace.
+    They are computed, or, in an outer trace, returned as values of that trace.
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class Results:
         self._function = function
 
     def seeds(self, leaves: Sequence[Any], names: str) -> tuple[list[GlobalValKey], Results]:
-        """Graph values for further arguments, and the `Results` that know them.
+        """Graph values for further arguments, and the `Results` that bind them.
 
-        In an outer trace the arguments stand for themselves, so that constants simplify; otherwise
-        they are inputs.
+        In an outer trace they are the graph values of the arguments, so that constants simplify.
+        Otherwise they are new inputs.
         """
         if self.traced or is_traced(leaves):
             keys = [as_key(leaf) for leaf in leaves]
@@ -54,20 +54,20 @@ class Results:
         return list(fresh), self.extended([*self.inputs, *fresh], [*self.actual, *leaves])
 
     def within(self) -> Results:
-        """The same inputs, with results that are values of the trace around."""
+        """The same inputs, with results that are values of the enclosing trace."""
         return Results(self.inputs, self.actual, True, self._function)
 
     def extended(self, inputs: Sequence[GlobalValKey], actual: Sequence[Any]) -> Results:
-        """The same way of making results, for other inputs."""
+        """The same conversion for other inputs."""
         return Results(inputs, actual, self.traced, self._function)
 
     def of(self, outputs: Sequence[GlobalValKey]) -> list[Any]:
-        """The values of `outputs`."""
+        """The results for `outputs`."""
         if self.traced:
             replacement: dict[GlobalValKey, GlobalValKey] = {
                 key: as_key(leaf)
                 for key, leaf in zip(self.inputs, self.actual, strict=True)
-                if isinstance(key, Input)  # what is none stands for the leaf by itself
+                if isinstance(key, Input)  # an `Argument` stands for its leaf already
             }
             replaced = substitute(outputs, replacement, _TYPES) if replacement else outputs
             return [TracedTensor(key) for key in replaced if key is not None]

@@ -1,4 +1,4 @@
-"""Where in the user's program an op was written."""
+"""The line of the user's program that recorded an op."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from types import FrameType
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _sites_of: dict[str, dict[int, str] | None] = {}
-"""For each file its sites by line, made once; None for files whose frames are passed over."""
+"""For each file its cached sites by line; None for files whose frames are skipped."""
 
 
 def user_site(depth: int = 1) -> str | None:
     """`file.py:12` of the innermost frame outside this package and the standard library.
 
-    None for what is in no file, such as code typed at a prompt. The search starts `depth` frames
-    out: each frame that is looked at takes time.
+    None for code that is not in a file, such as code typed at a prompt. The search starts `depth`
+    frames out, since looking at frames takes time.
     """
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
@@ -31,7 +31,7 @@ def user_site(depth: int = 1) -> str | None:
 
 
 def _is_passed_over(file: str) -> bool:
-    """Whether a file is of this package, or of the standard library, which calls users' code."""
+    """Whether a file is part of this package or of the standard library, which calls user code."""
     if file.startswith(_STANDARD_LIBRARY):
         return "site-packages" not in file
     return file.startswith(_PACKAGE)

@@ -1,4 +1,4 @@
-"""Replacing values of a graph by others, and arguments by what was passed for them."""
+"""Replacing values of a graph by others, and arguments by the passed values."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def substitute(
     replacement: Mapping[GlobalValKey, GlobalValKey],
     ctx: ShapeGuardContext,
 ) -> list[GlobalValKey | None]:
-    """`outputs` with every value of `replacement` replaced, wherever it is read. None stays None.
+    """`outputs` with every value of `replacement` replaced in all ops. None stays None.
 
-    What is made anew is simplified as it is emitted; what reads no replaced value stays the same
-    node.
+    New ops are simplified as they are emitted. Ops that do not depend on a replaced value stay the
+    same nodes.
     """
     present = [key for key in outputs if key is not None]
     oldest = min([key.serial for key in replacement], default=0)
@@ -31,16 +31,17 @@ def substitute(
 
 
 def settled(outputs: Sequence[GlobalValKey]) -> list[GlobalValKey]:
-    """The outputs with what was passed in the place of all arguments: what a program computes."""
+    """The outputs with all arguments replaced by the passed values."""
     new = _rewritten(_needed(outputs), {}, _WITHOUT_RULES, lambda argument: True)
     return [new.get(key, key) for key in outputs]
 
 
 def joined(outputs: Sequence[GlobalValKey], ops: Sequence[GlobalOpKey]) -> list[GlobalValKey]:
-    """The outputs of a function; settled if a value was passed as an argument and read otherwise.
+    """The outputs of a function; arguments are replaced if their values are also read elsewhere.
 
-    Then equal values may stand in the graph twice, and would be differentiated twice. `ops` are
-    what the outputs need. Arguments of functions that are still being traced stay.
+    Without the replacement, equal values could be in the graph twice, and would be differentiated
+    twice. `ops` are those that the outputs need. Arguments of functions that are still being traced
+    are not replaced.
     """
     passed = [key for op in ops if _stands_for_another(op) for key in op.inputs]
     if not passed:
@@ -70,9 +71,9 @@ def _rewritten(
     ctx: ShapeGuardContext,
     settles: Callable[[Argument], bool],
 ) -> dict[GlobalValKey, GlobalValKey]:
-    """What stands for each value that is replaced, or is made of one that is.
+    """The new value of each value that is replaced, or depends on one that is.
 
-    `settles` says of an argument whether to replace it by what was passed.
+    `settles` tells whether to replace an argument by the passed value.
     """
     emitter = KeyEmitter(ctx)
     new = dict(replacement)

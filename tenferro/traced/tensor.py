@@ -1,4 +1,4 @@
-"""TracedTensor: a value of a graph that is being written."""
+"""TracedTensor: a value of a graph under construction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _depth: ContextVar[int] = ContextVar("tenferro_tracing", default=0)
 
 @contextmanager
 def tracing() -> Iterator[None]:
-    """A scope in which new arrays are made in the graph, not at once."""
+    """A context in which new arrays are recorded in the graph and not computed."""
     token = _depth.set(_depth.get() + 1)
     try:
         yield
@@ -40,16 +40,18 @@ def tracing() -> Iterator[None]:
 
 
 def is_tracing() -> bool:
-    """Whether a function is being traced here."""
+    """Whether a function is being traced in this thread or task."""
     return _depth.get() > 0
 
 
 class TracedTensor(ArrayOperators):
     """A value that a program will compute: dtype, exact rank, and extents with their guarantee.
 
-    Operators and array functions record ops. Python control flow needs values and is refused.
-    `weak` is a number of the kind that the value stands for, if its dtype gives way to that of
-    arrays as a Python number's does; else None.
+    Operators and array functions record ops. Python control flow needs elements and raises an
+    error.
+
+    `weak` is a Python number of the value's kind if its dtype yields to that of arrays, as that of
+    Python numbers does; else None.
 
     >>> x = TracedTensor.input(("n", 3), "float64", name="x")
     >>> y = x * 2 + 1
@@ -69,12 +71,12 @@ class TracedTensor(ArrayOperators):
     def input(
         cls, shape: Sequence[int | str | Dim], dtype: object = "float64", name: str = "x"
     ) -> Self:
-        """A new input, different from every other whatever its name.
+        """A new input. It differs from all others, even from those with the same name.
 
         Args:
-            shape: extents; a name stands for a size that is known when the program runs.
+            shape: extents; a name is a size that is known when the program runs.
             dtype: element type.
-            name: name under which a value can be bound.
+            name: the name for binding a value.
 
         Raises:
             ExtentError: an extent is negative or does not fit 64 bits.
@@ -101,8 +103,7 @@ class TracedTensor(ArrayOperators):
         """Size of each axis: an int, or an expression of symbols.
 
         Raises:
-            UnsupportedDynamicShapeError: a size is only bounded or unknown; `extents` says what is
-                known.
+            UnsupportedDynamicShapeError: a size is unknown or only bounded; see `extents`.
         """
         return self.meta.exact_shape("shape", "shape")
 
@@ -125,7 +126,7 @@ class TracedTensor(ArrayOperators):
     def __len__(self) -> int:
         if not self.shape or not isinstance(self.shape[0], int):
             raise TracingError(
-                f"len: the first axis of {self.meta} has no size that is known while tracing"
+                f"len: the size of the first axis of {self.meta} is not known while tracing"
             )
         return self.shape[0]
 
@@ -158,20 +159,20 @@ class TracedTensor(ArrayOperators):
         return repr(self)
 
     def item(self) -> Any:
-        """Refused: a traced value has no number yet."""
+        """Always raises: the elements of a traced value are not known."""
         self._refuse("item()", "return it from the traced function")
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """Refused: a traced value has no elements yet."""
+        """Always raises: the elements of a traced value are not known."""
         self._refuse("numpy()", "return it from the traced function")
 
     def tolist(self) -> Any:
-        """Refused: a traced value has no elements yet."""
+        """Always raises: the elements of a traced value are not known."""
         self._refuse("tolist()", "return it from the traced function")
 
-    def _refuse(self, wanted: str, advice: str) -> NoReturn:
+    def _refuse(self, use: str, advice: str) -> NoReturn:
         raise TracingError(
-            f"{wanted} of a traced value {self.meta} ({self.name}): it has no value yet; {advice}"
+            f"{use} of a traced value {self.meta} ({self.name}): it has no value yet; {advice}"
         )
 
     def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
@@ -179,15 +180,15 @@ class TracedTensor(ArrayOperators):
 
 
 class TraceEmitter:
-    """Records each op as it is written; `site` is where in the user's program that is.
+    """Records each op; `site` is the line of the user's program that called it.
 
-    Nothing is simplified, so that the graph is what the user wrote.
+    Ops are not simplified, so that the graph is what the user wrote.
     """
 
     __slots__ = ("ctx", "site")
 
     def __init__(self, site: str | None = None) -> None:
-        self.ctx = _CONTEXT  # the metadata of graph values
+        self.ctx = _CONTEXT  # metadata of graph values
         self.site = site
 
     def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
@@ -195,7 +196,7 @@ class TraceEmitter:
         node = op_key(op, operands, PRIMAL, self.site)
         output = node if type(node) is SingleOutputNode else only_output(op, node.outputs)
         if output.analysis is None:
-            type_of(output)  # refuses wrong operands here, where the user wrote the op
+            type_of(output)  # raises for wrong operands here, at the user's line
         return output
 
     def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
@@ -210,7 +211,7 @@ class TraceEmitter:
         return (value.primitive, value.inputs) if type(value) is SingleOutputNode else None
 
     def order(self, value: GlobalValKey) -> int:
-        """Older values come first."""
+        """The number of a value: older values have smaller ones."""
         return value.serial
 
 
@@ -220,7 +221,7 @@ _CONTEXT = shape_context()
 def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Apply an array function to values of which at least one is traced.
 
-    Returns NotImplemented when an operand is of no kind that can be recorded.
+    Returns NotImplemented if the type of an operand is not supported.
     """
     lifted: list[Any] = []
     weak: list[Any] = []
@@ -245,7 +246,7 @@ def _record_weak(
     weak: Sequence[Any],
     options: dict[str, Any],
 ) -> Any:
-    """The same where some operands are `weak`: their dtype gives way to that of arrays."""
+    """Like `record`, if some operands are `weak`: their dtype yields to that of arrays."""
     arrays = [
         key for key, operand in zip(lifted, operands, strict=True) if _is_strong(key, operand)
     ]
@@ -259,12 +260,12 @@ def _record_weak(
     result = function(at, *lifted, **options)
     if isinstance(result, tuple):
         return _traced(result)
-    kept = None if "dtype" in options else np.zeros((), type_of(result).dtype).item()
-    return TracedTensor(result, kept)
+    number = None if "dtype" in options else np.zeros((), type_of(result).dtype).item()
+    return TracedTensor(result, number)
 
 
 def _traced(result: GlobalValKey | tuple[GlobalValKey, ...]) -> Any:
-    """One tensor, or a tuple of them for a function with several results."""
+    """The result as one tensor, or as a tuple of tensors."""
     if isinstance(result, tuple):
         return tuple([TracedTensor(key) for key in result])
     return TracedTensor(result)
@@ -278,7 +279,7 @@ def as_key(value: object) -> GlobalValKey:
     """The graph value of a traced tensor, or of a concrete array or number.
 
     Raises:
-        DTypeError: the value is no array of numbers.
+        DTypeError: the value is not an array of numbers.
     """
     return value.key if isinstance(value, TracedTensor) else capture(Tensor(value))
 

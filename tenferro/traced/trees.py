@@ -16,7 +16,7 @@ TreeDef = optree.PyTreeSpec
 
 _lock = threading.Lock()
 _known: set[type] = set()
-"""Types of leaves that have been looked at, and registered if they are dataclasses."""
+"""Types of leaves that were checked, and registered if they are dataclasses."""
 
 
 def flatten(tree: PyTree) -> tuple[list[PyTree], TreeDef]:
@@ -33,28 +33,28 @@ def flatten(tree: PyTree) -> tuple[list[PyTree], TreeDef]:
 
 
 def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
-    """The tree of that structure with the given leaves."""
+    """The tree with this structure and these leaves."""
     return optree.tree_unflatten(treedef, leaves)
 
 
 def leaf_names(tree: PyTree, root: str) -> list[str]:
-    """A name for each leaf, as one would write it: `params['w']`."""
-    flatten(tree)  # registers what must be
+    """A name for each leaf, as a Python expression: `params['w']`."""
+    flatten(tree)  # registers dataclasses
     accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
     return [accessor.codify(root) for accessor in accessors]
 
 
 def _register_dataclasses(leaves: list[Any]) -> bool:
-    """Make trees of the dataclasses among the leaves; whether there was a new one."""
+    """Register the dataclasses among the leaves as trees; returns whether one was new."""
     new = {type(leaf) for leaf in leaves} - _known
     if not new:
         return False
     with _lock:
-        found = [kind for kind in new - _known if dataclasses.is_dataclass(kind)]
-        for kind in found:
+        new_trees = [kind for kind in new - _known if dataclasses.is_dataclass(kind)]
+        for kind in new_trees:
             _register(kind)
         _known.update(new)
-    return bool(found)
+    return bool(new_trees)
 
 
 def _register(kind: Any) -> None:

@@ -1,4 +1,4 @@
-"""Functions made of a user's function: what they show of it, and where they run."""
+"""Transformed functions: their name and signature, and the executor on which they run."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ R = TypeVar("R")
 
 
 class CompiledFunction(Protocol):
-    """A function that says where it runs, as `jit` makes one."""
+    """A compiled function with its executor, such as `jit` returns."""
 
     @property
     def executor(self) -> Executor:
-        """What runs it."""
+        """The executor that runs it."""
 
     @property
     def options(self) -> OptimizerOptions:
-        """Which compiler passes run."""
+        """The compiler passes that run."""
 
 
 def wraps(function: Callable[..., Any], transformed: Callable[P, R]) -> Callable[P, R]:
-    """`transformed` with the name, module, docstring and signature of the function it is made of.
+    """`transformed` with the name, module, docstring and signature of `function`.
 
-    Nothing else of the function is copied, since its attributes may be its own private state.
+    Other attributes are not copied: they may be private state of the function.
     """
     for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
         value = getattr(function, attribute, None)
         if value is not None:
             setattr(transformed, attribute, value)
-    transformed.__wrapped__ = function  # type: ignore[attr-defined]  # where inspect looks
+    transformed.__wrapped__ = function  # type: ignore[attr-defined]  # read by inspect
     transformed.__transforms__ = function  # type: ignore[attr-defined]
     return transformed
 
 
 def compiled_within(function: Any) -> CompiledFunction | None:
-    """The compiled function that a function is, or was made of by transforms; None if none.
+    """The compiled function inside transforms of it, or the function itself; None if there is none.
 
-    A transform of a compiled function runs where that function does. Only our own transforms are
-    looked through, not decorators of the user's.
+    A transform of a compiled function runs on the executor of that function. Decorators other than
+    tenferro's transforms are not unwrapped.
     """
     while function is not None:
         if hasattr(type(function), "executor") and hasattr(type(function), "options"):

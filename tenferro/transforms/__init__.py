@@ -1,8 +1,7 @@
-"""Functions of arrays compiled: `jit` and `make_program`; and with them all functional transforms.
+"""Compiling functions of arrays: `jit` and `make_program`; exports all functional transforms.
 
-Read in this order: `call`, `symbolic` (the arguments of a call), `jitted`,
-`jit`, `programs`. Derivatives are
-in `tenferro.derivatives`.
+Read in this order: `call`, `symbolic` (the arguments of a call), `jitted`, `jit`, `programs`.
+Derivatives are in `tenferro.derivatives`.
 """
 
 from tenferro.derivatives import (

@@ -1,4 +1,4 @@
-"""One call of a compiled function, split into static arguments and arrays."""
+"""The arguments of a call of a compiled function, split into static arguments and arrays."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tenferro.traced import wraps
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A call without its static arguments: the function of the others, and those others.
+class CallArguments:
+    """The arguments of a call that are not static, and the function of them.
 
     Attributes:
-        function: takes `args` and `kwargs`; the static arguments are part of it.
-        static: what tells static arguments apart.
+        function: takes `args` and `kwargs`; the static arguments are bound.
+        static: the key of the static arguments.
         args: the other positional arguments.
-        kwargs: the other named ones.
-        positions: where each of `args` stands in the call that the user wrote.
+        kwargs: the other named arguments.
+        positions: the position of each of `args` in the user's call.
     """
 
     function: Callable[..., Any]
@@ -35,7 +35,7 @@ class StaticArguments:
     """The arguments of a function that are Python values, by name.
 
     Raises:
-        TracingError: a name is not that of a parameter of the function.
+        TracingError: a name is not that of a parameter.
     """
 
     def __init__(self, function: Callable[..., Any], names: str | Sequence[str]) -> None:
@@ -49,14 +49,14 @@ class StaticArguments:
                         f"jit: static_argnames has {name!r}, which is not a parameter"
                     )
 
-    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], text: object) -> Call:
-        """The call without them. `text` is what the function is called in errors.
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], text: object) -> CallArguments:
+        """The call's other arguments. `text` names the function in errors.
 
         Raises:
             PytreeError: a static argument is not hashable.
         """
         if self._signature is None:
-            return Call(self._function, None, args, kwargs, range(len(args)))
+            return CallArguments(self._function, None, args, kwargs, range(len(args)))
         names = list(self._signature.parameters)
         static = {i: arg for i, arg in enumerate(args) if i < len(names) and names[i] in self.names}
         named = {name: arg for name, arg in kwargs.items() if name in self.names}
@@ -77,13 +77,13 @@ class StaticArguments:
         positions = [i for i in range(len(args)) if i not in static]
         others = tuple([args[i] for i in positions])
         options = {name: arg for name, arg in kwargs.items() if name not in named}
-        return Call(of_others, key, others, options, positions)
+        return CallArguments(of_others, key, others, options, positions)
 
 
 def static_key(arg: Any) -> Hashable:
-    """What tells static arguments apart: payload identity where there is one, else type and value.
+    """A key that distinguishes static arguments: payload identity, or else type and value.
 
-    By `==` alone, 1, 1.0 and True would be one argument, and 0.0 and -0.0.
+    By `==` alone, 1, 1.0 and True would be the same argument, and so would 0.0 and -0.0.
     """
     try:
         return encode(arg)

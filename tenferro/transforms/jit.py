@@ -17,10 +17,10 @@ R = TypeVar("R")
 
 
 class Decorator(Protocol):
-    """`jit` with its options, still to be given the function."""
+    """`jit` with its options; takes the function."""
 
     def __call__(self, function: Callable[P, R], /) -> Jitted[P, R]:
-        """The function, compiled."""
+        """The compiled function."""
 
 
 @overload
@@ -61,29 +61,31 @@ def jit(
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
-    One program for each structure, dtypes, shapes and static arguments. With `symbolic`, one for
-    all sizes of the named axes: it is traced, differentiated and optimized once, and the executor
-    compiles it for the sizes it meets.
+    There is one program for each combination of structure, dtypes, shapes and static arguments.
+    With `symbolic` there is one program for all sizes of the named axes. It is traced,
+    differentiated and optimized once; the executor compiles it for each combination of sizes.
 
     Args:
-        function: takes and returns trees of arrays. Traced once for each combination of types, so
-            that side effects and Python control flow happen then only.
+        function: takes and returns trees of arrays. It is traced once for each combination of
+            types; side effects and Python control flow are executed only then.
         executor: `"xla"`, `"numpy"`, or an executor; by default `TENFERRO_EXECUTOR`, else `"xla"`.
-        static_argnames: arguments that are Python values, part of the program; hashable.
+        static_argnames: arguments that are Python values, which become part of the program; they
+            must be hashable.
         donate_argnums: positional arguments whose buffers the program may overwrite.
-        options: which compiler passes run.
-        symbolic: shapes with names, by the names of the arguments: `{"x": ("n", 3)}`. A name is
-            one size wherever it stands; sizes may be expressions of names, `"2*n"`. For an argument
-            that is a tree, a shape for all of its arrays, or a tree of shapes that its own begins
-            with. None is a size as it comes, `...` at the end all further ones.
-        packages: extension families, beside those that come with tenferro; they run on an executor
-            like `executor` that has them too. Derivative rules are the context's own,
-            `grad(..., ad_context=AdContext(packages=...))`.
+        options: select the compiler passes.
+        symbolic: shapes with names, by argument name: `{"x": ("n", 3)}`. All occurrences of a name
+            are the same size; sizes may be expressions of names, such as `"2*n"`. For an argument
+            that is a tree, pass one shape for all of its arrays, or a tree of shapes that is a
+            prefix of its own. None means the size that the array has, and `...` at the end means
+            this for all further axes.
+        packages: extension families in addition to tenferro's own. They run on an executor like
+            `executor` with these packages. Derivative rules come from an `AdContext`: `grad(...,
+            ad_context=AdContext(packages=...))`.
 
     Raises:
         PytreeError: an argument's leaf is not an array.
         ExtensionRegistryError: a package is given twice, or is not one.
-        BindingError: sizes are not as `symbolic` declares them.
+        BindingError: sizes differ from those that `symbolic` declares.
         ExecutorError: the executor is not installed.
 
     >>> import tenferro as tn

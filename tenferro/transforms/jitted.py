@@ -1,4 +1,4 @@
-"""Jitted: a function compiled for the types that it is called with, or once for all sizes."""
+"""Jitted: a function compiled for the types of its arguments, or once for all sizes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tenferro.traced import (
     unflatten,
     wraps,
 )
-from tenferro.transforms.call import Call, StaticArguments
+from tenferro.transforms.call import CallArguments, StaticArguments
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.values import (
     Buffer,
@@ -48,11 +48,11 @@ R_co = TypeVar("R_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class TracedFunction:
-    """A function traced for arguments of given types, whose extents may be symbolic.
+    """A function traced for arguments of certain types, whose extents may be symbolic.
 
     Attributes:
-        program: what it computes.
-        captured: buffers of the arrays that the function closes over, passed after the arguments.
+        program: the program of the function.
+        captured: buffers of arrays in the function's closure, passed after the arguments.
         donated: the inputs of the program that belong to donated arguments.
         out_tree: structure of the result.
     """
@@ -65,12 +65,12 @@ class TracedFunction:
 
 @dataclass(frozen=True, slots=True)
 class CompiledVersion:
-    """A traced function on its executor, for arguments of given sizes.
+    """A traced function, compiled by its executor for arguments of certain sizes.
 
     Attributes:
         traced: the function.
         executable: its program for these sizes.
-        is_leaf: whether the result is one array and no tree.
+        is_leaf: whether the result is a single array and not a tree.
     """
 
     traced: TracedFunction
@@ -79,9 +79,9 @@ class CompiledVersion:
 
 
 class Jitted(Generic[P, R_co]):
-    """What `jit` returns; call it like the function it wraps.
+    """The result of `jit`; call it like the function it wraps.
 
-    Within another trace it is inlined, so that transforms of compiled functions see through them.
+    In another trace it is inlined, so that transforms see the ops of compiled functions.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Jitted(Generic[P, R_co]):
         self._donate = (
             (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
         )
-        self._compiler = GraphCompiler(options, capacity=0)  # each trace is new
+        self._compiler = GraphCompiler(options, capacity=0)  # `_traces` caches the programs
         self._cache: BoundedCache[Hashable, CompiledVersion] = BoundedCache(
             Capacity(config.cache_entries)
         )
@@ -120,7 +120,7 @@ class Jitted(Generic[P, R_co]):
 
     @property
     def options(self) -> OptimizerOptions:
-        """Which compiler passes run."""
+        """The compiler passes that run."""
         return self._compiler.options
 
     @property
@@ -135,8 +135,8 @@ class Jitted(Generic[P, R_co]):
         return self._choice
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Run the function, compiled for these arguments; compile it first if need be."""
-        # The short way: arguments that are arrays in place, of types seen before.
+        """Run the function, compiled for these arguments; compile it first if necessary."""
+        # The fast path: arguments that are arrays on the executor, of types seen before.
         in_place = None if kwargs else self._in_place(args)
         if in_place is not None:
             buffers, types = in_place
@@ -147,12 +147,12 @@ class Jitted(Generic[P, R_co]):
         return cast(R_co, self._in_full(args, kwargs))
 
     def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The long way: static arguments, trees, numbers, arrays elsewhere, types not yet seen."""
+        """The slow path: static arguments, trees, numbers, arrays elsewhere, or new types."""
         executor = self.executor
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
-        found = self._in_place(leaves)
-        types = _leaf_types(leaves) if found is None else found[1]
+        in_place = self._in_place(leaves)
+        types = _leaf_types(leaves) if in_place is None else in_place[1]
         if types is None:
             if self._symbolic is not None:
                 self._symbolic.check_traced(call)
@@ -160,17 +160,17 @@ class Jitted(Generic[P, R_co]):
         entry = self._entry(call, leaves, treedef, types)
         if entry is None:
             return call.function(*call.args, **call.kwargs)
-        if found is not None:
+        if in_place is not None:
             if call.static is None and not kwargs and _are_leaves(args, leaves):
                 self._remember(types, entry)
-            return self._run(entry, entry.executable, found[0])
+            return self._run(entry, entry.executable, in_place[0])
         buffers = [_buffer(leaf, executor) for leaf in leaves]
         on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
         run = entry.executable.run_host if on_host else entry.executable
         return self._run(entry, run, buffers)
 
     def _in_place(self, leaves: Sequence[Any]) -> tuple[list[Buffer], list[Hashable]] | None:
-        """Buffers and types of leaves that are all arrays on the executor already, else None."""
+        """Buffers and types of the leaves if all are arrays on the executor, else None."""
         owner = self._owner
         buffers: list[Buffer] = []
         types: list[Hashable] = []
@@ -186,7 +186,7 @@ class Jitted(Generic[P, R_co]):
         return buffers, types
 
     def _remember(self, types: Sequence[Hashable], entry: CompiledVersion) -> None:
-        """Let the short way find `entry` for arguments of these types."""
+        """Store `entry` for the fast path of arguments of these types."""
         if len(self._seen) >= self._cache.capacity.entries:
             self._seen.clear()
         self._seen[tuple(types)] = entry
@@ -204,7 +204,7 @@ class Jitted(Generic[P, R_co]):
         return entry.traced.out_tree.unflatten([Tensor.wrap(result, owner) for result in results])
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
-        """The optimized program for these arguments; its symbols are those of `symbolic`."""
+        """The optimized program for these arguments, with the symbols of `symbolic`."""
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
         types = _leaf_types(leaves)
@@ -213,21 +213,21 @@ class Jitted(Generic[P, R_co]):
         traced = self._traced(call, leaves, treedef, types)
         if traced is None:
             raise TracingError(
-                f"{self!r}: the function reads values of a trace around it; pass them as arguments"
+                f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
         return traced.program
 
     def stats(self) -> CacheStats:
-        """How many compiled versions are held, and how often one was reused."""
+        """Numbers of cached compiled versions and of their uses."""
         stats = self._cache.stats()
         return replace(stats, hits=stats.hits + self._seen_hits)
 
     def trace_stats(self) -> CacheStats:
-        """The same of traced programs, each differentiated and optimized once for all its sizes."""
+        """Numbers of cached traced programs, each for all its sizes, and of their uses."""
         return self._traces.stats()
 
     def clear(self) -> None:
-        """Drop the compiled versions, and the programs."""
+        """Remove the compiled versions, and the programs."""
         self._cache.clear()
         self._traces.clear()
         self._seen.clear()
@@ -244,9 +244,9 @@ class Jitted(Generic[P, R_co]):
         return f"jit({getattr(self._function, '__qualname__', self._function)!s})"
 
     def _entry(
-        self, call: Call, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
+        self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
     ) -> CompiledVersion | None:
-        """The compiled version; None if the function must be inlined into the trace around it."""
+        """The compiled version; None if the function must be inlined into the enclosing trace."""
         key = (treedef, call.static, *types)
         entry = self._cache.get(key)
         if entry is not None:
@@ -264,13 +264,13 @@ class Jitted(Generic[P, R_co]):
         return CompiledVersion(traced, executable, traced.out_tree.is_leaf())
 
     def _traced(
-        self, call: Call, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
+        self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
     ) -> TracedFunction | None:
-        """The program, of which the declared types are the key; None as for `_entry`."""
+        """The program, cached by the declared types; None as in `_entry`."""
         if self._symbolic is not None:
             specs = self._symbolic.specs(call)
             leaves = [
-                given if spec is None else spec for given, spec in zip(leaves, specs, strict=True)
+                leaf if spec is None else spec for leaf, spec in zip(leaves, specs, strict=True)
             ]
             args, kwargs = unflatten(treedef, leaves)
             call = replace(call, args=args, kwargs=kwargs)
@@ -284,22 +284,24 @@ class Jitted(Generic[P, R_co]):
             traced = self._trace(call)
         return None if traced is None else self._traces.put(key, traced)
 
-    def _trace(self, call: Call) -> TracedFunction | None:
+    def _trace(self, call: CallArguments) -> TracedFunction | None:
         trace, _ = trace_function(call.function, call.args, call.kwargs)
         if trace.outer and is_tracing():
             return None
         if trace.outer:
             raise TracingError(
-                f"{self!r}: the function reads values of a trace around it; pass them as arguments"
+                f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
         program = self._compiler.compile_keys(trace.outputs, trace.program_inputs)
         captured = program.inputs[len(trace.inputs) :]
         buffers = [
-            place("jit", one.default, self.executor) for one in captured if one.default is not None
+            place("jit", declared.default, self.executor)
+            for declared in captured
+            if declared.default is not None
         ]
         return TracedFunction(program, tuple(buffers), self._donated(call), trace.out_tree)
 
-    def _donated(self, call: Call) -> tuple[int, ...]:
+    def _donated(self, call: CallArguments) -> tuple[int, ...]:
         """The inputs of the program that belong to donated arguments.
 
         Raises:
@@ -307,7 +309,9 @@ class Jitted(Generic[P, R_co]):
         """
         for number in self._donate:
             if number not in call.positions:
-                raise TracingError(f"{self!r}: donate_argnums {number!r} is no argument to donate")
+                raise TracingError(
+                    f"{self!r}: donate_argnums {number!r} is not an argument to donate"
+                )
         donated: list[int] = []
         start = 0
         for number, arg in zip(call.positions, call.args, strict=True):
@@ -318,12 +322,12 @@ class Jitted(Generic[P, R_co]):
 
 
 def _are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
-    """Whether the arguments are their own leaves: no tree among them."""
+    """Whether the arguments are the leaves, that is, none of them is a tree."""
     return len(args) == len(leaves) and all(map(operator.is_, args, leaves))
 
 
 def _leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
-    """What a compiled version depends on: shape and dtype of each leaf, or the kind of number.
+    """The key of a compiled version: shape and dtype of each leaf, or the kind of number.
 
     None if a leaf is traced.
     """
@@ -341,7 +345,7 @@ def _leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
 
 
 def _buffer(leaf: Any, executor: Executor) -> Buffer:
-    """The leaf's buffer on the executor, or a host array for it to upload."""
+    """The leaf's buffer on the executor, or a host array that it uploads."""
     if type(leaf) is Tensor:
         return leaf.data if leaf.executor is None else place("jit", leaf, executor)
     if isinstance(leaf, np.ndarray) and leaf.dtype.isnative:

@@ -14,17 +14,17 @@ from tenferro.values import GraphProgram
 def make_program(
     function: Callable[..., object], *specs: PyTree, options: OptimizerOptions | None = None
 ) -> GraphProgram:
-    """The program of `function` for arguments of the given types.
+    """The program of `function` for arguments of the types of `specs`.
 
     Args:
-        function: any function of arrays; its result's leaves are the program's outputs.
-        specs: one for each argument: arrays, or `TensorSpec`s, whose extents may be names; trees of
-            them.
-        options: which passes run.
+        function: any function of arrays. The leaves of its result are the program's outputs.
+        specs: one for each argument: an array, a `TensorSpec`, whose extents may be names, or a
+            tree of these.
+        options: select the passes.
 
     Raises:
         PytreeError: a leaf of the specs or of the result is not an array.
-        TracingError: the function reads values of a trace around it.
+        TracingError: the function reads values of an enclosing trace.
 
     >>> import tenferro as tn
     >>> print(make_program(lambda x: tn.sum(x * x), tn.TensorSpec(("n",), "float64")))
@@ -38,6 +38,6 @@ def make_program(
     trace, _ = trace_function(function, specs, {}, nested=False)
     if trace.outer:
         raise TracingError(
-            "make_program: the function reads values of a trace around it; pass them as arguments"
+            "make_program: the function reads values of an enclosing trace; pass them as arguments"
         )
     return GraphCompiler(options).compile_keys(trace.outputs, trace.program_inputs)

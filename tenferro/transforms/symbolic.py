@@ -1,4 +1,4 @@
-"""Which axes of which arguments a compiled function leaves open: the `symbolic` of `jit`."""
+"""Symbolic sizes of the arguments of a compiled function: the `symbolic` of `jit`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tenferro.arrays import is_number
 from tenferro.errors import BindingError, PytreeError, ShapeError, TracingError
 from tenferro.shape import DimExpr, DType, TensorMeta, TensorSpec
 from tenferro.traced import NAMESPACE, flatten, leaf_meta
-from tenferro.transforms.call import Call
+from tenferro.transforms.call import CallArguments
 from tenferro.values import Solved, learn_sizes
 
 
 class Axes:
-    """The declared extents of an array: numbers, names, or None for a size as the array has it.
+    """The declared extents of an array: numbers, names, or None for the size that the array has.
 
     >>> import numpy as np
     >>> Axes("x", ("n", None, ...)).spec(np.ones((2, 3, 4)))
@@ -32,15 +32,15 @@ class Axes:
         self._dtype = dtype
         if ... in self._sizes:
             raise ShapeError(
-                f"jit: symbolic: `...` stands last in a shape, got {shape} for {where}"
+                f"jit: symbolic: `...` must be the last entry of a shape, got {shape} for {where}"
             )
         TensorMeta.of("f64", [size for size in self._sizes if size is not None])
 
     def spec(self, leaf: Any) -> TensorSpec | None:
-        """The declared type of an array; None if it leaves nothing open.
+        """The declared type of an array; None for numbers, and if no shape is declared.
 
         Raises:
-            BindingError: the array has another rank or dtype than declared.
+            BindingError: rank or dtype of the array differ from the declared ones.
         """
         if self._rest and not self._sizes:
             return None
@@ -48,40 +48,38 @@ class Axes:
         rank = len(self._sizes)
         fits = meta.rank >= rank if self._rest else meta.rank == rank
         if not fits or (self._dtype is not None and self._dtype != meta.dtype):
-            raise BindingError(
-                f"jit: argument {self._where} is declared {self}, but is given {meta}"
-            )
+            raise BindingError(f"jit: argument {self._where} is declared {self}, but is {meta}")
         actual = meta.dims
-        if is_number(leaf) or actual is None:  # a value of a trace, of which data decide a size
+        if is_number(leaf) or actual is None:  # a traced value with a data-dependent size
             return None
         sizes = [a if s is None else s for s, a in zip(self._sizes, actual, strict=False)]
         return TensorSpec((*sizes, *actual[rank:]), meta.dtype)
 
     def __str__(self) -> str:
         sizes = ["?" if size is None else str(size) for size in self._sizes]
-        return f"({', '.join([*sizes, *['...'] * self._rest])})"
+        return f"({', '.join([*sizes, '...'] if self._rest else sizes)})"
 
 
 @dataclass(frozen=True, slots=True)
 class _Argument:
-    """An argument with the type that is declared of it."""
+    """An argument with its declared type."""
 
     name: str
     meta: TensorMeta
 
 
 class SymbolicArguments:
-    """The arguments of a function of which some extents are names.
+    """The declared shapes of arguments, in which some extents are names.
 
-    `declared` gives for the name of a parameter a shape, which stands for every array of the
-    argument; or a tree of shapes that the argument's tree begins with. A shape is a tuple of
-    integers, names and expressions of names such as `"2*n"`; None is a size as it comes, and `...`
-    at the end stands for all further axes as they come. A `TensorSpec` declares the dtype as well;
-    None in place of a shape declares nothing.
+    `declared` maps the name of a parameter to one shape for all arrays of the argument, or to a
+    tree of shapes that is a prefix of the argument's tree. A shape is a tuple of integers, names
+    and expressions of names such as `"2*n"`. None means the size that the array has, and `...` at
+    the end means this for all further axes. A `TensorSpec` declares the dtype as well. None in
+    place of a shape declares nothing.
 
     Raises:
-        TracingError: a name is no parameter of the function, or is one of a static argument.
-        ShapeError: what is declared is no shape.
+        TracingError: a name is not that of a parameter, or is that of a static argument.
+        ShapeError: a declared value is not a shape.
     """
 
     def __init__(
@@ -98,23 +96,23 @@ class SymbolicArguments:
             if name in static:
                 raise TracingError(f"jit: argument {name!r} is both static and symbolic")
             if name not in parameters and not takes_any:
-                raise TracingError(f"jit: symbolic has {name!r}, which is no parameter")
+                raise TracingError(f"jit: symbolic has {name!r}, which is not a parameter")
         self._trees = {name: _axes_tree(name, tree) for name, tree in declared.items()}
 
-    def specs(self, call: Call) -> list[TensorSpec | None]:
-        """For each leaf of the call's arguments its declared type; None for one without.
+    def specs(self, call: CallArguments) -> list[TensorSpec | None]:
+        """The declared type of each leaf of the call's arguments; None if there is none.
 
         Raises:
             PytreeError: the tree of an argument is not the declared one.
-            BindingError: an array has another rank or dtype than declared.
+            BindingError: rank or dtype of an array differ from the declared ones.
         """
         return [spec for name, arg in _named(call) for spec in self._of(name, arg)]
 
-    def check_traced(self, call: Call) -> None:
-        """Check values of a trace around the call against what is declared of them.
+    def check_traced(self, call: CallArguments) -> None:
+        """Check arguments that are values of an enclosing trace against their declared types.
 
         Raises:
-            BindingError: one symbol would have two sizes, or a size is not as declared.
+            BindingError: one symbol would have two sizes, or a size differs from the declared one.
         """
         sizes: Solved = {}
         for name, arg in _named(call):
@@ -124,20 +122,20 @@ class SymbolicArguments:
                     learn_sizes("jit", _Argument(str(name), spec.meta), meta.dims, sizes)
 
     def _of(self, name: str | None, arg: Any) -> list[TensorSpec | None]:
-        found, _ = flatten(arg)
+        leaves, _ = flatten(arg)
         if name is None or name not in self._trees:
-            return [None] * len(found)
+            return [None] * len(leaves)
         try:
             axes = optree.broadcast_prefix(self._trees[name], arg, namespace=NAMESPACE)
         except ValueError as error:
             raise PytreeError(
                 f"jit: symbolic[{name!r}] does not fit the argument: {error}"
             ) from None
-        return [each.spec(leaf) for each, leaf in zip(axes, found, strict=True)]
+        return [declared.spec(leaf) for declared, leaf in zip(axes, leaves, strict=True)]
 
 
 def _axes_tree(name: str, declared: Any) -> Any:
-    """The tree with `Axes` for its shapes."""
+    """The tree with `Axes` in place of its shapes."""
     flatten(declared)  # registers dataclasses
     return optree.tree_map(
         lambda leaf: _axes(name, leaf),
@@ -173,7 +171,7 @@ def _is_size(value: Any) -> bool:
     )
 
 
-def _named(call: Call) -> Iterator[tuple[str | None, Any]]:
+def _named(call: CallArguments) -> Iterator[tuple[str | None, Any]]:
     """The arguments with the names of their parameters, in the order of their leaves."""
     names = [
         p.name

@@ -1,8 +1,8 @@
-"""What users hand in: tensors, and bringing values to where a program runs.
+"""Values of users: tensors, and moving them to the executor of a program.
 
-Read in this order: `executors` (what runs programs, found by name), `host` (NumPy arrays),
-`emitter`, `placing`, `tensor`, `lifting` (what a value is), `sizes` (symbols solved from shapes),
-`program`, `binding`.
+Read in this order: `executors` (protocol, and lookup by name), `host` (NumPy arrays), `emitter`,
+`placing`, `tensor`, `lifting` (kinds of values), `sizes` (symbols solved from shapes), `program`,
+`binding`.
 """
 
 from tenferro.values.binding import Bound, bind_inputs, bind_shapes, bind_specs

@@ -26,8 +26,9 @@ def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
     """Check `bindings` (keys are names or traced tensors) against the program's inputs.
 
     Raises:
-        BindingError: an input is unbound, a binding is unexpected or given twice, a value has
-            another dtype, rank or size than declared, or one symbol would have two sizes.
+        BindingError: an input is not bound, a binding names no input or an input is bound twice,
+            dtype, rank or size of a value differ from the declared ones, or one symbol would have
+            two sizes.
         GuardViolationError: an assumption of the program does not hold for these sizes.
     """
     check_program("run", program)
@@ -52,20 +53,20 @@ def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
 
 
 def bind_shapes(program: GraphProgram, shapes: Sequence[tuple[int, ...]]) -> dict[Leaf, int]:
-    """The sizes of a program's symbols where its inputs, in order, have these shapes.
+    """The sizes of a program's symbols if its inputs, in order, have these shapes.
 
     Raises:
-        BindingError: a shape is not as declared, or one symbol would have two sizes.
+        BindingError: a shape differs from the declared one, or one symbol would have two sizes.
         GuardViolationError: an assumption of the program does not hold for these sizes.
     """
     return _checked(program, solve_sizes("run", program.inputs, shapes))
 
 
 def bind_specs(program: GraphProgram, specs: Mapping[Any, Any]) -> dict[Leaf, int]:
-    """The sizes of a program's symbols for inputs of the types of `specs`, arrays or `TensorSpec`s.
+    """The sizes of a program's symbols if its inputs have the types of `specs`.
 
     Raises:
-        BindingError: as `bind_inputs`; inputs without symbols need no spec.
+        BindingError: as in `bind_inputs`. Inputs without symbols need no spec.
         GuardViolationError: an assumption of the program does not hold for these sizes.
     """
     sizes: Solved = {}

@@ -15,9 +15,9 @@ from tenferro.values.host import buffer_meta
 
 
 class RunEmitter:
-    """Runs each op as it is emitted. Values are buffers of one executor, NumPy arrays for None.
+    """Runs each op as it is emitted. Values are buffers of `executor`; NumPy arrays if it is None.
 
-    An extension op on NumPy arrays is called directly, by its reference meaning.
+    On NumPy arrays an extension op is run by its own `eager_execute`.
     """
 
     def __init__(self, executor: Executor | None) -> None:
@@ -31,7 +31,7 @@ class RunEmitter:
 
     @property
     def ctx(self) -> BufferContext:
-        """Types are read off the buffers."""
+        """Metadata of buffers: their types."""
         return _CONTEXT
 
     def emit(self, op: PrimitiveOp, *operands: Buffer) -> Buffer:
@@ -46,15 +46,15 @@ class RunEmitter:
                 raise UnsupportedDynamicShapeError(exec_op.name, "result", f"symbolic: {meta}")
             check_size(meta, exec_op.name, config.max_bytes)
         if self._host and exec_op.family is not None:
-            return exec_op.evaluate(operands)  # a direct call: no runtime owns it
+            return exec_op.evaluate(operands)  # called directly, without a registered runtime
         return self._executor.run_op(exec_op, *operands)
 
     def producer(self, value: Buffer) -> None:
-        """Nothing is known of where a buffer came from."""
+        """None: a buffer does not know the op that computed it."""
         return
 
     def order(self, value: Buffer) -> int:
-        """Operands stay as they are."""
+        """0 for all buffers: operands are not reordered."""
         return 0
 
 
@@ -71,10 +71,10 @@ class BufferContext:
         return buffer_meta(value)
 
     def declare_like(self, value: Buffer, like: Buffer) -> None:
-        """Buffers declare themselves."""
+        """Does nothing: a buffer has its type."""
 
     def registered_rule(self, name: str) -> None:
-        """None: derivatives are not taken of buffers."""
+        """None: buffers have no derivative rules."""
 
 
 _CONTEXT = BufferContext()

@@ -1,7 +1,7 @@
-"""What the front ends ask of an executor, and finding one by name.
+"""The protocol of executors, and executors by name.
 
-The core names no backend: a distribution registers its executor under the entry-point group
-`tenferro.executors`, as a module with a function `default_executor()`.
+The core does not import a backend. A distribution registers its executor under the entry-point
+group `tenferro.executors`, as a module with a function `default_executor()`.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Executable(Protocol):
         """Run on buffers of the executor."""
 
     def run_host(self, *values: Buffer | Array) -> Sequence[Buffer]:
-        """The same where inputs may be NumPy arrays, which are uploaded on the way."""
+        """Run on values of which some may be NumPy arrays; these are uploaded first."""
 
 
 @runtime_checkable
 class Executor(Protocol):
-    """Runs execution programs on buffers of its own, once their sizes are known."""
+    """Runs execution programs of known sizes on its own buffers."""
 
     @property
     def name(self) -> str:
-        """Name under which it is found, such as `"numpy"`."""
+        """The name for `executor_named`, such as `"numpy"`."""
 
     def compile_exec(
         self,
@@ -50,13 +50,14 @@ class Executor(Protocol):
         sizes: Mapping[Leaf, int] | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
     ) -> Executable:
-        """The program for these sizes of its symbols, optimized for the device, ready to run.
+        """Compile the program, optimized for the device and for these sizes of its symbols.
 
-        `donate` are inputs whose buffers it may overwrite; `options` say which passes run.
+        `donate` are positions of inputs whose buffers may be overwritten; `options` select the
+        passes.
         """
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
-        """One op, at once."""
+        """Run one op now and return its outputs."""
 
     def put(self, array: Array) -> Buffer:
         """A NumPy array as a buffer of this executor."""
@@ -70,33 +71,33 @@ class Executor(Protocol):
 
 @runtime_checkable
 class TakesPackages(Protocol):
-    """An executor to which packages of extension families can be given."""
+    """An executor that accepts packages of extension families."""
 
     def with_packages(self, packages: Sequence[Package]) -> Executor:
-        """An executor like this one that has further packages."""
+        """An executor like this one with these packages in addition."""
 
 
 _HOST_BUFFER = np.empty(0)
-_found: dict[str, Executor] = {}
+_registered: dict[str, Executor] = {}
 _lock = threading.Lock()
 
 
 def register_executor(executor: Executor) -> Executor:
-    """Make an executor known by its name; the first of a name stays."""
+    """Register an executor under its name; return the one that was registered first."""
     with _lock:
-        return _found.setdefault(executor.name, executor)
+        return _registered.setdefault(executor.name, executor)
 
 
 def tensor_owner(executor: Executor) -> Executor | None:
-    """The executor that tensors around its buffers name; None where buffers are NumPy arrays."""
+    """`Tensor.executor` of tensors around its buffers; None if the buffers are NumPy arrays."""
     return None if executor.owns(_HOST_BUFFER) else executor
 
 
 def executor_named(name: str) -> Executor:
-    """The default executor of that name.
+    """The default executor with this name.
 
     Raises:
-        ExecutorError: no installed distribution has it; the text lists those that exist.
+        ExecutorError: no installed distribution registers it; the text lists the registered names.
 
     >>> import tenferro
     >>> executor_named("numpy").name
@@ -104,18 +105,18 @@ def executor_named(name: str) -> Executor:
     """
     if not isinstance(name, str):
         raise ExecutorError(f"executor: takes an executor or its name, got {name!r}")
-    found = _found.get(name)
-    if found is not None:
-        return found
+    registered = _registered.get(name)
+    if registered is not None:
+        return registered
     executor: Executor = executor_module(name).default_executor()
     return register_executor(executor)
 
 
 def with_packages(executor: Executor, packages: Sequence[Package]) -> Executor:
-    """The executor itself without packages, else one like it that has them too.
+    """The executor itself if `packages` is empty, else one like it with these in addition.
 
     Raises:
-        ExecutorError: packages cannot be given to the executor.
+        ExecutorError: the executor does not accept packages.
         ExtensionRegistryError: a package is given twice, or is not one.
 
     >>> with_packages(executor_named("numpy"), ()) is executor_named("numpy")
@@ -132,15 +133,15 @@ def with_packages(executor: Executor, packages: Sequence[Package]) -> Executor:
 
 
 def executor_module(name: str) -> ModuleType:
-    """The module that registers an executor, with what it offers beyond `Executor`.
+    """The module that registers an executor; it may have functions beyond `Executor`.
 
     Raises:
-        ExecutorError: no installed distribution has it, or the module cannot be imported.
+        ExecutorError: no installed distribution registers it, or the module cannot be imported.
     """
     point = _points().get(name)
     if point is None:
-        known = ", ".join(installed_executors())
-        raise ExecutorError(f"executor: no executor is named {name!r}; installed: {known}")
+        names = ", ".join(installed_executors())
+        raise ExecutorError(f"executor: no executor is named {name!r}; installed: {names}")
     try:
         module: ModuleType = point.load()
     except ImportError as error:
@@ -149,8 +150,8 @@ def executor_module(name: str) -> ModuleType:
 
 
 def installed_executors() -> tuple[str, ...]:
-    """The names that `executor_named` knows here. Nothing is imported to find out."""
-    return tuple(sorted({*_points(), *_found}))
+    """The names that `executor_named` accepts. Imports no executor."""
+    return tuple(sorted({*_points(), *_registered}))
 
 
 def _points() -> dict[str, EntryPoint]:
@@ -158,10 +159,10 @@ def _points() -> dict[str, EntryPoint]:
 
 
 def owner_of(value: object) -> Executor | None:
-    """The executor whose buffer `value` is, or None when it is no device buffer.
+    """The executor whose buffer `value` is, or None when it is not a device buffer.
 
-    A device library that the process has not imported cannot have made the value, and is not
-    imported to ask.
+    Checks only executors whose device library the process has imported; others cannot own the
+    value.
     """
     root = type(value).__module__.partition(".")[0]
     if root not in ("jax", "jaxlib") or "jax" not in sys.modules:

@@ -1,4 +1,4 @@
-"""Arrays on the host: how array-like data become one, and types of buffers."""
+"""NumPy arrays of array-like data, and types of buffers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def buffer_meta(buffer: Buffer) -> TensorMeta:
 
 
 def host_array(data: object, dtype: object = None) -> Array:
-    """A compact, read-only copy of array-like data in a dtype that tenferro has.
+    """A contiguous, read-only copy of array-like data, of a dtype that tenferro supports.
 
     Raises:
-        DTypeError: the data has no such dtype, or does not fit the one asked for.
+        DTypeError: the dtype of the data is not supported, or the data does not fit `dtype`.
         ShapeError: the data is ragged.
     """
     if (
@@ -29,12 +29,12 @@ def host_array(data: object, dtype: object = None) -> Array:
         and not hasattr(data, "__array__")
     ):
         data = np.from_dlpack(data)
-    wanted = None if dtype is None else as_dtype(dtype)
-    given = getattr(data, "dtype", None)
-    if wanted is not None and getattr(given, "kind", "") == "c" and wanted.kind != "c":
-        raise DTypeError(f"tensor: {given} data does not fit {wanted}; take its real part first")
+    target = None if dtype is None else as_dtype(dtype)
+    source = getattr(data, "dtype", None)
+    if target is not None and getattr(source, "kind", "") == "c" and target.kind != "c":
+        raise DTypeError(f"tensor: {source} data does not fit {target}; take its real part first")
     try:
-        array = np.array(data, dtype=wanted, order="C", copy=True)
+        array = np.array(data, dtype=target, order="C", copy=True)
     except TenferroError:
         raise
     except ValueError as error:

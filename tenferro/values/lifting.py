@@ -1,4 +1,4 @@
-"""What a value that a user hands in is: an array, a number that gives way, or neither."""
+"""Kinds of values of users: arrays, numbers with a weak dtype, and others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tenferro.values.tensor import Tensor
 
 
 def is_array(value: object) -> bool:
-    """Whether a value is an array of some kind, not a Python number, a list or another object."""
+    """Whether a value is an array, and not a Python number, a list or another object."""
     return (
         isinstance(value, Tensor | np.ndarray | np.generic)
         or isinstance(getattr(value, "meta", None), TensorMeta)
@@ -23,7 +23,7 @@ def is_array(value: object) -> bool:
 
 
 def meta_of_value(value: Any) -> TensorMeta | None:
-    """The type of an array, of array-like data or of a `TensorSpec`; None if it is none of them."""
+    """The type of an array, of array-like data or of a `TensorSpec`; None for other values."""
     meta = getattr(value, "meta", None)
     if isinstance(meta, TensorMeta):
         return meta
@@ -34,14 +34,14 @@ def meta_of_value(value: Any) -> TensorMeta | None:
 
 
 def weak_number(value: Any) -> Number | None:
-    """The Python number that a value is or stands for, whose dtype gives way to that of arrays."""
+    """The Python number that a value is or stands for. Its dtype yields to that of arrays."""
     return value if is_number(value) else getattr(value, "weak", None)
 
 
 def fitted(value: Any, meta: TensorMeta) -> Any:
-    """The value, in the dtype of `meta` if it is one whose dtype gives way.
+    """The value, converted to the dtype of `meta` if its dtype is weak.
 
-    Such values are Python numbers, lists of them, and values of a trace that stand for numbers.
+    Python numbers, lists of them, and traced values that stand for numbers have a weak dtype.
 
     Raises:
         DTypeError: a number does not fit the declared dtype.

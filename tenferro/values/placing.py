@@ -1,4 +1,4 @@
-"""Bringing values to where a program runs. Nothing moves between devices unasked."""
+"""Moving values to the executor of a program. Only NumPy arrays are moved implicitly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tenferro.values.executors import Buffer, Executor
 
 
 class PlacedValue(Protocol):
-    """A tensor, as far as its place is concerned."""
+    """A value with a buffer and the executor that owns it."""
 
     @property
     def data(self) -> Buffer:
@@ -23,7 +23,7 @@ class PlacedValue(Protocol):
 
     @property
     def placement(self) -> str:
-        """Where the buffer is, as errors say it."""
+        """Where the buffer is, as error texts name it."""
 
     @property
     def meta(self) -> TensorMeta:
@@ -31,7 +31,7 @@ class PlacedValue(Protocol):
 
 
 def where_to_run(name: str, tensors: Sequence[PlacedValue]) -> Executor | None:
-    """The executor that owns all of the tensors; None where they are NumPy arrays.
+    """The executor that owns all of the tensors; None if all are NumPy arrays.
 
     `name` is the function that is called.
 
@@ -48,7 +48,7 @@ def where_to_run(name: str, tensors: Sequence[PlacedValue]) -> Executor | None:
 
 
 def place(name: str, tensor: PlacedValue, executor: Executor | None) -> Any:
-    """The tensor's buffer on an executor, None for NumPy; a NumPy array is put there.
+    """The tensor's buffer on `executor`, or on NumPy if it is None. NumPy arrays are uploaded.
 
     `name` is the function that is called.
 
@@ -62,7 +62,7 @@ def place(name: str, tensor: PlacedValue, executor: Executor | None) -> Any:
         if owner is None:
             return executor.put(tensor.data)
         if executor.owns(tensor.data):
-            return tensor.data  # made by another executor of the same library
+            return tensor.data  # another executor of the same library made the buffer
     runs_on = "numpy" if executor is None else executor.name
     raise DeviceError(
         f"{name}: {tensor.meta} is on {tensor.placement}, not on {runs_on}; move it with "

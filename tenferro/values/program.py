@@ -24,7 +24,7 @@ from tenferro.values.tensor import Tensor, leading
 
 @dataclass(frozen=True, slots=True)
 class ProgramInput:
-    """One input: its name, type, graph key, and the value it has when nothing is bound to it."""
+    """One input: its name, type, graph key, and its value if nothing is bound to it."""
 
     name: str
     meta: TensorMeta
@@ -36,14 +36,14 @@ class ProgramInput:
 class GraphProgram:
     """What `GraphCompiler.compile` returns: a canonical program, ready for any executor.
 
-    It is a function of its inputs. On arrays it computes, where they are; within a trace it records
-    its ops, so that it can be differentiated and compiled like any other function.
+    It can be called as a function of its inputs. Called on arrays, it computes on their device.
+    Called in a trace, it records its ops, so that it can be differentiated and compiled.
 
     Attributes:
         exec_program: the instructions.
         inputs: the inputs, in the order of `exec_program.input_slots`.
-        guards: equalities of sizes that were assumed and are checked when the sizes are known.
-        options: which passes executors run on it.
+        guards: equalities of sizes that the program assumes; checked when the sizes are known.
+        options: the passes that executors run on it.
 
     >>> import tenferro as tn
     >>> program = tn.make_program(lambda x: tn.sum(x * x), tn.TensorSpec(("n",), "float64"))
@@ -76,23 +76,22 @@ class GraphProgram:
         return self.exec_program.digest
 
     def position(self, binding: object) -> int | None:
-        """Position of the input that a name, a traced tensor or a key means.
+        """Position of the input with this name, traced tensor or key.
 
         None if there is no such input.
         """
-        known = isinstance(binding, str | GlobalValKey)
-        return self._index.get(binding if known else getattr(binding, "key", None))
+        is_key = isinstance(binding, str | GlobalValKey)
+        return self._index.get(binding if is_key else getattr(binding, "key", None))
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """What the program computes: its output, or a tuple of them where there are several.
+        """The output of the program, or a tuple of several outputs.
 
         Args:
-            args: the inputs in order. Those with a default value come after all others and may be
-                left out.
+            args: the inputs in order. Inputs with a default value come last and may be omitted.
             named: further inputs, by name.
 
         Raises:
-            BindingError: an input is missing, given twice, unknown, or of another type.
+            BindingError: an input is missing, passed twice, unknown, or of another type.
             GuardViolationError: an assumption of the program does not hold for these sizes.
         """
         operands = [
@@ -106,7 +105,7 @@ class GraphProgram:
         return result
 
     def call(self, at: Emitter[V], *values: V) -> V | tuple[V, ...]:
-        """The array function that the program is: run as a whole, recorded op by op."""
+        """The program as an array function: run as a whole on buffers, else emitted op by op."""
         sizes = self._sizes([at.ctx.meta(value) for value in values])
         if isinstance(at, RunEmitter):
             results: Sequence[V] = self.run_on(at.executor, cast(Any, values), sizes)
@@ -121,13 +120,13 @@ class GraphProgram:
     def run_on(
         self, executor: Executor | None, buffers: Sequence[Buffer], sizes: dict[Leaf, Dim]
     ) -> list[Any]:
-        """The outputs on buffers of an executor, None for NumPy, which compiles it once."""
+        """The outputs on buffers of `executor`, or of NumPy if it is None. Compiled once."""
         runs_on = executor_named("numpy") if executor is None else executor
         key = (id(runs_on), tuple(sizes.items()))
         _, execute = self._executables.get_or_make(
             key,
             lambda: (
-                runs_on,  # kept, so that its id stays its own
+                runs_on,  # referenced, so that no other executor gets its id
                 runs_on.compile_exec(
                     self.exec_program,
                     sizes=cast("dict[Leaf, int]", sizes),
@@ -143,7 +142,7 @@ class GraphProgram:
 
     def _arranged(self, args: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """A value for each input, in order."""
-        order = [each.name for each in self._parameters()]
+        order = [declared.name for declared in self._parameters()]
         if len(args) > len(order):
             raise BindingError(
                 f"call: the program takes {len(order)} inputs, got {len(args)} values"
@@ -155,14 +154,14 @@ class GraphProgram:
             if name in values:
                 raise BindingError(f"call: input {name!r} is given twice")
             values[name] = value
-        arranged = [values.get(each.name, each.default) for each in self.inputs]
+        arranged = [values.get(declared.name, declared.default) for declared in self.inputs]
         for declared, value in zip(self.inputs, arranged, strict=True):
             if value is None:
                 raise BindingError(f"call: input {declared.name!r}: {declared.meta} is not given")
         return arranged
 
     def _parameters(self) -> list[ProgramInput]:
-        """The inputs in the order in which a call takes them: those with a default come last."""
+        """The inputs in the order of a call's arguments: those with a default come last."""
         return sorted(self.inputs, key=lambda declared: declared.default is not None)
 
     def _operand(self, declared: ProgramInput, value: Any) -> Any:
@@ -172,7 +171,7 @@ class GraphProgram:
             raise BindingError(f"call: input {declared.name!r}: {error}") from None
 
     def _sizes(self, metas: Sequence[TensorMeta]) -> dict[Leaf, Dim]:
-        """The sizes of symbols for operands of these types, in which symbols may stand too."""
+        """The sizes of symbols for operands of these types, which may have symbols themselves."""
         for declared, meta in zip(self.inputs, metas, strict=True):
             if meta.dtype != declared.meta.dtype or meta.rank != declared.meta.rank:
                 raise BindingError(f"call: input {declared.name!r} is {declared.meta}, got {meta}")
@@ -187,9 +186,9 @@ class GraphProgram:
 
     @cached_property
     def __signature__(self) -> inspect.Signature:
-        """The inputs as parameters, by name where the name can be written as one."""
+        """The inputs as named parameters; `*args, **named` if a name is not an identifier."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        named = [each for each in self._parameters() if each.name.isidentifier()]
+        named = [declared for declared in self._parameters() if declared.name.isidentifier()]
         if len(named) < len(self.inputs):
             return inspect.Signature(
                 [
@@ -201,9 +200,11 @@ class GraphProgram:
         return inspect.Signature(
             [
                 inspect.Parameter(
-                    each.name, kind, default=empty if each.default is None else each.default
+                    declared.name,
+                    kind,
+                    default=empty if declared.default is None else declared.default,
                 )
-                for each in named
+                for declared in named
             ]
         )
 

@@ -27,12 +27,11 @@ class Declared(Protocol):
 def solve_sizes(caller: str, inputs: Sequence[Declared], shapes: Sequence[Shape]) -> Solved:
     """The sizes of all symbols in the types of inputs that have these shapes.
 
-    A shape may itself mention symbols, those of a trace around. Errors name `caller`, the function
-    that was called.
+    A shape may mention symbols of an enclosing trace. Errors name `caller`, the called function.
 
     Raises:
-        BindingError: a shape is not as declared, one symbol would have two sizes, or nothing tells
-            the size of one.
+        BindingError: a shape differs from the declared one, one symbol would have two sizes, or the
+            size of a symbol cannot be inferred.
     """
     sizes: Solved = {}
     for declared, shape in zip(inputs, shapes, strict=True):
@@ -51,10 +50,10 @@ def solve_sizes(caller: str, inputs: Sequence[Declared], shapes: Sequence[Shape]
 
 
 def learn_sizes(caller: str, declared: Declared, shape: Shape, sizes: Solved) -> None:
-    """Add to `sizes` what the shape of one input tells, and check it against what is known.
+    """Add the sizes that follow from the shape of one input to `sizes`, and check it against them.
 
     Raises:
-        BindingError: the shape is not as declared, or one symbol would have two sizes.
+        BindingError: the shape differs from the declared one, or one symbol would have two sizes.
     """
     meta = declared.meta
     if shape == meta.static_shape:
@@ -80,7 +79,7 @@ def learn_sizes(caller: str, declared: Declared, shape: Shape, sizes: Solved) ->
 
 
 def lone_symbol(size: Dim) -> Leaf | None:
-    """The symbol that a size is, if it is one and not an expression of symbols."""
+    """The symbol, if the size is a single symbol and not a number or an expression."""
     mentioned = leaves(size)
     if len(mentioned) != 1:
         return None

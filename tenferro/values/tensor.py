@@ -19,10 +19,11 @@ from tenferro.values.placing import place, where_to_run
 
 
 class Tensor(ArrayOperators):
-    """An array that a program made or takes: dtype, shape, and a buffer on host or device.
+    """An input or result of a program: dtype, shape, and a buffer on host or device.
 
-    Immutable. Operators compute at once, where the operands are; nothing moves between devices
-    unasked. NumPy takes it through `__array__`, other libraries through `__dlpack__`.
+    Immutable. Operators compute immediately, on the device of the operands. Tensors are never moved
+    between devices implicitly. NumPy reads a tensor through `__array__`, other libraries through
+    `__dlpack__`.
 
     >>> import tenferro as tn
     >>> x = tn.Tensor([1.0, 2.0, 3.0])
@@ -44,7 +45,7 @@ class Tensor(ArrayOperators):
             self._buffer, self._executor = data._buffer, data._executor
         elif executor is not None:
             self._buffer, self._executor = data, executor
-            as_dtype(self._buffer.dtype)  # other libraries have more
+            as_dtype(self._buffer.dtype)  # raises for dtypes that only the other library has
         else:
             self._buffer, self._executor = host_array(data, dtype), None
             return
@@ -53,7 +54,7 @@ class Tensor(ArrayOperators):
 
     @classmethod
     def wrap(cls, buffer: Buffer, executor: Executor | None) -> Self:
-        """A tensor around a buffer in the form of its executor; None means a NumPy array."""
+        """A tensor around a buffer of `executor`; around a NumPy array if it is None."""
         tensor = cls.__new__(cls)
         tensor._buffer = buffer
         tensor._executor = executor
@@ -75,7 +76,7 @@ class Tensor(ArrayOperators):
         return cls(flat.reshape(shape, order="F"))
 
     def to_column_major(self) -> Array:
-        """The elements along one axis, the first axis fastest."""
+        """The elements as a vector, the first axis fastest."""
         return self.numpy().ravel(order="F")
 
     @property
@@ -105,11 +106,11 @@ class Tensor(ArrayOperators):
 
     @property
     def tracked(self) -> bool:
-        """Whether an eager runtime records what is computed of it; never so for a plain tensor."""
+        """Whether an eager runtime records computations on it; False for a plain tensor."""
         return False
 
     def refuse_if_tracked(self, wanted: str) -> None:
-        """Raise ADError if the tensor is tracked, since `wanted` would lose its record silently."""
+        """Raise ADError if the tensor is tracked: `wanted` would lose its record."""
         if self.tracked:
             raise ADError(
                 f"{wanted} of {self.meta}: it is tracked by an eager runtime, and its record would "
@@ -125,7 +126,7 @@ class Tensor(ArrayOperators):
         return self._executor.name if devices is None else str(next(iter(devices())))
 
     def to_device(self, device: str | Executor) -> Tensor:
-        """The tensor on the host (`"host"`), or on the device of an executor or of its name.
+        """The tensor on the host (`"host"`), or on the device of an executor (or its name).
 
         >>> Tensor([1.0]).to_device("host").placement
         'host'
@@ -142,7 +143,7 @@ class Tensor(ArrayOperators):
         """The elements as a read-only NumPy array; copied from the device if they are there."""
         if self._executor is not None:
             return self._executor.get(self._buffer)
-        view: Array = self._buffer.view()  # a view of what is read-only cannot be made writable
+        view: Array = self._buffer.view()  # a view of a read-only array cannot be made writable
         return view
 
     def item(self) -> Any:
@@ -216,13 +217,13 @@ _IMPLIED = (np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64), np.dtype(n
 def run_eagerly(
     function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Apply an array function to runtime values at once, on the executor that has them.
+    """Run an array function on runtime values, on the executor that owns them.
 
-    Returns NotImplemented when an operand is not a runtime value, so that its own operator is
-    asked.
+    Returns NotImplemented if an operand is not a runtime value, so that Python tries the operand's
+    own operator.
 
     Raises:
-        DeviceError: tensors are in different places. NumPy arrays go where the tensors are.
+        DeviceError: tensors are in different places. NumPy arrays are moved to the tensors.
     """
     lifted = [as_operand(operand) for operand in operands]
     if any(operand is NotImplemented for operand in lifted):
@@ -244,10 +245,10 @@ def run_eagerly(
 
 
 def leading(operands: Sequence[Any]) -> ArrayOperators:
-    """The operand whose kind decides how an array function is applied to all of them.
+    """The operand whose class applies an array function to all of them.
 
-    A traced value comes before a tensor of an eager runtime, and that before a plain tensor. Where
-    there is none of these, it is a plain tensor.
+    Traced values precede tensors of an eager runtime, and these precede plain tensors. If there is
+    none of these, the first operand is converted to a plain tensor.
     """
     kinds = [operand for operand in operands if isinstance(operand, ArrayOperators)]
     if not kinds:
@@ -256,9 +257,9 @@ def leading(operands: Sequence[Any]) -> ArrayOperators:
 
 
 def as_operand(value: Any) -> Any:
-    """What a user hands to an array function: a plain tensor, or a Python number as it is.
+    """An argument of an array function as a plain tensor, or unchanged if it is a Python number.
 
-    NotImplemented if the value is of another kind, whose own operators come first.
+    NotImplemented for values of another kind, whose own operators take precedence.
     """
     if type(value) is Tensor or is_number(value):
         return value
@@ -266,7 +267,7 @@ def as_operand(value: Any) -> Any:
         try:
             return Tensor(value)
         except (DTypeError, ShapeError):
-            return NotImplemented  # it holds values of another kind
+            return NotImplemented  # the list has elements of another kind
     if isinstance(value, Tensor):
         return NotImplemented
     if isinstance(value, np.ndarray | np.generic) or owner_of(value) is not None:

@@ -140,5 +140,5 @@ def test_xla_runs_extension_ops_its_own_way() -> None:
     (dx,) = rt.grad(tn.sum(cube * same), [x])
     assert_close(dx.numpy(), 16 * X**3, rounding(X.dtype))
     assert rt.extension_caches is None
-    with pytest.raises(ExecutorError, match="xla runs extension ops its own way"):
+    with pytest.raises(ExecutorError, match="xla runs extension ops in its own way"):
         rt.register_extension(lambda registry: None)

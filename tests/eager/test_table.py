@@ -56,7 +56,7 @@ def operands(rt: tn.EagerRuntime, arrays: list[Array], wrt: list[int]) -> list[E
 
 
 def like(arrays: list[Array], seed: int) -> list[Array]:
-    """Arrays of the same types, with entries that are no simple numbers."""
+    """Arrays of the same types, with entries that are not simple numbers."""
     rng = np.random.default_rng(seed)
     made = []
     for array in arrays:

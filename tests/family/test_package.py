@@ -150,7 +150,7 @@ def test_a_family_without_a_codec_is_refused_when_a_file_holds_it() -> None:
 def test_a_payload_that_cannot_be_read_again_is_not_written() -> None:
     broken = Package("broken", ops=(Table,), codecs={Table: lambda values: Table({})})
     program = tn.make_program(lambda x: apply(Table({"a": 1}), x), tn.TensorSpec((2,)))
-    with pytest.raises(InvalidConfigError, match="the Table made of it has another one"):
+    with pytest.raises(InvalidConfigError, match="the Table made from it has another payload"):
         tn.dumps(program, packages=(broken,))
     assert tn.dumps(program, packages=(CUBE,)) == tn.dumps(program)
 
@@ -192,7 +192,7 @@ def test_an_op_class_without_a_family_id_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["no_such_module:f", "tests.families.cube_xla:nope"])
 def test_a_lowering_that_cannot_be_imported_is_refused_by_name(name: str) -> None:
-    text = f"the lowering '{name}' cannot be imported: .*; name it as 'module:function'"
+    text = f"the lowering '{name}' cannot be imported: .*; write it as 'module:function'"
     with pytest.raises(ExtensionRegistryError, match=text):
         lowering_of(name)
     package = Package("p", ops=(Cube,), lowerings={Cube: name})

@@ -117,7 +117,7 @@ class MinMax(SameShape):
 
 @family_id(namespace="tenferro-tests", name="table", version=1)
 class Table(SameShape):
-    """A payload that is no dataclass."""
+    """A payload that is not a dataclass."""
 
     def __init__(self, entries: dict[str, int]) -> None:
         self.entries = entries

@@ -91,7 +91,7 @@ def test_equal_bodies_from_other_lines_are_one_body() -> None:
 def test_a_program_without_bodies_has_no_table_of_them() -> None:
     assert "bodies" not in header_of(dumps(samples()["layer"]))
     data = changed(dumps(samples()["layer"]), "bodies", [])
-    with pytest.raises(FileError, match="not the one form in which its content is written"):
+    with pytest.raises(FileError, match="its content is not in canonical form"):
         loads(data)
 
 
@@ -198,7 +198,7 @@ def test_a_nest_deeper_than_that_is_neither_written_nor_read() -> None:
     [
         ("bodies", {}, "file: bodies must be a list"),
         ("bodies/0", [], "file: body 0 must be an object of digest, inputs, nodes, outputs"),
-        ("bodies/0/digest", "0" * 64, "the digest that is written of body 0 is not that of"),
+        ("bodies/0/digest", "0" * 64, "the digest written for body 0 is not the digest of"),
         ("bodies/0/outputs", [3], "an output of body 0 must be an integer from 0 to 2"),
         ("bodies/0/inputs/0", "f64[3]", r"file: body 0: node 0: add: .*f64\[3\] .*f64\[2\]"),
         ("bodies/0/inputs/0", 3, "file: the type of body 0 must be a text"),
@@ -209,7 +209,7 @@ def test_a_nest_deeper_than_that_is_neither_written_nor_read() -> None:
         ("nodes/0/payload/body", {"program": 2}, "number of a body must be an integer from 0 to 1"),
         ("nodes/0/payload/body", {"program": "1"}, "the number of a body must be an integer"),
         ("nodes/0/payload/body", 3, "file: body of Scan cannot be 3"),
-        ("nodes/0/payload/body", {"program": 0}, "file: the digest that is written is not that of"),
+        ("nodes/0/payload/body", {"program": 0}, "file: the written digest is not the digest of"),
         ("nodes/0/payload/length", 4, r"file: node 0: scan: scan: .*f64\[n,2\]"),
         ("nodes/0/payload/carry", 3, "file: node 0: scan: scan: 0 consts and 3 carried values"),
     ],

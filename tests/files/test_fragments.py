@@ -192,8 +192,8 @@ def test_an_extension_in_a_fragment() -> None:
 @pytest.mark.parametrize(
     ("key", "match"),
     [
-        ("x", r"file: an input known as 'x' cannot be saved; make it with TensorInput"),
-        (3, r"file: an input known as 3 cannot be saved; make it with TensorInput"),
+        ("x", r"file: an input with the key 'x' cannot be saved; make it with TensorInput"),
+        (3, r"file: an input with the key 3 cannot be saved; make it with TensorInput"),
     ],
 )
 def test_keys_that_only_this_process_knows_are_refused(key: Hashable, match: str) -> None:
@@ -207,16 +207,24 @@ def test_keys_that_only_this_process_knows_are_refused(key: Hashable, match: str
 @pytest.mark.parametrize(
     ("path", "value", "match"),
     [
-        ("entries/0/input/kind", "code", "file: entry 0 is an input of no known kind"),
+        ("entries/0/input/kind", "code", "file: entry 0 is an input of an unknown kind"),
         ("entries/0/input/shared", 1, "file: whether entry 0 is shared must be true or false"),
         ("entries/0/type", "f64[m,2]", r"file: entry 2: multiply: .*f64\[n,2\]"),
         ("entries/2/in/0", 2, "file: an operand of entry 2 must be an integer from 0 to 1"),
         ("entries/2/types/0", "f64[]", r"entry 2: multiply: the file says f64\[\], but"),
         ("entries/5/input/of", 4, r"file: entry 5 is f64\[n,2\], the tangent of f64\[\]"),
-        ("entries/6/mode", [True], "file: the mode of entry 6 must say of each operand"),
-        ("entries/6/mode", [False, False], "file: the mode of entry 6 must say of each operand"),
+        (
+            "entries/6/mode",
+            [True],
+            "file: the mode of entry 6 must have one boolean for each operand",
+        ),
+        (
+            "entries/6/mode",
+            [False, False],
+            "file: the mode of entry 6 must have one boolean for each operand",
+        ),
         ("entries/6/op", "eval", "file: entry 6: there is no op 'eval'"),
-        ("fragments", [], "file: it holds no fragment"),
+        ("fragments", [], "file: it contains no fragment"),
         ("fragments/1/parents/0", 1, "file: a parent of fragment 1 must be an integer from 0"),
         ("fragments/0/entries/0", 99, "file: an entry of fragment 0 must be an integer from 0"),
         ("fragments/0/entries/1", 0, "file: fragment 0: fragment: input .* is declared twice"),
@@ -224,7 +232,7 @@ def test_keys_that_only_this_process_knows_are_refused(key: Hashable, match: str
         ("tangents/inputs/0", 9, "file: a tangent input must be an integer from 0"),
         ("tangents/inputs/0", 1, "file: a tangent input is not an input of its fragment"),
         ("tangents/outputs/0", "x", "file: a tangent output must be an integer from 0"),
-        ("tangents", None, "file: it is not the one form"),
+        ("tangents", None, "file: its content is not in canonical form"),
     ],
 )
 def test_a_header_that_is_not_sound_is_refused(path: str, value: Any, match: str) -> None:

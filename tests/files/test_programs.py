@@ -108,8 +108,8 @@ def refuses(name: str, path: str, value: Any, match: str) -> None:
     ("path", "value", "match"),
     [
         ("kind", "model", "file: 'model' is not a kind of file"),
-        ("digest", "0" * 64, "file: the digest that is written is not that of the program"),
-        ("identity", "0" * 64, "file: it is not the one form in which its content is written"),
+        ("digest", "0" * 64, "file: the written digest is not the digest of the program"),
+        ("identity", "0" * 64, "file: its content is not in canonical form"),
         ("outputs/0", 99, "file: an output must be an integer from 0 to 7"),
         ("outputs/0", True, "file: an output must be an integer"),
         ("outputs", {}, "file: an output must be a list"),

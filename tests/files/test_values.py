@@ -77,9 +77,9 @@ def test_an_array_keeps_dtype_shape_and_bytes(array: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "match"),
     [
-        ([1, 2], "file: a payload holds a list, which no file can hold"),
-        ({1}, "file: a payload holds a set"),
-        (np.float32(1), "file: a payload holds a float32"),
+        ([1, 2], "file: a payload has a list, which a file cannot hold"),
+        ({1}, "file: a payload has a set"),
+        (np.float32(1), "file: a payload has a float32"),
         (2**63, "file: an integer of a payload does not fit 64 bits"),
         (-(2**63) - 1, "file: an integer of a payload does not fit 64 bits"),
     ],
@@ -103,9 +103,9 @@ def test_tuples_are_nested_up_to_a_bound() -> None:
 @pytest.mark.parametrize(
     ("written", "match"),
     [
-        ({}, "file: a payload holds an object of no known kind"),
-        ({"float": "00", "bytes": ""}, "file: a payload holds an object of no known kind"),
-        ({"code": "print()"}, "file: a payload holds an object of no known kind"),
+        ({}, "file: a payload has an object of an unknown kind"),
+        ({"float": "00", "bytes": ""}, "file: a payload has an object of an unknown kind"),
+        ({"code": "print()"}, "file: a payload has an object of an unknown kind"),
         ({"float": "00"}, "file: a payload holds bits that are not written as digits of base 16"),
         ({"float": "3FF0000000000000"}, "digits of base 16"),
         ({"float": 1}, "file: a float of a payload must be a text"),
@@ -141,18 +141,24 @@ def test_a_sound_blob_is_read() -> None:
     ("table", "match"),
     [
         ({}, "file: blobs must be a list"),
-        ([], "file: 64 bytes after the last blob belong to none"),
+        ([], "file: 64 bytes after the last blob do not belong to any blob"),
         ([{}], "file: blob 0 must be an object of dtype, length, offset, sha256, shape"),
         ([blob(dtype="f65")], "file: 'f65' is not an element type"),
-        ([blob(shape=[3])], "file: blob 0 has 16 bytes, which do not fill its shape"),
+        ([blob(shape=[3])], "file: blob 0 has 16 bytes, which is not the size of its shape"),
         ([blob(shape=[-2])], "file: the shape of blob 0 must be an integer from 0"),
-        ([blob(shape=[2] + [1] * 64)], "file: blob 0 has 16 bytes, which do not fill its shape"),
-        ([blob(shape=[2**62, 2**62])], "file: blob 0 has 16 bytes, which do not fill its shape"),
+        (
+            [blob(shape=[2] + [1] * 64)],
+            "file: blob 0 has 16 bytes, which is not the size of its shape",
+        ),
+        (
+            [blob(shape=[2**62, 2**62])],
+            "file: blob 0 has 16 bytes, which is not the size of its shape",
+        ),
         ([blob(shape=[0, 2**62, 2**62], length=0)], "extents of blob 0 overflow 64 bits"),
         ([blob(length=2**62, shape=[2**59])], "file: blob 0 does not begin at byte 0, or ends"),
         ([blob(offset=64)], "file: blob 0 does not begin at byte 0, or ends after the file"),
         ([blob(), blob()], "file: blob 1 does not begin at byte 64, or ends after the file"),
-        ([blob(sha256="00")], "file: blob 0 does not have the checksum that is written of it"),
+        ([blob(sha256="00")], "file: the checksum of blob 0 is wrong; the file is damaged"),
     ],
 )
 def test_a_table_that_does_not_fit_the_bytes_is_refused(table: Any, match: str) -> None:
@@ -164,5 +170,5 @@ def test_a_bool_is_0_or_1() -> None:
     writer = BlobWriter()
     writer.add(np.array([2], "u1"))
     entry = {**writer.table[0], "dtype": "bool"}
-    with pytest.raises(FileError, match="file: blob 0 holds a bool that is neither 0 nor 1"):
+    with pytest.raises(FileError, match="file: blob 0 has a bool that is neither 0 nor 1"):
         BlobReader([entry], memoryview(b"\2" + bytes(63)))

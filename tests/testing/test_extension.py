@@ -179,7 +179,7 @@ OPS: list[tuple[str, Callable[[], Any], str]] = [
     ("payload", broken.ListPayload, "a list cannot be part of an op's identity"),
     ("frozen", broken.Thawed, "scale can be assigned to"),
     ("frozen", broken.WritableArray, "table is an array that can be written to"),
-    ("complete", broken.Forgetful, "scale is no part of the payload"),
+    ("complete", broken.Forgetful, "scale is not part of the payload"),
     ("equal", broken.Address, "have different payloads"),
     ("clone", broken.OtherClone, "clone\\(\\) has another payload"),
     ("families", broken.NameOfItsOwn, "with the same payload is equal"),
@@ -359,7 +359,7 @@ def test_broken_codecs_are_caught() -> None:
     found = violated(Pair(), codecs=PayloadCodecs().register(Square))
     assert found == {"files": "the codecs do not know tests.pair.v1\n"}
     found = violated(Pair(), codecs=PayloadCodecs().register(Pair, lambda values: Pair(9.0)))
-    assert_matches("malformed payload: the Pair made of it has another one", found["files"])
+    assert_matches("malformed payload: the Pair made from it has another payload", found["files"])
 
 
 def test_every_clause_has_a_family_that_breaks_it() -> None:

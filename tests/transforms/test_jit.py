@@ -261,7 +261,7 @@ def test_leaves_that_are_no_arrays_are_refused_by_name() -> None:
 def test_a_value_that_has_escaped_its_trace_is_refused() -> None:
     leaked: list[Any] = []
     tn.jit(lambda x: leaked.append(x * 2) or x, executor="numpy")(X)
-    with pytest.raises(TracingError, match="the function reads values of a trace around it"):
+    with pytest.raises(TracingError, match="the function reads values of an enclosing trace"):
         tn.jit(lambda x: x + leaked[0], executor="numpy")(X)
     with pytest.raises(TracingError, match="a NumPy array of a traced value"):
         np.asarray(leaked[0])
@@ -281,7 +281,7 @@ def test_static_arguments_that_are_equal_but_not_the_same_have_programs_of_their
 
 @pytest.mark.parametrize("donated", [5, "x"])
 def test_donating_an_argument_that_is_not_there_is_refused(donated: Any) -> None:
-    with pytest.raises(TracingError, match="no argument to donate"):
+    with pytest.raises(TracingError, match="is not an argument to donate"):
         tn.jit(lambda x: x, donate_argnums=(donated,))(1.0)
 
 

@@ -77,5 +77,7 @@ def test_what_cannot_be_a_program_is_refused() -> None:
         tn.make_program(lambda x: x * y, tn.TensorSpec((2,)))
         return y
 
-    with pytest.raises(TracingError, match="make_program: the function reads values of a trace"):
+    with pytest.raises(
+        TracingError, match="make_program: the function reads values of an enclosing trace"
+    ):
         tn.grad(outer)(1.0)

@@ -195,8 +195,8 @@ USES: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"item\(\) of a traced value .* return it from the traced function",
     ),
     "format": (lambda x: f"{x:.2f}", "the text of a traced value .* print it without a format"),
-    "len": (lambda x: len(x), r"len: the first axis of f64\[\] has no size"),
-    "iter": (lambda x: list(x), r"len: the first axis of f64\[\] has no size"),
+    "len": (lambda x: len(x), r"len: the size of the first axis of f64\[\] is not known"),
+    "iter": (lambda x: list(x), r"len: the size of the first axis of f64\[\] is not known"),
 }
 
 

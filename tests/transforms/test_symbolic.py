@@ -139,18 +139,18 @@ def test_a_tree_of_shapes_must_fit_the_argument() -> None:
 def test_a_declared_type_has_a_dtype() -> None:
     f = tn.jit(lambda x: x, executor="numpy", symbolic={"x": tn.TensorSpec(("n",), "float32")})
     assert f(np.ones(2, np.float32)).shape == (2,)
-    with pytest.raises(BindingError, match=re.escape("x is declared (n), but is given f64[2]")):
+    with pytest.raises(BindingError, match=re.escape("x is declared (n), but is f64[2]")):
         f(np.ones(2))
 
 
 @pytest.mark.parametrize("given", [np.ones((2, 2)), 1.0])
 def test_an_array_of_another_rank_is_refused(given: Any) -> None:
-    with pytest.raises(BindingError, match=r"jit: argument x is declared .*, but is given f64"):
+    with pytest.raises(BindingError, match=r"jit: argument x is declared .*, but is f64"):
         tn.jit(lambda x: x, executor="numpy", symbolic={"x": ("n",)})(given)
 
 
 def test_what_is_declared_must_be_a_shape_of_a_parameter() -> None:
-    with pytest.raises(TracingError, match="symbolic has 'z', which is no parameter"):
+    with pytest.raises(TracingError, match="symbolic has 'z', which is not a parameter"):
         tn.jit(lambda x: x, symbolic={"z": ("n",)})
     with pytest.raises(TracingError, match="argument 'x' is both static and symbolic"):
         tn.jit(lambda x: x, symbolic={"x": ("n",)}, static_argnames="x")
@@ -158,7 +158,7 @@ def test_what_is_declared_must_be_a_shape_of_a_parameter() -> None:
         tn.jit(lambda x: x, symbolic=("n",))  # type: ignore[arg-type]
     with pytest.raises(ShapeError, match=r"symbolic\['x'\] has 'n' in place of a shape"):
         tn.jit(lambda x: x, symbolic={"x": "n"})
-    with pytest.raises(ShapeError, match=r"`...` stands last in a shape"):
+    with pytest.raises(ShapeError, match=r"`...` must be the last entry of a shape"):
         tn.jit(lambda x: x, symbolic={"x": (..., "n")})
     with pytest.raises(ShapeError, match="'n n' is not a size"):
         tn.jit(lambda x: x, symbolic={"x": ("n n",)})

@@ -1,8 +1,8 @@
-"""The einsum families: a network of tensors as one op, its derivatives, and the same in slices.
+"""The einsum families: networks of tensors as one op, their derivatives, and sliced networks.
 
-Read in this order: `contraction` and `lowering` emit a planned network as core ops; `op` is a
-network whose sizes are known late, `derivative` the transforms of one, `sliced` a loop over slices;
-`rules` has their derivatives.
+Read in this order: `contraction` and `lowering` emit a planned network as core ops; `op` has the
+network whose sizes are not yet known, `derivative` its transforms, `sliced` the loop over slices;
+`rules` has the derivative rules.
 """
 
 from tenferro.families.einsum.contraction import Labeled, Sizes

@@ -1,4 +1,4 @@
-"""Emitting contractions: a value with labels on its axes, and what is done to it."""
+"""Emitting contractions of values with labeled axes."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Labeled(Generic[V]):
 
 
 def squeeze_ones(at: Emitter[V], x: Labeled[V], sizes: Sizes) -> Labeled[V]:
-    """Without axes of size 1 whose label has another size elsewhere: those are broadcast."""
+    """Remove axes of size 1 whose label has another size in other operands (broadcasting)."""
     shape = at.ctx.meta(x.value).exact_shape("einsum", "operand")
-    kept = [
+    axes = [
         axis
         for axis, (label, size) in enumerate(zip(x.labels, shape, strict=True))
         if size != 1 or sizes[label] == 1
     ]
-    if len(kept) == len(shape):
+    if len(axes) == len(shape):
         return x
-    value = at.emit(Reshape(tuple(shape[axis] for axis in kept)), x.value)
-    return Labeled(value, tuple(x.labels[axis] for axis in kept))
+    value = at.emit(Reshape(tuple(shape[axis] for axis in axes)), x.value)
+    return Labeled(value, tuple(x.labels[axis] for axis in axes))
 
 
 def diagonalize_repeated(at: Emitter[V], x: Labeled[V]) -> Labeled[V]:
@@ -57,17 +57,17 @@ def diagonalize_repeated(at: Emitter[V], x: Labeled[V]) -> Labeled[V]:
     return Labeled(value, tuple(labels))
 
 
-def sum_over_others(at: Emitter[V], x: Labeled[V], kept: Sequence[Label]) -> Labeled[V]:
-    """The sum over all labels that are not among `kept`."""
-    axes = tuple(axis for axis, label in enumerate(x.labels) if label not in kept)
+def sum_over_others(at: Emitter[V], x: Labeled[V], labels: Sequence[Label]) -> Labeled[V]:
+    """The sum over all labels that are not in `labels`."""
+    axes = tuple(axis for axis, label in enumerate(x.labels) if label not in labels)
     if not axes:
         return x
     value = at.emit(ReduceSum(axes), x.value)
-    return Labeled(value, tuple(label for label in x.labels if label in kept))
+    return Labeled(value, tuple(label for label in x.labels if label in labels))
 
 
 def transpose_to_labels(at: Emitter[V], x: Labeled[V], labels: Labels) -> Labeled[V]:
-    """The axes in the order of `labels`."""
+    """Transpose the axes into the order of `labels`."""
     if labels == x.labels:
         return x
     perm = tuple(x.labels.index(label) for label in labels)
@@ -75,17 +75,17 @@ def transpose_to_labels(at: Emitter[V], x: Labeled[V], labels: Labels) -> Labele
 
 
 def embed_repeated(at: Emitter[V], x: Labeled[V], labels: Labels) -> Labeled[V]:
-    """A value whose labels are those of `labels`, each once, on the diagonal of the repeats."""
-    value, have = x.value, list(x.labels)
+    """Embed `x`, which has each of `labels` once, on the diagonal of repeated labels."""
+    value, present = x.value, list(x.labels)
     for axis, label in enumerate(labels):
-        if axis >= len(have) or have[axis] != label:
-            value = at.emit(EmbedDiag(have.index(label), axis), value)
-            have.insert(axis, label)
+        if axis >= len(present) or present[axis] != label:
+            value = at.emit(EmbedDiag(present.index(label), axis), value)
+            present.insert(axis, label)
     return Labeled(value, labels)
 
 
 def broadcast_new(at: Emitter[V], x: Labeled[V], labels: Labels, sizes: Sizes) -> Labeled[V]:
-    """The value repeated along the labels that it does not have."""
+    """Broadcast the value along those of `labels` that it does not have."""
     if set(labels) == set(x.labels):
         return transpose_to_labels(at, x, labels)
     ordered = transpose_to_labels(at, x, tuple(label for label in labels if label in x.labels))
@@ -99,8 +99,9 @@ def contract_pair(
 ) -> Labeled[V]:
     """The product of two values, summed over `contracted`, which both have.
 
-    The result's labels are the common ones that stay, then those of `a` alone, then those of `b`.
-    Without a label to sum over it is a product of elements, which fuses with what reads it.
+    The result's labels are the common ones that are not summed, then those of `a` only, then those
+    of `b` only. If `contracted` is empty, the result is an elementwise product, which XLA can fuse
+    with its readers.
     """
     batch = tuple(label for label in a.labels if label in b.labels and label not in contracted)
     free_a = tuple(label for label in a.labels if label not in b.labels)
@@ -120,7 +121,7 @@ def contract_pair(
 
 
 def _repeat(labels: Sequence[Label]) -> int | None:
-    """The first axis whose label has occurred before."""
+    """The first axis whose label is also that of an earlier axis."""
     for axis, label in enumerate(labels):
         if label in labels[:axis]:
             return axis

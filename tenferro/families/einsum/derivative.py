@@ -1,8 +1,8 @@
-"""Derivatives of a network that is planned late: again one op, of any order.
+"""Derivatives, of any order, of a network whose sizes are not yet known, as one op.
 
-The op holds the network and the transforms taken of it. Where sizes are known, it is lowered by
-lowering the network and taking the transforms of that graph, so that gradients of all operands
-share their environments.
+The op has the network and the transforms applied to it. When sizes are known, the network is
+lowered and the transforms are applied to the resulting graph. Gradients of all operands then share
+intermediate contractions.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ Transform = tuple[str, tuple[bool, ...]]
 class NetworkDerivative(ExtensionOp):
     """Transforms of a network.
 
-    `"jvp"` adds the tangents of the active inputs to the inputs and makes the outputs tangents.
-    `"vjp"` adds the cotangents of the outputs and makes the outputs the cotangents of the active
-    inputs, in which the op before it is linear. The number of operands follows from the payload.
+    `"jvp"` adds the tangents of the active inputs to the inputs; the outputs become tangents.
+    `"vjp"` adds the cotangents of the outputs to the inputs; the outputs become the cotangents of
+    the active inputs, in which the op before it is linear. The payload determines the number of
+    operands.
 
     Attributes:
         inputs, output, plan: the network, as in `EinsumOp`.
-        transforms: what is taken of it, in order.
+        transforms: the transforms, in order.
     """
 
     inputs: tuple[tuple[int, ...], ...]
@@ -47,17 +48,17 @@ class NetworkDerivative(ExtensionOp):
 
     @property
     def network(self) -> EinsumOp:
-        """What is differentiated."""
+        """The network that is differentiated."""
         return EinsumOp(self.inputs, self.output, self.plan)
 
     @property
     def input_count(self) -> int:
-        """Operands, then what each transform adds."""
+        """Number of operands and of the inputs that each transform adds."""
         return self._counts()[0]
 
     @property
     def output_count(self) -> int:
-        """Tangents or cotangents, those that are live."""
+        """Number of live tangents or cotangents."""
         return self._counts()[1]
 
     def _counts(self) -> tuple[int, int]:
@@ -79,7 +80,7 @@ class NetworkDerivative(ExtensionOp):
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
-        """Tangents have the type of the result, cotangents that of their input."""
+        """The type of the result for a tangent, that of its input for a cotangent."""
         metas = [make_meta(d, tuple(s)) for d, s in zip(input_dtypes, input_shapes, strict=True)]
         return [(meta.dtype, meta.exact_shape()) for meta in self._output_metas(metas)]
 
@@ -106,19 +107,19 @@ class NetworkDerivative(ExtensionOp):
         input_dtypes: Sequence[DType],
         input_shapes: Sequence[tuple[Dim, ...]],
     ) -> Sequence[V] | None:
-        """The transforms of the network's own contractions."""
+        """The contractions of the network, with the transforms applied."""
         return self.emitted(builder, inputs, PLANNER)
 
     def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The same on NumPy arrays."""
+        """Run the standard ops on NumPy arrays."""
         return evaluate_standard(self, inputs)
 
     def prune_outputs(self, live: tuple[bool, ...]) -> NetworkDerivative:
-        """Only the outputs that are read."""
+        """The op with only the live outputs."""
         return replace(self, transforms=(*self.transforms, ("select", live)))
 
     def emitted(self, at: Emitter[V], inputs: Sequence[V], planner: Planner) -> Sequence[V] | None:
-        """The transformed contractions in any emitter, or None where the plan needs sizes."""
+        """Emit the transformed contractions; None if the plan needs sizes that are not known."""
         metas = [at.ctx.meta(value) for value in inputs]
         keys = [fresh_input(meta, f"x{i}") for i, meta in enumerate(metas)]
         outputs = _transformed(self, keys, planner)
@@ -132,15 +133,15 @@ class NetworkDerivative(ExtensionOp):
 def _transformed(
     op: NetworkDerivative, keys: Sequence[GlobalValKey], planner: Planner
 ) -> list[GlobalValKey] | None:
-    """The outputs of the op as graph values of `keys`."""
+    """The outputs of the op as graph values computed from `keys`."""
     ctx = shape_context()
     emitter = KeyEmitter(ctx)
     count = len(op.inputs)
     shapes = [ctx.meta(key).exact_shape() for key in keys[:count]]
-    found = emitted(op.network, emitter, keys[:count], shapes, planner)
-    if found is None:
+    contracted = emitted(op.network, emitter, keys[:count], shapes, planner)
+    if contracted is None:
         return None
-    outputs = list(found)
+    outputs = list(contracted)
     view: ResolvedView[StdTensorOp] = resolve_keys()
     for kind, mask in op.transforms:
         active = [key for key, on in zip(keys[:count], mask, strict=False) if on]
@@ -163,6 +164,6 @@ def _filled(
     emitter: KeyEmitter, keys: Sequence[GlobalValKey | None], like: Sequence[GlobalValKey]
 ) -> list[GlobalValKey]:
     return [
-        zeros_like(emitter, other) if key is None else key
-        for key, other in zip(keys, like, strict=True)
+        zeros_like(emitter, primal) if key is None else key
+        for key, primal in zip(keys, like, strict=True)
     ]

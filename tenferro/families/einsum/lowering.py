@@ -24,7 +24,7 @@ def emit_network(
 ) -> V:
     """The result of a network, contracted pair by pair.
 
-    The operands are of one dtype, which has products and sums.
+    All operands have the same dtype, which must support products and sums.
     """
     values = entered(at, subscripts, sizes, operands)
     for step in steps_of(subscripts, pairs):
@@ -35,18 +35,18 @@ def emit_network(
 def entered(
     at: Emitter[V], subscripts: Subscripts, sizes: Sizes, operands: Sequence[V]
 ) -> list[Labeled[V]]:
-    """The operands after diagonals and sums of their own, each label once."""
+    """The operands after taking diagonals and summing labels that no other term has."""
     entering = entering_labels(subscripts)
     return [
-        _entered(at, Labeled(operand, labels), kept, sizes)
-        for operand, labels, kept in zip(operands, subscripts.inputs, entering, strict=True)
+        _entered(at, Labeled(operand, labels), remaining, sizes)
+        for operand, labels, remaining in zip(operands, subscripts.inputs, entering, strict=True)
     ]
 
 
 def contract_step(
     at: Emitter[V], left: Labeled[V], right: Labeled[V], step: Step, sizes: Sizes
 ) -> Labeled[V]:
-    """The result of one step. A label that an operand was broadcast along may be missing in it."""
+    """The result of one step. An operand may lack labels along which it is broadcast."""
     common = set(left.labels) & set(right.labels)
     both = [label for label in step.contracted if label in common]
     left = sum_over_others(at, left, (*step.labels, *both))
@@ -54,12 +54,12 @@ def contract_step(
     return contract_pair(at, left, right, both, sizes)
 
 
-def _entered(at: Emitter[V], x: Labeled[V], kept: Sequence[int], sizes: Sizes) -> Labeled[V]:
-    return sum_over_others(at, diagonalize_repeated(at, squeeze_ones(at, x, sizes)), kept)
+def _entered(at: Emitter[V], x: Labeled[V], remaining: Sequence[int], sizes: Sizes) -> Labeled[V]:
+    return sum_over_others(at, diagonalize_repeated(at, squeeze_ones(at, x, sizes)), remaining)
 
 
 def finished(at: Emitter[V], x: Labeled[V], subscripts: Subscripts, sizes: Sizes) -> Labeled[V]:
-    """The last value with the labels of the output."""
+    """The last value, with its axes arranged as the labels of the output."""
     once = tuple(dict.fromkeys(subscripts.output))
     if set(x.labels) == set(once):
         ordered = transpose_to_labels(at, x, once)

@@ -1,4 +1,4 @@
-"""The einsum family: a network as one op, for shapes that are known late."""
+"""The einsum family: a network as one op, for shapes that are not known when it is traced."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from tenferro.shape import Dim, DType, short_name
 @family_id(namespace="tenferro-einsum", name="einsum", version=1)
 @dataclass(frozen=True)
 class EinsumOp(ExtensionOp):
-    """A network with the specification of its plan; sizes come with the operands.
+    """A network with the specification of its plan; the operands determine the sizes.
 
-    The number of operands is that of the terms in `inputs`.
+    It has one operand for each term in `inputs`.
 
     Attributes:
         inputs: labels of each operand, numbered by first occurrence.
         output: labels of the result.
-        plan: how it is planned when sizes are known.
+        plan: the specification by which it is planned when sizes are known.
     """
 
     inputs: tuple[Labels, ...]
@@ -43,7 +43,7 @@ class EinsumOp(ExtensionOp):
 
     @property
     def input_count(self) -> int:
-        """One for each term."""
+        """The number of terms."""
         return len(self.inputs)
 
     @property
@@ -59,7 +59,7 @@ class EinsumOp(ExtensionOp):
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
-        """The operands' common dtype, and the sizes of the output's labels."""
+        """The common dtype of the operands, and the sizes of the output's labels."""
         if len(set(input_dtypes)) != 1:
             names = ", ".join(short_name(dtype) for dtype in input_dtypes)
             raise DTypeError(f"einsum: operands have dtypes {names}; convert them to one")
@@ -73,11 +73,11 @@ class EinsumOp(ExtensionOp):
         input_dtypes: Sequence[DType],
         input_shapes: Sequence[tuple[Dim, ...]],
     ) -> Sequence[V] | None:
-        """Pairwise contractions; None where sizes are needed for the plan and not known."""
+        """Pairwise contractions; None if the plan needs sizes that are not known."""
         return emitted(self, builder, inputs, input_shapes, PLANNER)
 
     def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The contractions of the plan on NumPy arrays."""
+        """Run the contractions of the plan on NumPy arrays."""
         return evaluate_standard(self, inputs)
 
 
@@ -88,14 +88,14 @@ def emitted(
     shapes: Sequence[tuple[Dim, ...]],
     planner: Planner,
 ) -> Sequence[V] | None:
-    """The contractions of a network into any emitter, or None where the plan needs sizes."""
+    """Emit the contractions of a network; None if the plan needs sizes that are not known."""
     subscripts = op.subscripts
     sizes = build_size_dict(subscripts, shapes)
-    known = [tuple(size for size in shape if isinstance(size, int)) for shape in shapes]
+    constants = [tuple(size for size in shape if isinstance(size, int)) for shape in shapes]
     if op.plan[0] == "pairs":
         pairs = op.plan[1]
-    elif all(len(one) == len(shape) for one, shape in zip(known, shapes, strict=True)):
-        tree = planner.tree(subscripts, known, op.plan)
+    elif all(len(sizes) == len(shape) for sizes, shape in zip(constants, shapes, strict=True)):
+        tree = planner.tree(subscripts, constants, op.plan)
         limit = options_of(op.plan).memory_limit
         check_memory(tree, at.ctx.meta(inputs[0]).dtype.itemsize, limit)
         pairs = tree.pairs

@@ -19,18 +19,18 @@ from tenferro.shape import TensorMeta
 
 
 class EinsumRule(ExtensionAdRule):
-    """A network is linear in each operand; its derivative keeps its plan."""
+    """Rules of a network, which is linear in each operand. Its derivative has the same plan."""
 
     family_id = EinsumOp.FAMILY_ID
 
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """One op for the tangents through all operands."""
+        """One op that computes the tangent from those of all operands."""
         assert isinstance(op, EinsumOp)
         return _pushed(NetworkDerivative(op.inputs, op.output, op.plan, ()), at)
 
 
 class TransformRule(ExtensionAdRule):
-    """The derivative of an op that holds its transforms is one transform more."""
+    """Rules of an op with transforms: its derivative has one more transform."""
 
     def __init__(self, family: type[NetworkDerivative | SlicedNetwork]) -> None:
         self._family = family
@@ -41,12 +41,12 @@ class TransformRule(ExtensionAdRule):
         return self._family.FAMILY_ID
 
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """A forward transform more."""
+        """The op with one more forward transform."""
         assert isinstance(op, NetworkDerivative | SlicedNetwork)
         return _pushed(op, at)
 
     def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
-        """The reverse transform in the place of the forward one, whose tangents are active."""
+        """The op with a reverse transform in place of the forward one with active tangents."""
         assert isinstance(op, NetworkDerivative | SlicedNetwork)
         if not op.transforms:
             return super().transpose_rule(op, at)
@@ -69,11 +69,11 @@ def _pulled(
     fixed: Sequence[V],
     cts: Sequence[V],
 ) -> tuple[V, ...]:
-    """The cotangents that `op` makes of those of its results.
+    """The cotangents that `op` computes from those of its results.
 
-    For the cotangent of a rank-0 result a loop takes one in its place, and its results are
-    multiplied by the cotangent afterwards. So the loop does not wait for the value, and is joined
-    with the loop that computes it.
+    If the result is of rank 0, the loop is run with cotangent 1, and its results are then
+    multiplied by the cotangent. The loop thus does not depend on the value, and can be joined with
+    the loop that computes it.
     """
     emitter = at.emitter
     if not (isinstance(op, SlicedNetwork) and _scales(op, [emitter.ctx.meta(ct) for ct in cts])):
@@ -90,7 +90,7 @@ def _pulled(
 def _scales(op: SlicedNetwork, cts: Sequence[TensorMeta]) -> bool:
     """Whether all results are proportional to a single cotangent of rank 0.
 
-    After an earlier reverse transform they may be proportional to its conjugate.
+    After an earlier reverse transform they may instead be proportional to its conjugate.
     """
     kinds = [kind for kind, _ in op.transforms]
     return len(cts) == 1 and not cts[0].rank and kinds.count("vjp") == 1

@@ -1,4 +1,4 @@
-"""The sliced family: a network contracted slice by slice, and its derivatives, each one loop."""
+"""The sliced family: a network contracted slice by slice in a loop, and its derivatives."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from tenferro.shape import INT64, Dim, DType, TensorMeta, make_meta
 class SlicedNetwork(ExtensionOp):
     """A network, or transforms of one, as a loop over the values of some labels.
 
-    Each round takes operands at one value of every sliced label and adds what it computes to the
-    outputs at that value. Differentiation commutes with that: a derivative is the loop whose round
-    is the derivative of the round.
+    Each round slices the operands at one value of every sliced label, and adds its result to the
+    outputs at that value. Differentiation commutes with slicing: the derivative is a loop whose
+    round is the derivative of the round.
 
     Attributes:
         inputs, output: the network, as in `EinsumOp`.
         pairs: the order of its contractions.
         sliced: the labels that the loop runs over.
-        transforms: what is taken of it, as in `NetworkDerivative`.
+        transforms: as in `NetworkDerivative`.
     """
 
     inputs: tuple[Labels, ...]
@@ -53,12 +53,12 @@ class SlicedNetwork(ExtensionOp):
 
     @property
     def whole(self) -> NetworkDerivative:
-        """The same without slicing."""
+        """The same op without slicing."""
         return NetworkDerivative(self.inputs, self.output, self._plan, self.transforms)
 
     @property
     def slice(self) -> NetworkDerivative:
-        """What one round computes, of operands without the sliced labels."""
+        """The op of one round, whose operands do not have the sliced labels."""
         inputs = tuple(self._others(term) for term in self.inputs)
         return NetworkDerivative(inputs, self._others(self.output), self._plan, self.transforms)
 
@@ -74,7 +74,7 @@ class SlicedNetwork(ExtensionOp):
 
     @property
     def term_labels(self) -> tuple[list[Labels], list[Labels]]:
-        """The labels of all operands, and of all outputs."""
+        """The labels of all operands, and those of all outputs."""
         inputs, outputs = list(self.inputs), [self.output]
         for kind, mask in self.transforms:
             chosen = outputs if kind == "select" else inputs
@@ -94,11 +94,11 @@ class SlicedNetwork(ExtensionOp):
         return self.whole.infer_output_meta(input_dtypes, input_shapes)
 
     def prune_outputs(self, live: tuple[bool, ...]) -> SlicedNetwork:
-        """Only the outputs that are read."""
+        """The op with only the live outputs."""
         return replace(self, transforms=(*self.transforms, ("select", live)))
 
     def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The loop on NumPy arrays."""
+        """Run the loop on NumPy arrays."""
         return evaluate_standard(self, inputs)
 
     def lower_to_standard_ops(
@@ -108,7 +108,7 @@ class SlicedNetwork(ExtensionOp):
         input_dtypes: Sequence[DType],
         input_shapes: Sequence[tuple[Dim, ...]],
     ) -> Sequence[V] | None:
-        """One `Scan`, whose body is one round; None where sizes are not known."""
+        """One `Scan`, whose body is one round; None if sizes are not known."""
         metas = [
             make_meta(dtype, tuple(shape))
             for dtype, shape in zip(input_dtypes, input_shapes, strict=True)
@@ -132,12 +132,12 @@ class SlicedNetwork(ExtensionOp):
         return builder.emit_all(scan, *consts, first, *zeros)[1:]
 
     def counts(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        """How many values each sliced label has, for operands of these shapes."""
+        """The sizes of the sliced labels, for operands of these shapes."""
         network = Subscripts(self.inputs, self.output)
         sizes = build_size_dict(network, shapes[: len(self.inputs)])
-        found = tuple(size for label in self.sliced if isinstance(size := sizes[label], int))
-        assert len(found) == len(self.sliced), "a network is sliced once its sizes are known"
-        return found
+        counts = tuple(size for label in self.sliced if isinstance(size := sizes[label], int))
+        assert len(counts) == len(self.sliced), "a network is sliced once its sizes are known"
+        return counts
 
     @property
     def _plan(self) -> tuple[object, ...]:
@@ -154,9 +154,9 @@ def _round(
     counts: tuple[int, ...],
     sources: Sequence[PrimitiveOp | None],
 ) -> ExecProgram:
-    """One round: operands, the number of the round and sums so far give the next number and sums.
+    """One round: from operands, number of the round and partial sums to the next number and sums.
 
-    An operand for which `sources` has an op is made in the round, by that op.
+    An operand with an op in `sources` is computed in the round, by that op.
 
     >>> op = SlicedNetwork(((0, 1), (1, 2)), (0, 2), ((0, 1),), sliced=(0,))
     >>> a, b, c = (make_meta(np.dtype("f8"), shape) for shape in ((4, 2), (2, 3), (4, 3)))
@@ -176,12 +176,12 @@ def _round(
         operands = [
             next(passed) if source is None else at.emit_all(source)[0] for source in sources
         ]
-        taken = [
-            _taken(at, operand, labels, numbers)
+        slices = [
+            _sliced_operand(at, operand, labels, numbers)
             for operand, labels in zip(operands, term_labels, strict=True)
         ]
-        additions = op.slice.emitted(at, taken, PLANNER)
-        assert additions is not None, "the order of the contractions is given"
+        additions = op.slice.emitted(at, slices, PLANNER)
+        assert additions is not None, "the order of the contractions is fixed, so no size is needed"
         totals = [
             _added(at, total, addition, labels, numbers)
             for total, addition, labels in zip(sums, additions, output_labels, strict=True)
@@ -192,13 +192,13 @@ def _round(
 
 
 def _source(at: Emitter[V], value: V) -> PrimitiveOp | None:
-    """The op that makes a value of no operands, if it is so made."""
-    made = at.producer(value)
-    return made[0] if made is not None and not made[1] else None
+    """The op that computes a value, if the op has no operands."""
+    producer = at.producer(value)
+    return producer[0] if producer is not None and not producer[1] else None
 
 
 def _label_values(at: Rewriter, number: int, counts: Mapping[int, int]) -> dict[int, int]:
-    """The value that each sliced label has in a round; that of the last label changes fastest."""
+    """The value of each sliced label in a round; that of the last label changes fastest."""
     first, *others = counts
     values: dict[int, int] = {}
     for label in reversed(others):
@@ -208,7 +208,7 @@ def _label_values(at: Rewriter, number: int, counts: Mapping[int, int]) -> dict[
     return {**values, first: number}
 
 
-def _taken(at: Rewriter, operand: int, labels: Labels, numbers: dict[int, int]) -> int:
+def _sliced_operand(at: Rewriter, operand: int, labels: Labels, numbers: dict[int, int]) -> int:
     """An operand at one value of each sliced label."""
     shape = _static(at.ctx.meta(operand))
     if not any(label in numbers for label in labels):
@@ -221,7 +221,7 @@ def _taken(at: Rewriter, operand: int, labels: Labels, numbers: dict[int, int]) 
 
 
 def _added(at: Rewriter, total: int, addition: int, labels: Labels, numbers: dict[int, int]) -> int:
-    """A sum with the addition of one round in its window."""
+    """A partial sum after adding the result of one round to its window."""
     if not any(label in numbers for label in labels):
         return at.emit(ADD, total, addition)
     shape = _static(at.ctx.meta(total))
@@ -240,7 +240,7 @@ def _window(shape: Sequence[int], labels: Labels, numbers: dict[int, int]) -> tu
 def _starts(
     at: Rewriter, shape: Sequence[int], labels: Labels, numbers: dict[int, int]
 ) -> list[int]:
-    """Where that window starts; an axis of size 1 has one place for all rounds."""
+    """The position of that window; always 0 on axes of size 1."""
     zero = at.emit_all(Constant(np.asarray(0, np.int64)))[0]
     return [
         numbers[label] if label in numbers and size != 1 else zero
