@@ -131,6 +131,11 @@ class XlaExecutor:
         register(self._executables.target.lowering.extensions)
         self._executables.cache.clear()
 
+    @property
+    def packages(self) -> Sequence[Package]:
+        """The packages of extension families in addition to tenferro's own."""
+        return self._packages
+
     def with_packages(self, packages: Sequence[Package]) -> XlaExecutor:
         """An executor like this one that has further packages, and caches of its own.
 

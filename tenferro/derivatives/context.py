@@ -23,7 +23,7 @@ from tenferro.families import STANDARD, further
 from tenferro.family import ExtensionRuleSet, Package, rules_of
 from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
 from tenferro.shape import ShapeGuardContext, TensorMeta
-from tenferro.traced import TracedTensor, as_key
+from tenferro.traced import Results, Trace, TracedTensor, as_key
 
 Linear = LinearFragment[StdTensorOp]
 _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
@@ -53,7 +53,8 @@ class AdContext(Derivatives[TracedTensor]):
             ExtensionRegistryError: a package is given twice, or is not one.
             DuplicateRuleError: a family of a package is among `rules`.
         """
-        own = rules_of(further(packages))
+        self._packages = further(packages)
+        own = rules_of(self._packages)
         own = own if rules is None else own | rules
         self._rules = own.over(rules_of(STANDARD))
         self._shapes = shape_context(self._rules.lookup)
@@ -63,6 +64,11 @@ class AdContext(Derivatives[TracedTensor]):
     def builder(cls) -> AdContextBuilder:
         """A builder with the default settings."""
         return AdContextBuilder()
+
+    @property
+    def packages(self) -> tuple[Package, ...]:
+        """The packages of extension families in addition to tenferro's own."""
+        return self._packages
 
     @property
     def shapes(self) -> ShapeGuardContext:
@@ -216,3 +222,17 @@ def _traced(keys: Sequence[GlobalValKey | None]) -> list[TracedTensor | None]:
 
 AD = AdContext(capacity=0)
 """The context of the functional transforms. It has no cache: each call makes a new trace."""
+
+
+def context_of(ad_context: AdContext | None) -> AdContext:
+    """The context, or the default one, which has the rules of tenferro's own families."""
+    return AD if ad_context is None else ad_context
+
+
+def results_of(trace: Trace, leaves: Sequence[Any], function: Any, ad: AdContext) -> Results:
+    """What makes results of the graph values of a trace.
+
+    Their executor gets the packages of the context, and those that the function brings.
+    """
+    packages = (*ad.packages, *(each for each in trace.packages if each not in ad.packages))
+    return Results(trace.inputs, leaves, trace.outer, function, packages)

@@ -8,13 +8,12 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from tenferro.chainrules import KeyEmitter
 from tenferro.computegraph import GlobalValKey, name_of
-from tenferro.derivatives.context import AD, AdContext
+from tenferro.derivatives.context import AD, AdContext, context_of, results_of
 from tenferro.derivatives.front import check_active, check_scalar, matching
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import ADError, PytreeError
 from tenferro.ops import full_like
 from tenferro.traced import (
-    Results,
     Trace,
     TreeDef,
     flatten,
@@ -160,8 +159,8 @@ def vjp(
     trace, leaves = trace_function(function, primals, {}, has_aux)
     _, in_tree = flatten(primals)
     require_active(trace.inputs)
-    results = Results(trace.inputs, leaves, trace.outer, function)
-    linear_map = LinearMap.pullback(trace, results, context_of(ad_context))
+    ad = context_of(ad_context)
+    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, function, ad), ad)
 
     def pullback(ct: PyTree) -> tuple[PyTree, ...]:
         cts = matching_leaves("vjp", "cotangent", ct, trace.out_tree, trace.outputs)
@@ -198,7 +197,7 @@ class _ValueAndGrad:
                 ad.zeros_like(x) if key is None else key for key, x in zip(keys, wrt, strict=True)
             ]
         present = [key for key in keys if key is not None]
-        results = Results(trace.inputs, leaves, trace.outer, self.function)
+        results = results_of(trace, leaves, self.function, ad)
         values = results.of([*trace.outputs, *present, *trace.aux.keys])
         computed = iter(values[1:])
         flat = iter([None if key is None else next(computed) for key in keys])
@@ -228,11 +227,6 @@ def require_active(keys: Sequence[GlobalValKey]) -> None:
     """Raise DTypeError unless all inputs are floating-point or complex."""
     for key in keys:
         check_active(AD.shapes.meta(key), f"derivative by {name_of(key)}")
-
-
-def context_of(ad_context: AdContext | None) -> AdContext:
-    """The context, or the default one, which has the rules of tenferro's own families."""
-    return AD if ad_context is None else ad_context
 
 
 def matching_leaves(

@@ -10,10 +10,9 @@ import numpy as np
 
 from tenferro.arrays import rearrange
 from tenferro.computegraph import GlobalValKey
-from tenferro.derivatives.context import AD, AdContext
+from tenferro.derivatives.context import AD, AdContext, context_of, results_of
 from tenferro.derivatives.gradients import (
     Argnums,
-    context_of,
     grad,
     normal_argnums,
     require_active,
@@ -21,7 +20,7 @@ from tenferro.derivatives.gradients import (
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import DTypeError, PytreeError
 from tenferro.shape import TensorMeta, is_complex
-from tenferro.traced import Results, TracedTensor, flatten, trace_function, unflatten, wraps
+from tenferro.traced import TracedTensor, flatten, trace_function, unflatten, wraps
 from tenferro.typing import PyTree
 from tenferro.values import Tensor
 
@@ -126,11 +125,12 @@ class _Jacobian:
         varied = tuple(args[number] for number in numbers)
         trace, leaves = trace_function(of_some, varied, {})
         require_active(trace.inputs)
-        results = Results(trace.inputs, leaves, trace.outer, function)
+        ad = context_of(self.ad_context)
+        results = results_of(trace, leaves, function, ad)
         _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
         make = LinearMap.pushforward if forward else LinearMap.pullback
         _check_real(name, trace.inputs if forward else trace.outputs, holomorphic)
-        linear_map = make(trace, results, context_of(self.ad_context))
+        linear_map = make(trace, results, ad)
         inner, image = trace.inputs, trace.outputs
         domain, codomain = (inner, image) if forward else (image, inner)
         columns = [linear_map(direction) for direction in _basis(domain)]

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar, overload
 
 from tenferro.chainrules import KeyEmitter
-from tenferro.derivatives.context import AdContext
-from tenferro.derivatives.gradients import context_of, grad, matching_leaves, require_active
+from tenferro.derivatives.context import AdContext, context_of, results_of
+from tenferro.derivatives.gradients import grad, matching_leaves, require_active
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import ADError, PytreeError, ShapeError
 from tenferro.ops import full_like
-from tenferro.traced import Results, flatten, trace_function, unflatten, wraps
+from tenferro.traced import flatten, trace_function, unflatten, wraps
 from tenferro.typing import ArrayLike, PyTree
 
 R = TypeVar("R")
@@ -70,7 +70,7 @@ def jvp(
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
     seeds = matching_leaves("jvp", "tangent", tangents, in_tree, trace.inputs)
-    keys, results = Results(trace.inputs, leaves, trace.outer, function).seeds(seeds, "tangent")
+    keys, results = results_of(trace, leaves, function, ad).seeds(seeds, "tangent")
     pushed = ad.push_forward(trace.outputs, trace.inputs, keys)
     filled = [
         ad.zeros_like(out) if key is None else key
@@ -103,8 +103,8 @@ def linearize(
     trace, leaves = trace_function(function, primals, {})
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
-    results = Results(trace.inputs, leaves, trace.outer, function)
-    linear_map = LinearMap.pushforward(trace, results, context_of(ad_context))
+    ad = context_of(ad_context)
+    linear_map = LinearMap.pushforward(trace, results_of(trace, leaves, function, ad), ad)
 
     def linear(*tangents: PyTree) -> R:
         directions = matching_leaves("linearize", "tangent", tangents, in_tree, trace.inputs)
@@ -177,7 +177,7 @@ def derivative(
                 ad.zeros_like(key) if tangent is None else tangent
                 for key, tangent in zip(keys, pushed, strict=True)
             ]
-        values = Results(trace.inputs, leaves, trace.outer, function).of(keys)
+        values = results_of(trace, leaves, function, ad).of(keys)
         return unflatten(trace.out_tree, values)  # type: ignore[no-any-return]  # as the function
 
     return wraps(function, differentiated)

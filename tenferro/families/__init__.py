@@ -6,6 +6,7 @@ Every context has those in `STANDARD` always. These families use only the contra
 
 from collections.abc import Iterable
 
+from tenferro.errors import ExtensionRegistryError
 from tenferro.families.einsum import (
     EINSUM,
     EinsumOp,
@@ -32,6 +33,12 @@ def further(packages: Iterable[Package]) -> tuple[Package, ...]:
     Raises:
         ExtensionRegistryError: a value is not a package, or two packages have one family.
     """
+    if not isinstance(packages, Iterable):
+        raise ExtensionRegistryError(
+            "",
+            f"packages: takes a sequence of Package values, got a {type(packages).__name__}; "
+            "write packages=(package,)",
+        )
     return distinct((*STANDARD, *packages))[len(STANDARD) :]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -60,6 +60,8 @@ class Package:
     primitives: tuple[type[StdTensorOp], ...] = ()
 
     def __post_init__(self) -> None:
+        for problem in _type_problems(self):
+            raise ExtensionRegistryError("", f"Package {self.name!r}: {problem}")
         _check_primitives(self.name, self.primitives)
         for op in self.ops:
             parse_family_id(getattr(op, "FAMILY_ID", ""))
@@ -94,6 +96,36 @@ class Package:
         return tuple(op.FAMILY_ID for op in self.ops)
 
 
+def _type_problems(package: Package) -> Iterator[str]:
+    """What is wrong with the types of the fields."""
+    name: object = package.name
+    if not isinstance(name, str):
+        yield f"name must be text, got a {type(name).__name__}"
+    for part in ("ops", "rules", "runtimes", "primitives"):
+        values = getattr(package, part)
+        if not isinstance(values, tuple | list):
+            yield f"{part} must be a tuple, got a {type(values).__name__}; write {part}=(...,)"
+        elif part in ("rules", "runtimes"):
+            for value in values:
+                if not isinstance(getattr(value, "family_id", None), str):
+                    yield f"{part} has {value!r}, which has no family_id"
+    for part in ("lowerings", "codecs"):
+        functions = getattr(package, part)
+        if not isinstance(functions, Mapping):
+            yield f"{part} must be a mapping by op class, got a {type(functions).__name__}"
+            return
+        yield from _function_problems(part, functions)
+
+
+def _function_problems(part: str, functions: Mapping[Any, Any]) -> Iterator[str]:
+    """What is wrong with the types of lowerings or codecs."""
+    for op, function in functions.items():
+        if not (isinstance(op, type) and issubclass(op, ExtensionOp)):
+            yield f"{part} has the key {op!r}, which is not an op class"
+        elif not callable(function) and not (part == "lowerings" and isinstance(function, str)):
+            yield f"{part}: that of {op.__name__} must be a function, got {function!r}"
+
+
 def distinct(packages: Iterable[Package]) -> tuple[Package, ...]:
     """The packages, checked.
 
@@ -110,10 +142,13 @@ def distinct(packages: Iterable[Package]) -> tuple[Package, ...]:
             )
         for family in package.families:
             if family in owners:
+                first = owners[family]
+                twice = f"the package {package.name!r} is given twice"
+                both = f"the packages {first.name!r} and {package.name!r} both have it"
                 raise ExtensionRegistryError(
                     family,
-                    f"packages: the family {family!r} is in {owners[family].name!r} and in "
-                    f"{package.name!r}; pass each package once",
+                    f"packages: family {family!r}: {twice if first is package else both}; "
+                    "pass each package once",
                 )
             owners[family] = package
     vocabulary_of(checked)

@@ -87,7 +87,7 @@ class _ProgramInputReader:
 
 
 def _check(program: ExecProgram, digest: str) -> None:
-    """Raise FileError if a size is unsymbols or the digest differs."""
+    """Raise FileError if a size is unknown or the digest differs."""
     symbols = program.symbols()
     for position, op in enumerate(program.ops()):
         needed = {leaf for leaf in op.symbols() if isinstance(leaf, SymDim)}

@@ -7,12 +7,14 @@ import os
 import secrets
 import stat
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tenferro.autodiff import LinearFragment
 from tenferro.computegraph import Fragment
 from tenferro.errors import FileError
+from tenferro.families import further
 from tenferro.family import Package
 from tenferro.files.bodies import read_bodies
 from tenferro.files.codecs import Families, PayloadCodecs
@@ -88,6 +90,8 @@ def loads(
     if "bodies" in header:
         read_bodies(header.pop("bodies"), reader)
     value = _read(header, reader)
+    if isinstance(value, GraphProgram):
+        value = replace(value, packages=further(packages))
     if _packed(value, BlobWriter(families.vocabulary)) != data:
         raise FileError("file: its content is not in canonical form")
     return value

@@ -93,6 +93,11 @@ class GraphExecutor:
         register(self._boundary.registry)
         self._bound.clear()
 
+    @property
+    def packages(self) -> Sequence[Package]:
+        """The packages of extension families in addition to tenferro's own."""
+        return self._packages
+
     def with_packages(self, packages: Sequence[Package]) -> GraphExecutor:
         """An executor like this one that has further packages, and caches of its own.
 

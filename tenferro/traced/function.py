@@ -11,6 +11,7 @@ import numpy as np
 
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
 from tenferro.errors import PytreeError, TracingError
+from tenferro.family import Package
 from tenferro.ops import StdTensorOp
 from tenferro.shape import TensorMeta, fresh_input
 from tenferro.traced.arguments import argument, open_arguments
@@ -18,7 +19,14 @@ from tenferro.traced.capture import CapturedArray, capture
 from tenferro.traced.substitute import joined
 from tenferro.traced.tensor import TracedTensor, tracing
 from tenferro.traced.trees import TreeDef, flatten, leaf_names, unflatten
-from tenferro.values import Tensor, is_array, meta_of_value, weak_number
+from tenferro.values import (
+    Tensor,
+    bring_packages,
+    collecting_packages,
+    is_array,
+    meta_of_value,
+    weak_number,
+)
 
 
 @dataclass(slots=True)
@@ -33,6 +41,7 @@ class Trace:
         out_tree: structure of the result.
         aux: the auxiliary result of the function.
         outer: whether the function read values of an enclosing trace.
+        packages: extension families that compiled functions and contexts in the function brought.
     """
 
     inputs: list[GlobalValKey]
@@ -41,6 +50,7 @@ class Trace:
     out_tree: TreeDef
     aux: Aux
     outer: bool
+    packages: Sequence[Package] = ()
 
     @property
     def program_inputs(self) -> list[Input]:
@@ -101,7 +111,7 @@ def trace_function(
             values[position] = TracedTensor(input_at[position], weak_number(leaf))
     inputs = list(input_at.values())
     traced_args, traced_kwargs = unflatten(treedef, values)
-    with tracing(), open_arguments(inputs):
+    with collecting_packages() as packages, tracing(), open_arguments(inputs):
         result = function(*traced_args, **traced_kwargs)
         result, aux = _split_aux(result) if has_aux else (result, None)
         out_leaves, out_tree = flatten(result)
@@ -112,7 +122,9 @@ def trace_function(
         ops, met = view.topo_order([*outputs, *aux_keys], leaves=inputs)
         outputs = joined(outputs, ops)
     outer = any(not isinstance(key.key, CapturedArray) for key in met)
-    trace = Trace(inputs, input_at, outputs, out_tree, Aux(aux_leaves, aux_tree), outer)
+    aux_result = Aux(aux_leaves, aux_tree)
+    trace = Trace(inputs, input_at, outputs, out_tree, aux_result, outer, packages)
+    bring_packages(packages)
     return trace, [leaves[position] for position in input_at]
 
 

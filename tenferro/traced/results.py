@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tenferro.computegraph import GlobalValKey, Input
+from tenferro.family import Package
 from tenferro.ops import shape_context
 from tenferro.shape import fresh_input
 from tenferro.traced.compiler import GraphCompiler
@@ -13,7 +14,15 @@ from tenferro.traced.function import is_traced, leaf_meta
 from tenferro.traced.substitute import substitute
 from tenferro.traced.tensor import TracedTensor, as_key
 from tenferro.traced.wrapping import compiled_within
-from tenferro.values import Tensor, executor_named, place, tensor_owner, where_to_run
+from tenferro.values import (
+    Tensor,
+    bring_packages,
+    executor_named,
+    place,
+    tensor_owner,
+    where_to_run,
+    with_brought,
+)
 
 _COMPILER = GraphCompiler(capacity=0)
 """The compiler of transforms that run immediately. It has no cache: each call makes a new trace."""
@@ -33,7 +42,10 @@ class Results:
         actual: Sequence[Any],
         outer: bool,
         function: Any = None,
+        packages: Sequence[Package] = (),
     ) -> None:
+        bring_packages(packages)
+        self._packages = packages
         self.inputs = inputs
         self.actual = actual
         self.traced = outer or is_traced(actual)
@@ -55,11 +67,11 @@ class Results:
 
     def within(self) -> Results:
         """The same inputs, with results that are values of the enclosing trace."""
-        return Results(self.inputs, self.actual, True, self._function)
+        return Results(self.inputs, self.actual, True, self._function, self._packages)
 
     def extended(self, inputs: Sequence[GlobalValKey], actual: Sequence[Any]) -> Results:
         """The same conversion for other inputs."""
-        return Results(inputs, actual, self.traced, self._function)
+        return Results(inputs, actual, self.traced, self._function, self._packages)
 
     def of(self, outputs: Sequence[GlobalValKey]) -> list[Any]:
         """The results for `outputs`."""
@@ -86,6 +98,7 @@ class Results:
         else:
             executor = compiled.executor
         runs_on = executor_named("numpy") if executor is None else executor
+        runs_on = with_brought(runs_on, self._packages)
         execute = runs_on.compile_exec(program.exec_program, options=program.options)
         results = execute(*[place(runs_on.name, tensor, runs_on) for tensor in operands])
         owner = tensor_owner(runs_on)

@@ -33,11 +33,14 @@ from tenferro.values import (
     Executable,
     Executor,
     GraphProgram,
+    TakesPackages,
     Tensor,
     bind_shapes,
+    bring_packages,
     executor_named,
     place,
     tensor_owner,
+    with_brought,
     with_packages,
 )
 
@@ -61,6 +64,7 @@ class TracedFunction:
     captured: tuple[Buffer, ...]
     donated: tuple[int, ...]
     out_tree: TreeDef
+    packages: Sequence[Package]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ class Jitted(Generic[P, R_co]):
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
         self._choice: str | Executor = config.executor if executor is None else executor
-        self._packages = further(packages)
+        self._packages: Sequence[Package] = further(packages)
         self._static = StaticArguments(function, static_argnames)
         self._symbolic = (
             None if symbolic is None else SymbolicArguments(function, symbolic, self._static.names)
@@ -156,10 +160,10 @@ class Jitted(Generic[P, R_co]):
         if types is None:
             if self._symbolic is not None:
                 self._symbolic.check_traced(call)
-            return call.function(*call.args, **call.kwargs)
+            return self._inlined(call)
         entry = self._entry(call, leaves, treedef, types)
         if entry is None:
-            return call.function(*call.args, **call.kwargs)
+            return self._inlined(call)
         if in_place is not None:
             if call.static is None and not kwargs and _are_leaves(args, leaves):
                 self._remember(types, entry)
@@ -168,6 +172,12 @@ class Jitted(Generic[P, R_co]):
         on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
         run = entry.executable.run_host if on_host else entry.executable
         return self._run(entry, run, buffers)
+
+    def _inlined(self, call: CallArguments) -> Any:
+        """The function within the enclosing trace, which takes over the packages."""
+        executor = self.executor
+        bring_packages(executor.packages if isinstance(executor, TakesPackages) else ())
+        return call.function(*call.args, **call.kwargs)
 
     def _in_place(self, leaves: Sequence[Any]) -> tuple[list[Buffer], list[Hashable]] | None:
         """Buffers and types of the leaves if all are arrays on the executor, else None."""
@@ -258,7 +268,7 @@ class Jitted(Generic[P, R_co]):
         shapes = [getattr(leaf, "shape", ()) for leaf in (*leaves, *traced.captured)]
         sizes = bind_shapes(traced.program, shapes)
         program = traced.program
-        executable = self.executor.compile_exec(
+        executable = with_brought(self.executor, traced.packages).compile_exec(
             program.exec_program, traced.donated, sizes, program.options
         )
         return CompiledVersion(traced, executable, traced.out_tree.is_leaf())
@@ -299,7 +309,8 @@ class Jitted(Generic[P, R_co]):
             for declared in captured
             if declared.default is not None
         ]
-        return TracedFunction(program, tuple(buffers), self._donated(call), trace.out_tree)
+        donated = self._donated(call)
+        return TracedFunction(program, tuple(buffers), donated, trace.out_tree, trace.packages)
 
     def _donated(self, call: CallArguments) -> tuple[int, ...]:
         """The inputs of the program that belong to donated arguments.

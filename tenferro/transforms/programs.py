@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tenferro.compiler import OptimizerOptions
 from tenferro.errors import TracingError
@@ -40,4 +41,5 @@ def make_program(
         raise TracingError(
             "make_program: the function reads values of an enclosing trace; pass them as arguments"
         )
-    return GraphCompiler(options).compile_keys(trace.outputs, trace.program_inputs)
+    program = GraphCompiler(options).compile_keys(trace.outputs, trace.program_inputs)
+    return replace(program, packages=tuple(trace.packages)) if trace.packages else program

@@ -17,10 +17,16 @@ from tenferro.values.executors import (
     owner_of,
     register_executor,
     tensor_owner,
-    with_packages,
 )
 from tenferro.values.host import buffer_meta, host_array
 from tenferro.values.lifting import fitted, is_array, meta_of_value, weak_number
+from tenferro.values.packages import (
+    TakesPackages,
+    bring_packages,
+    collecting_packages,
+    with_brought,
+    with_packages,
+)
 from tenferro.values.placing import place, where_to_run
 from tenferro.values.program import GraphProgram, ProgramInput, check_program
 from tenferro.values.sizes import Solved, learn_sizes, lone_symbol, solve_sizes
@@ -35,13 +41,16 @@ __all__ = [
     "ProgramInput",
     "RunEmitter",
     "Solved",
+    "TakesPackages",
     "Tensor",
     "as_operand",
     "bind_inputs",
     "bind_shapes",
     "bind_specs",
+    "bring_packages",
     "buffer_meta",
     "check_program",
+    "collecting_packages",
     "executor_module",
     "executor_named",
     "fitted",
@@ -60,5 +69,6 @@ __all__ = [
     "tensor_owner",
     "weak_number",
     "where_to_run",
+    "with_brought",
     "with_packages",
 ]

@@ -18,7 +18,6 @@ import numpy as np
 from tenferro.compiler import DEFAULT_OPTIONS, OptimizerOptions
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import Array, ExecOp, ExecProgram
-from tenferro.family import Package
 from tenferro.shape import Leaf
 
 Buffer = Any
@@ -69,14 +68,6 @@ class Executor(Protocol):
         """Whether a value is a buffer of this executor."""
 
 
-@runtime_checkable
-class TakesPackages(Protocol):
-    """An executor that accepts packages of extension families."""
-
-    def with_packages(self, packages: Sequence[Package]) -> Executor:
-        """An executor like this one with these packages in addition."""
-
-
 _HOST_BUFFER = np.empty(0)
 _registered: dict[str, Executor] = {}
 _lock = threading.Lock()
@@ -110,26 +101,6 @@ def executor_named(name: str) -> Executor:
         return registered
     executor: Executor = executor_module(name).default_executor()
     return register_executor(executor)
-
-
-def with_packages(executor: Executor, packages: Sequence[Package]) -> Executor:
-    """The executor itself if `packages` is empty, else one like it with these in addition.
-
-    Raises:
-        ExecutorError: the executor does not accept packages.
-        ExtensionRegistryError: a package is given twice, or is not one.
-
-    >>> with_packages(executor_named("numpy"), ()) is executor_named("numpy")
-    True
-    """
-    if not packages:
-        return executor
-    if not isinstance(executor, TakesPackages):
-        raise ExecutorError(
-            f"packages: the executor {executor.name!r} has no method with_packages(packages), and "
-            "takes none; register the families with it in its own way"
-        )
-    return executor.with_packages(packages)
 
 
 def executor_module(name: str) -> ModuleType:

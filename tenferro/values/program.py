@@ -14,10 +14,12 @@ from tenferro.computegraph import BoundedCache, Capacity, GlobalValKey
 from tenferro.config import config
 from tenferro.errors import BindingError, DTypeError, TenferroError
 from tenferro.exec_ir import ExecProgram, run
+from tenferro.family import Package
 from tenferro.shape import Dim, Guard, Leaf, TensorMeta
 from tenferro.values.emitter import RunEmitter
 from tenferro.values.executors import Buffer, Executable, Executor, executor_named
 from tenferro.values.lifting import fitted
+from tenferro.values.packages import bring_packages, with_brought
 from tenferro.values.sizes import solve_sizes
 from tenferro.values.tensor import Tensor, leading
 
@@ -44,6 +46,7 @@ class GraphProgram:
         inputs: the inputs, in the order of `exec_program.input_slots`.
         guards: equalities of sizes that the program assumes; checked when the sizes are known.
         options: the passes that executors run on it.
+        packages: extension families that whoever calls the program gives its executor.
 
     >>> import tenferro as tn
     >>> program = tn.make_program(lambda x: tn.sum(x * x), tn.TensorSpec(("n",), "float64"))
@@ -57,6 +60,7 @@ class GraphProgram:
     inputs: tuple[ProgramInput, ...]
     guards: tuple[Guard, ...] = ()
     options: OptimizerOptions = DEFAULT_OPTIONS
+    packages: tuple[Package, ...] = ()
     _index: dict[object, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -110,6 +114,7 @@ class GraphProgram:
         if isinstance(at, RunEmitter):
             results: Sequence[V] = self.run_on(at.executor, cast(Any, values), sizes)
         else:
+            bring_packages(self.packages)
             results = run(
                 self.exec_program,
                 values,
@@ -121,7 +126,8 @@ class GraphProgram:
         self, executor: Executor | None, buffers: Sequence[Buffer], sizes: dict[Leaf, Dim]
     ) -> list[Any]:
         """The outputs on buffers of `executor`, or of NumPy if it is None. Compiled once."""
-        runs_on = executor_named("numpy") if executor is None else executor
+        named = executor_named("numpy") if executor is None else executor
+        runs_on = with_brought(named, self.packages)
         key = (id(runs_on), tuple(sizes.items()))
         _, execute = self._executables.get_or_make(
             key,

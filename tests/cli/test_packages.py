@@ -112,8 +112,8 @@ def test_a_saved_program_has_its_own_types_unless_others_are_given(
         ("verify x --package cubes.py:three", "cubes.py:three is of type int, not a package"),
         (
             "verify cubes.tenferro --package cubes.py:CUBE --package cubes.py:PACKAGES",
-            "extension: packages: the family 'tenferro-tests.cube.v1' is in 'tenferro-tests-cube' "
-            "and in 'tenferro-tests-cube'; pass each package once",
+            "extension: packages: family 'tenferro-tests.cube.v1': the package "
+            "'tenferro-tests-cube' is given twice; pass each package once",
         ),
         ("inspect fragment.tenferro", "fragment.tenferro holds a fragment, not a program"),
     ],

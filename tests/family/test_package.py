@@ -53,8 +53,8 @@ each_surface = pytest.mark.parametrize("surface", SURFACES)
 @each_surface
 def test_a_package_given_twice_is_refused(surface: str) -> None:
     text = (
-        "packages: the family 'tenferro-tests.cube.v1' is in 'tenferro-tests-cube' and in "
-        "'tenferro-tests-cube'; pass each package once"
+        "packages: family 'tenferro-tests.cube.v1': the package 'tenferro-tests-cube' is given "
+        "twice; pass each package once"
     )
     with pytest.raises(ExtensionRegistryError, match=text) as caught:
         SURFACES[surface]((CUBE, CUBE))
@@ -65,13 +65,13 @@ def test_a_package_given_twice_is_refused(surface: str) -> None:
 @each_surface
 def test_a_family_in_two_packages_is_refused_by_the_names_of_both(surface: str) -> None:
     other = Package("another", ops=(Table,), rules=(TableRule(),))
-    with pytest.raises(ExtensionRegistryError, match="'tenferro-tests-cube' and in 'another'; "):
+    with pytest.raises(ExtensionRegistryError, match="'tenferro-tests-cube' and 'another' both"):
         SURFACES[surface]((CUBE, other))
 
 
 @each_surface
 def test_a_package_of_tenferro_need_not_and_must_not_be_given(surface: str) -> None:
-    with pytest.raises(ExtensionRegistryError, match="is in 'tenferro-einsum' and in 'tenferro-e"):
+    with pytest.raises(ExtensionRegistryError, match="'tenferro-einsum' is given twice"):
         SURFACES[surface]((EINSUM,))
 
 
@@ -198,3 +198,30 @@ def test_a_lowering_that_cannot_be_imported_is_refused_by_name(name: str) -> Non
     package = Package("p", ops=(Cube,), lowerings={Cube: name})
     with pytest.raises(ExtensionRegistryError, match=text):
         tn.jit(cube, executor="xla", packages=(package,))(X)
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"name": 3}, "name must be text, got a int"),
+        ({"ops": Cube}, "ops must be a tuple, got a .*; write ops="),
+        ({"rules": (3,)}, "rules has 3, which has no family_id"),
+        ({"runtimes": (3,)}, "runtimes has 3, which has no family_id"),
+        ({"lowerings": {"cube": "m:f"}}, "lowerings has the key 'cube', which is not an op class"),
+        ({"lowerings": {Cube: 3}}, "lowerings: that of Cube must be a function, got 3"),
+        ({"codecs": {Cube: "m:f"}}, "codecs: that of Cube must be a function, got 'm:f'"),
+        ({"codecs": [Cube]}, "codecs must be a mapping by op class, got a list"),
+    ],
+)
+def test_a_field_of_another_type_is_refused(fields: dict[str, Any], text: str) -> None:
+    with pytest.raises(ExtensionRegistryError, match=text):
+        Package(**{"name": "cubes", "ops": (Cube,), **fields})
+
+
+@each_surface
+@pytest.mark.parametrize("packages", [CUBE, None])
+def test_packages_come_in_a_sequence(surface: str, packages: Any) -> None:
+    if "with_packages" in surface or "builder" in surface:
+        return  # these unpack their arguments
+    with pytest.raises(ExtensionRegistryError, match=r"packages: takes a sequence .*\(package,\)"):
+        SURFACES[surface](packages)

@@ -60,7 +60,8 @@ class ExpandFamilies(Pass):
     def _refusal(self, family: str, metas: Sequence[TensorMeta]) -> UnsupportedExtensionError:
         types = ", ".join(map(str, metas))
         has_names = any(meta.static_shape is None for meta in metas)
-        advice = "give the inputs constant sizes" if has_names else self.advice
+        constant = "; a family may have a form for constant sizes: give the inputs constant sizes"
+        advice = f"{self.advice}{constant if has_names else ''}"
         return UnsupportedExtensionError(
             family,
             f"{family}: no lowering is registered, and the op has no standard-op form for {types}; "
