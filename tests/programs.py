@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.compiler import Pass, parse
+from tenferro.compiler import CANONICAL, CPU, Pass, contraction_passes, parse
 from tenferro.exec_ir import ExecProgram, verify
 from tenferro.shape import Leaf, SymDim, TensorMeta
 from tests.tolerances import rounding
 
 Array = np.ndarray[Any, Any]
+PASSES = (*CANONICAL, *contraction_passes(CPU))
+"""All passes that a program goes through on its way to a device of costs `CPU`, in order."""
+
 SIZES: dict[Leaf, int] = {SymDim("n"): 3, SymDim("m"): 2}
 
 

@@ -159,9 +159,6 @@ class OptimizerOptions:
 
 DEFAULT_OPTIONS = OptimizerOptions()
 
-PASSES = (*CANONICAL, *contraction_passes(CPU))
-"""All passes that a program goes through on its way to a device of costs `CPU`, in order."""
-
 NATIVE = Target("native", contraction_passes(CPU, search=False))
 """A backend that runs one op after another on the host and takes axes in any order."""
 

@@ -6,7 +6,7 @@ Read in this order: `backend` (what a backend is), `numpy_backend`, `segment`, `
 
 from tenferro.runtime.backend import BackendSession, TensorBackend
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
-from tenferro.runtime.executor import NUMPY_EXECUTOR, GraphExecutor
+from tenferro.runtime.executor import GraphExecutor
 from tenferro.runtime.extensions import BoundaryDispatch
 from tenferro.runtime.numpy_backend import NumpyBackend
 from tenferro.runtime.segment import Segment, segment_exec_program
@@ -36,7 +36,6 @@ from tenferro.values import (
 )
 
 __all__ = [
-    "NUMPY_EXECUTOR",
     "BackendSession",
     "Bound",
     "BoundaryDispatch",

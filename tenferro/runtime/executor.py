@@ -232,4 +232,4 @@ def _own(value: Array, inputs: tuple[Array, ...]) -> Array:
     return result
 
 
-NUMPY_EXECUTOR = register_executor(GraphExecutor(NumpyBackend()))
+register_executor(GraphExecutor(NumpyBackend()))

@@ -3,7 +3,6 @@ import sys
 
 import tenferro as tn
 from tenferro.compiler import (
-    PASSES,
     OptimizerOptions,
     compile_program,
     compile_std_to_exec,
@@ -19,7 +18,7 @@ from tenferro.computegraph import (
 from tenferro.ops import COS, MUL, NEG, SIN, DotGeneral, Reshape, StdTensorOp, Transpose
 from tenferro.shape import TensorMeta
 from tests import work
-from tests.programs import read, short
+from tests.programs import PASSES, read, short
 
 TEXT = """
 exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
