@@ -52,6 +52,7 @@ from tenferro.compiler.target import (
     DeviceCosts,
     DotDecomposer,
     ExpandFamilies,
+    PlanFamilies,
     Settle,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
@@ -88,6 +89,7 @@ __all__ = [
     "OptimizerOptions",
     "Pass",
     "PassReport",
+    "PlanFamilies",
     "Rounding",
     "SegmentPlan",
     "Settle",

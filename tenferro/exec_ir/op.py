@@ -202,6 +202,13 @@ class ExecOp(Payload):
         """
         return Resolution(self, tuple(range(len(metas))))
 
+    def planned(self, metas: Sequence[TensorMeta]) -> ExecOp:
+        """The op that computes the same, with its plan chosen for operands of these types.
+
+        Their extents are constant. The op is then run on operands of other sizes too.
+        """
+        return self
+
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """An op that computes the live outputs and as few others as it can; None if it has none.
 
