@@ -15,6 +15,7 @@ from tenferro.shape import Leaf, SymDim, TensorMeta
 from tests.tolerances import rounding
 
 Array = np.ndarray[Any, Any]
+
 SIZES: dict[Leaf, int] = {SymDim("n"): 3, SymDim("m"): 2}
 
 

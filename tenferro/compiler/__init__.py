@@ -53,6 +53,7 @@ from tenferro.compiler.target import (
     DeviceCosts,
     DotDecomposer,
     ExpandFamilies,
+    PlanFamilies,
     Settle,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
@@ -90,6 +91,7 @@ __all__ = [
     "OptimizerOptions",
     "Pass",
     "PassReport",
+    "PlanFamilies",
     "Rounding",
     "SegmentPlan",
     "Settle",

@@ -16,6 +16,7 @@ from tenferro.exec_ir import (
     Pruned,
     evaluate,
     payload,
+    verify_once,
     with_last_use,
 )
 from tenferro.ops import StdTensorOp
@@ -40,8 +41,8 @@ class Scan(StdTensorOp, name="scan"):
         unroll: number of rounds that an executor may compile as one; does not change results.
 
     Raises:
-        ControlFlowError: the body has too few inputs or outputs, or it returns the carry with
-            other types than it takes.
+        ControlFlowError: a field is of another type, the body has too few inputs or outputs, or it
+            returns the carry with other types than it takes.
         UnsupportedDynamicShapeError: data decide a size in the body, or the number of rounds.
     """
 
@@ -62,12 +63,25 @@ class Scan(StdTensorOp, name="scan"):
             kind = type(body).__name__
             raise ControlFlowError(f"scan: body must be an ExecProgram, got a {kind}")
         object.__setattr__(self, "body", with_last_use(body))
+        self._check_fields()
         super().__post_init__()
         object.__setattr__(self, "n_inputs", len(body.input_slots))
         object.__setattr__(self, "n_outputs", len(body.output_slots))
         self._check_counts()
         self._check_sizes()
         self._check_carry()
+
+    def _check_fields(self) -> None:
+        """Store the counts as `int`; raise ControlFlowError if a field is of another type."""
+        for name in ("consts", "carry", "unroll"):
+            object.__setattr__(self, name, _integer(name, getattr(self, name), "an integer"))
+        if not isinstance(self.length, DimExpr):
+            length = _integer("length", self.length, "an integer or a size of the program")
+            object.__setattr__(self, "length", length)
+        reverse: object = self.reverse
+        if not isinstance(reverse, bool | np.bool_):
+            raise _mistyped("reverse", reverse, "True or False")
+        object.__setattr__(self, "reverse", bool(reverse))
 
     def _check_counts(self) -> None:
         """Raise ControlFlowError unless the counts fit one another and the body."""
@@ -124,7 +138,9 @@ class Scan(StdTensorOp, name="scan"):
         Raises:
             ControlFlowError: the number of operands is wrong, or the type of one is not that of the
                 body's input.
+            VerifyError: the body is malformed.
         """
+        verify_once(self.body)
         self.check_arity(len(metas))
         start = self.consts + self.carry
         for position, (meta, entry) in enumerate(zip(metas, self.body.input_metas, strict=True)):
@@ -153,12 +169,12 @@ class Scan(StdTensorOp, name="scan"):
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The scan without dead ys and without dead carries that no live output depends on.
 
-        Operands that the smaller body does not read are left out.
+        Operands that the smaller body does not read are left out, also where all outputs are live.
         """
         needed, read = self._needed(live)
-        outputs = [position for position, is_needed in enumerate(needed) if is_needed]
-        if len(outputs) == len(live):
+        if all(needed) and all(read):
             return None
+        outputs = [position for position, is_needed in enumerate(needed) if is_needed]
         operands = [position for position, is_read in enumerate(read) if is_read]
         body = self.body
         alive = body.needed_by(body.output_slots[position] for position in outputs)
@@ -227,6 +243,19 @@ class Scan(StdTensorOp, name="scan"):
         if position < self.consts + self.carry:
             return f"carry leaf [{position - self.consts}]"
         return f"xs leaf [{position - self.consts - self.carry}]"
+
+
+def _integer(name: str, value: object, expected: str) -> int:
+    """The value of a field as an `int`."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    raise _mistyped(name, value, expected)
+
+
+def _mistyped(name: str, value: object, expected: str) -> ControlFlowError:
+    return ControlFlowError(
+        f"scan: {name} must be {expected}, got {value!r} of type {type(value).__name__}"
+    )
 
 
 def _require_exact(meta: TensorMeta, place: str) -> None:

@@ -32,7 +32,7 @@ from tenferro.exec_ir.rewrite import Rewriter
 from tenferro.exec_ir.run import evaluate, run
 from tenferro.exec_ir.text import parse_exec
 from tenferro.exec_ir.traits import AxisMap, Conjugation, MaskSite, Order
-from tenferro.exec_ir.verify import verify
+from tenferro.exec_ir.verify import verify, verify_once
 
 __all__ = [
     "MAX_INTEGER",
@@ -67,6 +67,7 @@ __all__ = [
     "program_of_op",
     "run",
     "verify",
+    "verify_once",
     "with_last_use",
     "with_slots",
 ]

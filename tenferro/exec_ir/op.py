@@ -41,10 +41,10 @@ class Resolution(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """The op that replaces an op some of whose outputs are dead.
+    """The op that replaces an op some of whose outputs are dead, or some operands unread.
 
     Attributes:
-        op: an op that makes fewer outputs.
+        op: an op that makes fewer outputs or takes fewer operands.
         operands: for each of its operands the position of an operand of the old op.
         outputs: for each of its outputs the position of an output of the old op.
     """
@@ -202,10 +202,18 @@ class ExecOp(Payload):
         """
         return Resolution(self, tuple(range(len(metas))))
 
+    def planned(self, metas: Sequence[TensorMeta]) -> ExecOp:
+        """The op that computes the same, with its plan chosen for operands of these types.
+
+        Their extents are constant. The op is then run on operands of other sizes too.
+        """
+        return self
+
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """An op that computes the live outputs and as few others as it can; None if it has none.
 
-        Its output types are those of the outputs that it keeps.
+        Its output types are those of the outputs that it keeps. An op that holds programs is also
+        asked where all outputs are live, and may leave out operands that the programs do not read.
         """
         return None
 

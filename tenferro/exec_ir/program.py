@@ -73,13 +73,18 @@ class ExecInstruction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExecProgram(Body):
-    """Instructions over SSA slots; `input_metas` are the types of `input_slots`."""
+    """Instructions over SSA slots; `input_metas` are the types of `input_slots`.
+
+    Attributes:
+        verified: whether `verify_once` has found the program correct.
+    """
 
     instructions: tuple[ExecInstruction, ...]
     input_slots: tuple[int, ...]
     input_metas: tuple[TensorMeta, ...]
     output_slots: tuple[int, ...]
     n_slots: int
+    verified: bool = field(default=False, init=False, repr=False)
     _op_types: frozenset[type[ExecOp]] | None = field(default=None, init=False, repr=False)
 
     @property

@@ -190,6 +190,22 @@ class Extension(StdTensorOp, name="extension"):
             )
         return Pruned.keeping_operands(op, smaller.input_count, live)
 
+    def planned(self, metas: Sequence[TensorMeta]) -> Extension:
+        """What the op's `planned` returns.
+
+        Raises:
+            InvalidConfigError: it takes other inputs, or is of another family.
+        """
+        shapes = [meta.static_shape or () for meta in metas]
+        planned = self.op.planned([meta.dtype for meta in metas], shapes)
+        if planned is self.op:
+            return self
+        op = Extension(planned)
+        alike = (self.family_id, self.n_inputs, self.n_outputs)
+        if (op.family_id, op.n_inputs, op.n_outputs) != alike:
+            raise self._invalid(f"planned gave an op of other inputs, outputs or family: {op}")
+        return op
+
     def masked(self, at: MaskSite) -> None:
         """A pointwise op unchanged; the padding of its result has unknown values."""
         if not self.pointwise:

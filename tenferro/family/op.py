@@ -146,6 +146,16 @@ class ExtensionOp(ABC):
         """
         return None
 
+    def planned(
+        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[int, ...]]
+    ) -> ExtensionOp:
+        """The op that computes the same, with what it chooses by sizes chosen for these.
+
+        It lets an op that is lowered for constant sizes only be lowered for named ones: where sizes
+        are rounded up, the plan for the rounded ones serves all smaller ones.
+        """
+        return self
+
     @abstractmethod
     def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs on NumPy arrays. This is the reference implementation."""

@@ -76,6 +76,11 @@ from tenferro.ops.compare import (
 from tenferro.ops.constant import Constant, scalar
 from tenferro.ops.contraction import DotGeneral
 from tenferro.ops.convert import COMPLEX, IMAG, REAL, Complex, Convert, Imag, Real
+from tenferro.ops.cumulative import (
+    CumulativeProd,
+    CumulativeSum,
+    LinearRecurrence,
+)
 from tenferro.ops.diagonal import EmbedDiag, ExtractDiag, Tril, Triu
 from tenferro.ops.dynamic import DynamicTruncate, PadToMatch, ShapeOf, size_of_scalar
 from tenferro.ops.dynamic_slice import DynamicSlice, DynamicUpdateSlice
@@ -104,11 +109,6 @@ from tenferro.ops.rounding import (
     Floor,
     RoundNearestEven,
     SignBit,
-)
-from tenferro.ops.scan import (
-    CumulativeProd,
-    CumulativeSum,
-    LinearRecurrence,
 )
 from tenferro.ops.scatter_reduce import ScatterReduce
 from tenferro.ops.sort import ArgMax, ArgMin, Sort, gather_along

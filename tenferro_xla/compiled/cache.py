@@ -13,11 +13,14 @@ from tenferro.compiler import (
     Buckets,
     Observer,
     OptimizerOptions,
+    PlanFamilies,
     is_dynamic,
     mask_program,
     resolve_sizes,
+    run_passes,
 )
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.errors import PadSafetyError, UnsupportedExtensionError
 from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, program_of_op
 from tenferro.shape import Leaf, make_meta
 from tenferro_xla.compiled.bucketed import BucketedExecutable
@@ -121,11 +124,11 @@ class Executables:
         bound = program.bind(sizes)  # raises an error if the true sizes do not fit
         check_budget(bound, self.target.max_bytes)
         rounded = self._buckets.rounded(sizes)
-        masked = mask_program(self.resolved(program, {}, options), rounded)
         larger = {
             leaf: self._buckets.size(leaf, size) if leaf in rounded else size
             for leaf, size in sizes.items()
         }
+        masked = mask_program(self._with_names(program, sizes, larger, options), rounded)
         executable = self.cache.get_or_make(
             (masked.program.digest, sizes_key(larger), (), options),
             lambda: self.load(
@@ -136,6 +139,28 @@ class Executables:
         return BucketedExecutable(
             bound, masked, sizes, larger, executable, self.run_op, self.target.device
         )
+
+    def _with_names(
+        self,
+        program: ExecProgram,
+        sizes: Mapping[Leaf, int],
+        larger: Mapping[Leaf, int],
+        options: OptimizerOptions,
+    ) -> ExecProgram:
+        """The program of ops that XLA runs, its sizes still named, planned for the larger ones.
+
+        Raises:
+            PadSafetyError: an extension op is lowered for constant sizes only.
+            UnsupportedExtensionError: one is not lowered for these sizes either.
+        """
+        planned = run_passes(program, [PlanFamilies(tuple(larger.items()))])
+        try:
+            return self.resolved(planned, {}, options)
+        except UnsupportedExtensionError as error:
+            self.resolved(program, sizes, options)
+            rounded = min(self._buckets.rounded(sizes), key=str)
+            reason = "it is lowered for constant sizes only"
+            raise PadSafetyError(error.family_id, str(rounded), reason) from error
 
     def run_op(self, op: ExecOp, *operands: jax.Array) -> Buffers:
         """The results of one op, computed immediately."""

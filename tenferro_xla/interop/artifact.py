@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.export
@@ -16,6 +16,7 @@ import numpy as np
 from tenferro.compiler import Target, contraction_passes, optimize_for, refuse_dynamic
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
+from tenferro.control import Scan
 from tenferro.errors import BindingError, ExecutorError, TenferroError
 from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, verify
 from tenferro.families import STANDARD, further
@@ -84,6 +85,7 @@ def export(
     target = Target("export", contraction_passes(None), lowerings, advice=_ADVICE)
     body = optimize_for(program.exec_program, target, None, program.options)
     verify(body)
+    _refuse_named_rounds(body)
     check_budget(body, config.max_bytes)
     try:
         with jax.enable_x64(True):
@@ -211,6 +213,20 @@ class Exported:
         return f"Exported({inputs}) -> ({outputs}) for {', '.join(self.platforms)}"
 
 
+def _refuse_named_rounds(program: ExecProgram) -> None:
+    """Raise ExecutorError if a loop has a named number of rounds; JAX needs a constant."""
+    for part in program.walk():
+        for step in part.steps_of(Scan):
+            length = cast(Scan, step.op).length
+            if isinstance(length, DimExpr):
+                place = "" if step.site is None else f" at {step.site}"
+                names = " and ".join(sorted(map(str, length.leaves())))
+                raise ExecutorError(
+                    f"export: scan{place}: the number of rounds is {length}, and an artifact has "
+                    f"loops of constant length only; give {names} a constant size"
+                )
+
+
 def _function(
     program: GraphProgram, body: ExecProgram, options: LoweringOptions, to_jax_dim: ToJaxDim
 ) -> Callable[[dict[str, Any]], tuple[jax.Array, ...]]:
@@ -240,6 +256,8 @@ def _replaced(value: Any, to_jax_dim: ToJaxDim) -> Any:
             return to_jax_dim(value)
         case tuple():
             return tuple(_replaced(item, to_jax_dim) for item in value)
+        case ExecProgram():
+            return value.with_ops(lambda op: _with_dims(op, to_jax_dim))
         case _:
             return value
 

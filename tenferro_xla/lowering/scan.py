@@ -1,30 +1,33 @@
-"""Running sums and products, and linear recurrences."""
+"""Scan."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from jax import Array, lax
+from jax import numpy as jnp
 
-from tenferro.ops import CumulativeProd, CumulativeSum, LinearRecurrence
-from tenferro_xla.lowering.registry import lower
-
-
-@lower.register
-def _(op: CumulativeSum, x: Array) -> Array:
-    return lax.cumsum(x, axis=op.axis, reverse=op.reverse)
+from tenferro.control import Scan
+from tenferro_xla.lowering.program import jax_function
+from tenferro_xla.lowering.registry import LoweringOptions, lower
 
 
 @lower.register
-def _(op: CumulativeProd, x: Array) -> Array:
-    return lax.cumprod(x, axis=op.axis, reverse=op.reverse)
+def _(op: Scan, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
+    start = op.consts + op.carry
+    consts = operands[: op.consts]
+    body = jax_function(op.body, options)
 
+    def step(carry: tuple[Array, ...], xs: tuple[Array, ...]) -> tuple[Any, Any]:
+        outputs = [jnp.asarray(value) for value in body(*consts, *carry, *xs)]
+        return tuple(outputs[: op.carry]), tuple(outputs[op.carry :])
 
-@lower.register
-def _(op: LinearRecurrence, a: Array, b: Array) -> Array:
-    result: Array = lax.associative_scan(_then, (a, b), reverse=op.reverse, axis=op.axis)[1]
-    return result
-
-
-def _then(first: tuple[Array, Array], second: tuple[Array, Array]) -> tuple[Array, Array]:
-    """The step h ↦ a₂·(a₁·h + b₁) + b₂."""
-    (a1, b1), (a2, b2) = first, second
-    return lax.mul(a1, a2), lax.add(lax.mul(a2, b1), b2)
+    carry, ys = lax.scan(
+        step,
+        tuple(jnp.asarray(value) for value in operands[op.consts : start]),
+        operands[start:],
+        length=int(op.length),  # type: ignore[arg-type]  # sizes are bound
+        reverse=op.reverse,
+        unroll=op.unroll,
+    )
+    return (*carry, *ys)

@@ -163,6 +163,63 @@ def test_a_body_that_does_not_fit_is_refused(
         Scan(parse(body), **{"length": 4, **fields})
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"consts": "0"}, "scan: consts must be an integer, got '0' of type str"),
+        ({"carry": 1.0}, "scan: carry must be an integer, got 1.0 of type float"),
+        ({"carry": True}, "scan: carry must be an integer, got True of type bool"),
+        (
+            {"length": 3.0},
+            "scan: length must be an integer or a size of the program, got 3.0 of type float",
+        ),
+        ({"length": None}, "scan: length must be an integer or a size of the program, got None"),
+        ({"length": True}, "scan: length must be an integer or a size of the program, got True"),
+        ({"unroll": 1.5}, "scan: unroll must be an integer, got 1.5 of type float"),
+        ({"reverse": "yes"}, "scan: reverse must be True or False, got 'yes' of type str"),
+        ({"reverse": 1}, "scan: reverse must be True or False, got 1 of type int"),
+    ],
+)
+def test_a_field_of_another_type_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ControlFlowError, match=re.escape(message)):
+        Scan(STEP, **{"consts": 1, "carry": 1, "length": 4, **fields})
+
+
+def test_integers_of_numpy_are_stored_as_int() -> None:
+    count, rounds = np.int64(1), np.uint8(4)
+    op = Scan(STEP, count, count, rounds, np.bool_(False), np.int32(1))  # type: ignore[arg-type]
+    assert op == SCAN
+    fields = (op.consts, op.carry, op.length, op.reverse, op.unroll)
+    assert [type(value) for value in fields] == [int, int, int, bool, int]
+    assert str(op) == str(SCAN)
+
+
+def test_a_body_with_wrong_types_is_the_same_error_on_arrays_and_in_a_trace() -> None:
+    body = parse(
+        "exec_program(%0: f64[2]) {\n %1: f64[2] = reduce_sum[axes=(0,)] %0\n return %1\n}"
+    )
+    op = Scan(body, 0, 1, 3)
+    for apply in (
+        lambda: op.evaluate([START]),
+        lambda: op.infer_all(metas("f64[2]")),
+        lambda: program_of_op(op, metas("f64[2]")),
+    ):
+        with pytest.raises(
+            VerifyError, match=r"reduce_sum records f64\[2\], but the op infers f64"
+        ):
+            apply()
+
+
+def test_a_body_is_verified_once() -> None:
+    body = replace(STEP)
+    op = Scan(body, 1, 1, 4)
+    assert not op.body.verified
+    op.infer_all(TYPES)
+    assert op.body.verified
+    assert replace(op, length=5).body.verified
+    assert not replace(op.body).verified
+
+
 def test_what_is_not_a_program_is_refused() -> None:
     with pytest.raises(ControlFlowError, match="body must be an ExecProgram, got a str"):
         Scan("body", 0, 0, 1)  # type: ignore[arg-type]
@@ -259,6 +316,50 @@ def test_outputs_that_nothing_reads_are_left_out_with_what_only_they_need() -> N
               return %8
             }""",
     )
+
+
+def test_operands_that_no_round_reads_are_left_out_with_what_computes_them() -> None:
+    assert_rewrites(
+        DeadCode(),
+        before="""
+            exec_program(%0: f64[], %1: f64[], %2: f64[], %3: f64[4], %4: f64[4]) {
+              %5: f64[] = exponential %1
+              %6: f64[4] = sine %4
+              %7: f64[] = scan[consts=2, carry=1, length=4] %0, %5, %2, %3, %6 {
+                body(%0: f64[], %1: f64[], %2: f64[], %3: f64[], %4: f64[]) {
+                  %5: f64[] = add %2, %0
+                  %6: f64[] = add %5, %3
+                  return %6
+                }
+              }
+              return %7
+            }""",
+        after="""
+            exec_program(%0: f64[], %1: f64[], %2: f64[], %3: f64[4], %4: f64[4]) {
+              %7: f64[] = scan[consts=1, carry=1, length=4] %0, %2, %3 {
+                body(%0: f64[], %2: f64[], %3: f64[]) {
+                  %5: f64[] = add %2!, %0!
+                  %6: f64[] = add %5!, %3!
+                  return %6
+                }
+              }
+              return %7
+            }""",
+    )
+
+
+def test_a_carry_that_no_round_reads_keeps_its_operand() -> None:
+    program = parse("""
+        exec_program(%0: f64[], %1: f64[4]) {
+          %2: f64[] = scan[consts=0, carry=1, length=4] %0, %1 {
+            body(%0: f64[], %1: f64[]) {
+              %2: f64[] = sine %1
+              return %2
+            }
+          }
+          return %2
+        }""")
+    assert DeadCode().run(program) is program
 
 
 def test_a_dead_carry_stays_where_a_later_round_needs_it() -> None:

@@ -13,7 +13,6 @@ from tenferro.compiler import OptimizerOptions, compile_program
 from tenferro.computegraph import compile_graph, interned_count, materialize_merge, resolve_keys
 from tenferro.exec_ir import verify
 from tenferro.ops import shape_context
-from tenferro.runtime import NUMPY_EXECUTOR
 
 
 @pytest.mark.slow
@@ -42,7 +41,7 @@ def _run_through_every_stage(length: int) -> None:
     assert len(str(program).splitlines()) == len(program.instructions) + 3
     assert len(program.digest) == 64
     inputs = {"x": np.array([0.1, 0.2]), "ct": np.ones(2)}
-    value, gradient = NUMPY_EXECUTOR.compile_exec(program)(*inputs.values())
+    value, gradient = tn.GraphExecutor(tn.NumpyBackend()).compile_exec(program)(*inputs.values())
     expected, slope = _by_hand(inputs["x"], length)
     np.testing.assert_allclose(value, expected, rtol=1e-12)
     np.testing.assert_allclose(gradient, slope, rtol=1e-9)

@@ -41,7 +41,8 @@ class ConjugateSinking(Pass):
         if not program.has_op(Conj):
             return program
         sinking = _Sinking(program)
-        return sinking.rewriter.run(sinking.rule)
+        rewritten = sinking.rewriter.run(sinking.rule)
+        return rewritten if sinking.moved else program
 
 
 class _Sinking:
@@ -50,6 +51,8 @@ class _Sinking:
     Attributes:
         sources: for each value that is a conjugate not yet written, the value to conjugate.
         written: the conjugates that were written, by the value that they conjugate.
+        moved: whether an op computes on other operands than before; else conjugates are only
+            written again, before their first readers.
     """
 
     def __init__(self, program: ExecProgram) -> None:
@@ -58,6 +61,7 @@ class _Sinking:
         self.sensitive = _sign_sensitive_slots(program)
         self.sources: dict[int, int] = {}
         self.written: dict[int, int] = {}
+        self.moved = False
 
     def rule(
         self, step: ExecInstruction, operands: tuple[int, ...]
@@ -66,6 +70,7 @@ class _Sinking:
         is_conjugate = [slot in self.sources for slot in step.input_slots]
         if isinstance(step.op, Conj) and step.dtype.kind == "c":
             if is_conjugate[0]:
+                self.moved = True
                 return self.sources[step.input_slots[0]]
             return self._put_off(step, operands[0])
         if any(is_conjugate):
@@ -78,15 +83,17 @@ class _Sinking:
         """What replaces an instruction that reads conjugates."""
         op, conjugation = step.op, step.op.conjugation
         if conjugation in (Conjugation.SAME, Conjugation.NEGATED):
-            value = self._emit(op, [self._source(step, i, x) for i, x in enumerate(operands)])
+            value = self._on_sources(step, operands)
             return value if conjugation is Conjugation.SAME else self.rewriter.emit(NEG, value)
         if _passes(op) and len(step.output_slots) == 1 and self._pays(step, operands):
-            value = self._emit(op, [self._source(step, i, x) for i, x in enumerate(operands)])
-            return self._put_off(step, value)
+            return self._put_off(step, self._on_sources(step, operands))
         return self.rewriter.emit_all(op, *self._read(step, operands))
 
-    def _emit(self, op: ExecOp, operands: list[int]) -> int:
-        return self.rewriter.emit(op, *operands)  # type: ignore[arg-type]  # ops of a canonical program
+    def _on_sources(self, step: ExecInstruction, operands: tuple[int, ...]) -> int:
+        """The op on the conjugates of its operands."""
+        self.moved = True
+        conjugates = [self._source(step, i, operand) for i, operand in enumerate(operands)]
+        return self.rewriter.emit(step.op, *conjugates)  # type: ignore[arg-type]  # of the vocabulary
 
     def _put_off(self, step: ExecInstruction, source: int) -> tuple[int, ...]:
         """Record that the step's value is the conjugate of `source`."""

@@ -1,4 +1,4 @@
-"""Dead code: instructions that no output needs, and outputs that nothing reads."""
+"""Dead code: instructions that no output needs, outputs that nothing reads, unread operands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ class DeadCode(Pass):
     """Drops instructions none of whose outputs is read. Works for any extents.
 
     An op some of whose outputs are dead is replaced by one that computes only the others, if its
-    `pruned` returns one.
+    `pruned` returns one. An op that holds programs is also asked where no output is dead, since the
+    programs may not read all operands.
     """
 
     name = "dead_code"
@@ -28,7 +29,8 @@ class DeadCode(Pass):
             if alive.isdisjoint(step.output_slots):
                 changed = True
                 continue
-            pruned = step if len(step.output_slots) == 1 else _pruned(step, alive, program)
+            may_shrink = len(step.output_slots) > 1 or step.op.body_fields
+            pruned = _pruned(step, alive, program) if may_shrink else step
             changed = changed or pruned is not step
             alive.update(pruned.input_slots)
             live_steps.append(pruned)
@@ -41,14 +43,14 @@ class DeadCode(Pass):
 
 
 def _pruned(step: ExecInstruction, alive: set[int], program: ExecProgram) -> ExecInstruction:
-    """The instruction without its dead outputs, if its op can leave them out.
+    """The instruction without its dead outputs and unread operands, if its op can leave them out.
 
     Raises:
         InvalidConfigError, VerifyError: the op that its `pruned` returns has other outputs than
             the live ones.
     """
     live = tuple([slot in alive for slot in step.output_slots])
-    pruned = None if all(live) else step.op.pruned(live)
+    pruned = None if all(live) and not step.op.body_fields else step.op.pruned(live)
     if pruned is None:
         return step
     smaller, operands, outputs = pruned

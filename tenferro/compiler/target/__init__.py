@@ -10,7 +10,11 @@ from tenferro.compiler.target.bind_sizes import BindSizes
 from tenferro.compiler.target.contraction_layout import ContractionLayout
 from tenferro.compiler.target.costs import CPU, DeviceCosts
 from tenferro.compiler.target.dot_decomposer import DotDecomposer
-from tenferro.compiler.target.expand import GIVE_THE_EXECUTOR_A_LOWERING, ExpandFamilies
+from tenferro.compiler.target.expand import (
+    GIVE_THE_EXECUTOR_A_LOWERING,
+    ExpandFamilies,
+    PlanFamilies,
+)
 from tenferro.compiler.target.settle import Settle
 
 __all__ = [
@@ -21,5 +25,6 @@ __all__ = [
     "DeviceCosts",
     "DotDecomposer",
     "ExpandFamilies",
+    "PlanFamilies",
     "Settle",
 ]

@@ -8,12 +8,43 @@ from dataclasses import dataclass, field
 from tenferro.compiler.passing import Pass
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
-from tenferro.shape import TensorMeta
+from tenferro.shape import Leaf, TensorMeta
 
 GIVE_THE_EXECUTOR_A_LOWERING = (
     "give the executor, or jit, a package that has one, packages=(...), or register one with "
     "executor.register_extension(...)"
 )
+
+
+@dataclass(frozen=True)
+class PlanFamilies(Pass):
+    """Lets extension ops choose their plans for given sizes of symbols, which stay in the program.
+
+    Attributes:
+        sizes: symbols and their sizes.
+    """
+
+    sizes: tuple[tuple[Leaf, int], ...]
+
+    name = "plan_families"
+    refuses = True
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with these plans."""
+        if all(op.family is None for op in program.ops()):
+            return program
+        rewriter, sizes = Rewriter(program), dict(self.sizes)
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
+            if step.op.family is None:
+                return None
+            metas = [rewriter.ctx.meta(slot).bind(sizes) for slot in operands]
+            if any(meta.static_shape is None for meta in metas):
+                return None
+            planned = step.op.planned(metas)
+            return None if planned is step.op else rewriter.emit_all(planned, *operands)
+
+        return rewriter.run(rule)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tenferro.chainrules import Emitter, KeyEmitter, V
 from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.errors import InvalidConfigError
 from tenferro.exec_ir import Array
-from tenferro.families.einsum.op import EinsumOp, emitted
+from tenferro.families.einsum.op import EinsumOp, emitted, pairs_at
 from tenferro.families.reference import evaluate_standard
 from tenferro.family import ExtensionOp, OutputMeta, family_id
 from tenferro.ops import StdTensorOp, replay, shape_context, zeros_like
@@ -99,6 +99,14 @@ class NetworkDerivative(ExtensionOp):
             else:
                 outputs = [m for m, on in zip(outputs, mask, strict=True) if on]
         return outputs
+
+    def planned(
+        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[int, ...]]
+    ) -> NetworkDerivative:
+        """The same of the network with the pairs of its plan for these sizes."""
+        shapes = input_shapes[: len(self.inputs)]
+        plan = pairs_at(self.network, input_dtypes[0], shapes)
+        return self if plan is self.plan else replace(self, plan=plan)
 
     def lower_to_standard_ops(
         self,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError
 from tenferro.exec_ir import Array
+from tenferro.families.einsum.contraction import Sizes
 from tenferro.families.einsum.lowering import emit_network
 from tenferro.families.reference import evaluate_standard
 from tenferro.family import ExtensionOp, OutputMeta, family_id
@@ -66,6 +68,13 @@ class EinsumOp(ExtensionOp):
         sizes = build_size_dict(self.subscripts, input_shapes)
         return [(input_dtypes[0], tuple(sizes[label] for label in self.output))]
 
+    def planned(
+        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[int, ...]]
+    ) -> EinsumOp:
+        """The network with the pairs of its plan for these sizes."""
+        plan = pairs_at(self, input_dtypes[0], input_shapes)
+        return self if plan is self.plan else replace(self, plan=plan)
+
     def lower_to_standard_ops(
         self,
         builder: Emitter[V],
@@ -81,6 +90,21 @@ class EinsumOp(ExtensionOp):
         return evaluate_standard(self, inputs)
 
 
+def pairs_at(
+    op: EinsumOp, dtype: DType, shapes: Sequence[tuple[int, ...]], planner: Planner = PLANNER
+) -> Specification:
+    """The plan for these sizes, as pairs.
+
+    Raises:
+        MemoryLimitError: the intermediates need more memory than the plan allows.
+    """
+    if op.plan[0] == "pairs":
+        return op.plan
+    tree = planner.tree(op.subscripts, shapes, op.plan)
+    check_memory(tree, dtype.itemsize, options_of(op.plan).memory_limit)
+    return ("pairs", tree.pairs)
+
+
 def emitted(
     op: EinsumOp,
     at: Emitter[V],
@@ -88,17 +112,22 @@ def emitted(
     shapes: Sequence[tuple[Dim, ...]],
     planner: Planner,
 ) -> Sequence[V] | None:
-    """Emit the contractions of a network; None if the plan needs sizes that are not known."""
+    """Emit the contractions of a network.
+
+    None if the plan needs sizes that are not known, or a label has two sizes that may differ.
+    """
     subscripts = op.subscripts
     sizes = build_size_dict(subscripts, shapes)
-    constants = [tuple(size for size in shape if isinstance(size, int)) for shape in shapes]
-    if op.plan[0] == "pairs":
-        pairs = op.plan[1]
-    elif all(len(sizes) == len(shape) for sizes, shape in zip(constants, shapes, strict=True)):
-        tree = planner.tree(subscripts, constants, op.plan)
-        limit = options_of(op.plan).memory_limit
-        check_memory(tree, at.ctx.meta(inputs[0]).dtype.itemsize, limit)
-        pairs = tree.pairs
-    else:
+    constant = [tuple(size for size in shape if isinstance(size, int)) for shape in shapes]
+    plan = op.plan
+    if constant == list(map(tuple, shapes)):
+        plan = pairs_at(op, at.ctx.meta(inputs[0]).dtype, constant, planner)
+    elif plan[0] != "pairs" or not _agree(subscripts, shapes, sizes):
         return None
-    return [emit_network(at, subscripts, sizes, pairs, inputs)]
+    return [emit_network(at, subscripts, sizes, plan[1], inputs)]
+
+
+def _agree(subscripts: Subscripts, shapes: Sequence[tuple[Dim, ...]], sizes: Sizes) -> bool:
+    """Whether each axis has the size of its label, or 1."""
+    axes = zip(chain(*subscripts.inputs), chain(*shapes), strict=True)
+    return all(size in (1, sizes[label]) for label, size in axes)

@@ -135,6 +135,22 @@ def test_a_conjugate_of_a_conjugate_is_the_value() -> None:
     )
 
 
+def test_a_program_whose_conjugates_stay_where_they_are_is_left_alone() -> None:
+    """Two readers, an output, and an op that does not pass conjugates on."""
+    assert_leaves_alone(
+        ConjugateSinking(),
+        """
+        exec_program(%0: c128[3], %1: c128[3]) {
+          %2: c128[3] = conj %0
+          %3: c128[3] = sine %1
+          %4: c128[3] = multiply %0, %2
+          %5: c128[3] = conj %1
+          %6: c128[3] = multiply %3, %2
+          return %4, %5, %6
+        }""",
+    )
+
+
 def test_a_program_without_conjugates_is_left_alone() -> None:
     assert_leaves_alone(
         ConjugateSinking(),

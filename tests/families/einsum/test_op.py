@@ -6,7 +6,7 @@ import pytest
 import tenferro as tn
 import tenferro_xla as txla
 from tenferro import network
-from tenferro.errors import PathError, ShapeError
+from tenferro.errors import MemoryLimitError, PathError, ShapeError
 from tenferro.network import ContractionOptimizerOptions, ContractionTree, EinsumOp, Subscripts
 
 CHAIN = "ij,jk,kl->il"
@@ -55,6 +55,16 @@ def test_it_runs_for_any_sizes_and_plans_each_once(optimize: object) -> None:
             np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
     stats = native.extension_caches.stats()
     assert (stats.entries, stats.misses) == (3, 3)
+
+
+def test_a_plan_for_sizes_is_within_the_memory_that_is_allowed() -> None:
+    limited = op_of(program_with(ContractionOptimizerOptions(memory_limit=1000)))
+    dtypes = [np.dtype("f8")] * 3
+    planned = limited.planned(dtypes, [(2, 3), (3, 4), (4, 5)])
+    assert planned.plan[0] == "pairs"
+    assert planned.planned(dtypes, [(9, 3), (3, 9), (9, 5)]) is planned
+    with pytest.raises(MemoryLimitError, match="but 1000 are allowed"):
+        limited.planned(dtypes, [(100, 3), (3, 400), (400, 5)])
 
 
 def test_sizes_that_differ_are_found_when_they_are_known() -> None:

@@ -19,8 +19,12 @@ from tenferro.errors import (
     ExecutorError,
     PadSafetyError,
     ShapeError,
+    UnsupportedExtensionError,
 )
+from tenferro.extension import apply
+from tenferro.families import SlicedNetwork
 from tenferro_xla import BucketedExecutable, XlaExecutor
+from tests.families.cube import Cube
 
 Array = np.ndarray[Any, Any]
 
@@ -106,6 +110,81 @@ def test_symbols_without_buckets_and_programs_without_symbols_are_as_ever() -> N
     assert found.tolist() == [2.0, 1.0, 0.0]
     assert tn.jit(tn.flip, executor=xla)(np.arange(3.0)).tolist() == [2.0, 1.0, 0.0]
     assert xla.explain().events[0].subject.sizes == (("m", 3),)
+
+
+CHAIN = "ij,jk,kl->il"
+CHAIN_SPECS = (tn.TensorSpec(("n", "m")), tn.TensorSpec(("m", 7)), tn.TensorSpec((7, "n")))
+
+
+def chain_inputs(n: int, m: int = 3) -> list[Array]:
+    rng = np.random.default_rng(n)
+    return [rng.normal(size=shape) for shape in ((n, m), (m, 7), (7, n))]
+
+
+@pytest.mark.parametrize("roundings", [{"n": "powers_of_two"}, {"n": (4, 9), "m": (1, 5)}])
+@pytest.mark.parametrize(
+    "subscripts",
+    ["ij->j", "ij,jk->ik", "ij,jk->", CHAIN, "ij,jk,ki->", "ij,jk,ki->ijk", "ij,jk,ki->i"],
+)
+def test_a_network_of_named_sizes_is_planned_for_the_rounded_ones(
+    subscripts: str, roundings: Any
+) -> None:
+    count = subscripts.count(",") + 1
+    program = tn.make_program(
+        lambda *xs: tn.einsum(subscripts, *[tn.exp(x) for x in xs]), *CHAIN_SPECS[:count]
+    )
+    xla = bucketed(**roundings)
+    names = [declared.name for declared in program.inputs]
+    for n in (1, 3, 4, 2):
+        values = chain_inputs(n)[:count]
+        (result,) = xla.run(program, dict(zip(names, values, strict=True)))
+        expected = np.einsum(subscripts, *[np.exp(value) for value in values])
+        np.testing.assert_allclose(result, expected, rtol=1e-12)
+    sizes = {event.subject.sizes for event in xla.explain().events}
+    assert len([bound for bound in sizes if bound]) <= (3 if len(roundings) == 1 else 1)
+
+
+def test_the_gradient_of_a_network_of_named_sizes_is_rounded_up() -> None:
+    program = tn.make_program(
+        tn.value_and_grad(lambda *xs: tn.sum(tn.einsum(CHAIN, *xs) ** 2), argnums=(0, 1, 2)),
+        *CHAIN_SPECS,
+    )
+    names = [declared.name for declared in program.inputs]
+    for n in (3, 4, 5):
+        values = dict(zip(names, chain_inputs(n), strict=True))
+        results, expected = (xla.run(program, values) for xla in (bucketed(), XlaExecutor("cpu")))
+        for result, reference in zip(results, expected, strict=True):
+            np.testing.assert_allclose(result, reference, rtol=1e-11, atol=1e-12)
+
+
+def test_a_network_whose_sizes_may_differ_is_refused_by_its_family() -> None:
+    specs = (tn.TensorSpec(("n", "k")), tn.TensorSpec(("l", 5)))
+    message = (
+        "bucketing: tenferro-einsum.einsum.v1: n cannot be rounded up: it is lowered for constant "
+        "sizes only; leave n out of the buckets"
+    )
+    for optimize in (True, [(0, 1)]):
+        program = tn.make_program(
+            lambda x, y, path=optimize: tn.einsum("ij,jk->ik", x, y, optimize=path), *specs
+        )
+        values = {"x": np.ones((3, 4)), "y": np.ones((4, 5))}
+        assert XlaExecutor("cpu").run(program, values)[0].tolist() == [[4.0] * 5] * 3
+        with pytest.raises(PadSafetyError, match=re.escape(message)):
+            bucketed().run(program, values)
+
+
+def test_a_family_that_is_lowered_for_constant_sizes_only_is_refused_by_name() -> None:
+    op = SlicedNetwork(((0, 1), (1, 2), (2, 3)), (0, 3), ((0, 1), (2, 3)), (1,))
+    program = tn.make_program(lambda *xs: apply(op, *xs), *CHAIN_SPECS)
+    names = [declared.name for declared in program.inputs]
+    with pytest.raises(PadSafetyError, match=r"sliced.*: n cannot be rounded up: it is low"):
+        bucketed().run(program, dict(zip(names, chain_inputs(3), strict=True)))
+
+
+def test_a_family_that_is_not_lowered_for_any_sizes_asks_for_its_package() -> None:
+    program = tn.make_program(lambda x: tn.sum(apply(Cube(0.5), x)), tn.TensorSpec(("n",)))
+    with pytest.raises(UnsupportedExtensionError, match="a package that has one, packages="):
+        bucketed().run(program, {"x": np.ones(3)})
 
 
 REFUSED = {

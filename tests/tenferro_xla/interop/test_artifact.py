@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro.compiler import parse
+from tenferro.control import Scan
 from tenferro.errors import BindingError, ExecutorError
 from tenferro.shape import Guard, dim
 from tenferro_xla import Exported, XlaExecutor, export, load_exported, to_jax
@@ -231,6 +233,42 @@ def test_what_jax_cannot_export_says_so() -> None:
         export(program)
     with pytest.raises(ExecutorError, match="there is no platform 'abacus'; there are: cpu, "):
         export(gradient_program(), platforms=("abacus",))
+
+
+LOOP = parse("""
+exec_program(%0: f64[m], %1: f64[m]) {
+  %2: f64[m] = sine %1
+  %3: f64[m] = add %0, %2
+  %4: f64[] = constant[value=2.0, dtype=f64]
+  %5: f64[m] = broadcast_in_dim[shape=(m,), dims=()] %4
+  %6: f64[m] = multiply %3, %5
+  return %6
+}""")
+
+
+def looping(x: Any, rounds: Any) -> Any:
+    """`LOOP` for each row of x, from the first one on."""
+    op = Scan(LOOP, 0, 1, rounds)
+    return x._apply(lambda at, start, rows: at.emit_all(op, start, rows)[0], x[0], x)
+
+
+def test_a_loop_over_a_named_length_is_refused_with_its_place_and_advice() -> None:
+    program = tn.make_program(lambda x: looping(x, x.shape[0]), tn.TensorSpec(("n", "m")))
+    message = (
+        r"export: scan at test_artifact.py:\d+: the number of rounds is n, and an artifact has "
+        "loops of constant length only; give n a constant size"
+    )
+    with pytest.raises(ExecutorError, match=message):
+        export(program)
+
+
+def test_a_loop_of_constant_length_may_have_named_sizes_inside() -> None:
+    program = tn.make_program(lambda x: looping(x, x.shape[0]), tn.TensorSpec((3, "m")))
+    artifact = export(program)
+    for m in SIZES:
+        x = np.random.default_rng(m).normal(size=(3, m))
+        (expected,) = XlaExecutor("cpu").run(program, {"x": x})
+        np.testing.assert_allclose(artifact.run({"x": x}, "cpu")[0], expected, rtol=1e-13)
 
 
 def test_without_flatbuffers_the_error_says_what_to_install(
