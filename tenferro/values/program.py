@@ -18,7 +18,7 @@ from tenferro.family import Package
 from tenferro.shape import Dim, Guard, Leaf, TensorMeta
 from tenferro.values.emitter import RunEmitter
 from tenferro.values.executors import Buffer, Executable, Executor, executor_named
-from tenferro.values.lifting import fitted
+from tenferro.values.lifting import fitted, meta_of_value
 from tenferro.values.packages import bring_packages, with_brought
 from tenferro.values.sizes import solve_sizes
 from tenferro.values.tensor import Tensor, leading
@@ -172,9 +172,14 @@ class GraphProgram:
 
     def _operand(self, declared: ProgramInput, value: Any) -> Any:
         try:
-            return fitted(value, declared.meta)
+            operand = fitted(value, declared.meta)
+            known = meta_of_value(operand) is not None
         except TenferroError as error:
             raise BindingError(f"call: input {declared.name!r}: {error}") from None
+        if not known:
+            kind = type(value).__name__
+            raise BindingError(f"call: input {declared.name!r} takes an array, got a {kind}")
+        return operand
 
     def _sizes(self, metas: Sequence[TensorMeta]) -> dict[Leaf, Dim]:
         """The sizes of symbols for operands of these types, which may have symbols themselves."""

@@ -18,7 +18,7 @@ class Buckets:
     A rounding is "powers_of_two", or an increasing sequence of sizes.
 
     Raises:
-        ConfigError: a rounding is neither of these.
+        ConfigError: a rounding is neither of these, or `roundings` is not a mapping.
 
     >>> buckets = Buckets({"n": "powers_of_two", "m": (10, 100)})
     >>> [buckets.size(SymDim("n"), size) for size in (1, 5, 8)], buckets.size(SymDim("m"), 11)
@@ -26,6 +26,11 @@ class Buckets:
     """
 
     def __init__(self, roundings: Mapping[str, Rounding]) -> None:
+        if not isinstance(roundings, Mapping):
+            raise ConfigError(
+                f"bucketing: takes a mapping from names of sizes, got {roundings!r}; write "
+                'bucketing={"n": "powers_of_two"}'
+            )
         self._sizes: dict[str, tuple[int, ...] | None] = {}
         for name, rounding in roundings.items():
             self._sizes[name] = None if rounding == "powers_of_two" else _increasing(name, rounding)

@@ -85,9 +85,11 @@ def test_a_size_over_the_largest_bucket_is_refused() -> None:
 
 
 @pytest.mark.parametrize("rounding", [(), (4, 2), (2, 2), (-1, 2), ("a",), (True, 2), 8, "thirds"])
-def test_a_rounding_that_is_none_is_refused(rounding: Any) -> None:
+def test_an_invalid_rounding_is_refused(rounding: Any) -> None:
     with pytest.raises(ConfigError, match=re.escape(f"bucketing: 'n' is rounded to {rounding!r}")):
         XlaExecutor("cpu", bucketing={"n": rounding})
+    with pytest.raises(ConfigError, match="bucketing: takes a mapping from names of sizes, got"):
+        XlaExecutor("cpu", bucketing=rounding or 3)
 
 
 def test_a_batched_contraction_with_several_batch_axes_is_rounded_up() -> None:
