@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ["tenferro", "tenferro_xla"]
 MAX_LINES = 400
+MAX_WALKS = 46
 
 # Modules that may import while they run: the lazy front door.
 IMPORTS_WHILE_RUNNING = {"tenferro/__init__.py"}
@@ -125,6 +126,32 @@ def imported_modules(source: str) -> Iterator[str]:
                 yield from (alias.name for alias in names)
             case ast.ImportFrom(module=str(module), level=0):
                 yield module
+
+
+def test_few_places_walk_over_the_instructions_of_a_program() -> None:
+    """`run`, `Rewriter` and the questions that an `ExecProgram` answers serve the others."""
+    walks = [
+        f"{name_of(path)}:{line}"
+        for path in python_files(*PACKAGES)
+        for line in walks_over_instructions(path.read_text(encoding="utf-8"))
+    ]
+    assert len(walks) <= MAX_WALKS, walks
+
+
+def walks_over_instructions(source: str) -> Iterator[int]:
+    """The lines of loops and comprehensions over an attribute `instructions`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.For | ast.comprehension):
+            names = (n.attr for n in ast.walk(node.iter) if isinstance(n, ast.Attribute))
+            if "instructions" in names:
+                yield node.iter.lineno
+
+
+def test_a_walk_over_instructions_is_found() -> None:
+    source = (
+        "for s in reversed(p.instructions): s\nx = [s for s in p.instructions]\nfor s in p: s\n"
+    )
+    assert list(walks_over_instructions(source)) == [1, 2]
 
 
 def test_no_package_registry_is_named() -> None:
