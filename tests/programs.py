@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from tenferro.compiler import Pass, parse
+from tenferro.control import Scan
 from tenferro.exec_ir import ExecProgram, verify
+from tenferro.ops import DotGeneral
 from tenferro.shape import Leaf, SymDim, TensorMeta
 from tests.tolerances import rounding
 
@@ -113,3 +115,15 @@ def assert_leaves_alone(each: Pass, text: str) -> None:
     program = read(text)
     assert rewritten(each, text) == short(program)
     assert each.run(program) is program
+
+
+def dots(program: ExecProgram) -> int:
+    """How many contractions one run of a program computes."""
+    count = 0
+    for step in program.instructions:
+        if isinstance(step.op, DotGeneral):
+            count += 1
+        if isinstance(step.op, Scan):
+            assert isinstance(step.op.length, int)
+            count += step.op.length * dots(step.op.body)
+    return count

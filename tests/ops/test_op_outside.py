@@ -195,7 +195,7 @@ def test_primitives_that_cannot_be_told_apart_by_name_are_refused(
 
 def test_two_packages_with_ops_of_one_name_are_refused() -> None:
     other = Package("other", primitives=(SharpSoftplus,))
-    text = "the op 'tests_sharp_softplus' is in 'tests-softplus' and in 'other'; name one of them"
+    text = "the op 'tests_sharp_softplus' is in 'tests-softplus' and in 'other'; rename one of them"
     for run in (
         lambda packages: tn.AdContext(packages=packages),
         lambda packages: parse("exec_program() {\n return\n}", packages=packages),
