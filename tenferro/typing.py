@@ -174,11 +174,15 @@ class ArrayMethods(Protocol[Operand_contra, Result_co]):
     def std(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Result_co:
         """Root of the variance over `axis`."""
 
-    def cumsum(self, axis: int | None = None) -> Result_co:
-        """Cumulative sums along `axis`; of the flattened array if None."""
+    @overload  # as NumPy's own types have it from 2.5 on
+    def cumsum(self, axis: None = None) -> Result_co: ...
+    @overload
+    def cumsum(self, axis: int) -> Result_co: ...
 
-    def cumprod(self, axis: int | None = None) -> Result_co:
-        """Cumulative products along `axis`; of the flattened array if None."""
+    @overload
+    def cumprod(self, axis: None = None) -> Result_co: ...
+    @overload
+    def cumprod(self, axis: int) -> Result_co: ...
 
     def argsort(self, axis: int = -1) -> Result_co:
         """The indices that sort the elements along `axis`."""
@@ -257,6 +261,29 @@ class Array(ArrayMethods[Any, "AnyTensor | np.ndarray[Any, Any]"], Protocol):
 
     It annotates parameters of functions that use methods and operators and also take NumPy arrays.
     """
+
+    # From 2.5 on NumPy has an overload for each kind of `axis` and `keepdims`, so that a union fits
+    # none of them. Some give a scalar of the array's own type.
+    def sum(self, axis: Any = None, *, keepdims: Any = False) -> AnyTensor | np.ndarray[Any, Any]:
+        """Sum over `axis`."""
+
+    def prod(self, axis: Any = None, *, keepdims: Any = False) -> AnyTensor | np.ndarray[Any, Any]:
+        """Product over `axis`."""
+
+    def mean(self, axis: Any = None, *, keepdims: Any = False) -> AnyTensor | np.ndarray[Any, Any]:
+        """Mean over `axis`."""
+
+    def max(self, axis: Any = None, *, keepdims: Any = False) -> Any:
+        """Largest element over `axis`."""
+
+    def min(self, axis: Any = None, *, keepdims: Any = False) -> Any:
+        """Smallest element over `axis`."""
+
+    def var(self, axis: Any = None, *, ddof: float = 0, keepdims: Any = False) -> Any:
+        """Mean of |x - mean|² over `axis`; `ddof` lowers the divisor."""
+
+    def std(self, axis: Any = None, *, ddof: float = 0, keepdims: Any = False) -> Any:
+        """Root of the variance over `axis`."""
 
 
 class AnyTensor(ArrayMethods["ArrayLike", "AnyTensor"], Protocol):

@@ -17,27 +17,43 @@ class KeptTransposes(Pass):
     A `Transpose` in front of a `DotGeneral` has been put there for speed: XLA's product takes up to
     twice the time if the contracted axis is not the last one of the left operand. XLA would remove
     the transpose, since it assumes that a transpose is more expensive.
+
+    In the body of a loop the transpose of an input of the body is left to XLA: it moves that of a
+    value that no round changes in front of the loop, where it would hold the barrier's copy too.
     """
 
     name = "kept_transposes"
+    enters_bodies = False  # `run` enters them, since their inputs are treated in another way
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a barrier after each such transpose."""
-        if not program.has_op(DotGeneral):
-            return program
-        makers = program.makers()
-        if not any(_is_undone(step, makers) for step in program.steps_of(DotGeneral)):
-            return program
-        rewriter = Rewriter(program)
+        inside = program.map_bodies(lambda body: _with_barriers(body, frozenset(body.input_slots)))
+        return _with_barriers(inside, frozenset())
 
-        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-            if not _is_undone(step, makers):
-                return None
-            lhs, rhs = operands
-            (lhs,) = rewriter.emit_all(Kept(), lhs)
-            return rewriter.emit_all(step.op, lhs, rhs)
 
-        return rewriter.run(rule)
+def _with_barriers(program: ExecProgram, skipped: frozenset[int]) -> ExecProgram:
+    """The program with barriers, except after transposes of the slots in `skipped`."""
+    if not program.has_op(DotGeneral):
+        return program
+    makers = program.makers()
+
+    def is_kept(step: ExecInstruction) -> bool:
+        if not _is_undone(step, makers):
+            return False
+        return skipped.isdisjoint(makers[step.input_slots[0]].input_slots)
+
+    if not any(map(is_kept, program.steps_of(DotGeneral))):
+        return program
+    rewriter = Rewriter(program)
+
+    def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
+        if not is_kept(step):
+            return None
+        lhs, rhs = operands
+        (lhs,) = rewriter.emit_all(Kept(), lhs)
+        return rewriter.emit_all(step.op, lhs, rhs)
+
+    return rewriter.run(rule)
 
 
 def _is_undone(step: ExecInstruction, makers: dict[int, ExecInstruction]) -> bool:
