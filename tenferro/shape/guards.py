@@ -214,7 +214,7 @@ def _named(op: GlobalOpKey, key: Derived, meta: TensorMeta) -> TensorMeta:
     """The metadata of an output with sizes that data decide named by the graph's values."""
 
     def source(axis: int) -> Source | None:
-        # A tangent is no value that another could take its shape from.
+        # Another value cannot take its shape from a tangent.
         return Source.of(key, axis) if op.mode is PRIMAL else None
 
     return name_sizes(meta, key.serial, [operand.serial for operand in op.inputs], source)
