@@ -234,5 +234,6 @@ def results_of(trace: Trace, leaves: Sequence[Any], function: Any, ad: AdContext
 
     Their executor gets the packages of the context, and those that the function brings.
     """
-    packages = (*ad.packages, *(each for each in trace.packages if each not in ad.packages))
+    brought = [package for package in trace.packages if package not in ad.packages]
+    packages = (*ad.packages, *brought)
     return Results(trace.inputs, leaves, trace.outer, function, packages)
