@@ -178,7 +178,9 @@ class GraphProgram:
             raise BindingError(f"call: input {declared.name!r}: {error}") from None
         if not known:
             kind = type(value).__name__
-            raise BindingError(f"call: input {declared.name!r} takes an array, got a {kind}")
+            raise DTypeError(
+                f"call: takes arrays and numbers, got {kind} for input {declared.name!r}"
+            )
         return operand
 
     def _sizes(self, metas: Sequence[TensorMeta]) -> dict[Leaf, Dim]:

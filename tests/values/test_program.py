@@ -140,7 +140,7 @@ def test_it_is_compiled_once_for_each_size() -> None:
         ((X, Y[None]), {}, BindingError, r"call: input 'y' is f64\[n\], got f64\[1,3\]"),
         ((X, Y.astype("f4")), {}, BindingError, r"call: input 'y' is f64\[n\], got f32\[3\]"),
         ((X, Y[:2]), {}, BindingError, r"axis 0 of input 'y' is declared n \(n is 3\), but the"),
-        ((X, "y"), {}, BindingError, "call: input 'y' takes an array, got a str"),
+        ((X, "y"), {}, DTypeError, "call: takes arrays and numbers, got str for input 'y'"),
         ((X, [[1.0], [2.0, 3.0]]), {}, BindingError, "call: input 'y': tensor: "),
     ],
 )
