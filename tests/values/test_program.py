@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import BindingError, DeviceError, GuardViolationError, ShapeError
+from tenferro.errors import BindingError, DeviceError, DTypeError, GuardViolationError, ShapeError
 
 N = tn.TensorSpec(("n",))
 X, Y = np.array([1.0, 2.0, 3.0]), np.array([0.5, -1.0, 4.0])
