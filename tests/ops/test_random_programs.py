@@ -68,7 +68,7 @@ def optimized(program: Program) -> None:
 
 @pytest.mark.slow
 def test_xla_computes_the_same_values_and_gradients(programs: int) -> None:
-    check(programs, on_xla)
+    check(programs // 3, on_xla)  # XLA compiles each of them
 
 
 def on_xla(program: Program) -> None:

