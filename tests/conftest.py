@@ -21,10 +21,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--programs", type=int, default=300, metavar="N", help="random programs per test"
+        "--programs", type=int, default=150, metavar="N", help="random programs per test"
     )
     parser.addoption(
-        "--mutations", type=int, default=500, metavar="N", help="mutated files to load"
+        "--mutations", type=int, default=300, metavar="N", help="mutated files to load"
     )
 
 
