@@ -142,7 +142,7 @@ class XlaExecutor:
         Raises:
             ExtensionRegistryError: a package is given twice, or is not one.
         """
-        executor = self._with_packages(packages=(*self._packages, *packages))
+        executor = self._with_packages(packages=(*self._packages, *further(packages)))
         executor.register_extension(self._executables.target.lowering.extensions.copy_to)
         return executor
 

@@ -20,6 +20,20 @@ Array = np.ndarray[Any, Any]
 
 SIZES: dict[Leaf, int] = {SymDim("n"): 3, SymDim("m"): 2}
 
+SEVERAL = """
+exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
+  %2: f64[3,n,2] = transpose[perm=(1, 2, 0)] %0
+  %3: f64[2,4] = dot_general[(1, 0), (0, 1)] %2, %1
+  %4: f64[2,4] = negate %3
+  %5: f64[2,4] = negate %4
+  %6: f64[2,4] = sine %5
+  %7: f64[2,4] = sine %5
+  %8: f64[2,4] = multiply %6, %7
+  %9: f64[2,4] = cosine %8
+  return %8
+}"""
+"""A program with work for most passes."""
+
 
 def run(program: ExecProgram, inputs: Sequence[Array]) -> list[Array]:
     """The outputs of a program whose symbols are bound, one instruction after the other."""

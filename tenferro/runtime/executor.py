@@ -108,7 +108,7 @@ class GraphExecutor:
             self._backend,
             segmented=self._segmented,
             max_bytes=self._max_bytes,
-            packages=(*self._packages, *packages),
+            packages=(*self._packages, *further(packages)),
         )
         executor.register_extension(self._boundary.registry.copy_to)
         return executor

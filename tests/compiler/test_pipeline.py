@@ -19,25 +19,12 @@ from tenferro.computegraph import (
 from tenferro.ops import COS, MUL, NEG, SIN, DotGeneral, Reshape, StdTensorOp, Transpose
 from tenferro.shape import TensorMeta
 from tests import work
-from tests.programs import read, short
-
-TEXT = """
-exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
-  %2: f64[3,n,2] = transpose[perm=(1, 2, 0)] %0
-  %3: f64[2,4] = dot_general[(1, 0), (0, 1)] %2, %1
-  %4: f64[2,4] = negate %3
-  %5: f64[2,4] = negate %4
-  %6: f64[2,4] = sine %5
-  %7: f64[2,4] = sine %5
-  %8: f64[2,4] = multiply %6, %7
-  %9: f64[2,4] = cosine %8
-  return %8
-}"""
+from tests.programs import SEVERAL, read, short
 
 
 def test_the_whole_pipeline_as_text() -> None:
     assert (
-        short(optimize(read(TEXT), passes=PASSES))
+        short(optimize(read(SEVERAL), passes=PASSES))
         == """
 exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
   %2: f64[2,3*n] = reshape[shape=(2, 3*n)] %0!
@@ -52,8 +39,8 @@ exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
 
 
 def test_without_passes_only_last_uses_are_marked() -> None:
-    program = optimize(read(TEXT), OptimizerOptions.none())
-    assert str(program).replace("!", "") == str(read(TEXT))
+    program = optimize(read(SEVERAL), OptimizerOptions.none())
+    assert str(program).replace("!", "") == str(read(SEVERAL))
     assert "multiply %6!, %7!" in str(program)
 
 
@@ -64,7 +51,7 @@ def test_options_are_a_key() -> None:
 
 
 def test_optimizing_twice_changes_nothing() -> None:
-    once = optimize(read(TEXT))
+    once = optimize(read(SEVERAL))
     assert str(optimize(once)) == str(once)
 
 
@@ -106,7 +93,7 @@ def test_a_chain_of_10_000_ops_is_compiled_and_freed_at_the_default_recursion_li
 
 
 def test_a_digest_is_the_same_in_every_process() -> None:
-    text = str(read(TEXT))
+    text = str(read(SEVERAL))
     code = f"from tenferro.compiler import optimize, parse; print(optimize(parse({text!r})).digest)"
     digests = {
         subprocess.run(
@@ -118,7 +105,7 @@ def test_a_digest_is_the_same_in_every_process() -> None:
         ).stdout.strip()
         for seed in ("0", "1", "4711")
     }
-    assert digests == {optimize(read(TEXT)).digest}
+    assert digests == {optimize(read(SEVERAL)).digest}
 
 
 def test_optimizing_makes_one_instruction_for_each_and_nothing_else_that_stays() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tenferro.compiler import CANONICAL, CPU, Numbering, OptimizerOptions, Pass, optimize
 from tenferro.exec_ir import verify
 from tenferro_xla.target import passes_for
-from tests.programs import SIZES, assert_same_results, read
+from tests.programs import SEVERAL, SIZES, assert_same_results, read
 
 XLA_CPU = (*CANONICAL, *passes_for("cpu", CPU))
 NAMES = [each.name for each in fields(OptimizerOptions) if each.name != "layout_costs"]
@@ -66,18 +66,6 @@ PIECES = {
     "real_contractions": COMPLEX,
     "kept_transposes": TURNED,
 }
-SEVERAL = """
-exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
-  %2: f64[3,n,2] = transpose[perm=(1, 2, 0)] %0
-  %3: f64[2,4] = dot_general[(1, 0), (0, 1)] %2, %1
-  %4: f64[2,4] = negate %3
-  %5: f64[2,4] = negate %4
-  %6: f64[2,4] = sine %5
-  %7: f64[2,4] = sine %5
-  %8: f64[2,4] = multiply %6, %7
-  %9: f64[2,4] = cosine %8
-  return %8
-}"""
 
 
 def test_every_pass_has_an_option_and_every_option_a_pass() -> None:
