@@ -28,12 +28,12 @@ P = ParamSpec("P")
 
 
 def array_function(
-    function: Callable[Concatenate[Emitter[ArrayLike], P], ArrayLike],
+    function: Callable[Concatenate[Emitter[ArrayLike], P], ArrayLike], module: str = "tenferro"
 ) -> Callable[P, AnyTensor]:
     """The function that users call, with the name and the docstring of the array function.
 
     Parameters annotated `V` or `Operand[V]` are the operands and come first. A number for a first
-    operand of type `V` becomes an array.
+    operand of type `V` becomes an array. `module` is where users and pickle find the function.
 
     It is compiled from source text, as `collections.namedtuple` compiles a constructor: binding
     arguments is as fast as for a function written by hand, and Python's errors for wrong arguments
@@ -53,7 +53,7 @@ def array_function(
         "return": "AnyTensor",
     }
     public.__name__ = public.__qualname__ = function.__name__
-    public.__module__ = "tenferro"  # the module that users and pickle find it in
+    public.__module__ = module
     public.__doc__ = function.__doc__
     return public
 

@@ -135,7 +135,7 @@ class ExecOp(Payload):
         """All that distinguishes the op from others of its `family`, as it is stored in files."""
         raise AssertionError(f"{self.name}: does not belong to an extension family")
 
-    def standard_ops(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
+    def expanded(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
         """The op of a family written with ops of the vocabulary; None if it has no such form."""
         return None
 

@@ -24,7 +24,6 @@ from tenferro.errors import (
 )
 from tenferro.extension.apply import apply, apply_eager
 from tenferro.extension.inline import inline
-from tenferro.extension.sizes import sizes_differ
 from tenferro.family import (
     Extension,
     ExtensionAdRule,
@@ -39,6 +38,7 @@ from tenferro.family import (
     Package,
     family_id,
     parse_family_id,
+    sizes_differ,
 )
 from tenferro.ops import replay
 from tenferro.shape import Dim, DType

@@ -19,11 +19,12 @@ from tenferro.families.einsum import (
     entered,
     finished,
 )
+from tenferro.families.linalg import LINALG
 from tenferro.families.reference import evaluate_standard
-from tenferro.families.runtime import StandardRuntime
+from tenferro.families.runtime import KernelRuntime, StandardRuntime
 from tenferro.family import Package, distinct
 
-STANDARD: tuple[Package, ...] = (EINSUM,)
+STANDARD: tuple[Package, ...] = (EINSUM, LINALG)
 """The packages that every context has."""
 
 
@@ -44,8 +45,10 @@ def further(packages: Iterable[Package]) -> tuple[Package, ...]:
 
 __all__ = [
     "EINSUM",
+    "LINALG",
     "STANDARD",
     "EinsumOp",
+    "KernelRuntime",
     "Labeled",
     "NetworkDerivative",
     "Sizes",

@@ -1,22 +1,19 @@
-"""The runtime of families with standard ops on native backends."""
+"""The runtimes of tenferro's families on native backends."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tenferro.compiler import NATIVE, optimize_for
 from tenferro.exec_ir import Category, ExecInstruction, ExecProgram, program_of_op, run
-from tenferro.family import Extension, ExtensionCache, ExtensionOp
+from tenferro.family import Extension, ExtensionCache, ExtensionOp, ExtensionRuntime
 from tenferro.shape import make_meta
 
 
-class StandardRuntime:
-    """Runs the standard ops of one family.
-
-    The program of these ops is optimized for the inputs' shapes, and cached in the executor by
-    payload, shapes and dtypes.
-    """
+class KernelRuntime:
+    """Runs a family by the reference implementation of its ops."""
 
     def __init__(self, family_id: str) -> None:
         self.family_id = family_id
@@ -25,13 +22,39 @@ class StandardRuntime:
         self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
     ) -> Sequence[Any]:
         """The outputs of the op."""
+        return op.eager_execute(inputs)
+
+
+class StandardRuntime:
+    """Runs the ops by which those of one family are replaced.
+
+    The program of these ops is optimized for the inputs' shapes, and cached in the executor by
+    payload, shapes and dtypes.
+
+    Args:
+        family_id: the family.
+        kernels: runtimes of the other families that may be among these ops.
+    """
+
+    def __init__(self, family_id: str, kernels: Sequence[ExtensionRuntime] = ()) -> None:
+        self.family_id = family_id
+        self._kernels = {kernel.family_id: kernel for kernel in kernels}
+        self._target = replace(NATIVE, families=self._kernels)
+
+    def execute(
+        self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
+    ) -> Sequence[Any]:
+        """The outputs of the op."""
         metas = tuple([make_meta(buffer.dtype, tuple(buffer.shape)) for buffer in inputs])
         key = (op.payload_identity(), metas)
         program: ExecProgram = cache.get_or_make(
-            key, lambda: optimize_for(program_of_op(Extension(op), metas), NATIVE)
+            key, lambda: optimize_for(program_of_op(Extension(op), metas), self._target)
         )
 
         def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:
+            if isinstance(step.op, Extension):
+                kernel = self._kernels[step.op.family_id]
+                return kernel.execute(backend, step.op.op, operands, cache)
             if step.op.category is Category.BOUNDARY:
                 return backend.execute_boundary(step.op, operands)  # type: ignore[no-any-return]
             with backend.with_backend_session() as session:

@@ -1,9 +1,9 @@
 """The contract of extension ops: what the author of a family of ops defines.
 
 Read in this order: `family_id` (names of families), `op` (the class that authors derive from),
-`rules` (derivatives), `carrier` (extension ops in graphs and programs), `standard` (their standard
-ops), `caches` and `registry` (their runtimes in an executor), `package` (all of these as one
-value). Authors import these names from `tenferro.extension`.
+`rules` (derivatives), `expansion` (the ops by which extension ops are replaced), `carrier`
+(extension ops in graphs and programs), `caches` and `registry` (their runtimes in an executor),
+`package` (all of these as one value). Authors import these names from `tenferro.extension`.
 """
 
 from tenferro.family.caches import ExtensionCache, ExtensionCaches
@@ -22,6 +22,7 @@ from tenferro.family.package import (
 )
 from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime, Register
 from tenferro.family.rules import ExtensionAdRule, ExtensionRuleSet
+from tenferro.family.sizes import sizes_differ
 
 __all__ = [
     "Decode",
@@ -44,5 +45,6 @@ __all__ = [
     "parse_family_id",
     "register_runtimes",
     "rules_of",
+    "sizes_differ",
     "vocabulary_of",
 ]

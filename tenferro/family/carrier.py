@@ -23,10 +23,10 @@ from tenferro.exec_ir import (
     payload,
     payload_text,
 )
+from tenferro.family.expansion import emit_expansion
 from tenferro.family.family_id import parse_family_id
 from tenferro.family.op import ExtensionOp, OutputMeta
 from tenferro.family.rules import ExtensionAdRule
-from tenferro.family.standard import emit_standard
 from tenferro.ops import StdTensorOp
 from tenferro.shape import (
     Dim,
@@ -213,10 +213,10 @@ class Extension(StdTensorOp, name="extension"):
             return
         at.keep(*[at.operand(i) for i in range(len(at.operand_metas))])
 
-    def standard_ops(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
-        """The standard ops that `lower_to_standard_ops` emits; see `emit_standard`."""
+    def expanded(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
+        """The values by which the op is replaced; see `emit_expansion`."""
         expected = self.infer_all([at.ctx.meta(value) for value in operands])
-        return emit_standard(self.op, expected, at, operands)
+        return emit_expansion(self.op, expected, at, operands)
 
     def symbols(self) -> set[Leaf]:
         """No symbols: an extension op gets sizes from its inputs."""

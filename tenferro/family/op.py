@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, final
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import InvalidConfigError
 from tenferro.exec_ir import Array, encode
+from tenferro.family.standard import StandardOps
 from tenferro.shape import Dim, DimExpr, DType
 
 OutputMeta = tuple[DType, Sequence[Dim]]
@@ -145,6 +146,22 @@ class ExtensionOp(ABC):
         `tenferro.extension.inline` it can be written with ordinary array functions.
         """
         return None
+
+    def expanded(
+        self,
+        builder: Emitter[V],
+        inputs: Sequence[V],
+        input_dtypes: Sequence[DType],
+        input_shapes: Sequence[tuple[Dim, ...]],
+    ) -> Sequence[V] | None:
+        """The outputs as standard ops and ops of other families, or None if there is no such form.
+
+        By default these are the standard ops alone. Executors that do not run the family expand its
+        ops, and then those of the other families.
+        """
+        return self.lower_to_standard_ops(
+            StandardOps(builder, self.family_id), inputs, input_dtypes, input_shapes
+        )
 
     def planned(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[int, ...]]

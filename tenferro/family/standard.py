@@ -1,14 +1,11 @@
-"""The standard ops of an extension op, checked while they are emitted."""
+"""The builder that `lower_to_standard_ops` emits into."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Generic
 
 from tenferro.chainrules import Emitter, PrimitiveOp, RuleContext, V
-from tenferro.errors import InvalidConfigError, TenferroError
-from tenferro.family.op import ExtensionOp
-from tenferro.shape import TensorMeta
+from tenferro.errors import InvalidConfigError
 
 
 class StandardOps(Generic[V]):
@@ -49,54 +46,3 @@ class StandardOps(Generic[V]):
                 f"family_id={self._family_id}: lower_to_standard_ops emitted an op of {family}; "
                 "it may emit standard ops only",
             )
-
-
-def emit_standard(
-    op: ExtensionOp, expected: Sequence[TensorMeta], at: Emitter[V], operands: Sequence[V]
-) -> tuple[V, ...] | None:
-    """The values that `lower_to_standard_ops` returns for operands of exact sizes, or None.
-
-    Raises:
-        InvalidConfigError: it fails, or its results are not of the expected types.
-    """
-    family = op.family_id
-    metas = [at.ctx.meta(value) for value in operands]
-    shapes = [meta.exact_shape(family, f"input {i}") for i, meta in enumerate(metas)]
-    types = ", ".join(map(str, metas))
-    try:
-        outputs = op.lower_to_standard_ops(
-            StandardOps(at, family), operands, [meta.dtype for meta in metas], shapes
-        )
-    except TenferroError as error:
-        error.add_note(f"in lower_to_standard_ops of {family}")
-        raise
-    except Exception as error:
-        raise InvalidConfigError(
-            family,
-            f"family_id={family}: lower_to_standard_ops failed on {types}: "
-            f"{type(error).__name__}: {error}",
-        ) from error
-    if outputs is None:
-        return None
-    if not isinstance(outputs, list | tuple):
-        raise _unusable(family, outputs)
-    try:
-        emitted = [at.ctx.meta(value) for value in outputs]
-    except Exception as error:
-        raise _unusable(family, outputs) from error
-    if emitted != list(expected):
-        raise InvalidConfigError(
-            family,
-            f"family_id={family}: lower_to_standard_ops gives "
-            f"{', '.join(map(str, emitted)) or 'nothing'}, but infer_output_meta says "
-            f"{', '.join(map(str, expected))}",
-        )
-    return tuple(outputs)
-
-
-def _unusable(family: str, outputs: object) -> InvalidConfigError:
-    return InvalidConfigError(
-        family,
-        f"family_id={family}: lower_to_standard_ops returned {outputs!r}; return a list of "
-        "values of the builder, one for each output",
-    )

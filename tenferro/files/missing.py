@@ -51,7 +51,7 @@ class MissingExtension(StdTensorOp, name="missing_extension"):
         """Refused."""
         self._refuse()
 
-    def standard_ops(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
+    def expanded(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
         """Refused."""
         self._refuse()
 

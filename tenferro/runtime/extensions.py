@@ -8,7 +8,7 @@ import numpy as np
 
 from tenferro.errors import BackendFailureError
 from tenferro.exec_ir import ExecOp, ExecProgram
-from tenferro.families import STANDARD
+from tenferro.families import STANDARD, StandardRuntime
 from tenferro.family import (
     Extension,
     ExtensionCaches,
@@ -37,6 +37,12 @@ class BoundaryDispatch:
         self._backend = backend
         self._standard = ExtensionRegistry()
         register_runtimes(STANDARD, self._standard)
+        self._replaced = frozenset(
+            runtime.family_id
+            for package in STANDARD
+            for runtime in package.runtimes
+            if isinstance(runtime, StandardRuntime)
+        )
         register_runtimes(packages, self.registry)
 
     def __call__(self, op: ExecOp, inputs: Sequence[Buffer]) -> tuple[Buffer, ...]:
@@ -59,16 +65,20 @@ class BoundaryDispatch:
                 self._registry_of(op.family_id).require(op)
 
     def __contains__(self, family: object) -> bool:
-        """Whether ops of a family are run by a runtime; otherwise they run as standard ops.
+        """Whether ops of a family are run by a runtime; otherwise they are replaced by other ops.
 
-        A family of tenferro's own runs as standard ops, unless a runtime was registered for it. Any
-        other family needs its runtime; running it without one is an error.
+        An op of tenferro's own that has such a form is replaced, unless a runtime was registered
+        for its family. Any other family needs its runtime; running it without one is an error.
         """
-        return family in self.registry or family not in self._standard
+        return family in self.registry or family not in self._replaced
 
     def _registry_of(self, family: str) -> ExtensionRegistry:
         """The registry with the runtime of a family: that of users first, then tenferro's own."""
-        return self.registry if family in self else self._standard
+        return (
+            self._standard
+            if family in self._standard and family not in self.registry
+            else self.registry
+        )
 
     def _here(self, op: Extension, result: Buffer, inputs: Sequence[Buffer]) -> Buffer:
         """A result as a buffer of the backend. A result on another device is an error."""

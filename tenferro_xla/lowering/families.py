@@ -13,16 +13,20 @@ import jax
 from tenferro.errors import BackendFailureError, ExtensionError
 from tenferro.family import Extension, Lowering, Package, lowering_of, parse_family_id
 from tenferro.shape import TensorMeta, dim, make_meta
+from tenferro_xla.lowering.linalg import LOWERINGS as STANDARD_LOWERINGS
 
 
 class ExtensionLowerings:
-    """The lowerings of extension families of one executor; the first one of a family is kept."""
+    """The lowerings of extension families of one executor; the first one of a family is kept.
+
+    Those of tenferro's own families are among them.
+    """
 
     def __init__(self, packages: Sequence[Package] = ()) -> None:
         self._rules: dict[str, Lowering | str] = {
             op.FAMILY_ID: lowering
-            for package in packages
-            for op, lowering in package.lowerings.items()
+            for lowerings in (STANDARD_LOWERINGS, *[package.lowerings for package in packages])
+            for op, lowering in lowerings.items()
         }
 
     def register(self, family_id: str, lowering: Lowering) -> None:

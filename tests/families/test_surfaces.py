@@ -19,7 +19,7 @@ import tenferro_xla
 from tenferro.cli import main
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.extension import Extension, ExtensionOp, Package, apply
-from tenferro.families import STANDARD, EinsumOp, NetworkDerivative, SlicedNetwork
+from tenferro.families import STANDARD, EinsumOp, NetworkDerivative, SlicedNetwork, linalg
 from tenferro.planning import ContractionOptimizerOptions
 from tests.families.cube import CUBE, Cube, Table
 
@@ -40,6 +40,9 @@ class Case:
     lowering_needs: str | None = None
     """What a refusal to export it for named sizes says."""
 
+    into: Callable[[list[Array]], list[Array]] = list
+    """Takes random arrays into the domain of the op."""
+
     @property
     def name(self) -> str:
         return self.op.family_id
@@ -47,7 +50,9 @@ class Case:
     @property
     def arrays(self) -> list[Array]:
         rng = np.random.default_rng(0)
-        return [rng.normal(size=[SIZES[name] for name in shape]) for shape in self.shapes]
+        return self.into(
+            [rng.normal(size=[SIZES[name] for name in shape]) for shape in self.shapes]
+        )
 
     @property
     def expected(self) -> Array:
@@ -80,6 +85,25 @@ class Case:
         return dict(zip(names, self.arrays, strict=True))
 
 
+def regular(arrays: list[Array]) -> list[Array]:
+    """The same with 3 added to the diagonal of the first, a matrix."""
+    a, *others = arrays
+    return [a + 3 * np.eye(len(a)), *others]
+
+
+def positive(arrays: list[Array]) -> list[Array]:
+    """The same with a positive definite first matrix."""
+    a, *others = arrays
+    return [a @ a.T + np.eye(len(a)), *others]
+
+
+def linalg_cases() -> list[Case]:
+    return [
+        Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
+        Case(linalg.Cholesky(), (("m", "m"),), into=positive),
+    ]
+
+
 LATE = "give the inputs constant sizes"
 CASES = [
     Case(EinsumOp(CHAIN, (0, 3), PAIRS), (("n", "m"), ("m", "k"), ("k", "l"))),
@@ -105,6 +129,7 @@ CASES = [
     Case(Cube(0.5), (("n", "m"),), (CUBE,)),
     Case(Table({"a": 1, "b": 2}), (("n",),), (CUBE,)),
 ]
+CASES += linalg_cases()
 IDS = [f"{number}-{case.name}" for number, case in enumerate(CASES)]
 each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 
@@ -291,7 +316,7 @@ WITHOUT_PACKAGE: dict[str, tuple[Callable[[Case], Any], str]] = {
 def test_without_the_package_each_surface_says_how_it_is_given(surface: str) -> None:
     run, text = WITHOUT_PACKAGE[surface]
     with pytest.raises(tn.TenferroError, match=text) as caught:
-        run(CASES[-2])
+        run(next(case for case in CASES if case.name == Cube.FAMILY_ID))
     assert Cube.FAMILY_ID in str(caught.value)
     if surface == "loads":
         assert caught.value.__notes__ == [

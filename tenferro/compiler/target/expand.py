@@ -49,7 +49,7 @@ class PlanFamilies(Pass):
 
 @dataclass(frozen=True)
 class ExpandFamilies(Pass):
-    """Replaces each extension op by what its `lower_to_standard_ops` emits.
+    """Replaces each extension op by what its `expanded` emits, until none is left to replace.
 
     Nothing is executed for that. An op stays if data decide a size of its inputs; it is expanded
     when the size is known.
@@ -57,6 +57,7 @@ class ExpandFamilies(Pass):
     Attributes:
         keep: families whose ops stay, since the executor runs them itself.
         advice: what a user can do about a family that is neither kept nor expanded.
+        requires_all: whether an op that has no such form is an error; otherwise it stays.
 
     Raises:
         UnsupportedExtensionError: a family has no standard-op form for these types.
@@ -65,14 +66,22 @@ class ExpandFamilies(Pass):
 
     keep: Container[str] = field(default=(), hash=False)
     advice: str = GIVE_THE_EXECUTOR_A_LOWERING
+    requires_all: bool = True
 
     name = "expand_families"
     refuses = True
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without extension ops, except those that stay."""
-        if not any(self._expands(op.family) for op in program.ops()):
-            return program
+        while any(self._expands(op.family) for op in program.ops()):
+            expanded = self._round(program)
+            if expanded is program:
+                break
+            program = expanded
+        return program
+
+    def _round(self, program: ExecProgram) -> ExecProgram:
+        """The program in which each op is replaced once; the same if none is."""
         rewriter = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
@@ -81,8 +90,8 @@ class ExpandFamilies(Pass):
             metas = [rewriter.ctx.meta(slot) for slot in operands]
             if any(meta.dims is None for meta in metas):
                 return None
-            results = step.op.standard_ops(rewriter, operands)
-            if results is None:
+            results = step.op.expanded(rewriter, operands)
+            if results is None and self.requires_all:
                 raise self._refusal(str(step.op.family), metas)
             return results
 

@@ -9,8 +9,9 @@ from tenferro.families.einsum.contraction import Labeled, Sizes
 from tenferro.families.einsum.derivative import NetworkDerivative
 from tenferro.families.einsum.lowering import contract_step, emit_network, entered, finished
 from tenferro.families.einsum.op import EinsumOp
-from tenferro.families.einsum.rules import EinsumRule, TransformRule
+from tenferro.families.einsum.rules import EinsumRule, SlicedRule
 from tenferro.families.einsum.sliced import SlicedNetwork
+from tenferro.families.formula import TransformRule
 from tenferro.families.runtime import StandardRuntime
 from tenferro.family import Package
 
@@ -19,7 +20,7 @@ _FAMILIES = (EinsumOp, NetworkDerivative, SlicedNetwork)
 EINSUM = Package(
     name="tenferro-einsum",
     ops=_FAMILIES,
-    rules=(EinsumRule(), TransformRule(NetworkDerivative), TransformRule(SlicedNetwork)),
+    rules=(EinsumRule(), TransformRule(NetworkDerivative), SlicedRule()),
     runtimes=tuple(StandardRuntime(op.FAMILY_ID) for op in _FAMILIES),
 )
 

@@ -16,7 +16,6 @@ from tenferro.family import ExtensionOp, OutputMeta, family_id
 from tenferro.planning import (
     PLANNER,
     Labels,
-    Planner,
     Specification,
     Subscripts,
     build_size_dict,
@@ -83,16 +82,14 @@ class EinsumOp(ExtensionOp):
         input_shapes: Sequence[tuple[Dim, ...]],
     ) -> Sequence[V] | None:
         """Pairwise contractions; None if the plan needs sizes that are not known."""
-        return emitted(self, builder, inputs, input_shapes, PLANNER)
+        return emitted(self, builder, inputs, input_shapes)
 
     def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """Run the contractions of the plan on NumPy arrays."""
         return evaluate_standard(self, inputs)
 
 
-def pairs_at(
-    op: EinsumOp, dtype: DType, shapes: Sequence[tuple[int, ...]], planner: Planner = PLANNER
-) -> Specification:
+def pairs_at(op: EinsumOp, dtype: DType, shapes: Sequence[tuple[int, ...]]) -> Specification:
     """The plan for these sizes, as pairs.
 
     Raises:
@@ -100,17 +97,13 @@ def pairs_at(
     """
     if op.plan[0] == "pairs":
         return op.plan
-    tree = planner.tree(op.subscripts, shapes, op.plan)
+    tree = PLANNER.tree(op.subscripts, shapes, op.plan)
     check_memory(tree, dtype.itemsize, options_of(op.plan).memory_limit)
     return ("pairs", tree.pairs)
 
 
 def emitted(
-    op: EinsumOp,
-    at: Emitter[V],
-    inputs: Sequence[V],
-    shapes: Sequence[tuple[Dim, ...]],
-    planner: Planner,
+    op: EinsumOp, at: Emitter[V], inputs: Sequence[V], shapes: Sequence[tuple[Dim, ...]]
 ) -> Sequence[V] | None:
     """Emit the contractions of a network.
 
@@ -121,7 +114,7 @@ def emitted(
     constant = [tuple(size for size in shape if isinstance(size, int)) for shape in shapes]
     plan = op.plan
     if constant == list(map(tuple, shapes)):
-        plan = pairs_at(op, at.ctx.meta(inputs[0]).dtype, constant, planner)
+        plan = pairs_at(op, at.ctx.meta(inputs[0]).dtype, constant)
     elif plan[0] != "pairs" or not _agree(subscripts, shapes, sizes):
         return None
     return [emit_network(at, subscripts, sizes, plan[1], inputs)]

@@ -11,7 +11,8 @@ import numpy as np
 from tenferro.chainrules import Emitter, PrimitiveOp, V
 from tenferro.control import Scan
 from tenferro.exec_ir import Array, ExecProgram, Rewriter
-from tenferro.families.einsum.derivative import NetworkDerivative, Transform
+from tenferro.families.einsum.derivative import NetworkDerivative
+from tenferro.families.formula import Transform
 from tenferro.families.reference import evaluate_standard
 from tenferro.family import ExtensionOp, OutputMeta, family_id
 from tenferro.ops import (
@@ -25,7 +26,7 @@ from tenferro.ops import (
     full,
     scalar,
 )
-from tenferro.planning import PLANNER, Labels, Pairs, Subscripts, build_size_dict
+from tenferro.planning import Labels, Pairs, Subscripts, build_size_dict
 from tenferro.shape import INT64, Dim, DType, TensorMeta, make_meta
 
 
@@ -180,7 +181,10 @@ def _round(
             _sliced_operand(at, operand, labels, numbers)
             for operand, labels in zip(operands, term_labels, strict=True)
         ]
-        additions = op.slice.emitted(at, slices, PLANNER)
+        types = [at.ctx.meta(value) for value in slices]
+        additions = op.slice.expanded(
+            at, slices, [meta.dtype for meta in types], [meta.exact_shape() for meta in types]
+        )
         assert additions is not None, "the order of the contractions is fixed, so no size is needed"
         totals = [
             _added(at, total, addition, labels, numbers)

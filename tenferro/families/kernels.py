@@ -1,0 +1,36 @@
+"""Ops whose reference implementation is a function in another module, imported when it is needed.
+
+Ops and rules are imported with every context; SciPy and the kernels are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar
+
+from tenferro.exec_ir import Array
+from tenferro.family import ExtensionOp
+
+
+class KernelOp(ExtensionOp):
+    """An op that a kernel computes.
+
+    Attributes:
+        kernel: the kernel, as `"module:function"`. It takes the op and NumPy arrays, and returns a
+            sequence of arrays, one for each output.
+    """
+
+    kernel: ClassVar[str]
+
+    def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """The outputs of the kernel."""
+        return _kernel(self.kernel)(self, *inputs)
+
+
+@cache
+def _kernel(name: str) -> Callable[..., Sequence[Any]]:
+    module, function = name.split(":")
+    kernel: Callable[..., Sequence[Any]] = getattr(import_module(module), function)
+    return kernel

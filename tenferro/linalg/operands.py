@@ -1,0 +1,97 @@
+"""Operands of linear algebra: their dtype, and batches that are broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tenferro.arrays.broadcasting import broadcast_extents, repeated
+from tenferro.arrays.operands import Operand, promote, result_dtype
+from tenferro.arrays.rearrange import expand_dims, squeeze
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.families.linalg import check_matrix, check_square
+from tenferro.family import sizes_differ
+from tenferro.shape import FLOAT16, FLOAT64, TensorMeta, is_inexact, short_name
+
+
+def floating(at: Emitter[V], name: str, *operands: Operand[V]) -> list[V]:
+    """The operands in one floating-point or complex dtype; integers and bool become float64.
+
+    Raises:
+        DTypeError: an operand is of half precision.
+    """
+    dtype = result_dtype(at, operands)
+    if dtype == FLOAT16:
+        raise DTypeError(
+            f"{name}: takes single and double precision, got {short_name(dtype)}; "
+            "convert it with astype(tn.float32)"
+        )
+    return promote(at, operands, dtype if is_inexact(dtype) else FLOAT64)
+
+
+def matrix(at: Emitter[V], name: str, x: Operand[V]) -> V:
+    """A matrix operand in a dtype of linear algebra.
+
+    Raises:
+        ShapeError: it has fewer than two axes.
+    """
+    (value,) = floating(at, name, x)
+    meta: TensorMeta = at.ctx.meta(value)
+    check_matrix(name, meta.dtype, meta.exact_shape(name, "x"))
+    return value
+
+
+def square(at: Emitter[V], name: str, x: Operand[V]) -> V:
+    """A square matrix operand in a dtype of linear algebra.
+
+    Raises:
+        ShapeError: it has fewer than two axes, or is not square.
+    """
+    (value,) = floating(at, name, x)
+    meta: TensorMeta = at.ctx.meta(value)
+    check_square(name, meta.dtype, meta.exact_shape(name, "x"))
+    return value
+
+
+def same_batch(at: Emitter[V], name: str, *operands: V) -> list[V]:
+    """Matrix operands repeated to common batch axes.
+
+    Raises:
+        ShapeError: the batch axes cannot be broadcast.
+    """
+    metas: list[TensorMeta] = [at.ctx.meta(operand) for operand in operands]
+    batch = broadcast_extents(name, [meta.with_extents(meta.extents[:-2]) for meta in metas])
+    return [
+        repeated(at, name, operand, (*batch, *meta.extents[-2:]))
+        for operand, meta in zip(operands, metas, strict=True)
+    ]
+
+
+def systems(
+    at: Emitter[V], name: str, a: Operand[V], b: Operand[V]
+) -> tuple[V, V, Callable[[V], V]]:
+    """Square matrices and right sides in one dtype, with common batch axes.
+
+    b of rank 1 is one vector, as in NumPy 2. The third result turns a solution into the shape that
+    the user expects.
+
+    Raises:
+        ShapeError: a is not square, or b does not have as many rows as a.
+    """
+    lhs, rhs = floating(at, name, a, b)
+    left: TensorMeta = at.ctx.meta(lhs)
+    right: TensorMeta = at.ctx.meta(rhs)
+    _, n = check_square(name, left.dtype, left.exact_shape(name, "a"))
+    if not right.rank:
+        raise ShapeError(f"{name}: the right side must have an axis, got {right}")
+    is_vector = right.rank == 1
+    axis = -1 if is_vector else -2
+    size = right.exact_shape(name, "b")[axis]
+    if sizes_differ(n, size):
+        raise ShapeError(
+            f"{name}: lhs {left} and rhs {right} differ in rows (axis {axis}: {n} and {size})"
+        )
+    if is_vector:
+        rhs = expand_dims(at, rhs, -1)
+    lhs, rhs = same_batch(at, name, lhs, rhs)
+    return lhs, rhs, lambda x: squeeze(at, x, -1) if is_vector else x
