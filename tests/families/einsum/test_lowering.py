@@ -15,7 +15,7 @@ A, B, C = (GENERATOR.normal(size=shape) for shape in ((2, 3), (3, 4), (4, 5)))
 CHAIN = "ij,jk,kl->il"
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(expressions())
 def test_gradients_are_jaxs(case: tuple[str, list[tuple[int, ...]]]) -> None:
     text, shapes = case
