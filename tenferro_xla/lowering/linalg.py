@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jax import Array, lax
+from jax import numpy as jnp
 
-from tenferro.families.linalg import Cholesky, TriangularSolve
+from tenferro.families.linalg import Cholesky, Eigh, TriangularSolve
 from tenferro.family import ExtensionOp, Lowering
 
 
@@ -35,8 +36,29 @@ def triangular_solve(op: TriangularSolve, a: Array, b: Array) -> Array:
     )
 
 
+def eigh(op: Eigh, a: Array) -> tuple[Array, ...]:
+    """Values and vectors; NaN for a matrix that is not finite."""
+    real = jnp.abs(a).dtype
+    if is_empty(a):
+        return (jnp.zeros(a.shape[:-1], real), a)[: op.output_count]
+    vectors, values = lax.linalg.eigh(a, symmetrize_input=True, sort_eigenvalues=True)
+    return nan_unless_finite(a, values, vectors)[: op.output_count]
+
+
+def nan_unless_finite(a: Array, *results: Array) -> tuple[Array, ...]:
+    """The results of a factorization of a, NaN for each matrix of a that is not finite."""
+    finite = jnp.isfinite(jnp.sum(jnp.abs(a), axis=(-2, -1)))
+    return tuple(
+        jnp.where(
+            finite.reshape(finite.shape + (1,) * (result.ndim - finite.ndim)), result, jnp.nan
+        )
+        for result in results
+    )
+
+
 LOWERINGS: Mapping[type[ExtensionOp], Lowering] = {
     Cholesky: cholesky,
+    Eigh: eigh,
     TriangularSolve: triangular_solve,
 }
 """Lowerings by op class."""

@@ -97,10 +97,20 @@ def positive(arrays: list[Array]) -> list[Array]:
     return [a @ a.T + np.eye(len(a)), *others]
 
 
+def decomposed(arrays: list[Array]) -> list[Array]:
+    """Eigenvalues and eigenvectors first."""
+    _, a, *others = arrays
+    w, v = np.linalg.eigh(a)
+    return [w, v, *others]
+
+
 def linalg_cases() -> list[Case]:
     return [
         Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
         Case(linalg.Cholesky(), (("m", "m"),), into=positive),
+        Case(linalg.Eigh(), (("m", "m"),), into=regular),
+        Case(linalg.EighJvp(), (("m",), ("m", "m"), ("m", "m")), into=decomposed),
+        Case(linalg.EighVjp(), (("m",), ("m", "m"), ("m",), ("m", "m")), into=decomposed),
     ]
 
 

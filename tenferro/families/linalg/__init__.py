@@ -6,31 +6,54 @@ each family, with its ops and its derivative rules. The `kernels` compute them w
 
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.cholesky import Cholesky, CholeskyRule
+from tenferro.families.linalg.clusters import Degeneracy, reflections
+from tenferro.families.linalg.eigh import EIGH_RULE, Eigh, EighJvp, EighVjp
 from tenferro.families.linalg.pieces import sym, tril
+from tenferro.families.linalg.rules import RULES, MatrixFormula
 from tenferro.families.linalg.triangular import (
     TriangularSolve,
     TriangularSolveRule,
     triangular_solve,
 )
 from tenferro.families.linalg.types import check_matrix, check_square
-from tenferro.families.runtime import KernelRuntime
+from tenferro.families.linear_formula import LinearFormulaRule
+from tenferro.families.runtime import KernelRuntime, StandardRuntime
 from tenferro.family import Package
 
-_KERNELS: tuple[type[KernelOp], ...] = (TriangularSolve, Cholesky)
+_KERNELS: tuple[type[KernelOp], ...] = (TriangularSolve, Cholesky, Eigh)
+_FORMULAS: tuple[type[MatrixFormula], ...] = (EighJvp, EighVjp)
+
+for _rule in (
+    TriangularSolveRule(),
+    CholeskyRule(),
+    EIGH_RULE,
+    *[LinearFormulaRule(formula) for formula in _FORMULAS],
+):
+    RULES.register_rule(_rule)
+
+_kernel_runtimes = tuple(KernelRuntime(op.FAMILY_ID) for op in _KERNELS)
 
 LINALG = Package(
     name="tenferro-linalg",
-    ops=_KERNELS,
-    rules=(TriangularSolveRule(), CholeskyRule()),
-    runtimes=tuple(KernelRuntime(op.FAMILY_ID) for op in _KERNELS),
+    ops=(*_KERNELS, *_FORMULAS),
+    rules=tuple(RULES),
+    runtimes=(
+        *_kernel_runtimes,
+        *[StandardRuntime(op.FAMILY_ID, _kernel_runtimes) for op in _FORMULAS],
+    ),
 )
 
 __all__ = [
     "LINALG",
     "Cholesky",
+    "Degeneracy",
+    "Eigh",
+    "EighJvp",
+    "EighVjp",
     "TriangularSolve",
     "check_matrix",
     "check_square",
+    "reflections",
     "sym",
     "triangular_solve",
     "tril",

@@ -41,10 +41,15 @@ def embedded(d: Expression) -> Expression:
     return result
 
 
+def real_part(x: Expression) -> Expression:
+    """The real part, in the real dtype."""
+    result: Expression = apply(elementwise.real, x)
+    return result
+
+
 def real(x: Expression) -> Expression:
     """The real part, in the dtype of x."""
-    part: Expression = apply(elementwise.real, x)
-    return part.astype(x.dtype)
+    return real_part(x).astype(x.dtype)
 
 
 def tril0(x: Expression) -> Expression:

@@ -1,0 +1,149 @@
+"""Clusters of equal eigenvalues or singular values, and what a derivative may depend on in them.
+
+Values whose gap is at most τ times the largest belong to one cluster, and so do chains of such
+values. Only the subspace of a cluster is differentiable, not the single vectors and values in it. A
+derivative that depends on these is NaN for that matrix: `factor` multiplies it by NaN, so that its
+own derivatives are NaN too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tenferro.arrays import analytic, elementwise, logical, rearrange, reductions, scans
+from tenferro.arrays.notation import Expression, apply
+from tenferro.errors import ConfigError
+from tenferro.families.linalg.pieces import columns, rows
+from tenferro.ops import Iota
+from tenferro.shape import BOOL, FLOAT64, DType, is_complex
+
+MODES = ("nan", "project", "broaden")
+
+
+@dataclass(frozen=True)
+class Degeneracy:
+    """What a derivative does where values are equal.
+
+    Attributes:
+        mode: `"nan"`: NaN where the derivative is undefined or cannot be known. `"project"`: the
+            derivative of a loss that does not depend on the basis of a cluster, checked.
+            `"broaden"`: 1/g becomes g/(g² + width): always finite, and not exact.
+        width: of `"broaden"`.
+    """
+
+    mode: str = "nan"
+    width: float = 1e-12
+
+    def checked(self, name: str) -> Degeneracy:
+        """Itself.
+
+        Raises:
+            ConfigError: there is no such mode.
+        """
+        if self.mode not in MODES:
+            raise ConfigError(
+                f"{name}: degenerate must be 'nan', 'project' or 'broaden', got {self.mode!r}"
+            )
+        return self
+
+    def gap(self, dtype: DType) -> float:
+        """τ: the largest gap within a cluster, relative to the largest value."""
+        power = 0.5 if self.mode == "project" else 0.75
+        return float(np.finfo(dtype).eps ** power)
+
+    @staticmethod
+    def tolerance(dtype: DType) -> float:
+        """χ: the largest part of a cotangent, relative to the whole, that counts as zero."""
+        return float(np.finfo(dtype).eps ** 0.375)
+
+    def same(self, values: Expression) -> Expression:
+        """Whether values i and j, sorted along the last axis, are in one cluster: [..., n, n]."""
+        largest = absolute(values).max(axis=-1, keepdims=True)
+        gaps = absolute(values[..., 1:] - values[..., :-1])
+        splits = (gaps > largest * self.gap(values.dtype)).astype("int64")
+        first = apply(rearrange.pad, splits, pad_width=[*[(0, 0)] * (values.ndim - 1), (1, 0)])
+        number: Expression = apply(scans.cumsum, first, axis=-1)
+        return rows(number) == columns(number)
+
+    def inverse(self, gaps: Expression, same: Expression) -> Expression:
+        """1/g outside of clusters, 0 within."""
+        if self.mode == "broaden":
+            return gaps / (gaps * gaps + self.width)
+        return chosen(same, 0.0, 1.0 / chosen(same, 1.0, gaps))
+
+
+def chosen(condition: Expression, x: Expression | float, y: Expression | float) -> Expression:
+    """x where the condition holds, else y."""
+    result: Expression = apply(elementwise.where, condition, x, y)
+    return result
+
+
+def absolute(x: Expression) -> Expression:
+    """The moduli."""
+    result: Expression = apply(elementwise.abs, x)
+    return result
+
+
+def both(x: Expression, y: Expression) -> Expression:
+    """Whether both hold."""
+    result: Expression = apply(logical.logical_and, x, y)
+    return result
+
+
+def largest_of(x: Expression) -> Expression:
+    """The largest modulus in each matrix, of shape [...]."""
+    return absolute(x).max(axis=(-2, -1))
+
+
+def largest_where(condition: Expression, x: Expression) -> Expression:
+    """The largest modulus in each matrix among the elements where the condition holds; or 0."""
+    return chosen(condition, absolute(x), 0.0).max(axis=(-2, -1))
+
+
+def off_diagonal(same: Expression) -> Expression:
+    """The pairs of different places that are in one cluster."""
+    eye = apply(rearrange.tril, apply(rearrange.triu, (same == same).astype("int64")))
+    return both(same, eye == 0)
+
+
+def exists(condition: Expression) -> Expression:
+    """Whether the condition holds anywhere in each matrix, of shape [...]."""
+    result: Expression = apply(reductions.any, condition, axis=(-2, -1))
+    return result
+
+
+def factor(allowed: Expression, dtype: DType) -> Expression:
+    """1 for each matrix where the condition, of shape [...], holds, else NaN: [..., 1, 1]."""
+    assert allowed.dtype == BOOL
+    ones = chosen(allowed, 1.0, float("nan")).astype(dtype)
+    return rows(rows(ones))
+
+
+def reflections(same: Expression, dtype: DType) -> Expression:
+    """For each cluster of two or more the reflection 1 − 2uuᴴ/uᴴu, for a generic u; else 1.
+
+    The vectors of a cluster, so turned, are not special to the matrix. A loss that depends on the
+    basis therefore has a derivative that shows it. u_i = (√2 + cos(2.39996 i)) e^(1.1 i √−1), real
+    for a real dtype.
+    """
+    at = same.emitter
+    index = Expression(at, at.emit(Iota(FLOAT64, same.shape[-1])))
+    size = apply(analytic.cos, index * 2.39996) + 2**0.5
+    angle = index * 1.1
+    if is_complex(dtype):
+        real, imag = apply(analytic.cos, angle), apply(analytic.sin, angle)
+        u = size * apply(elementwise.complex, real, imag)
+    else:
+        u = size
+    u = u.astype(dtype)
+    pairs = chosen(both(same, exists_pair(same)), rows(u) * columns(u.conj()), 0.0)
+    norms = chosen(same, columns(size * size), 0.0).sum(axis=-1)
+    identity = (rows(index) == columns(index)).astype(dtype)
+    return identity - pairs * (2.0 / rows(norms)).astype(dtype)
+
+
+def exists_pair(same: Expression) -> Expression:
+    """Whether the value i is in a cluster of two or more: [..., n, 1]."""
+    return same.astype("int64").sum(axis=-1, keepdims=True) > 1

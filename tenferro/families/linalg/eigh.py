@@ -1,0 +1,190 @@
+"""The family of Hermitian eigenvalue problems, and its derivative at simple and multiple values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tenferro.arrays.notation import Expression
+from tenferro.families.formula import Transform
+from tenferro.families.kernels import KernelOp
+from tenferro.families.linalg.clusters import (
+    Degeneracy,
+    both,
+    exists,
+    factor,
+    largest_of,
+    largest_where,
+    off_diagonal,
+)
+from tenferro.families.linalg.pieces import columns, diagonal, embedded, real_part, rows, skew, sym
+from tenferro.families.linalg.rules import FactorRule, MatrixFormula
+from tenferro.families.linalg.types import REAL_OF, check_dtype, check_square
+from tenferro.families.linear_formula import LinearFormula
+from tenferro.family import OutputMeta, family_id
+from tenferro.shape import Dim, DType, TensorMeta
+
+
+@family_id(namespace="tenferro-linalg", name="eigh", version=1)
+@dataclass(frozen=True)
+class Eigh(KernelOp):
+    """Eigenvalues w, ascending, and eigenvectors V, as columns, of (A + Aᴴ) / 2.
+
+    Attributes:
+        mode, width: what derivatives do at multiple eigenvalues; see `Degeneracy`.
+        vectors: whether V is computed.
+    """
+
+    mode: str = "nan"
+    width: float = 1e-12
+    vectors: bool = True
+
+    input_count = 1
+    kernel = "tenferro.families.linalg.kernels.spectra:eigh"
+
+    @property
+    def output_count(self) -> int:
+        """w and V, or w."""
+        return 1 + self.vectors
+
+    def infer_output_meta(
+        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
+    ) -> Sequence[OutputMeta]:
+        """The types of w, which is real, and V."""
+        dtype = check_dtype("eigh", *input_dtypes)
+        batch, n = check_square("eigh", dtype, input_shapes[0])
+        types = [(REAL_OF[dtype], (*batch, n)), (dtype, (*batch, n, n))]
+        return types[: self.output_count]
+
+    def prune_outputs(self, live: tuple[bool, ...]) -> Eigh | None:
+        """The op without vectors, if only w is read."""
+        return Eigh(self.mode, self.width, vectors=False) if live == (True, False) else None
+
+
+@dataclass(frozen=True)
+class _EighDerivative(MatrixFormula):
+    """Of the fixed inputs w and V."""
+
+    mode: str = "nan"
+    width: float = 1e-12
+    present: tuple[bool, ...] = (True,)
+    transforms: tuple[Transform, ...] = ()
+
+    fixed = 2
+
+    @property
+    def degeneracy(self) -> Degeneracy:
+        """What it does at multiple eigenvalues."""
+        return Degeneracy(self.mode, self.width)
+
+
+@family_id(namespace="tenferro-linalg", name="eigh_jvp", version=1)
+@dataclass(frozen=True)
+class EighJvp(_EighDerivative):
+    """From w, V, dA to dw = diag E and dV = V (F∘E), with E = Vᴴ sym(dA) V and F = 1/(w_j − w_i).
+
+    Where eigenvalues are equal, the tangents of single values and vectors exist only if E is a
+    multiple of 1 within the cluster. They are NaN otherwise.
+    """
+
+    formula_outputs = 2
+
+    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
+        """Those of w and V."""
+        w, v, _ = metas
+        assert w is not None
+        assert v is not None
+        return [w, v]
+
+    def formula(self, *inputs: Any) -> Sequence[Expression]:
+        """The tangents."""
+        w, v, da = inputs
+        degeneracy = self.degeneracy
+        inner = v.H @ sym(da) @ v
+        values = real_part(diagonal(inner))
+        same = degeneracy.same(w)
+        turned = v @ (degeneracy.inverse(columns(w) - rows(w), same) * inner)
+        if self.mode == "broaden":
+            return values, turned
+        spread = largest_where(same, inner - embedded(diagonal(inner)))
+        spread = spread + largest_where(same, columns(values) - rows(values))
+        allowed = spread <= largest_of(inner) * degeneracy.tolerance(w.dtype)
+        ones = factor(allowed, w.dtype)
+        return values * ones[..., 0], turned * ones
+
+    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
+        """The formula of cotangents."""
+        return EighVjp(self.mode, self.width, present)
+
+
+@family_id(namespace="tenferro-linalg", name="eigh_vjp", version=1)
+@dataclass(frozen=True)
+class EighVjp(_EighDerivative):
+    """From w, V, w̄ and V̄ to Ā = V (diag w̄ + F∘X) Vᴴ with X = skew(VᴴV̄).
+
+    NaN for a matrix where the loss depends on the phases of vectors, or on what is undefined where
+    eigenvalues are equal.
+    """
+
+    present: tuple[bool, ...] = (True, True)
+
+    formula_outputs = 1
+
+    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
+        """That of V."""
+        assert metas[1] is not None
+        return [metas[1]]
+
+    def formula(self, *inputs: Any) -> Sequence[Expression]:
+        """The cotangent."""
+        w, v, w_ct, v_ct = inputs
+        degeneracy = self.degeneracy
+        same = degeneracy.same(w)
+        if v_ct is None:
+            result = (v * columns(w_ct)) @ v.H
+            return (result * self._factor(w, same, w_ct, None, None),)
+        turn = skew(v.H @ v_ct)
+        middle = degeneracy.inverse(columns(w) - rows(w), same) * turn
+        if w_ct is not None:
+            middle = middle + embedded(w_ct).astype(v.dtype)
+        return (v @ middle @ v.H * self._factor(w, same, w_ct, turn, v_ct),)
+
+    def _factor(
+        self,
+        w: Expression,
+        same: Expression,
+        w_ct: Expression | None,
+        turn: Expression | None,
+        v_ct: Expression | None,
+    ) -> Expression:
+        """1 where the derivative exists, else NaN."""
+        if self.mode == "broaden":
+            return factor(exists(same), w.dtype)
+        chi = self.degeneracy.tolerance(w.dtype)
+        scale = w[..., :1].sum(axis=-1) * 0.0
+        if w_ct is not None:
+            scale = scale + largest_of(rows(w_ct))
+        allowed = scale == scale
+        if v_ct is not None:
+            assert turn is not None
+            size = largest_of(v_ct)
+            allowed = both(allowed, largest_where(same, turn) <= size * chi)
+            if self.mode == "nan":
+                alone = exists(off_diagonal(same)) == False  # noqa: E712  # an array
+                allowed = both(allowed, alone)
+            scale = scale + size
+        if w_ct is not None:
+            allowed = both(allowed, largest_where(same, columns(w_ct) - rows(w_ct)) <= scale * chi)
+        return factor(allowed, w.dtype)
+
+    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
+        """The formula of tangents."""
+        return EighJvp(self.mode, self.width, present)
+
+
+EIGH_RULE = FactorRule(
+    Eigh,
+    lambda op: EighJvp(op.mode, op.width),
+    whole=lambda op: op if op.vectors else replace(op, vectors=True),
+)
