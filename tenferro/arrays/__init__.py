@@ -18,12 +18,15 @@ from tenferro.arrays import (
     sorting,
     updates,
 )
+from tenferro.arrays.broadcasting import broadcast_extents, repeated
+from tenferro.arrays.notation import Expression, apply, expressions, values_of
 from tenferro.arrays.operands import (
     Operand,
     convert,
     integers,
     is_number,
     normal_axis,
+    promote,
     result_dtype,
 )
 from tenferro.arrays.operators import ArrayOperators
@@ -31,14 +34,18 @@ from tenferro.typing import Number
 
 __all__ = [
     "ArrayOperators",
+    "Expression",
     "Number",
     "Operand",
     "activations",
     "analytic",
+    "apply",
+    "broadcast_extents",
     "convert",
     "creation",
     "dynamic",
     "elementwise",
+    "expressions",
     "filling",
     "indexing",
     "integers",
@@ -47,11 +54,14 @@ __all__ = [
     "logical",
     "normal_axis",
     "products",
+    "promote",
     "rearrange",
     "reductions",
+    "repeated",
     "result_dtype",
     "rounding",
     "scans",
     "sorting",
     "updates",
+    "values_of",
 ]

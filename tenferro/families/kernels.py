@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import import_module
+from importlib.metadata import EntryPoint
 from typing import Any, ClassVar
 
 from tenferro.exec_ir import Array
@@ -31,6 +31,5 @@ class KernelOp(ExtensionOp):
 
 @cache
 def _kernel(name: str) -> Callable[..., Sequence[Any]]:
-    module, function = name.split(":")
-    kernel: Callable[..., Sequence[Any]] = getattr(import_module(module), function)
+    kernel: Callable[..., Sequence[Any]] = EntryPoint("kernel", name, "tenferro.kernels").load()
     return kernel

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from tenferro.arrays.notation import Expression, expressions, values_of
+from tenferro.arrays import Expression, expressions, values_of
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.families.formula import FormulaOp, TransformRule
 from tenferro.family import Extension, ExtensionOp

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tenferro.arrays.notation import Expression
-from tenferro.arrays.operands import Operand
+from tenferro.arrays import Expression, Operand
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError
 from tenferro.families.linalg import Cholesky, Degeneracy, Eigh, reflections, tril

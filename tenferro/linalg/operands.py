@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tenferro.arrays.broadcasting import broadcast_extents, repeated
-from tenferro.arrays.operands import Operand, promote, result_dtype
-from tenferro.arrays.rearrange import expand_dims, squeeze
+from tenferro.arrays import Operand, broadcast_extents, promote, rearrange, repeated, result_dtype
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.families.linalg import check_matrix, check_square
@@ -92,6 +90,6 @@ def systems(
             f"{name}: lhs {left} and rhs {right} differ in rows (axis {axis}: {n} and {size})"
         )
     if is_vector:
-        rhs = expand_dims(at, rhs, -1)
+        rhs = rearrange.expand_dims(at, rhs, -1)
     lhs, rhs = same_batch(at, name, lhs, rhs)
-    return lhs, rhs, lambda x: squeeze(at, x, -1) if is_vector else x
+    return lhs, rhs, lambda x: rearrange.squeeze(at, x, -1) if is_vector else x

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tenferro.arrays.notation import expressions
+from tenferro.arrays import expressions
 from tenferro.chainrules import JvpSite, Slots, V
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.pieces import sym, tril0

@@ -12,8 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenferro.arrays import analytic, elementwise, logical, rearrange, reductions, scans
-from tenferro.arrays.notation import Expression, apply
+from tenferro.arrays import (
+    Expression,
+    analytic,
+    apply,
+    elementwise,
+    logical,
+    rearrange,
+    reductions,
+    scans,
+)
 from tenferro.errors import ConfigError
 from tenferro.families.linalg.pieces import columns, rows
 from tenferro.ops import Iota

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tenferro.arrays.notation import Expression
+from tenferro.arrays import Expression
 from tenferro.families.formula import Transform
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.clusters import (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tenferro.arrays import elementwise, rearrange
-from tenferro.arrays.notation import Expression, apply
+from tenferro.arrays import Expression, apply, elementwise, rearrange
 from tenferro.ops import EmbedDiag
 
 

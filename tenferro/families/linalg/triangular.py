@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tenferro.arrays.notation import Expression, expressions
+from tenferro.arrays import Expression, expressions
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.pieces import tril, triu
