@@ -5,8 +5,13 @@ it to arrays. An `ExtensionAdRule` in an `ExtensionRuleSet` defines its derivati
 `ExtensionRuntime` runs it on a native backend, and `lower_to_standard_ops`, written with `inline`,
 lowers it to XLA. A `Package` has all of these as one value, which every context accepts as
 `packages=(...)`.
+
+tenferro's own families use further base classes. `KernelOp` imports its implementation when it is
+first run. `FormulaOp` is an op that a formula defines, and derives derivatives of all orders from
+the formula. `LinearFormula` is one whose adjoint is another formula, such as a derivative.
 """
 
+from tenferro.arrays import Expression
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite
 from tenferro.errors import (
     BackendFailureError,
@@ -24,6 +29,16 @@ from tenferro.errors import (
 )
 from tenferro.extension.apply import apply, apply_eager
 from tenferro.extension.inline import inline
+from tenferro.families import (
+    FactorRule,
+    FormulaOp,
+    KernelOp,
+    KernelRuntime,
+    LinearFormula,
+    LinearFormulaRule,
+    StandardRuntime,
+    TransformRule,
+)
 from tenferro.family import (
     Extension,
     ExtensionAdRule,
@@ -50,6 +65,7 @@ __all__ = [
     "Dim",
     "DuplicateRuleError",
     "Emitter",
+    "Expression",
     "Extension",
     "ExtensionAdRule",
     "ExtensionCache",
@@ -61,14 +77,22 @@ __all__ = [
     "ExtensionRuleSet",
     "ExtensionRuntime",
     "ExtensionRuntimeRegistryError",
+    "FactorRule",
     "FamilyId",
+    "FormulaOp",
     "InvalidConfigError",
     "JvpSite",
+    "KernelOp",
+    "KernelRuntime",
+    "LinearFormula",
+    "LinearFormulaRule",
     "MalformedFamilyIdError",
     "OutputMeta",
     "Package",
     "ShapeError",
     "Slots",
+    "StandardRuntime",
+    "TransformRule",
     "TransposeSite",
     "UnregisteredExtensionError",
     "UnsupportedADRuleError",

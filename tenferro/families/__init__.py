@@ -19,7 +19,10 @@ from tenferro.families.einsum import (
     entered,
     finished,
 )
+from tenferro.families.formula import FormulaOp, TransformRule
+from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg import LINALG
+from tenferro.families.linear_formula import FactorRule, LinearFormula, LinearFormulaRule
 from tenferro.families.reference import evaluate_standard
 from tenferro.families.runtime import KernelRuntime, StandardRuntime
 from tenferro.family import Package, distinct
@@ -48,12 +51,18 @@ __all__ = [
     "LINALG",
     "STANDARD",
     "EinsumOp",
+    "FactorRule",
+    "FormulaOp",
+    "KernelOp",
     "KernelRuntime",
     "Labeled",
+    "LinearFormula",
+    "LinearFormulaRule",
     "NetworkDerivative",
     "Sizes",
     "SlicedNetwork",
     "StandardRuntime",
+    "TransformRule",
     "contract_step",
     "emit_network",
     "entered",

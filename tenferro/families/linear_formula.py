@@ -8,14 +8,14 @@ as cotangents that are absent.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from tenferro.arrays import Expression, expressions, values_of
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.families.formula import FormulaOp, TransformRule
-from tenferro.family import Extension, ExtensionOp
+from tenferro.family import Extension, ExtensionAdRule, ExtensionOp
 from tenferro.ops import full
 from tenferro.shape import TensorMeta
 
@@ -136,3 +136,44 @@ def applied(
     if wanted and not all(wanted):
         op = op.then("select", wanted)
     return at.emit_all(Extension(op), *fixed, *[value for value in linear if value is not None])
+
+
+class FactorRule(ExtensionAdRule):
+    """The rule of a factorization whose tangents are a formula of its results and the tangents.
+
+    Args:
+        family: the op class of the factorization.
+        derivative: makes the formula from the op. Its fixed inputs are the operands of the
+            factorization, if `reads_operands`, then its results, if `reads_results`.
+        reads_operands, reads_results: what the formula reads.
+        whole: makes the op with all results, of which some may have been pruned. The first ones of
+            these are those of a pruned op.
+    """
+
+    def __init__(
+        self,
+        family: type[ExtensionOp],
+        derivative: Callable[[Any], LinearFormula],
+        reads_operands: bool = False,
+        reads_results: bool = True,
+        whole: Callable[[Any], ExtensionOp] = lambda op: op,
+    ) -> None:
+        self._family_id = family.FAMILY_ID
+        self._derivative = derivative
+        self._reads_operands = reads_operands
+        self._reads_results = reads_results
+        self._whole = whole
+
+    @property
+    def family_id(self) -> str:
+        """The family."""
+        return self._family_id
+
+    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
+        """The tangents by the formula."""
+        whole = self._whole(op)
+        out = at.out if whole is op else at.emitter.emit_all(Extension(whole), *at.primal)
+        operands = at.primal if self._reads_operands else ()
+        fixed = (*operands, *out) if self._reads_results else operands
+        tangents = applied(at.emitter, self._derivative(op), fixed, at.tangent)
+        return tuple(tangents[: len(at.out)])

@@ -19,9 +19,9 @@ from tenferro.families.linalg.clusters import (
     off_diagonal,
 )
 from tenferro.families.linalg.pieces import columns, diagonal, embedded, real_part, rows, skew, sym
-from tenferro.families.linalg.rules import FactorRule, MatrixFormula
+from tenferro.families.linalg.rules import MatrixFormula
 from tenferro.families.linalg.types import REAL_OF, check_dtype, check_square
-from tenferro.families.linear_formula import LinearFormula
+from tenferro.families.linear_formula import FactorRule, LinearFormula
 from tenferro.family import OutputMeta, family_id
 from tenferro.shape import Dim, DType, TensorMeta
 
