@@ -9,6 +9,7 @@ from jax import numpy as jnp
 
 from tenferro.families.linalg import Cholesky, Eigh, TriangularSolve
 from tenferro.family import ExtensionOp, Lowering
+from tenferro_xla.lowering import small_matrices
 
 
 def is_empty(x: Array) -> bool:
@@ -18,7 +19,11 @@ def is_empty(x: Array) -> bool:
 
 def cholesky(op: Cholesky, a: Array) -> Array:
     """The lower factor; NaN where it does not exist."""
-    return a if is_empty(a) else lax.linalg.cholesky(a, symmetrize_input=True)
+    if is_empty(a):
+        return a
+    if small_matrices.pays(a, 5):
+        return small_matrices.cholesky(a)
+    return lax.linalg.cholesky(a, symmetrize_input=True)
 
 
 def triangular_solve(op: TriangularSolve, a: Array, b: Array) -> Array:
@@ -41,7 +46,10 @@ def eigh(op: Eigh, a: Array) -> tuple[Array, ...]:
     real = jnp.abs(a).dtype
     if is_empty(a):
         return (jnp.zeros(a.shape[:-1], real), a)[: op.output_count]
-    vectors, values = lax.linalg.eigh(a, symmetrize_input=True, sort_eigenvalues=True)
+    if small_matrices.pays(a, 4) and a.dtype.kind == "f":
+        values, vectors = small_matrices.eigh(a)
+    else:
+        vectors, values = lax.linalg.eigh(a, symmetrize_input=True, sort_eigenvalues=True)
     return nan_unless_finite(a, values, vectors)[: op.output_count]
 
 
