@@ -19,12 +19,13 @@ from tenferro.families.einsum import (
     entered,
     finished,
 )
+from tenferro.families.fft import FFT
 from tenferro.families.linalg import LINALG
 from tenferro.families.reference import evaluate_standard
 from tenferro.families.runtime import KernelRuntime, StandardRuntime
 from tenferro.family import Package, distinct
 
-STANDARD: tuple[Package, ...] = (EINSUM, LINALG)
+STANDARD: tuple[Package, ...] = (EINSUM, LINALG, FFT)
 """The packages that every context has."""
 
 
@@ -45,6 +46,7 @@ def further(packages: Iterable[Package]) -> tuple[Package, ...]:
 
 __all__ = [
     "EINSUM",
+    "FFT",
     "LINALG",
     "STANDARD",
     "EinsumOp",
