@@ -17,7 +17,7 @@ from tenferro.fft.transforms import (
     scale_of,
     size_of,
 )
-from tenferro.shape import Dim, TensorMeta
+from tenferro.shape import Dim, Exact, TensorMeta
 from tenferro.typing import Size
 
 
@@ -190,6 +190,7 @@ def _axis_and_size(
     along = normal_axis(name, axis, meta.rank)
     if n is not None:
         return along, size_of(name, "n", n, place(axis, meta))
-    if checks_size and meta.static_shape is not None:
-        size_of(name, "n", meta.static_shape[along], place(axis, meta))
+    extent = meta.extents[along]
+    if checks_size and isinstance(extent, Exact):
+        size_of(name, "n", extent.dim, place(axis, meta))
     return along, None

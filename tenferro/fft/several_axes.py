@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ShapeError
+from tenferro.families.fft import exact_size
 from tenferro.fft.transforms import (
     axes_of,
     complex_transform,
@@ -208,13 +209,12 @@ def _axes_and_sizes(
             f"{name}: s has {len(sizes)} sizes and axes has {len(along)} axes; pass one size for "
             "each axis"
         )
-    shape = meta.exact_shape(name, "operand")
     found: list[Dim | None] = []
     for i, (size, axis) in enumerate(zip(sizes, along, strict=True)):
         if type(size) is not int or size != -1:
             found.append(size_of(name, f"s[{i}]", size, place(axis, meta)))
         elif last or i < len(along) - 1:
-            found.append(size_of(name, "n", shape[axis], place(axis, meta)))
+            found.append(size_of(name, "n", exact_size(name, meta, axis), place(axis, meta)))
         else:
             found.append(None)
     return along, found

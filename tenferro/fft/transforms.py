@@ -9,7 +9,7 @@ from typing import Any
 from tenferro.arrays.operands import convert, normal_axis
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError
-from tenferro.families.fft import Fft, points, spectrum_length
+from tenferro.families.fft import Fft, exact_size, points, spectrum_length
 from tenferro.family import Extension
 from tenferro.ops import Pad, Slice, Transpose, scalar
 from tenferro.shape import (
@@ -18,6 +18,7 @@ from tenferro.shape import (
     Dim,
     DimExpr,
     Exact,
+    InputDim,
     TensorMeta,
     complex_dtype,
     dim,
@@ -25,6 +26,7 @@ from tenferro.shape import (
     is_inexact,
     minimum,
     short_name,
+    symbol,
 )
 
 _SCALES = {"backward": "none", "forward": "inverse", "ortho": "root"}
@@ -106,11 +108,14 @@ def fitted(at: Emitter[V], x: V, axes: Sequence[int], sizes: Sequence[Dim]) -> V
     meta: TensorMeta = at.ctx.meta(x)
     if all(meta.extents[axis] == Exact(size) for axis, size in zip(axes, sizes, strict=True)):
         return x
-    shape = meta.exact_shape("fft", "operand")
+    shape = [
+        extent.dim if isinstance(extent, Exact) else symbol(InputDim(0, axis))
+        for axis, extent in enumerate(meta.extents)
+    ]
     kept, wanted = list(shape), list(shape)
     for axis, size in zip(axes, sizes, strict=True):
-        kept[axis], wanted[axis] = minimum(shape[axis], size), size
-    if kept != list(shape):
+        kept[axis], wanted[axis] = minimum(exact_size("fft", meta, axis), size), size
+    if kept != shape:
         x = at.emit(Slice((0,) * meta.rank, tuple(kept), (1,) * meta.rank), x)
     if kept == wanted:
         return x
@@ -143,11 +148,10 @@ def inverse_real_transform(
     If it is None, it is twice the number of frequencies, less two.
     """
     rest, group = _with_last(axes)
-    extent = Exact(2 * (at.ctx.meta(x).exact_shape("fft", "operand")[axes[-1]] - 1))
-    if length is not None:
-        extent = Exact(length)
+    if length is None:
+        length = 2 * (exact_size("fft", at.ctx.meta(x), axes[-1]) - 1)
     x = complex_transform(at, "c2c inverse", x, rest, scale)
-    return _transformed(at, Fft("c2r", len(group), scale), x, group, points(at, extent))
+    return _transformed(at, Fft("c2r", len(group), scale), x, group, points(at, Exact(length)))
 
 
 def frequencies_of(name: str, length: Dim | None, axis: int, meta: TensorMeta) -> Dim:
@@ -158,7 +162,7 @@ def frequencies_of(name: str, length: Dim | None, axis: int, meta: TensorMeta) -
     """
     if length is not None:
         return spectrum_length(length)
-    size = meta.exact_shape(name, "operand")[axis]
+    size = exact_size(name, meta, axis)
     if isinstance(size, int) and size < 2:
         raise ShapeError(f"{name}: n must be at least 1, got {2 * (size - 1)}{place(axis, meta)}")
     return size

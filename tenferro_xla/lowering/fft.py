@@ -21,7 +21,7 @@ _TYPES = {
 
 
 def transform(op: Fft, x: Array, *source: Array) -> Array:
-    """The transform. XLA divides the inverse ones by the number of points."""
+    """The transform."""
     last = source[0].shape[-1] if source else x.shape[-1]
     sizes = (*x.shape[x.ndim - op.axes : -1], last)
     if not all(isinstance(size, int) for size in sizes):
@@ -32,11 +32,17 @@ def transform(op: Fft, x: Array, *source: Array) -> Array:
         )
     if any(isinstance(size, int) and size == 0 for size in x.shape):
         return _empty(op, x, last)
-    result: Array = lax.fft(x, _TYPES[op.kind], sizes)
-    total = math.prod(sizes)
+    factor = _factor(op, math.prod(sizes))
+    # On the operand it fuses with what computes that, in a derivative the cotangent.
+    scaled = x if factor == 1 else x * factor
+    result: Array = lax.fft(scaled, _TYPES[op.kind], sizes)
+    return result
+
+
+def _factor(op: Fft, total: int) -> float:
+    """What is to multiply the transform of XLA, which divides inverse ones by `total`."""
     divisor = {"none": 1.0, "inverse": float(total), "root": math.sqrt(total)}[op.scale]
-    factor = (total if op.is_inverse else 1) / divisor
-    return result if factor == 1 else result * factor
+    return (total if op.is_inverse else 1) / divisor
 
 
 def _empty(op: Fft, x: Array, last: int) -> Array:

@@ -3,7 +3,7 @@
 `op` has the op and its derivative rule; `kernels` computes it with NumPy.
 """
 
-from tenferro.families.fft.op import Fft, FftRule, points, spectrum_length
+from tenferro.families.fft.op import Fft, FftRule, exact_size, points, spectrum_length
 from tenferro.families.runtime import KernelRuntime
 from tenferro.family import Package
 
@@ -14,4 +14,4 @@ FFT = Package(
     runtimes=(KernelRuntime(Fft.FAMILY_ID),),
 )
 
-__all__ = ["FFT", "Fft", "points", "spectrum_length"]
+__all__ = ["FFT", "Fft", "exact_size", "points", "spectrum_length"]

@@ -129,6 +129,16 @@ def spectrum_length(n: Dim) -> Dim:
     return floordiv(n, 2) + 1
 
 
+def exact_size(name: str, meta: TensorMeta, axis: int) -> Dim:
+    """The size of one axis; sizes of the others may be data-dependent.
+
+    Raises:
+        UnsupportedDynamicShapeError: the size is data-dependent.
+    """
+    (size,) = meta.with_extents((meta.extents[axis],)).exact_shape(name, "operand")
+    return size
+
+
 def points(at: Emitter[V], extent: ShapeExtent) -> V:
     """A vector of this size, the second input of `"c2r"`."""
     return full(at, False, TensorMeta(BOOL, (extent,)), "fft")
@@ -156,11 +166,11 @@ class FftRule(ExtensionAdRule):
         (ct,) = expressions(at.emitter, at.ct)
         if op.kind == "r2c":
             meta: TensorMeta = at.ctx.meta(at.inputs[0])
-            weighted = ct * pair_weights(ct, meta.exact_shape("fft", "operand")[-1], 0.5)
+            weighted = ct * pair_weights(ct, exact_size("fft", meta, -1), 0.5)
             return (at.emit(back, weighted.value, points(at.emitter, meta.extents[-1])),)
         result = Expression(at.emitter, at.emit(back, ct.value))
         if op.kind == "c2r":
-            result = result * pair_weights(result, ct.shape[-1], 2.0)
+            result = result * pair_weights(result, exact_size("fft", ct.meta, -1), 2.0)
             return (result.value, None)
         return (result.value,)
 
