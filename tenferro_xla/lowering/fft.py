@@ -33,10 +33,11 @@ def transform(op: Fft, x: Array, *source: Array) -> Array:
     if any(isinstance(size, int) and size == 0 for size in x.shape):
         return _empty(op, x, last)
     factor = _factor(op, math.prod(sizes))
-    # On the operand it fuses with what computes that, in a derivative the cotangent.
-    scaled = x if factor == 1 else x * factor
-    result: Array = lax.fft(scaled, _TYPES[op.kind], sizes)
-    return result
+    # The adjoints of transforms of the usual norms have a factor other than a root: before the
+    # transform it fuses with what computes the cotangent. After it, it is applied in place.
+    before = factor != 1 and op.scale != "root"
+    result: Array = lax.fft(x * factor if before else x, _TYPES[op.kind], sizes)
+    return result if before or factor == 1 else result * factor
 
 
 def _factor(op: Fft, total: int) -> float:
