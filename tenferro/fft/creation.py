@@ -6,7 +6,7 @@ from typing import Any
 
 from tenferro.dispatch import create
 from tenferro.errors import DTypeError
-from tenferro.families.fft import spectrum_length
+from tenferro.families import fft as family
 from tenferro.fft import frequencies
 from tenferro.fft.transforms import size_of
 from tenferro.shape import FLOAT64, Dim, DType, as_dtype, is_floating, short_name
@@ -39,7 +39,7 @@ def rfftfreq(n: Size, /, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None) 
     Tensor([0., 1., 2.])
     """
     size, element = _checked("rfftfreq", n, dtype)
-    shape = (spectrum_length(size),)
+    shape = (family.spectrum_length(size),)
     return create(frequencies.not_negative, d, shape=shape, n=size, dtype=element)
 
 

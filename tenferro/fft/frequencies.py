@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from tenferro.arrays.creation import arange
-from tenferro.arrays.elementwise import where
-from tenferro.arrays.joining import window
-from tenferro.arrays.notation import Expression, apply
-from tenferro.arrays.operands import Operand, as_value, normal_axes
-from tenferro.arrays.rearrange import concat
+from tenferro.arrays import creation, elementwise, joining, notation, operands, rearrange
 from tenferro.chainrules import Emitter, V
 from tenferro.shape import INT64, Dim, DType, TensorMeta, floordiv
 from tenferro.typing import Axis
 
 
-def both_signs(at: Emitter[V], d: Operand[V], *, shape: tuple[Dim], dtype: DType) -> V:
+def both_signs(at: Emitter[V], d: operands.Operand[V], *, shape: tuple[Dim], dtype: DType) -> V:
     """0, 1, …, then the negative frequencies from the lowest to -1, divided by n d."""
     (n,) = shape
     k = _counter(at, n)
-    signed = apply(where, k < floordiv(n + 1, 2), k, k - n)
+    signed = notation.apply(elementwise.where, k < floordiv(n + 1, 2), k, k - n)
     return _over_length(signed, n, d, dtype)
 
 
-def not_negative(at: Emitter[V], d: Operand[V], *, shape: tuple[Dim], n: Dim, dtype: DType) -> V:
+def not_negative(
+    at: Emitter[V], d: operands.Operand[V], *, shape: tuple[Dim], n: Dim, dtype: DType
+) -> V:
     """0, 1, …, as many as `shape` says, divided by n d."""
     return _over_length(_counter(at, shape[0]), n, d, dtype)
 
 
-def _counter(at: Emitter[V], size: Dim) -> Expression:
-    counter: Expression = apply(arange, 0, emitter=at, shape=(size,), step=1, dtype=INT64)
+def _counter(at: Emitter[V], size: Dim) -> notation.Expression:
+    counter: notation.Expression = notation.apply(
+        creation.arange, 0, emitter=at, shape=(size,), step=1, dtype=INT64
+    )
     return counter
 
 
-def _over_length(k: Expression, n: Dim, d: Operand[V], dtype: DType) -> V:
+def _over_length(k: notation.Expression, n: Dim, d: operands.Operand[V], dtype: DType) -> V:
     """k / (n d), rounded as in NumPy."""
-    spacing: Expression = apply(as_value, d, dtype, emitter=k.emitter)
+    spacing: notation.Expression = notation.apply(operands.as_value, d, dtype, emitter=k.emitter)
     return (k.astype(dtype) * (1.0 / (spacing * n))).value  # type: ignore[no-any-return]
 
 
@@ -44,7 +43,7 @@ def fftshift(at: Emitter[V], x: V, /, axes: Axis = None) -> V:
     Tensor([-2, -1,  0,  1,  2])
     """
     meta: TensorMeta = at.ctx.meta(x)
-    for axis in normal_axes("fftshift", axes, meta.rank):
+    for axis in operands.normal_axes("fftshift", axes, meta.rank):
         size = meta.exact_shape("fftshift", "operand")[axis]
         x = _turned(at, x, axis, size, floordiv(size + 1, 2))
     return x
@@ -57,7 +56,7 @@ def ifftshift(at: Emitter[V], x: V, /, axes: Axis = None) -> V:
     Tensor([ 0,  1,  2, -2, -1])
     """
     meta: TensorMeta = at.ctx.meta(x)
-    for axis in normal_axes("ifftshift", axes, meta.rank):
+    for axis in operands.normal_axes("ifftshift", axes, meta.rank):
         size = meta.exact_shape("ifftshift", "operand")[axis]
         x = _turned(at, x, axis, size, floordiv(size, 2))
     return x
@@ -67,5 +66,5 @@ def _turned(at: Emitter[V], x: V, axis: int, size: Dim, start: Dim) -> V:
     """x from `start` on, then what is before it."""
     if isinstance(size, int) and size < 2:
         return x
-    parts = (window(at, x, axis, start, size), window(at, x, axis, 0, start))
-    return concat(at, *parts, axis=axis)
+    parts = (joining.window(at, x, axis, start, size), joining.window(at, x, axis, 0, start))
+    return rearrange.concat(at, *parts, axis=axis)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tenferro.arrays.elementwise import conj
-from tenferro.arrays.operands import normal_axis
+from tenferro.arrays import elementwise, normal_axis
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ShapeError
 from tenferro.fft.transforms import (
@@ -125,7 +124,7 @@ def hfft(
     Tensor([ 8., -2.,  0., -2.])
     """
     scale = scale_of("hfft", norm, inverse=False)
-    return _inverse_real(at, "hfft", conj(at, x), n, axis, scale)
+    return _inverse_real(at, "hfft", elementwise.conj(at, x), n, axis, scale)
 
 
 def ihfft(
@@ -146,7 +145,9 @@ def ihfft(
     >>> tn.fft.ihfft([8.0, -2.0, 0.0, -2.0]).real
     Tensor([1., 2., 3.])
     """
-    return conj(at, _real(at, "ihfft", x, n, axis, scale_of("ihfft", norm, inverse=True), "ifft"))
+    return elementwise.conj(
+        at, _real(at, "ihfft", x, n, axis, scale_of("ihfft", norm, inverse=True), "ifft")
+    )
 
 
 def _complex(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ShapeError
-from tenferro.families.fft import exact_size
+from tenferro.families import fft as family
 from tenferro.fft.transforms import (
     axes_of,
     complex_transform,
@@ -214,7 +214,7 @@ def _axes_and_sizes(
         if type(size) is not int or size != -1:
             found.append(size_of(name, f"s[{i}]", size, place(axis, meta)))
         elif last or i < len(along) - 1:
-            found.append(size_of(name, "n", exact_size(name, meta, axis), place(axis, meta)))
+            found.append(size_of(name, "n", family.exact_size(name, meta, axis), place(axis, meta)))
         else:
             found.append(None)
     return along, found

@@ -6,10 +6,10 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tenferro.arrays.operands import convert, normal_axis
+from tenferro.arrays import convert, normal_axis
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError
-from tenferro.families.fft import Fft, exact_size, points, spectrum_length
+from tenferro.families import fft as family
 from tenferro.family import Extension
 from tenferro.ops import Pad, Slice, Transpose, scalar
 from tenferro.shape import (
@@ -114,7 +114,7 @@ def fitted(at: Emitter[V], x: V, axes: Sequence[int], sizes: Sequence[Dim]) -> V
     ]
     kept, wanted = list(shape), list(shape)
     for axis, size in zip(axes, sizes, strict=True):
-        kept[axis], wanted[axis] = minimum(exact_size("fft", meta, axis), size), size
+        kept[axis], wanted[axis] = minimum(family.exact_size("fft", meta, axis), size), size
     if kept != shape:
         x = at.emit(Slice((0,) * meta.rank, tuple(kept), (1,) * meta.rank), x)
     if kept == wanted:
@@ -129,14 +129,14 @@ def complex_transform(at: Emitter[V], kind: str, x: V, axes: Sequence[int], scal
     rest = sorted(axes)
     while rest:
         group, rest = rest[-_MOST_AXES:], rest[:-_MOST_AXES]
-        x = _transformed(at, Fft(kind, len(group), scale), x, group)
+        x = _transformed(at, family.Fft(kind, len(group), scale), x, group)
     return x
 
 
 def real_transform(at: Emitter[V], x: V, axes: Sequence[int], scale: str) -> V:
     """The transform of real values: one half of the last of the axes, then the other axes."""
     rest, group = _with_last(axes)
-    x = _transformed(at, Fft("r2c", len(group), scale), x, group)
+    x = _transformed(at, family.Fft("r2c", len(group), scale), x, group)
     return complex_transform(at, "c2c", x, rest, scale)
 
 
@@ -149,9 +149,11 @@ def inverse_real_transform(
     """
     rest, group = _with_last(axes)
     if length is None:
-        length = 2 * (exact_size("fft", at.ctx.meta(x), axes[-1]) - 1)
+        length = 2 * (family.exact_size("fft", at.ctx.meta(x), axes[-1]) - 1)
     x = complex_transform(at, "c2c inverse", x, rest, scale)
-    return _transformed(at, Fft("c2r", len(group), scale), x, group, points(at, Exact(length)))
+    return _transformed(
+        at, family.Fft("c2r", len(group), scale), x, group, family.points(at, Exact(length))
+    )
 
 
 def frequencies_of(name: str, length: Dim | None, axis: int, meta: TensorMeta) -> Dim:
@@ -161,8 +163,8 @@ def frequencies_of(name: str, length: Dim | None, axis: int, meta: TensorMeta) -
         ShapeError: the length is not given, and the axis has fewer than two frequencies.
     """
     if length is not None:
-        return spectrum_length(length)
-    size = exact_size(name, meta, axis)
+        return family.spectrum_length(length)
+    size = family.exact_size(name, meta, axis)
     if isinstance(size, int) and size < 2:
         raise ShapeError(f"{name}: n must be at least 1, got {2 * (size - 1)}{place(axis, meta)}")
     return size
@@ -176,7 +178,7 @@ def _with_last(axes: Sequence[int]) -> tuple[list[int], list[int]]:
     return ordered[:-count], [*ordered[-count:], last]
 
 
-def _transformed(at: Emitter[V], op: Fft, x: V, axes: Sequence[int], *source: V) -> V:
+def _transformed(at: Emitter[V], op: family.Fft, x: V, axes: Sequence[int], *source: V) -> V:
     """The op along the axes, which are moved to the end and back."""
     rank = at.ctx.meta(x).rank
     order = (*[axis for axis in range(rank) if axis not in axes], *axes)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tenferro.arrays import creation, elementwise, logical
-from tenferro.arrays.notation import Expression, apply, expressions
+from tenferro.arrays import creation, elementwise, logical, notation
 from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import DTypeError, InvalidConfigError, ShapeError
 from tenferro.families.kernels import KernelOp
@@ -163,22 +162,24 @@ class FftRule(ExtensionAdRule):
         assert isinstance(op, Fft)
         assert not any(at.active[1:]), "the source of a length has no tangent"
         back = Extension(replace(op, kind=_INVERSE[op.kind]))
-        (ct,) = expressions(at.emitter, at.ct)
+        (ct,) = notation.expressions(at.emitter, at.ct)
         if op.kind == "r2c":
             meta: TensorMeta = at.ctx.meta(at.inputs[0])
             weighted = ct * pair_weights(ct, exact_size("fft", meta, -1), 0.5)
             return (at.emit(back, weighted.value, points(at.emitter, meta.extents[-1])),)
-        result = Expression(at.emitter, at.emit(back, ct.value))
+        result = notation.Expression(at.emitter, at.emit(back, ct.value))
         if op.kind == "c2r":
             result = result * pair_weights(result, exact_size("fft", ct.meta, -1), 2.0)
             return (result.value, None)
         return (result.value,)
 
 
-def pair_weights(like: Expression, n: Dim, weight: float) -> Expression:
+def pair_weights(like: notation.Expression, n: Dim, weight: float) -> notation.Expression:
     """1 at the frequencies 0 and n/2 of n points, `weight` at others, as precise as `like`."""
     count = spectrum_length(n)
-    k = apply(creation.arange, 0, emitter=like.emitter, shape=(count,), step=1, dtype=INT64)
-    paired = apply(logical.logical_and, k > 0, 2 * k < n)
-    weights: Expression = apply(elementwise.where, paired, weight, 1.0)
+    k = notation.apply(
+        creation.arange, 0, emitter=like.emitter, shape=(count,), step=1, dtype=INT64
+    )
+    paired = notation.apply(logical.logical_and, k > 0, 2 * k < n)
+    weights: notation.Expression = notation.apply(elementwise.where, paired, weight, 1.0)
     return weights.astype(real_dtype(like.dtype))
