@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tenferro import extension as extension
+    from tenferro import fft as fft
     from tenferro import linalg as linalg
     from tenferro import network as network
     from tenferro import testing as testing
@@ -81,7 +82,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("extension", "linalg", "network", "testing", "typing")
+_MODULES = ("extension", "fft", "linalg", "network", "testing", "typing")
 _ARRAY_FUNCTIONS = "tenferro.namespace"
 """The home of every other name; it lists them itself."""
 

@@ -85,3 +85,13 @@ assert [name for name in tenferro.__all__ if not hasattr(tenferro, name)] == []
 assert set(tenferro.__all__) <= set(dir(tenferro))
 """
     )
+
+
+def test_the_first_use_of_a_process_may_name_the_executor() -> None:
+    for first in (
+        "tn.jit(lambda x: x + 1, executor='numpy')(1.0)",
+        "tn.EagerRuntime('numpy').constant([1.0])",
+        "tn.executor_named('numpy')",
+        "tn.Tensor([1.0])",
+    ):
+        run(f"import sys\nimport tenferro as tn\n{first}\nassert 'jax' not in sys.modules")

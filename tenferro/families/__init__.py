@@ -19,6 +19,7 @@ from tenferro.families.einsum import (
     entered,
     finished,
 )
+from tenferro.families.fft import FFT
 from tenferro.families.formula import FormulaOp, TransformRule
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg import LINALG
@@ -27,7 +28,7 @@ from tenferro.families.reference import evaluate_standard
 from tenferro.families.runtime import KernelRuntime, StandardRuntime
 from tenferro.family import Package, distinct
 
-STANDARD: tuple[Package, ...] = (EINSUM, LINALG)
+STANDARD: tuple[Package, ...] = (EINSUM, LINALG, FFT)
 """The packages that every context has."""
 
 
@@ -48,6 +49,7 @@ def further(packages: Iterable[Package]) -> tuple[Package, ...]:
 
 __all__ = [
     "EINSUM",
+    "FFT",
     "LINALG",
     "STANDARD",
     "EinsumOp",

@@ -6,7 +6,7 @@ Read in this order: `backend` (what a backend is), `numpy_backend`, `segment`, `
 
 from tenferro.runtime.backend import BackendSession, TensorBackend
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
-from tenferro.runtime.executor import NUMPY_EXECUTOR, GraphExecutor
+from tenferro.runtime.executor import NUMPY_EXECUTOR, GraphExecutor, default_executor
 from tenferro.runtime.extensions import BoundaryDispatch
 from tenferro.runtime.numpy_backend import NumpyBackend
 from tenferro.runtime.segment import Segment, segment_exec_program
@@ -56,6 +56,7 @@ __all__ = [
     "bind_specs",
     "buffer_meta",
     "check_program",
+    "default_executor",
     "executor_module",
     "executor_named",
     "host_array",

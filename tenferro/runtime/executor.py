@@ -24,6 +24,7 @@ from tenferro.shape import Leaf
 from tenferro.values import (
     Buffer,
     Executable,
+    Executor,
     GraphProgram,
     Tensor,
     bind_inputs,
@@ -238,3 +239,8 @@ def _own(value: Array, inputs: tuple[Array, ...]) -> Array:
 
 
 NUMPY_EXECUTOR = register_executor(GraphExecutor(NumpyBackend()))
+
+
+def default_executor() -> Executor:
+    """The executor on NumPy arrays that is named `"numpy"`."""
+    return NUMPY_EXECUTOR

@@ -20,6 +20,7 @@ from tenferro.cli import main
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.extension import Extension, ExtensionOp, Package, apply
 from tenferro.families import STANDARD, EinsumOp, NetworkDerivative, SlicedNetwork, linalg
+from tenferro.families.fft import Fft
 from tenferro.planning import ContractionOptimizerOptions
 from tests.families.cube import CUBE, Cube, Table
 
@@ -43,16 +44,33 @@ class Case:
     into: Callable[[list[Array]], list[Array]] = list
     """Takes random arrays into the domain of the op."""
 
+    dtypes: tuple[str, ...] = ()
+    """Those of the inputs; by default all are float64."""
+
+    active: int = 9
+    """How many inputs, from the first on, derivatives are taken by."""
+
     @property
     def name(self) -> str:
         return self.op.family_id
 
     @property
+    def places(self) -> tuple[int, ...]:
+        return tuple(range(min(self.active, len(self.shapes))))
+
+    @property
     def arrays(self) -> list[Array]:
         rng = np.random.default_rng(0)
         return self.into(
-            [rng.normal(size=[SIZES[name] for name in shape]) for shape in self.shapes]
+            [
+                random_array(rng, [SIZES[name] for name in shape], dtype)
+                for shape, dtype in zip(self.shapes, self.all_dtypes, strict=True)
+            ]
         )
+
+    @property
+    def all_dtypes(self) -> tuple[str, ...]:
+        return self.dtypes or ("float64",) * len(self.shapes)
 
     @property
     def expected(self) -> Array:
@@ -69,20 +87,25 @@ class Case:
         return result[0] if isinstance(result, tuple) else result
 
     def total(self, *inputs: Any) -> Any:
-        """The sum of the first output."""
-        return tn.sum(self.function(*inputs))
+        """The sum of the real parts of the first output."""
+        return tn.sum(tn.real(self.function(*inputs)))
 
     def program(self, of: Callable[..., Any], named: bool = True) -> tn.GraphProgram:
         """A program of the inputs, with names for sizes or with constant ones."""
         specs = [
-            tn.TensorSpec(shape if named else tuple(SIZES[name] for name in shape), "float64")
-            for shape in self.shapes
+            tn.TensorSpec(shape if named else tuple(SIZES[name] for name in shape), dtype)
+            for shape, dtype in zip(self.shapes, self.all_dtypes, strict=True)
         ]
         return tn.make_program(of, *specs)
 
     def bindings(self, program: tn.GraphProgram) -> Mapping[str, Array]:
         names = [declared.name for declared in program.inputs]
         return dict(zip(names, self.arrays, strict=True))
+
+
+def random_array(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> Array:
+    real = rng.normal(size=shape)
+    return real + 1j * rng.normal(size=shape) if dtype == "complex128" else real.astype(dtype)
 
 
 def regular(arrays: list[Array]) -> list[Array]:
@@ -115,6 +138,23 @@ def linalg_cases() -> list[Case]:
 
 
 LATE = "give the inputs constant sizes"
+COMPLEX = ("complex128",)
+
+
+def fft_cases() -> list[Case]:
+    return [
+        Case(Fft("c2c", 2, "root"), (("n", "m"),), dtypes=COMPLEX, lowering_needs=LATE),
+        Case(Fft("r2c"), (("n", "k"),), lowering_needs=LATE),
+        Case(
+            Fft("c2r", 1, "inverse"),
+            (("n", "m"), ("k",)),
+            dtypes=("complex128", "bool"),
+            active=1,
+            lowering_needs=LATE,
+        ),
+    ]
+
+
 CASES = [
     Case(EinsumOp(CHAIN, (0, 3), PAIRS), (("n", "m"), ("m", "k"), ("k", "l"))),
     Case(
@@ -139,7 +179,7 @@ CASES = [
     Case(Cube(0.5), (("n", "m"),), (CUBE,)),
     Case(Table({"a": 1, "b": 2}), (("n",),), (CUBE,)),
 ]
-CASES += linalg_cases()
+CASES += linalg_cases() + fft_cases()
 IDS = [f"{number}-{case.name}" for number, case in enumerate(CASES)]
 each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 
@@ -152,14 +192,14 @@ def assert_are_gradients(gradients: Sequence[Any], case: Case) -> None:
     """Along a direction the gradients are the slope of the sum, by central differences."""
     rng = np.random.default_rng(1)
     for place, gradient in enumerate(gradients):
-        direction = rng.normal(size=case.arrays[place].shape)
+        direction = random_array(rng, case.arrays[place].shape, case.all_dtypes[place])
         sums = []
         for step in (1e-4, -1e-4):
             moved = case.arrays
             moved[place] = moved[place] + step * direction
-            sums.append(np.sum(case.op.eager_execute(moved)[0]))
+            sums.append(np.sum(np.real(case.op.eager_execute(moved)[0])))
         slope = (sums[0] - sums[1]) / 2e-4
-        found = np.sum(np.asarray(gradient) * direction)
+        found = np.vdot(gradient, direction).real
         np.testing.assert_allclose(found, slope, rtol=1e-6, atol=1e-8)
 
 
@@ -188,8 +228,7 @@ def _with_arguments(function: Callable[..., Any], count: int) -> Callable[..., A
 @each_case
 @pytest.mark.parametrize("executor", ["xla", "numpy"])
 def test_grad_in_jit(case: Case, executor: str) -> None:
-    places = tuple(range(len(case.shapes)))
-    gradient = tn.grad(case.total, places, ad_context=case.context)
+    gradient = tn.grad(case.total, case.places, ad_context=case.context)
     jitted = tn.jit(gradient, executor=executor, packages=case.packages)
     assert_are_gradients(jitted(*case.arrays), case)
 
@@ -215,10 +254,11 @@ def test_xla_executor(case: Case, named: bool) -> None:
 @pytest.mark.parametrize("executor", ["xla", "numpy"])
 def test_eager_runtime_with_backward(case: Case, executor: str) -> None:
     runtime = tn.EagerRuntime(executor, packages=case.packages)
-    variables = [runtime.variable(array) for array in case.arrays]
-    result = case.function(*variables)
+    variables = [runtime.variable(case.arrays[place]) for place in case.places]
+    constants = [runtime.constant(array) for array in case.arrays[len(variables) :]]
+    result = case.function(*variables, *constants)
     assert_is_value(result.numpy(), case)
-    tn.sum(result).backward()
+    tn.sum(tn.real(result)).backward()
     assert_are_gradients([variable.grad.numpy() for variable in variables], case)
 
 
@@ -230,9 +270,8 @@ def test_save_load_run_and_differentiate(case: Case, tmp_path: Path) -> None:
     assert loaded.digest == program.digest
     executor = tn.GraphExecutor(tn.NumpyBackend(), packages=case.packages)
     (total,) = executor.run(loaded, case.bindings(loaded))
-    np.testing.assert_allclose(total.item(), case.expected.sum(), rtol=1e-10)
-    places = tuple(range(len(case.shapes)))
-    gradient = tn.grad(lambda *xs: tn.call(loaded, *xs), places, ad_context=case.context)
+    np.testing.assert_allclose(total.item(), case.expected.real.sum(), rtol=1e-10)
+    gradient = tn.grad(lambda *xs: tn.call(loaded, *xs), case.places, ad_context=case.context)
     assert_are_gradients(tn.jit(gradient, packages=case.packages)(*case.arrays), case)
 
 
@@ -265,7 +304,7 @@ def test_to_jax(case: Case) -> None:
     gradient = tenferro_xla.jax_gradient(
         case.program(case.total), *case.arrays, packages=case.packages
     )
-    assert_are_gradients([gradient], case)
+    assert_are_gradients([np.conj(gradient)], case)
 
 
 @each_case

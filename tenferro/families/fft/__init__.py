@@ -1,0 +1,17 @@
+"""The family of discrete Fourier transforms along the last axes of an operand.
+
+`op` has the op and its derivative rule; `kernels` computes it with NumPy.
+"""
+
+from tenferro.families.fft.op import Fft, FftRule, exact_size, points, spectrum_length
+from tenferro.families.runtime import KernelRuntime
+from tenferro.family import Package
+
+FFT = Package(
+    name="tenferro-fft",
+    ops=(Fft,),
+    rules=(FftRule(),),
+    runtimes=(KernelRuntime(Fft.FAMILY_ID),),
+)
+
+__all__ = ["FFT", "Fft", "exact_size", "points", "spectrum_length"]

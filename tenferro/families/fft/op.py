@@ -1,0 +1,185 @@
+"""The op of Fourier transforms, and its derivative rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tenferro.arrays import creation, elementwise, logical, notation
+from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
+from tenferro.errors import DTypeError, InvalidConfigError, ShapeError
+from tenferro.families.kernels import KernelOp
+from tenferro.family import (
+    Extension,
+    ExtensionAdRule,
+    ExtensionOp,
+    OutputMeta,
+    family_id,
+    sizes_differ,
+)
+from tenferro.ops import full
+from tenferro.shape import (
+    BOOL,
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    Dim,
+    DType,
+    ShapeExtent,
+    TensorMeta,
+    complex_dtype,
+    floordiv,
+    real_dtype,
+)
+
+KINDS = ("c2c", "c2c inverse", "r2c", "c2r")
+SCALES = ("none", "inverse", "root")
+_INVERSE = {"c2c": "c2c inverse", "c2c inverse": "c2c", "r2c": "c2r", "c2r": "r2c"}
+
+
+@family_id(namespace="tenferro-fft", name="fft", version=1)
+@dataclass(frozen=True)
+class Fft(KernelOp):
+    """The discrete Fourier transform along the last axes.
+
+    `"c2c"` and `"r2c"` have the exponent -2πi jk/n, `"c2c inverse"` and `"c2r"` +2πi jk/n. `"r2c"`
+    takes real values, and returns only the frequencies 0 … n//2 of the last axis. `"c2r"` takes
+    such frequencies, of values that are real; the imaginary parts of frequencies 0 and n/2 are not
+    used. Its second input has a last axis of size n; the elements are not read.
+
+    Attributes:
+        kind: one of `KINDS`.
+        axes: the number of axes that are transformed, 1, 2 or 3.
+        scale: what the sum is divided by: `"none"` for 1, `"inverse"` for the number of points,
+            `"root"` for its square root.
+    """
+
+    kind: str
+    axes: int = 1
+    scale: str = "none"
+
+    output_count = 1
+    kernel = "tenferro.families.fft.kernels:transform"
+
+    def __post_init__(self) -> None:
+        """Check the payload."""
+        if self.kind not in KINDS or self.scale not in SCALES or self.axes not in (1, 2, 3):
+            raise InvalidConfigError(
+                self.family_id,
+                f"{self}: kind must be one of {KINDS}, axes 1, 2 or 3, scale one of {SCALES}",
+            )
+
+    @property
+    def input_count(self) -> int:
+        """1; with the source of the length 2."""
+        return 2 if self.kind == "c2r" else 1
+
+    @property
+    def is_inverse(self) -> bool:
+        """Whether the exponent is +2πi jk/n."""
+        return self.kind in ("c2c inverse", "c2r")
+
+    def infer_output_meta(
+        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
+    ) -> Sequence[OutputMeta]:
+        """The type of the operand, with the dtype and the size of the last axis of the kind."""
+        dtype, shape = input_dtypes[0], tuple(input_shapes[0])
+        expected = (FLOAT32, FLOAT64) if self.kind == "r2c" else (COMPLEX64, COMPLEX128)
+        if dtype not in expected:
+            names = " or ".join(each.name for each in expected)
+            raise DTypeError(f"fft: {self.kind} takes {names}, got {dtype.name}")
+        if len(shape) < self.axes:
+            meta = TensorMeta.of(dtype, shape)
+            raise ShapeError(f"fft: takes at least {self.axes} axes, got {meta}")
+        if self.kind == "r2c":
+            _check_sizes(dtype, shape, self.axes)
+            return [(complex_dtype(dtype), (*shape[:-1], spectrum_length(shape[-1])))]
+        if self.kind == "c2r":
+            shape = self._real_shape(dtype, shape, tuple(input_shapes[1]))
+            dtype = real_dtype(dtype)
+        _check_sizes(dtype, shape, self.axes)
+        return [(dtype, shape)]
+
+    def _real_shape(
+        self, dtype: DType, shape: tuple[Dim, ...], source: tuple[Dim, ...]
+    ) -> tuple[Dim, ...]:
+        """The shape of the result of `"c2r"`."""
+        if not source:
+            raise ShapeError("fft: the second input, the source of the length, has no axis")
+        if sizes_differ(shape[-1], spectrum_length(source[-1])):
+            raise ShapeError(
+                f"fft: c2r of length {source[-1]} takes {spectrum_length(source[-1])} frequencies "
+                f"along the last axis, got {TensorMeta.of(dtype, shape)}"
+            )
+        return (*shape[:-1], source[-1])
+
+
+def _check_sizes(dtype: DType, shape: tuple[Dim, ...], axes: int) -> None:
+    for axis in range(-axes, 0):
+        if shape[axis] == 0:
+            meta = TensorMeta.of(dtype, shape)
+            raise ShapeError(f"fft: n must be at least 1, got 0 (axis {axis} of {meta})")
+
+
+def spectrum_length(n: Dim) -> Dim:
+    """The number of frequencies that `"r2c"` of n points returns."""
+    return floordiv(n, 2) + 1
+
+
+def exact_size(name: str, meta: TensorMeta, axis: int) -> Dim:
+    """The size of one axis; sizes of the others may be data-dependent.
+
+    Raises:
+        UnsupportedDynamicShapeError: the size is data-dependent.
+    """
+    (size,) = meta.with_extents((meta.extents[axis],)).exact_shape(name, "operand")
+    return size
+
+
+def points(at: Emitter[V], extent: ShapeExtent) -> V:
+    """A vector of this size, the second input of `"c2r"`."""
+    return full(at, False, TensorMeta(BOOL, (extent,)), "fft")
+
+
+class FftRule(ExtensionAdRule):
+    """The op itself on tangents; the adjoint is the op with the other sign of the exponent.
+
+    `"r2c"` keeps one of each pair of conjugate frequencies. So its adjoint is `"c2r"` of half the
+    cotangent at frequencies that have a partner, and the adjoint of `"c2r"` doubles these.
+    """
+
+    family_id = Fft.FAMILY_ID
+
+    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
+        """The transform of the tangent; the source of the length has none."""
+        dx = at.tangent[0]
+        return (None if dx is None else at.emit(Extension(op), dx, *at.primal[1:]),)
+
+    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
+        """The transform of the cotangent with the other sign, and weights for real values."""
+        assert isinstance(op, Fft)
+        assert not any(at.active[1:]), "the source of a length has no tangent"
+        back = Extension(replace(op, kind=_INVERSE[op.kind]))
+        (ct,) = notation.expressions(at.emitter, at.ct)
+        if op.kind == "r2c":
+            meta: TensorMeta = at.ctx.meta(at.inputs[0])
+            weighted = ct * pair_weights(ct, exact_size("fft", meta, -1), 0.5)
+            return (at.emit(back, weighted.value, points(at.emitter, meta.extents[-1])),)
+        result = notation.Expression(at.emitter, at.emit(back, ct.value))
+        if op.kind == "c2r":
+            result = result * pair_weights(result, exact_size("fft", ct.meta, -1), 2.0)
+            return (result.value, None)
+        return (result.value,)
+
+
+def pair_weights(like: notation.Expression, n: Dim, weight: float) -> notation.Expression:
+    """1 at the frequencies 0 and n/2 of n points, `weight` at others, as precise as `like`."""
+    count = spectrum_length(n)
+    k = notation.apply(
+        creation.arange, 0, emitter=like.emitter, shape=(count,), step=1, dtype=INT64
+    )
+    paired = notation.apply(logical.logical_and, k > 0, 2 * k < n)
+    weights: notation.Expression = notation.apply(elementwise.where, paired, weight, 1.0)
+    return weights.astype(real_dtype(like.dtype))
