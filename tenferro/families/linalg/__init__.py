@@ -6,7 +6,30 @@ each family, with its ops and its derivative rules. The `kernels` compute them w
 
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.cholesky import Cholesky, CholeskyRule
-from tenferro.families.linalg.pieces import sym, tril
+from tenferro.families.linalg.determinant import (
+    Adjugate,
+    AdjugateRule,
+    Determinant,
+    DeterminantRule,
+    determinant,
+)
+from tenferro.families.linalg.factored import FactoredOp, FactoredRuntime
+from tenferro.families.linalg.lu import (
+    Lu,
+    LuRule,
+    PivotsToPermutation,
+    PivotsToPermutationRule,
+    lu,
+)
+from tenferro.families.linalg.lu_solve import (
+    Inverse,
+    InverseRule,
+    LuSolve,
+    LuSolveRule,
+    inverse,
+    lu_solve,
+)
+from tenferro.families.linalg.pieces import identity, picked_rows, sym, tril, triu
 from tenferro.families.linalg.triangular import (
     TriangularSolve,
     TriangularSolveRule,
@@ -16,22 +39,48 @@ from tenferro.families.linalg.types import check_matrix, check_square
 from tenferro.families.runtime import KernelRuntime
 from tenferro.family import Package
 
-_KERNELS: tuple[type[KernelOp], ...] = (TriangularSolve, Cholesky)
+_KERNELS: tuple[type[KernelOp], ...] = (TriangularSolve, Cholesky, Lu, PivotsToPermutation)
+_FACTORED: tuple[type[FactoredOp], ...] = (LuSolve, Inverse, Determinant, Adjugate)
 
 LINALG = Package(
     name="tenferro-linalg",
-    ops=_KERNELS,
-    rules=(TriangularSolveRule(), CholeskyRule()),
-    runtimes=tuple(KernelRuntime(op.FAMILY_ID) for op in _KERNELS),
+    ops=(*_KERNELS, *_FACTORED),
+    rules=(
+        TriangularSolveRule(),
+        CholeskyRule(),
+        LuRule(),
+        PivotsToPermutationRule(),
+        LuSolveRule(),
+        InverseRule(),
+        DeterminantRule(),
+        AdjugateRule(),
+    ),
+    runtimes=(
+        *(KernelRuntime(op.FAMILY_ID) for op in _KERNELS),
+        *(FactoredRuntime(op) for op in _FACTORED),
+    ),
 )
 
 __all__ = [
     "LINALG",
+    "Adjugate",
     "Cholesky",
+    "Determinant",
+    "Inverse",
+    "Lu",
+    "LuSolve",
+    "PivotsToPermutation",
     "TriangularSolve",
     "check_matrix",
     "check_square",
+    "determinant",
+    "identity",
+    "inverse",
+    "lu",
+    "lu_solve",
+    "picked_rows",
     "sym",
     "triangular_solve",
     "tril",
+    "triu",
 ]
