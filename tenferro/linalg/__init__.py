@@ -12,11 +12,49 @@ Tensor([1., 2.])
 from functools import partial
 
 from tenferro.dispatch import array_function
-from tenferro.linalg import factors, solving
+from tenferro.linalg import determinants, factors, solving
+from tenferro.linalg.determinants import SlogdetResult, slogdet
+from tenferro.linalg.held_factors import (
+    CholeskyFactorResult,
+    LUFactorResult,
+    LUResult,
+    PermutedLUResult,
+    cho_factor,
+    cho_solve,
+    lu,
+    lu_factor,
+    lu_solve,
+)
 
 _public = partial(array_function, module="tenferro.linalg")
 
 cholesky = _public(factors.cholesky)
+det = _public(determinants.det)
+inv = _public(solving.inv)
+matrix_power = _public(determinants.matrix_power)
+solve = _public(solving.solve)
 solve_triangular = _public(solving.solve_triangular)
+tensorinv = _public(solving.tensorinv)
+tensorsolve = _public(solving.tensorsolve)
 
-__all__ = ["cholesky", "solve_triangular"]
+__all__ = [
+    "CholeskyFactorResult",
+    "LUFactorResult",
+    "LUResult",
+    "PermutedLUResult",
+    "SlogdetResult",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "det",
+    "inv",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "matrix_power",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "tensorinv",
+    "tensorsolve",
+]

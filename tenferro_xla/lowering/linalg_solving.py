@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from tenferro.families.linalg import (
@@ -81,11 +82,9 @@ def adjugate(op: Adjugate, a: Array, packed: Array, permutation: Array, *directi
     x = _inverse(packed, permutation)
     fast = _by_inverse(det[..., None, None], x, direction)
     exponent = SECOND_LIMIT if op.order else FIRST_LIMIT
-    limit = float(jnp.finfo(a.dtype).eps) ** -exponent
+    limit = float(np.finfo(a.dtype).eps) ** -exponent
     near = ~(_norm(a) * _norm(x) < limit)[..., None, None]
-    exact = lax.cond(
-        jnp.any(near), _by_singular_values, lambda *_: fast, a, *direction
-    )
+    exact = lax.cond(jnp.any(near), _by_singular_values, lambda *_: fast, a, *direction)
     return jnp.where(near, exact, fast)
 
 

@@ -138,7 +138,7 @@ class AdjugateRule(ExtensionAdRule):
         return (sum(terms[1:], terms[0]).value if terms else None,)
 
     def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent of E is D adj(A)[ctᴴ]ᴴ: the bilinear form tr(D adj(A)[E] F) is symmetric."""
+        """The cotangent of E is D adj(A)[ctᴴ]ᴴ, for tr(D adj(A)[E] F) is symmetric in E and F."""
         if any(at.active[:3]):
             return super().transpose_rule(op, at)
         a, *factors, ct = expressions(at.emitter, (*at.inputs[:3], at.ct[0]))

@@ -116,7 +116,7 @@ class LuSolveRule(ExtensionAdRule):
         if op.kind == "pos":
             adjoint, conjugated = op, False
         elif a.dtype.kind != "c":
-            adjoint, conjugated = replace(op, trans="n" if op.trans == "t" else "t"), False
+            adjoint, conjugated = replace(op, trans="t" if op.trans == "n" else "n"), False
         else:  # the adjoint of Aᵀ is the conjugate of A
             adjoint = replace(op, trans="c" if op.trans == "n" else "n")
             conjugated = op.trans == "t"

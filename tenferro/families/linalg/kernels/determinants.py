@@ -13,7 +13,7 @@ from tenferro.families.linalg.determinant import (
     Adjugate,
     Determinant,
 )
-from tenferro.families.linalg.kernels.lu import packed_of, parity, solved
+from tenferro.families.linalg.kernels.lu import packed_of, parity
 
 
 def determinant(op: Determinant, a: Array, *factors: Array) -> list[Array]:
@@ -41,8 +41,8 @@ def adjugate(op: Adjugate, a: Array, *rest: Array) -> list[Array]:
     A = U S Vᴴ has adj(A) = det(U Vᴴ) V adj(S) Uᴴ. Along F = Uᴴ E V, adj(S) changes by −P∘F off the
     diagonal, and by P diag(F) on it, where P_ij is the product of all s but s_i and s_j.
     """
-    finite = np.isfinite(a).all((-2, -1))
-    u, s, vh = np.linalg.svd(np.where(finite[..., None, None], a, 0))
+    finite = np.isfinite(a).all((-2, -1), keepdims=True)
+    u, s, vh = np.linalg.svd(np.where(finite, a, 0))
     phase = np.linalg.det(u @ vh)[..., None, None]
     v, uh = _adjoint(vh), _adjoint(u)
     if op.order == 0:
@@ -50,7 +50,7 @@ def adjugate(op: Adjugate, a: Array, *rest: Array) -> list[Array]:
         np.einsum("...ii->...i", inner)[...] = _leave_one_out(s)
     else:
         inner = _changed(s, uh @ rest[-1] @ v)
-    result = np.where(finite[..., None, None], phase * (v @ inner @ uh), np.nan)
+    result = np.where(finite, phase * (v @ inner @ uh), np.nan)
     return [result.astype(a.dtype)]
 
 
@@ -64,7 +64,7 @@ def adjugate_by_factors(op: Adjugate, a: Array, *rest: Array) -> list[Array]:
     packed, permutation, *direction = rest
     (det,) = determinant_by_factors(Determinant(), a, packed, permutation)
     with np.errstate(all="ignore"):
-        x = solved(packed, permutation, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
+        x = inverse_of(packed, permutation)
         result = _by_inverse(det[..., None, None], x, direction)
         condition = np.linalg.norm(a, axis=(-2, -1)) * np.linalg.norm(x, axis=(-2, -1))
     exponent = SECOND_LIMIT if op.order else FIRST_LIMIT

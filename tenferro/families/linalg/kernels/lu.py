@@ -61,6 +61,12 @@ def solved(packed: Array, permutation: Array, b: Array, trans: str = "n") -> Arr
     return result
 
 
+def inverse_of(packed: Array, permutation: Array) -> Array:
+    """The inverses of matrices by their factors."""
+    identity = np.eye(packed.shape[-1], dtype=packed.dtype)
+    return solved(packed, permutation, np.broadcast_to(identity, packed.shape))
+
+
 def _solved(trsm: Any, packed: Array, permutation: Array, b: Array, trans: str) -> Array:
     if trans == "n":
         half = trsm(1.0, packed, b[permutation], lower=1, diag=1)
@@ -70,11 +76,11 @@ def _solved(trsm: Any, packed: Array, permutation: Array, b: Array, trans: str) 
     half = trsm(1.0, packed, half, lower=1, diag=1, trans_a=code)
     result = np.empty_like(half)
     result[permutation] = half
-    return result
+    return np.asarray(result)
 
 
 def parity(permutation: Array) -> Array:
     """The sign of permutations, by the number of inversions: 1 or -1, as float64."""
     later = permutation[..., None, :] < permutation[..., :, None]
     inversions = np.triu(later, 1).sum((-2, -1))
-    return 1.0 - 2.0 * (inversions % 2)
+    return np.asarray(1.0 - 2.0 * (inversions % 2))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tenferro.exec_ir import Array
 from tenferro.families.linalg.cholesky import Cholesky
 from tenferro.families.linalg.kernels.factors import cholesky
-from tenferro.families.linalg.kernels.lu import packed_of, solved
+from tenferro.families.linalg.kernels.lu import inverse_of, packed_of, solved
 from tenferro.families.linalg.kernels.solving import triangular_solve
 from tenferro.families.linalg.lu_solve import Inverse, LuSolve
 from tenferro.families.linalg.triangular import TriangularSolve
@@ -38,5 +36,4 @@ def inverse(op: Inverse, a: Array, *factors: Array) -> list[Array]:
 
 def inverse_by_factors(op: Inverse, a: Array, packed: Array, permutation: Array) -> list[Array]:
     """The inverse by the given factors."""
-    identity = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
-    return [solved(packed, permutation, identity)]
+    return [inverse_of(packed, permutation)]
