@@ -77,6 +77,8 @@ def adjugate(op: Adjugate, a: Array, packed: Array, permutation: Array, *directi
     """The adjugate by the inverse; by singular values for a batch with a matrix near singular."""
     if _is_empty(a):
         return a
+    if a.shape[-1] == 1:
+        return jnp.zeros_like(a) if direction else jnp.ones_like(a)
     det = determinant(Determinant(), a, packed, permutation)
     assert not isinstance(det, tuple)
     x = _inverse(packed, permutation)

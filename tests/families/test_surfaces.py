@@ -57,7 +57,11 @@ class Case:
     @property
     def expected(self) -> Array:
         """The first output by the reference meaning."""
-        return np.asarray(self.op.eager_execute(self.arrays)[0])
+        return self.reference(self.arrays)
+
+    def reference(self, arrays: list[Array]) -> Array:
+        """The first output of arrays by the reference meaning."""
+        return np.asarray(self.op.eager_execute(arrays)[0])
 
     @property
     def context(self) -> tn.AdContext:
@@ -97,10 +101,44 @@ def positive(arrays: list[Array]) -> list[Array]:
     return [a @ a.T + np.eye(len(a)), *others]
 
 
+@dataclass(frozen=True)
+class Factored(Case):
+    """An op of a matrix, its LU factors and further inputs, with the factors computed from it."""
+
+    def reference(self, arrays: list[Array]) -> Array:
+        packed, _, permutation = linalg.Lu().eager_execute(arrays[:1])
+        inputs = [arrays[0], packed, permutation, *arrays[1:]]
+        return np.asarray(self.op.eager_execute(inputs)[0])
+
+    def function(self, *inputs: Any) -> Any:
+        packed, _, permutation = apply(linalg.Lu(), inputs[0])
+        return apply(self.op, inputs[0], packed, permutation, *inputs[1:])
+
+
+@dataclass(frozen=True)
+class Permuted(Case):
+    """The first column of a matrix, times the numbers in the permutation of its rows."""
+
+    def reference(self, arrays: list[Array]) -> Array:
+        _, _, permutation = linalg.Lu().eager_execute(arrays)
+        return np.asarray(permutation * arrays[0][:, 0])
+
+    def function(self, *inputs: Any) -> Any:
+        _, pivots, _ = apply(linalg.Lu(), inputs[0])
+        return apply(self.op, pivots) * inputs[0][:, 0]
+
+
 def linalg_cases() -> list[Case]:
+    square, pair = (("m", "m"),), (("m", "m"), ("m", "n"))
     return [
         Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
         Case(linalg.Cholesky(), (("m", "m"),), into=positive),
+        Case(linalg.Lu(), square, into=regular),
+        Permuted(linalg.PivotsToPermutation(), square),
+        Factored(linalg.LuSolve(), pair, into=regular),
+        Factored(linalg.Inverse(), square, into=regular),
+        Factored(linalg.Determinant(), square, into=regular),
+        Factored(linalg.Adjugate(1), (*square, *square), into=regular),
     ]
 
 
@@ -147,7 +185,7 @@ def assert_are_gradients(gradients: Sequence[Any], case: Case) -> None:
         for step in (1e-4, -1e-4):
             moved = case.arrays
             moved[place] = moved[place] + step * direction
-            sums.append(np.sum(case.op.eager_execute(moved)[0]))
+            sums.append(np.sum(case.reference(moved)))
         slope = (sums[0] - sums[1]) / 2e-4
         found = np.sum(np.asarray(gradient) * direction)
         np.testing.assert_allclose(found, slope, rtol=1e-6, atol=1e-8)

@@ -160,7 +160,7 @@ def _second(values: Sequence[Expression], g: Expression) -> Expression:
 
 
 def _usable(a: Expression, x: Expression) -> Expression:
-    """One for each matrix that is far enough from singular ones; else NaN."""
+    """One for each matrix that is far enough from singular ones; else NaN. Zero for 1 × 1."""
 
     def squares(y: Expression) -> Expression:
         size: Expression = apply(elementwise.abs, y)
@@ -169,5 +169,7 @@ def _usable(a: Expression, x: Expression) -> Expression:
     limit = float(np.finfo(a.dtype).eps) ** -SECOND_LIMIT
     is_far = (squares(a) * squares(x)) < limit**2
     one: Expression = apply(filling.ones_like, is_far, dtype=a.dtype)
+    count = squares(apply(filling.ones_like, a))
+    one = one * (count > 1).astype(a.dtype)
     result: Expression = apply(elementwise.where, is_far, one, one * float("nan"))
     return result

@@ -13,7 +13,7 @@ from tenferro.families.linalg.determinant import (
     Adjugate,
     Determinant,
 )
-from tenferro.families.linalg.kernels.lu import packed_of, parity
+from tenferro.families.linalg.kernels.lu import inverse_of, packed_of, parity
 
 
 def determinant(op: Determinant, a: Array, *factors: Array) -> list[Array]:
@@ -62,6 +62,8 @@ def adjugate_by_factors(op: Adjugate, a: Array, *rest: Array) -> list[Array]:
     the condition number cancel.
     """
     packed, permutation, *direction = rest
+    if a.shape[-1] == 1:
+        return [np.zeros_like(a) if direction else np.ones_like(a)]
     (det,) = determinant_by_factors(Determinant(), a, packed, permutation)
     with np.errstate(all="ignore"):
         x = inverse_of(packed, permutation)
