@@ -36,6 +36,7 @@ solve = _public(solving.solve)
 solve_triangular = _public(solving.solve_triangular)
 tensorinv = _public(solving.tensorinv)
 tensorsolve = _public(solving.tensorsolve)
+tridiagonal_solve = _public(solving.tridiagonal_solve)
 
 __all__ = [
     "CholeskyFactorResult",
@@ -57,4 +58,5 @@ __all__ = [
     "solve_triangular",
     "tensorinv",
     "tensorsolve",
+    "tridiagonal_solve",
 ]

@@ -7,19 +7,20 @@ from collections.abc import Sequence
 from tenferro.arrays.broadcasting import broadcast_extents, repeated
 from tenferro.arrays.notation import Expression, apply
 from tenferro.arrays.operands import Operand, normal_axis
-from tenferro.arrays.rearrange import moveaxis, permute_dims, reshape
+from tenferro.arrays.rearrange import expand_dims, moveaxis, permute_dims, reshape, squeeze
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.linalg import (
     Cholesky,
     LuSolve,
+    TridiagonalSolve,
     inverse,
     lu,
     sym,
     triangular_solve,
 )
 from tenferro.family import Extension, sizes_differ
-from tenferro.linalg.operands import floating, square, systems
+from tenferro.linalg.operands import floating, same_batch, square, systems
 from tenferro.shape import ShapeExtent, TensorMeta, product
 
 TRANS = {0: "n", 1: "t", 2: "c", "N": "n", "T": "t", "C": "c"}
@@ -152,6 +153,49 @@ def solve_triangular(
         unit=unit_diagonal,
     )
     return restore(result.value)
+
+
+def tridiagonal_solve(
+    at: Emitter[V], dl: Operand[V], d: Operand[V], du: Operand[V], b: Operand[V]
+) -> V:
+    """The solution x of t x = b for tridiagonal t; NaN where elimination meets a zero pivot.
+
+    Row i of t has dl[i], d[i] and du[i]; dl[0] and du[n - 1] are not read.
+
+    Args:
+        dl: the diagonals below the main one, of shape [..., n].
+        d: the main diagonals, of shape [..., n].
+        du: the diagonals above the main one, of shape [..., n].
+        b: right sides, of shape [..., n, k], or one vector of shape [n].
+
+    Raises:
+        ShapeError: the sizes differ.
+        DTypeError: an operand is of half precision.
+
+    >>> tn.linalg.tridiagonal_solve([0.0, 1.0], [2.0, 2.0], [1.0, 0.0], [3.0, 3.0])
+    Tensor([1., 1.])
+    """
+    name = "tridiagonal_solve"
+    *diagonals, right = floating(at, name, dl, d, du, b)
+    metas: list[TensorMeta] = [at.ctx.meta(value) for value in (*diagonals, right)]
+    if not all(meta.rank for meta in metas):
+        raise ShapeError(f"{name}: takes vectors [..., n] and right sides, got {_listed(metas)}")
+    is_vector = metas[-1].rank == 1
+    sizes = [meta.exact_shape(name, "operand")[-1] for meta in metas[:3]]
+    sizes.append(metas[-1].exact_shape(name, "b")[-1 if is_vector else -2])
+    if any(sizes_differ(sizes[0], size) for size in sizes):
+        raise ShapeError(f"{name}: diagonals and right side {_listed(metas)} differ in rows")
+    if is_vector:
+        right = expand_dims(at, right, -1)
+    columns = [expand_dims(at, diagonal, -1) for diagonal in diagonals]
+    *columns, right = same_batch(at, name, *columns, right)
+    diagonals = [squeeze(at, column, -1) for column in columns]
+    (x,) = at.emit_all(Extension(TridiagonalSolve()), *diagonals, right)
+    return squeeze(at, x, -1) if is_vector else x
+
+
+def _listed(metas: Sequence[TensorMeta]) -> str:
+    return ", ".join(map(str, metas))
 
 
 def tensorsolve(

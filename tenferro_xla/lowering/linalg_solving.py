@@ -10,14 +10,16 @@ import numpy as np
 from jax import Array, lax
 
 from tenferro.families.linalg import (
+    FIRST_LIMIT,
+    SECOND_LIMIT,
     Adjugate,
     Determinant,
     Inverse,
     Lu,
     LuSolve,
     PivotsToPermutation,
+    TridiagonalSolve,
 )
-from tenferro.families.linalg.determinant import FIRST_LIMIT, SECOND_LIMIT
 from tenferro.family import ExtensionOp, Lowering
 
 
@@ -53,6 +55,17 @@ def lu_solve(op: LuSolve, a: Array, *rest: Array) -> Array:
     (lower,) = factors
     half = _triangular(lower, b, lower=True)
     return _triangular(lower, half, lower=True, trans="c")
+
+
+def tridiagonal_solve(
+    op: TridiagonalSolve, lower: Array, main: Array, upper: Array, b: Array
+) -> Array:
+    """The solution."""
+    if _is_empty(b):
+        return b
+    if main.shape[-1] == 1:
+        return b / main[..., None]
+    return lax.linalg.tridiagonal_solve(lower, main, upper, b)
 
 
 def inverse(op: Inverse, a: Array, packed: Array, permutation: Array) -> Array:
@@ -181,5 +194,6 @@ LOWERINGS: Mapping[type[ExtensionOp], Lowering] = {
     Inverse: inverse,
     Determinant: determinant,
     Adjugate: adjugate,
+    TridiagonalSolve: tridiagonal_solve,
 }
 """Lowerings by op class."""

@@ -95,6 +95,11 @@ def regular(arrays: list[Array]) -> list[Array]:
     return [a + 3 * np.eye(len(a)), *others]
 
 
+def dominant(arrays: list[Array]) -> list[Array]:
+    """The same with 5 added to the second."""
+    return [array + 5 * (place == 1) for place, array in enumerate(arrays)]
+
+
 def positive(arrays: list[Array]) -> list[Array]:
     """The same with a positive definite first matrix."""
     a, *others = arrays
@@ -134,6 +139,7 @@ def linalg_cases() -> list[Case]:
         Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
         Case(linalg.Cholesky(), (("m", "m"),), into=positive),
         Case(linalg.Lu(), square, into=regular),
+        Case(linalg.TridiagonalSolve(), (("m",), ("m",), ("m",), ("m", "n")), into=dominant),
         Permuted(linalg.PivotsToPermutation(), square),
         Factored(linalg.LuSolve(), pair, into=regular),
         Factored(linalg.Inverse(), square, into=regular),

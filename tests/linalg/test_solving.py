@@ -234,6 +234,22 @@ def test_held_factors_have_derivatives(lower: bool) -> None:
         assert_close(found, wanted, 10 * rounding("f8"))
 
 
+def test_tridiagonal_systems_are_solved() -> None:
+    for n in (0, 1, 2, 5):
+        dl, d, du = normal(2, n), normal(2, n) + 5, normal(n)
+        b = normal(n, 3)
+        t = np.zeros((2, n, n))
+        for i in range(n):
+            t[:, i, i] = d[:, i]
+            if i:
+                t[:, i, i - 1], t[:, i - 1, i] = dl[:, i], du[i - 1]
+        for executor in ("numpy", "xla"):
+            x = tn.jit(tn.linalg.tridiagonal_solve, executor=executor)(dl, d, du, b)
+            assert_close(x, np.linalg.solve(t, np.stack([b, b])), rounding("f8"), f"{n}")
+    singular = tn.linalg.tridiagonal_solve(np.zeros(3), np.zeros(3), np.zeros(3), np.ones(3))
+    assert np.isnan(np.asarray(singular)).all()
+
+
 TWO = np.ones((2, 2))
 HALF = np.ones((2, 2), np.float16)
 ERRORS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
@@ -293,6 +309,11 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
         ShapeError,
         "tensorinv: the first 2 axes of f64[2,3,5] have 6 elements, the others 5; they must be "
         "equally many",
+    ),
+    "diagonals": (
+        lambda: tn.linalg.tridiagonal_solve(np.ones(3), np.ones(3), np.ones(2), np.ones(3)),
+        ShapeError,
+        "tridiagonal_solve: diagonals and right side f64[3], f64[3], f64[2], f64[3] differ in rows",
     ),
     "ind": (
         lambda: tn.linalg.tensorinv(TWO, 0),

@@ -7,6 +7,8 @@ each family, with its ops and its derivative rules. The `kernels` compute them w
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.cholesky import Cholesky, CholeskyRule
 from tenferro.families.linalg.determinant import (
+    FIRST_LIMIT,
+    SECOND_LIMIT,
     Adjugate,
     AdjugateRule,
     Determinant,
@@ -35,11 +37,24 @@ from tenferro.families.linalg.triangular import (
     TriangularSolveRule,
     triangular_solve,
 )
+from tenferro.families.linalg.tridiagonal import TridiagonalSolve, TridiagonalSolveRule
 from tenferro.families.linalg.types import check_matrix, check_square
 from tenferro.families.runtime import KernelRuntime
 from tenferro.family import Package
 
-_KERNELS: tuple[type[KernelOp], ...] = (TriangularSolve, Cholesky, Lu, PivotsToPermutation)
+_KERNELS: tuple[type[KernelOp], ...] = (
+    TriangularSolve,
+    Cholesky,
+    Lu,
+    PivotsToPermutation,
+    TridiagonalSolve,
+)
+    TriangularSolve,
+    Cholesky,
+    Lu,
+    PivotsToPermutation,
+    TridiagonalSolve,
+)
 _FACTORED: tuple[type[FactoredOp], ...] = (LuSolve, Inverse, Determinant, Adjugate)
 
 LINALG = Package(
@@ -49,6 +64,7 @@ LINALG = Package(
         TriangularSolveRule(),
         CholeskyRule(),
         LuRule(),
+        TridiagonalSolveRule(),
         PivotsToPermutationRule(),
         LuSolveRule(),
         InverseRule(),
@@ -62,7 +78,9 @@ LINALG = Package(
 )
 
 __all__ = [
+    "FIRST_LIMIT",
     "LINALG",
+    "SECOND_LIMIT",
     "Adjugate",
     "Cholesky",
     "Determinant",
@@ -71,6 +89,7 @@ __all__ = [
     "LuSolve",
     "PivotsToPermutation",
     "TriangularSolve",
+    "TridiagonalSolve",
     "check_matrix",
     "check_square",
     "determinant",

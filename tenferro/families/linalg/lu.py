@@ -10,11 +10,10 @@ from tenferro.arrays.notation import Expression, apply, expressions
 from tenferro.chainrules import JvpSite, Slots, V
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.families.kernels import KernelOp
-from tenferro.families.linalg.pieces import picked_rows, tril, triu
+from tenferro.families.linalg.pieces import padded, picked_rows, tril, triu
 from tenferro.families.linalg.triangular import triangular_solve
 from tenferro.families.linalg.types import check_dtype, check_matrix
 from tenferro.family import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.ops import Pad, scalar
 from tenferro.shape import INT32, Dim, DType, TensorMeta, minimum
 
 
@@ -113,20 +112,10 @@ def _tangent(packed: Expression, da: Expression) -> Expression:
     if k != m:
         below = da[..., k:, :k] - packed[..., k:, :k] @ du
         below = triangular_solve(square, below, left=False, lower=False)
-        result = _padded(result, -2, 0, m - k) + _padded(_padded(below, -2, k, 0), -1, 0, n - k)
+        result = padded(result, -2, 0, m - k) + padded(padded(below, -2, k, 0), -1, 0, n - k)
     return result
 
 
 def _joined(a: Expression, b: Expression, axis: int) -> Expression:
     result: Expression = apply(rearrange.concat, a, b, axis=axis)
-    return result
-
-
-def _padded(x: Expression, axis: int, before: Dim, after: Dim) -> Expression:
-    """x with zeros before and after it along an axis."""
-    low: list[Dim] = [0] * x.ndim
-    high: list[Dim] = [0] * x.ndim
-    low[axis], high[axis] = before, after
-    zero = Expression(x.emitter, x.emitter.emit(scalar(0, x.dtype)))
-    (result,) = x.emit_all(Pad(tuple(low), tuple(high), (0,) * x.ndim), zero)
     return result

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tenferro.arrays import creation, elementwise, products, rearrange
 from tenferro.arrays.broadcasting import repeated
 from tenferro.arrays.notation import Expression, apply
-from tenferro.ops import EmbedDiag, Gather, GatherDynamicSliceSizes
-from tenferro.shape import Exact, InputDim, symbol
+from tenferro.ops import EmbedDiag, Gather, GatherDynamicSliceSizes, Pad, scalar
+from tenferro.shape import Dim, Exact, InputDim, symbol
 
 
 def sym(x: Expression) -> Expression:
@@ -90,6 +90,16 @@ def identity(like: Expression) -> Expression:
     one = creation.eye(like.emitter, 1, shape=(n, n), dtype=like.dtype)
     whole = repeated(like.emitter, "eye", one, (*extents[:-2], extents[-2], extents[-2]))
     return Expression(like.emitter, whole)
+
+
+def padded(x: Expression, axis: int, before: Dim, after: Dim) -> Expression:
+    """x with so many zeros before and after it along an axis; negative numbers cut off."""
+    low: list[Dim] = [0] * x.ndim
+    high: list[Dim] = [0] * x.ndim
+    low[axis], high[axis] = before, after
+    zero = Expression(x.emitter, x.emitter.emit(scalar(0, x.dtype)))
+    (result,) = x.emit_all(Pad(tuple(low), tuple(high), (0,) * x.ndim), zero)
+    return result
 
 
 def picked_rows(x: Expression, places: Expression) -> Expression:

@@ -18,6 +18,7 @@ from tenferro.families.linalg import (
     Lu,
     LuSolve,
     PivotsToPermutation,
+    TridiagonalSolve,
 )
 from tenferro.family import Extension, register_runtimes, rules_of
 from tenferro.testing import check_extension
@@ -58,6 +59,10 @@ CASES = [
     factored(Determinant("slogdet"), "c16"),
     factored(Adjugate(), "f8"),
     factored(Adjugate(1), "c16", (2, 3, 3)),
+    (
+        TridiagonalSolve(),
+        [*(normal(2, 4, dtype="c16") + k % 2 * 3 for k in range(3)), normal(2, 4, 3) + 0j],
+    ),
 ]
 
 
