@@ -49,12 +49,6 @@ _KERNELS: tuple[type[KernelOp], ...] = (
     PivotsToPermutation,
     TridiagonalSolve,
 )
-    TriangularSolve,
-    Cholesky,
-    Lu,
-    PivotsToPermutation,
-    TridiagonalSolve,
-)
 _FACTORED: tuple[type[FactoredOp], ...] = (LuSolve, Inverse, Determinant, Adjugate)
 
 LINALG = Package(
