@@ -11,6 +11,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ConfigError, ShapeError, TracingError
+from tenferro.runtime import NUMPY_EXECUTOR
 from tests.tolerances import assert_close, rounding
 
 Array = np.ndarray[Any, Any]
@@ -49,7 +50,7 @@ def test_xla_computes_the_same() -> None:
 
 
 def test_slogdet_has_named_results_in_programs_too() -> None:
-    result = tn.jit(tn.linalg.slogdet, executor="numpy")(np.diag([-1.0, 2.0]))
+    result = tn.jit(tn.linalg.slogdet, executor=NUMPY_EXECUTOR)(np.diag([-1.0, 2.0]))
     assert type(result) is tn.linalg.SlogdetResult
     assert np.asarray(result.sign) == -1
     assert_close(np.asarray(result.logabsdet), np.log(2.0), rounding("f8"))
@@ -74,7 +75,7 @@ def test_gradients_are_the_conjugates_of_those_of_jax(dtype: str) -> None:
 
     with jax.enable_x64(True):
         wanted = np.conj(jax.grad(losses(jnp))(jnp.asarray(a)))
-    for executor in ("numpy", "xla"):
+    for executor in (NUMPY_EXECUTOR, "xla"):
         found = np.asarray(tn.jit(tn.grad(losses(tn)), executor=executor)(a))
         assert_close(found, wanted, 10 * rounding(dtype))
 
@@ -113,4 +114,4 @@ def test_errors_name_the_function_and_the_operands() -> None:
     with pytest.raises(ConfigError, match=r"the exponent must be an integer, got 0\.5"):
         tn.linalg.matrix_power(np.eye(2), 0.5)
     with pytest.raises(TracingError, match=r"matrix_power: .* static_argnames"):
-        tn.jit(tn.linalg.matrix_power, executor="numpy")(np.eye(2), 2)
+        tn.jit(tn.linalg.matrix_power, executor=NUMPY_EXECUTOR)(np.eye(2), 2)

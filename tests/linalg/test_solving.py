@@ -13,6 +13,7 @@ import scipy.linalg
 
 import tenferro as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError
+from tenferro.runtime import NUMPY_EXECUTOR
 from tests.tolerances import assert_close, rounding
 
 Array = np.ndarray[Any, Any]
@@ -97,7 +98,7 @@ LOSSES: dict[str, Losses] = {
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_gradients_are_the_conjugates_of_those_of_jax(name: str, dtype: str) -> None:
     a, b = regular(2, 3, 3, dtype=dtype), normal(2, 3, 2, dtype=dtype)
-    found = tn.jit(tn.grad(LOSSES[name](tn), (0, 1)), executor="numpy")(a, b)
+    found = tn.jit(tn.grad(LOSSES[name](tn), (0, 1)), executor=NUMPY_EXECUTOR)(a, b)
     with jax.enable_x64(True):
         theirs = jax.grad(LOSSES[name](jnp), (0, 1))(jnp.asarray(a), jnp.asarray(b))
     for one, other in zip(found, theirs, strict=True):
@@ -142,15 +143,15 @@ def test_what_is_assumed_is_the_matrix_that_is_solved_and_differentiated(kind: s
     def plain(a: Any, b: Any) -> Any:
         return weighted(tn.linalg.solve(of_the_kind(kind, a), b))
 
-    found = tn.jit(tn.value_and_grad(assumed, (0, 1)), executor="numpy")(a, b)
-    wanted = tn.jit(tn.value_and_grad(plain, (0, 1)), executor="numpy")(a, b)
+    found = tn.jit(tn.value_and_grad(assumed, (0, 1)), executor=NUMPY_EXECUTOR)(a, b)
+    wanted = tn.jit(tn.value_and_grad(plain, (0, 1)), executor=NUMPY_EXECUTOR)(a, b)
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         assert_close(np.asarray(one), np.asarray(other), rounding("f8"))
 
 
 def test_what_is_not_positive_definite_has_no_solution_by_cholesky() -> None:
     a = np.array([[[1.0, 2.0], [2.0, 1.0]], [[2.0, 0.0], [0.0, 4.0]]])
-    for executor in ("numpy", "xla"):
+    for executor in (NUMPY_EXECUTOR, "xla"):
         solve = tn.jit(lambda a: tn.linalg.solve(a, np.ones(2), assume_a="pos"), executor=executor)
         x = np.asarray(solve(a))
         assert np.isnan(x[0]).all()
@@ -243,7 +244,7 @@ def test_tridiagonal_systems_are_solved() -> None:
             t[:, i, i] = d[:, i]
             if i:
                 t[:, i, i - 1], t[:, i - 1, i] = dl[:, i], du[i - 1]
-        for executor in ("numpy", "xla"):
+        for executor in (NUMPY_EXECUTOR, "xla"):
             x = tn.jit(tn.linalg.tridiagonal_solve, executor=executor)(dl, d, du, b)
             assert_close(x, np.linalg.solve(t, np.stack([b, b])), rounding("f8"), f"{n}")
     singular = tn.linalg.tridiagonal_solve(np.zeros(3), np.zeros(3), np.zeros(3), np.ones(3))

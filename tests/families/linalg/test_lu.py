@@ -21,6 +21,7 @@ from tenferro.families.linalg import (
     TridiagonalSolve,
 )
 from tenferro.family import Extension, register_runtimes, rules_of
+from tenferro.runtime import NUMPY_EXECUTOR
 from tenferro.testing import check_extension
 from tenferro_xla.lowering.linalg_solving import LOWERINGS
 from tests.tolerances import assert_close, rounding
@@ -114,7 +115,7 @@ def test_an_lu_factorization_has_derivatives_of_any_sizes() -> None:
         p, lower, upper = tn.linalg.lu(a)
         return tn.sum(lower**3) + tn.sum(upper**2) + tn.sum(p)
 
-    gradient = tn.jit(tn.grad(total), executor="numpy", symbolic={"a": ("m", "n")})
+    gradient = tn.jit(tn.grad(total), executor=NUMPY_EXECUTOR, symbolic={"a": ("m", "n")})
     for shape in ((3, 3), (4, 2), (2, 4), (0, 2), (1, 1)):
         a = normal(*shape)
         step, h = normal(*shape), 1e-5
@@ -124,7 +125,7 @@ def test_an_lu_factorization_has_derivatives_of_any_sizes() -> None:
 
 def test_a_pivot_of_zero_is_left_in_u() -> None:
     a = np.array([[[0.0, 1.0], [0.0, 2.0]], [[1.0, 2.0], [3.0, 4.0]]])
-    for executor in ("numpy", "xla"):
+    for executor in (NUMPY_EXECUTOR, "xla"):
         solve = tn.jit(tn.linalg.solve, executor=executor)
         both = np.asarray(solve(a, np.ones((2, 2, 1))))
         assert not np.isfinite(both[0]).all()
@@ -156,19 +157,19 @@ SINGULAR = [
 ]
 
 
-@pytest.mark.parametrize("executor", ["numpy", "xla"])
-def test_the_gradient_of_a_singular_determinant_is_the_adjugate(executor: str) -> None:
+@pytest.mark.parametrize("executor", [NUMPY_EXECUTOR, "xla"], ids=["numpy", "xla"])
+def test_the_gradient_of_a_singular_determinant_is_the_adjugate(executor: Any) -> None:
     gradient = tn.jit(tn.grad(lambda a: tn.real(tn.linalg.det(a))), executor=executor)
-    matrices = SINGULAR if executor == "numpy" else SINGULAR[3:24:3]
+    matrices = SINGULAR if executor == NUMPY_EXECUTOR else SINGULAR[3:24:3]
     for a in matrices:
         assert_close(gradient(a), cofactors(a).conj().T, 1e-12, str(a.shape))
 
 
-@pytest.mark.parametrize("executor", ["numpy", "xla"])
-def test_the_hessian_of_a_singular_determinant_is_right(executor: str) -> None:
+@pytest.mark.parametrize("executor", [NUMPY_EXECUTOR, "xla"], ids=["numpy", "xla"])
+def test_the_hessian_of_a_singular_determinant_is_right(executor: Any) -> None:
     gradient = tn.grad(lambda a: tn.real(tn.linalg.det(a)))
     along = tn.jit(lambda a, e: tn.jvp(gradient, (a,), (e,))[1], executor=executor)
-    matrices = SINGULAR if executor == "numpy" else SINGULAR[6:18:6]
+    matrices = SINGULAR if executor == NUMPY_EXECUTOR else SINGULAR[6:18:6]
     for a in matrices:
         e, h = normal(*a.shape, dtype=a.dtype.str[1:]), 1e-3
         near, far = ([cofactors(a + k * h * e) for k in (j, -j)] for j in (1, 2))
@@ -193,7 +194,7 @@ def test_a_nan_in_one_matrix_leaves_the_others_as_they_are() -> None:
     a = normal(3, 4, 4)
     broken = a.copy()
     broken[1, 2, 3] = np.nan
-    for executor in ("numpy", "xla"):
+    for executor in (NUMPY_EXECUTOR, "xla"):
         for function in (
             tn.linalg.inv,
             tn.linalg.det,
