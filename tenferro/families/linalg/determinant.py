@@ -81,9 +81,9 @@ class Adjugate(FactoredOp):
         return [(dtype, tuple(input_shapes[0]))]
 
 
-FIRST_LIMIT, SECOND_LIMIT = 3 / 4, 1 / 3
-"""Exponents of 1/ε: beyond these condition numbers (of Frobenius) the formulas with A⁻¹ lose too
-many digits; see the kernel of `adjugate`."""
+FIRST_LIMIT, SECOND_LIMIT, THIRD_LIMIT = 3 / 4, 1 / 3, 1 / 4
+"""Exponents of 1/ε: beyond these condition numbers (of Frobenius) the formulas with A⁻¹ for the
+first, second and third derivative of det lose too many digits; see the kernel of `adjugate`."""
 
 
 def determinant(a: Expression, kind: str) -> tuple[Expression, ...]:
@@ -166,7 +166,7 @@ def _usable(a: Expression, x: Expression) -> Expression:
         size: Expression = apply(elementwise.abs, y)
         return (size * size).sum((-2, -1))
 
-    limit = float(np.finfo(a.dtype).eps) ** -SECOND_LIMIT
+    limit = float(np.finfo(a.dtype).eps) ** -THIRD_LIMIT
     is_far = (squares(a) * squares(x)) < limit**2
     one: Expression = apply(filling.ones_like, is_far, dtype=a.dtype)
     count = squares(apply(filling.ones_like, a))
