@@ -26,10 +26,11 @@ class KernelOp(ExtensionOp):
 
     def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """The outputs of the kernel."""
-        return _kernel(self.kernel)(self, *inputs)
+        return kernel_of(self.kernel)(self, *inputs)
 
 
 @cache
-def _kernel(name: str) -> Callable[..., Sequence[Any]]:
+def kernel_of(name: str) -> Callable[..., Sequence[Any]]:
+    """The function that is named as `"module:function"`."""
     kernel: Callable[..., Sequence[Any]] = EntryPoint("kernel", name, "tenferro.kernels").load()
     return kernel

@@ -66,9 +66,9 @@ def same_batch(at: Emitter[V], name: str, *operands: V) -> list[V]:
 
 
 def systems(
-    at: Emitter[V], name: str, a: Operand[V], b: Operand[V]
+    at: Emitter[V], name: str, a: Operand[V], b: Operand[V], repeat: bool = True
 ) -> tuple[V, V, Callable[[V], V]]:
-    """Square matrices and right sides in one dtype, with common batch axes.
+    """Square matrices and right sides in one dtype, repeated to common batch axes if `repeat`.
 
     b of rank 1 is one vector, as in NumPy 2. The third result turns a solution into the shape that
     the user expects.
@@ -91,5 +91,6 @@ def systems(
         )
     if is_vector:
         rhs = rearrange.expand_dims(at, rhs, -1)
-    lhs, rhs = same_batch(at, name, lhs, rhs)
+    if repeat:
+        lhs, rhs = same_batch(at, name, lhs, rhs)
     return lhs, rhs, lambda x: rearrange.squeeze(at, x, -1) if is_vector else x

@@ -6,8 +6,7 @@ their package is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,125 +17,18 @@ import tenferro as tn
 import tenferro_xla
 from tenferro.cli import main
 from tenferro.errors import UnsupportedExtensionError
-from tenferro.extension import Extension, ExtensionOp, Package, apply
-from tenferro.families import STANDARD, EinsumOp, NetworkDerivative, SlicedNetwork, linalg
+from tenferro.extension import Extension
+from tenferro.families import STANDARD, EinsumOp, NetworkDerivative, SlicedNetwork
 from tenferro.families.fft import Fft
 from tenferro.planning import ContractionOptimizerOptions
+from tests.families.cases import SIZES, Case, random_array
 from tests.families.cube import CUBE, Cube, Table
+from tests.families.linalg.cases import linalg_cases
 
 Array = np.ndarray[Any, Any]
 CHAIN = ((0, 1), (1, 2), (2, 3))
 PAIRS = ("pairs", ((0, 1), (2, 3)))
-SIZES = {"n": 2, "m": 3, "k": 4, "l": 5}
 PLANNED_LATE = ("auto", *ContractionOptimizerOptions().identity)
-
-
-@dataclass(frozen=True)
-class Case:
-    """An op of a family and the shapes of its inputs, in each of which it is polynomial."""
-
-    op: ExtensionOp
-    shapes: tuple[tuple[str, ...], ...]
-    packages: tuple[Package, ...] = ()
-    lowering_needs: str | None = None
-    """What a refusal to export it for named sizes says."""
-
-    into: Callable[[list[Array]], list[Array]] = list
-    """Takes random arrays into the domain of the op."""
-
-    dtypes: tuple[str, ...] = ()
-    """Those of the inputs; by default all are float64."""
-
-    active: int = 9
-    """How many inputs, from the first on, derivatives are taken by."""
-
-    @property
-    def name(self) -> str:
-        return self.op.family_id
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        return tuple(range(min(self.active, len(self.shapes))))
-
-    @property
-    def arrays(self) -> list[Array]:
-        rng = np.random.default_rng(0)
-        return self.into(
-            [
-                random_array(rng, [SIZES[name] for name in shape], dtype)
-                for shape, dtype in zip(self.shapes, self.all_dtypes, strict=True)
-            ]
-        )
-
-    @property
-    def all_dtypes(self) -> tuple[str, ...]:
-        return self.dtypes or ("float64",) * len(self.shapes)
-
-    @property
-    def expected(self) -> Array:
-        """The first output by the reference meaning."""
-        return np.asarray(self.op.eager_execute(self.arrays)[0])
-
-    @property
-    def context(self) -> tn.AdContext:
-        return tn.AdContext(packages=self.packages)
-
-    def function(self, *inputs: Any) -> Any:
-        """The first output."""
-        result = apply(self.op, *inputs)
-        return result[0] if isinstance(result, tuple) else result
-
-    def total(self, *inputs: Any) -> Any:
-        """The sum of the real parts of the first output."""
-        return tn.sum(tn.real(self.function(*inputs)))
-
-    def program(self, of: Callable[..., Any], named: bool = True) -> tn.GraphProgram:
-        """A program of the inputs, with names for sizes or with constant ones."""
-        specs = [
-            tn.TensorSpec(shape if named else tuple(SIZES[name] for name in shape), dtype)
-            for shape, dtype in zip(self.shapes, self.all_dtypes, strict=True)
-        ]
-        return tn.make_program(of, *specs)
-
-    def bindings(self, program: tn.GraphProgram) -> Mapping[str, Array]:
-        names = [declared.name for declared in program.inputs]
-        return dict(zip(names, self.arrays, strict=True))
-
-
-def random_array(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> Array:
-    real = rng.normal(size=shape)
-    return real + 1j * rng.normal(size=shape) if dtype == "complex128" else real.astype(dtype)
-
-
-def regular(arrays: list[Array]) -> list[Array]:
-    """The same with 3 added to the diagonal of the first, a matrix."""
-    a, *others = arrays
-    return [a + 3 * np.eye(len(a)), *others]
-
-
-def positive(arrays: list[Array]) -> list[Array]:
-    """The same with a positive definite first matrix."""
-    a, *others = arrays
-    return [a @ a.T + np.eye(len(a)), *others]
-
-
-def decomposed(arrays: list[Array]) -> list[Array]:
-    """Eigenvalues and eigenvectors first."""
-    _, a, *others = arrays
-    w, v = np.linalg.eigh(a)
-    return [w, v, *others]
-
-
-def linalg_cases() -> list[Case]:
-    return [
-        Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
-        Case(linalg.Cholesky(), (("m", "m"),), into=positive),
-        Case(linalg.Eigh(), (("m", "m"),), into=regular),
-        Case(linalg.EighJvp(), (("m",), ("m", "m"), ("m", "m")), into=decomposed),
-        Case(linalg.EighVjp(), (("m",), ("m", "m"), ("m",), ("m", "m")), into=decomposed),
-    ]
-
-
 LATE = "give the inputs constant sizes"
 COMPLEX = ("complex128",)
 
@@ -182,6 +74,19 @@ CASES = [
 CASES += linalg_cases() + fft_cases()
 IDS = [f"{number}-{case.name}" for number, case in enumerate(CASES)]
 each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
+each_executor = pytest.mark.parametrize(
+    ("case", "executor"),
+    [
+        pytest.param(case, executor, id=f"{name}-{executor}")
+        for name, case in zip(IDS, CASES, strict=True)
+        for executor in ("xla", "numpy")
+        if executor == "numpy" or not case.brief
+    ],
+)
+each_on_xla = pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=name) for name, case in zip(IDS, CASES, strict=True) if not case.brief],
+)
 
 
 def assert_is_value(result: Any, case: Case) -> None:
@@ -197,7 +102,7 @@ def assert_are_gradients(gradients: Sequence[Any], case: Case) -> None:
         for step in (1e-4, -1e-4):
             moved = case.arrays
             moved[place] = moved[place] + step * direction
-            sums.append(np.sum(np.real(case.op.eager_execute(moved)[0])))
+            sums.append(np.sum(np.real(case.reference(moved))))
         slope = (sums[0] - sums[1]) / 2e-4
         found = np.vdot(gradient, direction).real
         np.testing.assert_allclose(found, slope, rtol=1e-6, atol=1e-8)
@@ -208,9 +113,8 @@ def test_every_family_has_a_case() -> None:
     assert {case.name for case in CASES} == {f for each in packages for f in each.families}
 
 
-@each_case
+@each_executor
 @pytest.mark.parametrize("named", [False, True])
-@pytest.mark.parametrize("executor", ["xla", "numpy"])
 def test_jit(case: Case, named: bool, executor: str) -> None:
     symbolic = dict(zip("abcde", case.shapes, strict=False)) if named else None
     function = _with_arguments(case.function, len(case.shapes))
@@ -225,8 +129,7 @@ def _with_arguments(function: Callable[..., Any], count: int) -> Callable[..., A
     return made
 
 
-@each_case
-@pytest.mark.parametrize("executor", ["xla", "numpy"])
+@each_executor
 def test_grad_in_jit(case: Case, executor: str) -> None:
     gradient = tn.grad(case.total, case.places, ad_context=case.context)
     jitted = tn.jit(gradient, executor=executor, packages=case.packages)
@@ -242,7 +145,7 @@ def test_graph_executor(case: Case, named: bool) -> None:
     assert_is_value(executor.run(program, case.bindings(program))[0], case)
 
 
-@each_case
+@each_on_xla
 @pytest.mark.parametrize("named", [False, True])
 def test_xla_executor(case: Case, named: bool) -> None:
     executor = tenferro_xla.XlaExecutor("cpu", packages=case.packages)
@@ -250,8 +153,7 @@ def test_xla_executor(case: Case, named: bool) -> None:
     assert_is_value(executor.run(program, case.bindings(program))[0], case)
 
 
-@each_case
-@pytest.mark.parametrize("executor", ["xla", "numpy"])
+@each_executor
 def test_eager_runtime_with_backward(case: Case, executor: str) -> None:
     runtime = tn.EagerRuntime(executor, packages=case.packages)
     variables = [runtime.variable(case.arrays[place]) for place in case.places]
@@ -275,7 +177,7 @@ def test_save_load_run_and_differentiate(case: Case, tmp_path: Path) -> None:
     assert_are_gradients(tn.jit(gradient, packages=case.packages)(*case.arrays), case)
 
 
-@each_case
+@each_on_xla
 def test_a_gradient_is_saved_and_loaded(case: Case) -> None:
     gradient = tn.grad(case.total, ad_context=case.context)
     program = case.program(gradient)
@@ -284,7 +186,7 @@ def test_a_gradient_is_saved_and_loaded(case: Case) -> None:
     assert_are_gradients(executor.run(loaded, case.bindings(loaded)), case)
 
 
-@each_case
+@each_on_xla
 @pytest.mark.parametrize("named", [False, True])
 def test_export_or_a_refusal_that_says_what_to_do(case: Case, named: bool) -> None:
     program = case.program(case.function, named)
@@ -297,7 +199,7 @@ def test_export_or_a_refusal_that_says_what_to_do(case: Case, named: bool) -> No
     assert_is_value(artifact.run(case.bindings(program))[0], case)
 
 
-@each_case
+@each_on_xla
 def test_to_jax(case: Case) -> None:
     function = tenferro_xla.to_jax(case.program(case.function), packages=case.packages)
     assert_is_value(function(*case.arrays), case)

@@ -7,54 +7,114 @@ each family, with its ops and its derivative rules. The `kernels` compute them w
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.cholesky import Cholesky, CholeskyRule
 from tenferro.families.linalg.clusters import Degeneracy, reflections
+from tenferro.families.linalg.determinant import (
+    FIRST_LIMIT,
+    SECOND_LIMIT,
+    Adjugate,
+    AdjugateRule,
+    Determinant,
+    DeterminantRule,
+    determinant,
+)
 from tenferro.families.linalg.eigh import EIGH_RULE, Eigh, EighJvp, EighVjp
-from tenferro.families.linalg.pieces import sym, tril
+from tenferro.families.linalg.factored import FactoredOp, FactoredRuntime
+from tenferro.families.linalg.lu import (
+    Lu,
+    LuRule,
+    PivotsToPermutation,
+    PivotsToPermutationRule,
+    lu,
+)
+from tenferro.families.linalg.lu_solve import (
+    Inverse,
+    InverseRule,
+    LuSolve,
+    LuSolveRule,
+    inverse,
+    lu_solve,
+)
+from tenferro.families.linalg.pieces import identity, picked_rows, sym, tril, triu
 from tenferro.families.linalg.rules import RULES, MatrixFormula
 from tenferro.families.linalg.triangular import (
     TriangularSolve,
     TriangularSolveRule,
     triangular_solve,
 )
+from tenferro.families.linalg.tridiagonal import TridiagonalSolve, TridiagonalSolveRule
 from tenferro.families.linalg.types import check_matrix, check_square
 from tenferro.families.linear_formula import LinearFormulaRule
 from tenferro.families.runtime import KernelRuntime, StandardRuntime
-from tenferro.family import Package
+from tenferro.family import ExtensionRuntime, Package
 
-_KERNELS: tuple[type[KernelOp], ...] = (TriangularSolve, Cholesky, Eigh)
+_KERNELS: tuple[type[KernelOp], ...] = (
+    TriangularSolve,
+    Cholesky,
+    Lu,
+    PivotsToPermutation,
+    TridiagonalSolve,
+    Eigh,
+)
+_FACTORED: tuple[type[FactoredOp], ...] = (LuSolve, Inverse, Determinant, Adjugate)
 _FORMULAS: tuple[type[MatrixFormula], ...] = (EighJvp, EighVjp)
 
 for _rule in (
     TriangularSolveRule(),
     CholeskyRule(),
+    LuRule(),
+    TridiagonalSolveRule(),
+    PivotsToPermutationRule(),
+    LuSolveRule(),
+    InverseRule(),
+    DeterminantRule(),
+    AdjugateRule(),
     EIGH_RULE,
     *[LinearFormulaRule(formula) for formula in _FORMULAS],
 ):
     RULES.register_rule(_rule)
 
-_kernel_runtimes = tuple(KernelRuntime(op.FAMILY_ID) for op in _KERNELS)
+_runtimes: tuple[ExtensionRuntime, ...] = (
+    *[KernelRuntime(op.FAMILY_ID) for op in _KERNELS],
+    *[FactoredRuntime(op) for op in _FACTORED],
+)
 
 LINALG = Package(
     name="tenferro-linalg",
-    ops=(*_KERNELS, *_FORMULAS),
+    ops=(*_KERNELS, *_FACTORED, *_FORMULAS),
     rules=tuple(RULES),
     runtimes=(
-        *_kernel_runtimes,
-        *[StandardRuntime(op.FAMILY_ID, _kernel_runtimes) for op in _FORMULAS],
+        *_runtimes,
+        *[StandardRuntime(op.FAMILY_ID, _runtimes) for op in _FORMULAS],
     ),
 )
 
 __all__ = [
+    "FIRST_LIMIT",
     "LINALG",
+    "SECOND_LIMIT",
+    "Adjugate",
     "Cholesky",
     "Degeneracy",
+    "Determinant",
     "Eigh",
     "EighJvp",
     "EighVjp",
+    "Inverse",
+    "Lu",
+    "LuSolve",
+    "PivotsToPermutation",
     "TriangularSolve",
+    "TridiagonalSolve",
     "check_matrix",
     "check_square",
+    "determinant",
+    "identity",
+    "inverse",
+    "lu",
+    "lu_solve",
+    "picked_rows",
     "reflections",
     "sym",
     "triangular_solve",
     "tril",
+    "triu",
 ]

@@ -92,7 +92,7 @@ class TriangularSolveRule(ExtensionAdRule):
             return super().transpose_rule(op, at)
         a, ct = expressions(at.emitter, (at.inputs[0], at.ct[0]))
         if a.dtype.kind != "c":
-            flipped = replace(op, trans="n" if op.trans == "t" else "t")
+            flipped = replace(op, trans="t" if op.trans == "n" else "n")
             (result,) = a.emit_all(Extension(flipped), ct)
         elif op.trans == "t":  # the adjoint of Aᵀ is the conjugate of A
             (result,) = a.emit_all(Extension(replace(op, trans="n")), ct.conj())

@@ -1,0 +1,110 @@
+"""Determinants, and powers of matrices."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from tenferro import dispatch
+from tenferro.arrays import Expression, Operand, named
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import ConfigError, TracingError
+from tenferro.families.linalg import determinant, identity, inverse
+from tenferro.linalg.operands import square
+from tenferro.traced import TracedTensor
+from tenferro.typing import AnyTensor, ArrayLike
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant and the natural logarithm of its modulus."""
+
+    sign: AnyTensor
+    logabsdet: AnyTensor
+
+
+def det(at: Emitter[V], x: Operand[V], /) -> V:
+    """The determinant of square matrices.
+
+    Its first and second derivatives are right for singular matrices too. Higher ones are NaN where
+    x is near a singular matrix.
+
+    Args:
+        x: matrices, of shape [..., n, n].
+
+    Raises:
+        ShapeError: x is not square.
+        DTypeError: x is of half precision.
+
+    >>> tn.linalg.det([[2.0, 1.0], [1.0, 3.0]])
+    Tensor(5.)
+    >>> tn.grad(tn.linalg.det)(tn.asarray([[1.0, 2.0], [2.0, 4.0]]))
+    Tensor([[ 4., -2.],
+            [-2.,  1.]])
+    """
+    result: V = determinant(Expression(at, square(at, "det", x)), "det")[0].value
+    return result
+
+
+def slogdet(x: ArrayLike, /) -> SlogdetResult:
+    """The sign of the determinant, and the logarithm of its modulus.
+
+    The determinant is `sign * exp(logabsdet)`, also where it would overflow. Where x is singular
+    they are 0 and -inf, and derivatives are infinite or NaN.
+
+    Args:
+        x: matrices, of shape [..., n, n].
+
+    Raises:
+        ShapeError: x is not square.
+        DTypeError: x is of half precision.
+
+    >>> sign, logabsdet = tn.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
+    >>> sign, logabsdet
+    (Tensor(-1.), Tensor(0.))
+    """
+    return SlogdetResult(*cast(tuple[Any, Any], dispatch.apply(_slogdet, x)))
+
+
+@named("slogdet")
+def _slogdet(at: Emitter[V], x: Operand[V]) -> tuple[V, V]:
+    sign, logabsdet = determinant(Expression(at, square(at, "slogdet", x)), "slogdet")
+    return sign.value, logabsdet.value
+
+
+def matrix_power(at: Emitter[V], x: Operand[V], n: int) -> V:
+    """The n-th power of square matrices, by repeated squaring; of the inverse for negative n.
+
+    Args:
+        x: matrices, of shape [..., n, n].
+        n: an integer, not an array.
+
+    Raises:
+        ConfigError, TracingError: the exponent is not an integer.
+        ShapeError: x is not square.
+        DTypeError: x is of half precision.
+
+    >>> tn.linalg.matrix_power([[1.0, 1.0], [0.0, 1.0]], 5)
+    Tensor([[1., 5.],
+            [0., 1.]])
+    """
+    exponent: object = n
+    if isinstance(exponent, TracedTensor):
+        raise TracingError(
+            "matrix_power: the exponent must be an integer, got a traced array; "
+            "name the argument in static_argnames"
+        )
+    if not isinstance(n, int | np.integer) or isinstance(n, bool):
+        raise ConfigError(f"matrix_power: the exponent must be an integer, got {n!r}")
+    n = int(n)
+    base = Expression(at, square(at, "matrix_power", x))
+    if n < 0:
+        base, n = inverse(base), -n
+    result = None
+    while n:
+        if n % 2:
+            result = base if result is None else result @ base
+        n //= 2
+        base = base @ base if n else base
+    power = identity(base) if result is None else result
+    return cast(V, power.value)

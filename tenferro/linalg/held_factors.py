@@ -1,0 +1,219 @@
+"""Factors that users hold, with SciPy's names: `lu`, `lu_factor`, `lu_solve` and the like.
+
+Derivatives go through the factors. `solve`, `det` and `inv` share one factorization by themselves,
+and their derivatives are cheaper.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+from tenferro import dispatch
+from tenferro.arrays import (
+    Expression,
+    Operand,
+    apply,
+    creation,
+    named,
+    promote,
+    rearrange,
+    sorting,
+)
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import ConfigError
+from tenferro.families import linalg as families
+from tenferro.families.linalg import (
+    PivotsToPermutation,
+    identity,
+    picked_rows,
+    triangular_solve,
+    tril,
+    triu,
+)
+from tenferro.family import Extension
+from tenferro.linalg.factors import cholesky
+from tenferro.linalg.operands import matrix, same_batch, square, systems
+from tenferro.linalg.solving import TRANS
+from tenferro.shape import minimum
+from tenferro.typing import AnyTensor, ArrayLike
+
+
+class LUResult(NamedTuple):
+    """a = p l u, for a permutation matrix p."""
+
+    p: AnyTensor
+    l: AnyTensor  # noqa: E741  # SciPy's name
+    u: AnyTensor
+
+
+class PermutedLUResult(NamedTuple):
+    """a = pl u, where pl is p l."""
+
+    pl: AnyTensor
+    u: AnyTensor
+
+
+class LUFactorResult(NamedTuple):
+    """L below the diagonal and U on and above it, and LAPACK's pivots."""
+
+    lu: AnyTensor
+    piv: AnyTensor
+
+
+class CholeskyFactorResult(NamedTuple):
+    """A Cholesky factor, and whether it is the lower one."""
+
+    c: AnyTensor
+    lower: bool
+
+
+def lu(a: ArrayLike, permute_l: bool = False) -> LUResult | PermutedLUResult:
+    """The factors of a = p l u by partial pivoting: l has a unit diagonal, u is upper triangular.
+
+    Args:
+        a: matrices, of shape [..., m, n]; with k = min(m, n), l is [..., m, k] and u [..., k, n].
+        permute_l: return (p l, u) instead of (p, l, u).
+
+    Raises:
+        ShapeError: a has fewer than two axes.
+        DTypeError: a is of half precision.
+
+    >>> p, l, u = tn.linalg.lu([[1.0, 2.0], [2.0, 0.0]])
+    >>> l, u
+    (Tensor([[1. , 0. ],
+            [0.5, 1. ]]), Tensor([[2., 0.],
+            [0., 2.]]))
+    """
+    p, lower, upper = cast(tuple[Any, Any, Any], dispatch.apply(_lu, a, permute_l=permute_l))
+    return PermutedLUResult(lower, upper) if permute_l else LUResult(p, lower, upper)
+
+
+@named("lu")
+def _lu(at: Emitter[V], a: Operand[V], permute_l: bool) -> tuple[V, V, V]:
+    packed, _, permutation = families.lu(Expression(at, matrix(at, "lu", a)))
+    m, n = packed.shape[-2:]
+    k = minimum(m, n)
+    left = packed if k == n else packed[..., :, :k]
+    ones = Expression(at, creation.eye(at, 1, shape=(m, k), dtype=packed.dtype))
+    lower = tril(left, -1) + ones
+    upper = triu(packed if k == m else packed[..., :k, :])
+    places: Expression = apply(sorting.argsort, permutation)
+    if permute_l:
+        return places.value, picked_rows(lower, places).value, upper.value
+    return picked_rows(identity(packed), places).value, lower.value, upper.value
+
+
+def lu_factor(a: ArrayLike) -> LUFactorResult:
+    """The packed LU factors of square matrices and LAPACK's pivots, for `lu_solve`.
+
+    Row i was exchanged with row piv[i], in order of i.
+
+    Args:
+        a: matrices, of shape [..., m, n].
+
+    Raises:
+        ShapeError: a has fewer than two axes.
+        DTypeError: a is of half precision.
+
+    >>> tn.linalg.lu_solve(tn.linalg.lu_factor([[2.0, 1.0], [1.0, 3.0]]), [3.0, 4.0])
+    Tensor([1., 1.])
+    """
+    return LUFactorResult(*cast(tuple[Any, Any], dispatch.apply(_lu_factor, a)))
+
+
+@named("lu_factor")
+def _lu_factor(at: Emitter[V], a: Operand[V]) -> tuple[V, V]:
+    packed, pivots, _ = families.lu(Expression(at, matrix(at, "lu_factor", a)))
+    return packed.value, pivots.value
+
+
+def lu_solve(
+    lu_and_piv: tuple[ArrayLike, ArrayLike], b: ArrayLike, trans: int | str = 0
+) -> AnyTensor:
+    """The solution x of op(a) x = b, by the factors of a.
+
+    Args:
+        lu_and_piv: what `lu_factor` returns for square a.
+        b: right sides, of shape [..., n, k], or one vector of shape [n].
+        trans: op(a) is a for 0 or "N", aᵀ for 1 or "T", aᴴ for 2 or "C".
+
+    Raises:
+        ShapeError: a is not square, or b does not have its number of rows.
+        DTypeError: an operand is of half precision.
+        ConfigError: `trans` is none of these.
+
+    >>> tn.linalg.lu_solve(tn.linalg.lu_factor([[0.0, 2.0], [1.0, 0.0]]), [3.0, 4.0], trans=1)
+    Tensor([2., 3.])
+    """
+    if trans not in TRANS:
+        raise ConfigError(f"lu_solve: trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
+    packed, pivots = lu_and_piv
+    return dispatch.apply(_lu_solve, packed, pivots, b, trans=TRANS[trans])
+
+
+@named("lu_solve")
+def _lu_solve(
+    at: Emitter[V], packed: Operand[V], pivots: Operand[V], b: Operand[V], trans: str
+) -> V:
+    left, right, restore = systems(at, "lu_solve", packed, b, repeat=False)
+    (exchanges,) = promote(at, (pivots,))
+    (permutation,) = at.emit_all(Extension(PivotsToPermutation()), exchanges)
+    column = rearrange.expand_dims(at, permutation, -1)
+    left, right, column = same_batch(at, "lu_solve", left, right, column)
+    a, x = Expression(at, left), Expression(at, right)
+    places = Expression(at, rearrange.squeeze(at, column, -1))
+    if trans == "n":
+        half = triangular_solve(a, picked_rows(x, places), unit=True)
+        return restore(triangular_solve(a, half, lower=False).value)
+    half = triangular_solve(a, x, lower=False, trans=trans)
+    half = triangular_solve(a, half, unit=True, trans=trans)
+    return restore(picked_rows(half, apply(sorting.argsort, places)).value)
+
+
+def cho_factor(a: ArrayLike, lower: bool = False) -> CholeskyFactorResult:
+    """The Cholesky factor of Hermitian positive definite matrices, for `cho_solve`.
+
+    Args:
+        a: matrices, of shape [..., n, n]; (a + aᴴ) / 2 is read.
+        lower: the factor is L with L Lᴴ = a, else U with Uᴴ U = a.
+
+    Raises:
+        ShapeError: a is not square.
+        DTypeError: a is of half precision.
+
+    >>> tn.linalg.cho_solve(tn.linalg.cho_factor([[2.0, 1.0], [1.0, 3.0]]), [3.0, 4.0])
+    Tensor([1., 1.])
+    """
+    return CholeskyFactorResult(dispatch.apply(_cho_factor, a, upper=not lower), bool(lower))
+
+
+@named("cho_factor")
+def _cho_factor(at: Emitter[V], a: Operand[V], upper: bool) -> V:
+    return cholesky(at, square(at, "cho_factor", a), upper=upper)
+
+
+def cho_solve(c_and_lower: tuple[ArrayLike, bool], b: ArrayLike) -> AnyTensor:
+    """The solution x of a x = b, by the Cholesky factor of a.
+
+    Args:
+        c_and_lower: what `cho_factor` returns for a.
+        b: right sides, of shape [..., n, k], or one vector of shape [n].
+
+    Raises:
+        ShapeError: the factor is not square, or b does not have its number of rows.
+        DTypeError: an operand is of half precision.
+
+    >>> lower = tn.linalg.cholesky([[4.0, 0.0], [0.0, 1.0]])
+    >>> tn.linalg.cho_solve((lower, True), [4.0, 1.0])
+    Tensor([1., 1.])
+    """
+    factor, lower = c_and_lower
+    return dispatch.apply(_cho_solve, factor, b, lower=bool(lower))
+
+
+@named("cho_solve")
+def _cho_solve(at: Emitter[V], factor: Operand[V], b: Operand[V], lower: bool) -> V:
+    left, right, restore = systems(at, "cho_solve", factor, b)
+    a, x = Expression(at, left), Expression(at, right)
+    half = triangular_solve(a, x, lower=lower, trans="n" if lower else "c")
+    return restore(triangular_solve(a, half, lower=lower, trans="c" if lower else "n").value)

@@ -1,0 +1,83 @@
+"""The cases of linear algebra for the test of surfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenferro.extension import apply
+from tenferro.families import linalg
+from tests.families.cases import Array, Case
+
+
+def regular(arrays: list[Array]) -> list[Array]:
+    """The same with 3 added to the diagonal of the first, a matrix."""
+    a, *others = arrays
+    return [a + 3 * np.eye(len(a)), *others]
+
+
+def dominant(arrays: list[Array]) -> list[Array]:
+    """The same with 5 added to the second."""
+    return [array + 5 * (place == 1) for place, array in enumerate(arrays)]
+
+
+def positive(arrays: list[Array]) -> list[Array]:
+    """The same with a positive definite first matrix."""
+    a, *others = arrays
+    return [a @ a.T + np.eye(len(a)), *others]
+
+
+def decomposed(arrays: list[Array]) -> list[Array]:
+    """Eigenvalues and eigenvectors first."""
+    _, a, *others = arrays
+    w, v = np.linalg.eigh(a)
+    return [w, v, *others]
+
+
+@dataclass(frozen=True)
+class Factored(Case):
+    """An op of a matrix, its LU factors and further inputs, with the factors computed from it."""
+
+    def reference(self, arrays: list[Array]) -> Array:
+        packed, _, permutation = linalg.Lu().eager_execute(arrays[:1])
+        inputs = [arrays[0], packed, permutation, *arrays[1:]]
+        return np.asarray(self.op.eager_execute(inputs)[0])
+
+    def function(self, *inputs: Any) -> Any:
+        packed, _, permutation = apply(linalg.Lu(), inputs[0])
+        return apply(self.op, inputs[0], packed, permutation, *inputs[1:])
+
+
+@dataclass(frozen=True)
+class Permuted(Case):
+    """The first column of a matrix, times the numbers in the permutation of its rows."""
+
+    def reference(self, arrays: list[Array]) -> Array:
+        _, _, permutation = linalg.Lu().eager_execute(arrays)
+        return np.asarray(permutation * arrays[0][:, 0])
+
+    def function(self, *inputs: Any) -> Any:
+        _, pivots, _ = apply(linalg.Lu(), inputs[0])
+        return apply(self.op, pivots) * inputs[0][:, 0]
+
+
+def linalg_cases() -> list[Case]:
+    square, pair = (("m", "m"),), (("m", "m"), ("m", "n"))
+    return [
+        Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
+        Case(linalg.Cholesky(), (("m", "m"),), into=positive),
+        Case(linalg.Eigh(), (("m", "m"),), into=regular),
+        Case(linalg.EighJvp(), (("m",), ("m", "m"), ("m", "m")), into=decomposed, brief=True),
+        Case(
+            linalg.EighVjp(), (("m",), ("m", "m"), ("m",), ("m", "m")), into=decomposed, brief=True
+        ),
+        Case(linalg.Lu(), square, into=regular),
+        Case(linalg.TridiagonalSolve(), (("m",), ("m",), ("m",), ("m", "n")), into=dominant),
+        Permuted(linalg.PivotsToPermutation(), square),
+        Factored(linalg.LuSolve(), pair, into=regular),
+        Factored(linalg.Inverse(), square, into=regular),
+        Factored(linalg.Determinant(), square, into=regular),
+        Factored(linalg.Adjugate(1), (*square, *square), into=regular),
+    ]
