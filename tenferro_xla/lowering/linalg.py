@@ -28,16 +28,38 @@ def cholesky(op: Cholesky, a: Array) -> Array:
 
 def triangular_solve(op: TriangularSolve, a: Array, b: Array) -> Array:
     """The solution."""
+    if op.left:
+        return solve_triangle(a, b, lower=op.lower, trans=op.trans, unit=op.unit)
     if is_empty(b):
         return b
     return lax.linalg.triangular_solve(
         a,
         b,
-        left_side=op.left,
         lower=op.lower,
         transpose_a=op.trans != "n",
         conjugate_a=op.trans == "c",
         unit_diagonal=op.unit,
+    )
+
+
+def solve_triangle(
+    a: Array, b: Array, *, lower: bool, trans: str = "n", unit: bool = False
+) -> Array:
+    """x with op(a) x = b for triangular a."""
+    if is_empty(b):
+        return b
+    if small_matrices.pays(a, 4):
+        if trans != "n":
+            a, lower = jnp.conj(a.mT) if trans == "c" else a.mT, not lower
+        return small_matrices.triangular_solve(a, b, lower=lower, unit=unit)
+    return lax.linalg.triangular_solve(
+        a,
+        b,
+        left_side=True,
+        lower=lower,
+        transpose_a=trans != "n",
+        conjugate_a=trans == "c",
+        unit_diagonal=unit,
     )
 
 

@@ -21,25 +21,25 @@ from tenferro.families.linalg import (
     TridiagonalSolve,
 )
 from tenferro.family import ExtensionOp, Lowering
-
-
-def _is_empty(x: Array) -> bool:
-    return any(isinstance(size, int) and size == 0 for size in x.shape)
+from tenferro_xla.lowering import small_matrices
+from tenferro_xla.lowering.linalg import is_empty, solve_triangle
 
 
 def lu(op: Lu, a: Array) -> tuple[Array, Array, Array]:
     """The packed factors, the pivots and the permutation."""
-    if _is_empty(a):
+    if is_empty(a):
         *batch, m, n = a.shape
         pivots = jnp.zeros((*batch, 0 if 0 in (m, n) else min(m, n)), jnp.int32)
         return a, pivots, jnp.broadcast_to(jnp.arange(m, dtype=jnp.int32), (*batch, m))
+    if small_matrices.pays(a, 8):
+        return small_matrices.lu(a)
     packed, pivots, permutation = lax.linalg.lu(a)
     return packed, pivots, permutation
 
 
 def pivots_to_permutation(op: PivotsToPermutation, pivots: Array) -> Array:
     """The permutations."""
-    if _is_empty(pivots):
+    if is_empty(pivots):
         return pivots
     return lax.linalg.lu_pivots_to_permutation(pivots, pivots.shape[-1])
 
@@ -47,21 +47,21 @@ def pivots_to_permutation(op: PivotsToPermutation, pivots: Array) -> Array:
 def lu_solve(op: LuSolve, a: Array, *rest: Array) -> Array:
     """The solution."""
     *factors, b = rest
-    if _is_empty(b):
+    if is_empty(b):
         return b
     if op.kind == "gen":
         packed, permutation = factors
         return _solved(packed, permutation, b, op.trans)
     (lower,) = factors
-    half = _triangular(lower, b, lower=True)
-    return _triangular(lower, half, lower=True, trans="c")
+    half = solve_triangle(lower, b, lower=True)
+    return solve_triangle(lower, half, lower=True, trans="c")
 
 
 def tridiagonal_solve(
     op: TridiagonalSolve, lower: Array, main: Array, upper: Array, b: Array
 ) -> Array:
     """The solution."""
-    if _is_empty(b):
+    if is_empty(b):
         return b
     if main.shape[-1] == 1:
         return b / main[..., None]
@@ -70,13 +70,15 @@ def tridiagonal_solve(
 
 def inverse(op: Inverse, a: Array, packed: Array, permutation: Array) -> Array:
     """The inverse."""
-    return a if _is_empty(a) else _inverse(packed, permutation)
+    return a if is_empty(a) else _inverse(packed, permutation)
 
 
 def determinant(
     op: Determinant, a: Array, packed: Array, permutation: Array
 ) -> Array | tuple[Array, Array]:
     """The determinant."""
+    if op.kind == "det" and small_matrices.pays(a, 3):
+        return small_matrices.determinant(a)
     diagonal = jnp.diagonal(packed, axis1=-2, axis2=-1)
     sign = _parity(permutation).astype(a.dtype)
     if op.kind == "det":
@@ -88,7 +90,7 @@ def determinant(
 
 def adjugate(op: Adjugate, a: Array, packed: Array, permutation: Array, *direction: Array) -> Array:
     """The adjugate by the inverse; by singular values for a batch with a matrix near singular."""
-    if _is_empty(a):
+    if is_empty(a):
         return a
     if a.shape[-1] == 1:
         return jnp.zeros_like(a) if direction else jnp.ones_like(a)
@@ -152,38 +154,28 @@ def _parity(permutation: Array) -> Array:
     return 1 - 2 * odd
 
 
-def _triangular(a: Array, b: Array, lower: bool, unit: bool = False, trans: str = "n") -> Array:
-    return lax.linalg.triangular_solve(
-        a,
-        b,
-        left_side=True,
-        lower=lower,
-        unit_diagonal=unit,
-        transpose_a=trans != "n",
-        conjugate_a=trans == "c",
-    )
-
-
 def _solved(packed: Array, permutation: Array, b: Array, trans: str) -> Array:
     if trans == "n":
-        half = _triangular(packed, _rows(b, permutation), lower=True, unit=True)
-        return _triangular(packed, half, lower=False)
-    half = _triangular(packed, b, lower=False, trans=trans)
-    half = _triangular(packed, half, lower=True, unit=True, trans=trans)
+        half = solve_triangle(packed, _rows(b, permutation), lower=True, unit=True)
+        return solve_triangle(packed, half, lower=False)
+    half = solve_triangle(packed, b, lower=False, trans=trans)
+    half = solve_triangle(packed, half, lower=True, unit=True, trans=trans)
     return _rows(half, jnp.argsort(permutation, -1))
 
 
 def _inverse(packed: Array, permutation: Array) -> Array:
     n = packed.shape[-1]
     places: Any = permutation[..., :, None] == jnp.arange(n, dtype=permutation.dtype)
-    half = _triangular(packed, places.astype(packed.dtype), lower=True, unit=True)
-    return _triangular(packed, half, lower=False)
+    half = solve_triangle(packed, places.astype(packed.dtype), lower=True, unit=True)
+    return solve_triangle(packed, half, lower=False)
 
 
 def _rows(x: Array, places: Array) -> Array:
     """The rows of x at some places."""
     if x.ndim == 2:
         return x[places]
+    if x.shape[-2] <= 4:
+        return small_matrices.permuted(x, places)
     return jnp.take_along_axis(x, places[..., None], -2)
 
 

@@ -65,52 +65,85 @@ def cholesky(a: Array) -> Array:
     return matrices([[*row, *[zero] * (n - len(row))] for row in checked], a)
 
 
-def lu(a: Array) -> tuple[Array, Array]:
-    """The packed factors and the permutation, int32."""
+def determinant(a: Array) -> Array:
+    """The determinants of matrices of at most three rows, by expansion along the first row."""
+    return _expanded(entries(a)).reshape(a.shape[:-2])
+
+
+def _expanded(x: Entries) -> Array:
+    if len(x) == 1:
+        return x[0][0]
+    first, *others = x
+    minors = [_expanded([[*row[:j], *row[j + 1 :]] for row in others]) for j in range(len(x))]
+    terms = [value * minor for value, minor in zip(first, minors, strict=True)]
+    total = terms[0]
+    for place, term in enumerate(terms[1:], 1):
+        total = total - term if place % 2 else total + term
+    return total
+
+
+def lu(a: Array) -> tuple[Array, Array, Array]:
+    """The packed factors, the pivots and the permutation, as LAPACK's getrf."""
     x = entries(a)
     n = len(x)
     places = [jnp.full(x[0][0].shape, i, jnp.int32) for i in range(n)]
+    pivots = []
     for k in range(n):
+        pivot = _largest_in_column(x, k)
+        pivots.append(pivot)
         for i in range(k + 1, n):
-            larger = _size(x[i][k]) > _size(x[k][k])
-            x[k], x[i] = _exchanged(larger, x[k], x[i])
-            (places[k],), (places[i],) = _exchanged(larger, [places[k]], [places[i]])
-        pivot = jnp.where(x[k][k] == 0, jnp.ones_like(x[k][k]), x[k][k])
+            chosen = pivot == i
+            x[k], x[i] = _exchanged(chosen, x[k], x[i])
+            (places[k],), (places[i],) = _exchanged(chosen, [places[k]], [places[i]])
+        divisor = jnp.where(x[k][k] == 0, jnp.ones_like(x[k][k]), x[k][k])
         for i in range(k + 1, n):
-            x[i][k] = x[i][k] / pivot
+            x[i][k] = x[i][k] / divisor
             for j in range(k + 1, n):
                 x[i][j] = x[i][j] - x[i][k] * x[k][j]
-    permutation = jnp.stack(places, axis=-1).reshape(a.shape[:-1])
-    return matrices(x, a), permutation
+    vectors = [jnp.stack(rows, axis=-1).reshape(a.shape[:-1]) for rows in (pivots, places)]
+    return matrices(x, a), vectors[0], vectors[1]
+
+
+def _largest_in_column(x: Entries, k: int) -> Array:
+    """The row, from k on, of the largest element of column k."""
+    largest, place = _size(x[k][k]), jnp.full(x[k][k].shape, k, jnp.int32)
+    for i in range(k + 1, len(x)):
+        size = _size(x[i][k])
+        place = jnp.where(size > largest, i, place)
+        largest = jnp.maximum(size, largest)
+    return place
 
 
 def triangular_solve(a: Array, b: Array, *, lower: bool, unit: bool) -> Array:
     """x with a x = b for triangular a, of which the other triangle is not read."""
-    x, right = entries(a), entries(b)
+    x, right = entries(a), _rows(b)
     n = len(x)
-    order = range(n) if lower else range(n - 1, -1, -1)
-    solved: list[list[Array] | None] = [None] * n
-    for i in order:
+    solved: dict[int, Array] = {}
+    for i in range(n) if lower else range(n - 1, -1, -1):
         row = right[i]
-        for j, known in enumerate(solved):
-            if known is not None:
-                row = [value - x[i][j] * other for value, other in zip(row, known, strict=True)]
-        solved[i] = row if unit else [value / x[i][i] for value in row]
-    return matrices([row for row in solved if row is not None], b)
+        for j, known in solved.items():
+            row = row - x[i][j][:, None] * known
+        solved[i] = row if unit else row / x[i][i][:, None]
+    return jnp.stack([solved[i] for i in range(n)], axis=-2).reshape(b.shape)
 
 
 def permuted(b: Array, permutation: Array) -> Array:
     """The rows of b in the order of the permutation."""
-    rows = entries(b)
+    rows = _rows(b)
     flat = permutation.reshape(-1, permutation.shape[-1])
-    result: Entries = []
+    result = []
     for i in range(flat.shape[-1]):
         row = rows[0]
         for j in range(1, len(rows)):
-            chosen = flat[:, i] == j
-            row = [jnp.where(chosen, new, old) for new, old in zip(rows[j], row, strict=True)]
+            row = jnp.where((flat[:, i] == j)[:, None], rows[j], row)
         result.append(row)
-    return matrices(result, b)
+    return jnp.stack(result, axis=-2).reshape(b.shape)
+
+
+def _rows(b: Array) -> list[Array]:
+    """The rows of matrices, each of shape [batch, columns]."""
+    flat = b.reshape(-1, *b.shape[-2:])
+    return [flat[:, i] for i in range(b.shape[-2])]
 
 
 SWEEPS = {1: 0, 2: 1, 3: 6, 4: 8}

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+import scipy.linalg
 
 import tenferro as tn
 from tenferro_xla.lowering import small_matrices as small
@@ -66,7 +67,9 @@ def test_lu_and_the_systems_that_it_solves(dtype: str) -> None:
     with jax.enable_x64(True):
         for n in (1, 3):
             a, b = drawn(n, dtype), drawn(n, dtype, 1)[..., :1]
-            packed, places = (np.asarray(x) for x in jax.jit(small.lu)(a))
+            packed, pivots, places = (np.asarray(x) for x in jax.jit(small.lu)(a))
+            expected = [scipy.linalg.lu_factor(each)[1] for each in a]
+            np.testing.assert_array_equal(pivots, expected)
             lower = np.tril(packed, -1) + np.eye(n)
             assert (np.abs(lower) <= np.sqrt(2) + 1e-5).all()
             rows = np.take_along_axis(a, places[..., None], axis=-2)
