@@ -14,13 +14,35 @@ from typing import NamedTuple
 
 from tenferro.dispatch import apply, array_function
 from tenferro.families.linalg import Degeneracy
-from tenferro.linalg import factors, solving
+from tenferro.linalg import equations, factors, general, solving
+from tenferro.linalg.results import (
+    EighTridiagonalResult,
+    EigResult,
+    ExpmFrechetResult,
+    HessenbergResult,
+    SchurResult,
+    block_diag,
+    eig,
+    eigh_tridiagonal,
+    expm_frechet,
+    hessenberg,
+    schur,
+    toeplitz,
+)
 from tenferro.typing import AnyTensor, ArrayLike
 
 _public = partial(array_function, module="tenferro.linalg")
 
 cholesky = _public(factors.cholesky)
 solve_triangular = _public(solving.solve_triangular)
+eigvals = _public(general.eigvals)
+expm = _public(general.expm)
+logm = _public(general.logm)
+sqrtm = _public(general.sqrtm)
+solve_sylvester = _public(equations.solve_sylvester)
+solve_continuous_lyapunov = _public(equations.solve_continuous_lyapunov)
+solve_discrete_lyapunov = _public(equations.solve_discrete_lyapunov)
+tridiagonal_solve = _public(equations.tridiagonal_solve)
 
 
 class EighResult(NamedTuple):
@@ -82,4 +104,30 @@ def eigvalsh(x: ArrayLike, /, UPLO: str | None = None) -> AnyTensor:  # noqa: N8
     return apply(factors.eigvalsh, x, triangle=UPLO)
 
 
-__all__ = ["EighResult", "cholesky", "eigh", "eigvalsh", "solve_triangular"]
+__all__ = [
+    "EigResult",
+    "EighResult",
+    "EighTridiagonalResult",
+    "ExpmFrechetResult",
+    "HessenbergResult",
+    "SchurResult",
+    "block_diag",
+    "cholesky",
+    "eig",
+    "eigh",
+    "eigh_tridiagonal",
+    "eigvals",
+    "eigvalsh",
+    "expm",
+    "expm_frechet",
+    "hessenberg",
+    "logm",
+    "schur",
+    "solve_continuous_lyapunov",
+    "solve_discrete_lyapunov",
+    "solve_sylvester",
+    "solve_triangular",
+    "sqrtm",
+    "toeplitz",
+    "tridiagonal_solve",
+]
