@@ -73,7 +73,9 @@ def toeplitz(at: Emitter[V], c: Operand[V], r: Operand[V]) -> V:
     down, right = (Expression(at, at.emit(Iota(INT64, size))) for size in (n, m))
     places = rows(apply(rearrange.flip, down)) + columns(right)
     axis = along.ndim - 1
-    return indexing.gather(at, along.value, indexing.Places((axis,), axis), [places.value], [True])
+    at_places = indexing.Places((axis,), axis)
+    result: V = indexing.gather(at, along.value, at_places, [places.value], [True])
+    return result
 
 
 def hermitian_toeplitz(at: Emitter[V], c: Operand[V]) -> V:

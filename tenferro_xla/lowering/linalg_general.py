@@ -35,7 +35,8 @@ def needs_cpu(op: ExtensionOp) -> None:
     Raises:
         BackendFailureError: the program is compiled for another device.
     """
-    device: Any = jax.config.jax_default_device
+    settings: Any = jax.config
+    device = settings.jax_default_device
     platform = "cpu" if device is None else getattr(device, "platform", device)
     if platform != "cpu":
         raise BackendFailureError(
@@ -80,7 +81,8 @@ def matrix_function(op: MatrixFunction, a: Array) -> Array:
     if is_empty(a):
         return a
     if op.name == "exp":
-        return jsp.linalg.expm(a)
+        result: Array = jsp.linalg.expm(a)
+        return result
     needs_cpu(op)
     return linalg_schur.sqrtm(a) if op.name == "sqrt" else linalg_schur.logm(a)
 

@@ -85,7 +85,8 @@ def _by_schur(of_triangular: Callable[[Array], Array], a: Array) -> Array:
     """A function of matrices by one of triangular matrices; in double precision."""
     form, basis = lax.linalg.schur(a.astype(jnp.complex128))
     inner = jnp.vectorize(of_triangular, signature="(n,n)->(n,n)")(form)
-    return basis @ inner @ _adjoint(basis)
+    result: Array = basis @ inner @ _adjoint(basis)
+    return result
 
 
 def _in_dtype(result: Array, allowed: Array, like: Array) -> Array:
@@ -116,7 +117,8 @@ def _sqrt_of_triangular(t: Array) -> Array:
         column = lax.linalg.triangular_solve(matrix, right[:, None], left_side=True, lower=False)
         return x.at[:, j].set(jnp.where(place == j, roots[j], column[:, 0]))
 
-    return lax.fori_loop(0, n, with_column, jnp.zeros_like(t))
+    result: Array = lax.fori_loop(0, n, with_column, jnp.zeros_like(t))
+    return result
 
 
 def _log_of_triangular(t: Array) -> Array:
@@ -160,7 +162,8 @@ def sylvester(a: Array, b: Array, c: Array, discrete: bool = False) -> Array:
     def transposed_solution(_: Any, right: Array) -> Array:
         return _solution(_transposed(a), _transposed(b), right, discrete)
 
-    return lax.custom_linear_solve(product, c, solution, transposed_solution)
+    result: Array = lax.custom_linear_solve(product, c, solution, transposed_solution)
+    return result
 
 
 def _solution(a: Array, b: Array, c: Array, discrete: bool) -> Array:

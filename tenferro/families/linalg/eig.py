@@ -16,7 +16,6 @@ from tenferro.families.linalg.clusters import (
     absolute,
     both,
     chosen,
-    exists,
     factor,
     largest_of,
     off_diagonal,
@@ -106,8 +105,7 @@ class EigJvp(MatrixFormula):
         over_gaps = chosen(different, 1.0 / chosen(different, gaps, 1.0), 0.0)
         turned = v @ (over_gaps * inner)
         turned = turned + v * columns(_kept(v, turned))
-        allowed = exists(_alike(w, v, inverse, gaps)) == False  # noqa: E712  # an array
-        ones = factor(allowed, v.dtype)
+        ones = factor(_are_apart(w, v, inverse, gaps), v.dtype)
         moved = -(inverse @ turned @ inverse)
         return diagonal(inner) * ones[..., 0], turned * ones, moved * ones
 
@@ -129,13 +127,16 @@ def _kept(v: Expression, u: Expression) -> Expression:
     return -norms - (ratio - ratio.conj()) * 0.5
 
 
-def _alike(w: Expression, v: Expression, inverse: Expression, gaps: Expression) -> Expression:
-    """Whether two different eigenvalues cannot be told apart: [..., n, n]."""
-    rounding = closeness(v.dtype)
+def _are_apart(w: Expression, v: Expression, inverse: Expression, gaps: Expression) -> Expression:
+    """Whether all eigenvalues of a matrix can be told apart, of shape [...].
+
+    Not if a number here is NaN, as of V⁻¹ where V is singular.
+    """
     conditions = absolute(inverse * inverse.conj()).sum(axis=-1) ** 0.5
     scale = rows(rows(largest_of((v * columns(w)) @ inverse)))
-    error = (rows(conditions) + columns(conditions)) * scale * (0.5 * rounding)
-    return both(_different_places(gaps), absolute(gaps) <= error)
+    error = (rows(conditions) + columns(conditions)) * scale * (0.5 * closeness(v.dtype))
+    apart = chosen(_different_places(gaps), (absolute(gaps) > error).astype("int64"), 1)
+    return apart.min(axis=(-2, -1)) == 1
 
 
 EIG_RULE = FactorRule(
