@@ -55,6 +55,7 @@ LINALG = Package(
 
 __all__ = [
     "LINALG",
+    "RULES",
     "Cholesky",
     "Degeneracy",
     "Eig",
