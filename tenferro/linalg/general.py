@@ -5,9 +5,7 @@ from __future__ import annotations
 from tenferro.arrays.operands import Operand, convert
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.families.linalg import Eig, Frechet, Hessenberg, MatrixFunction, Schur
-from tenferro.families.linalg.types import COMPLEX_OF
-from tenferro.families.linear_formula import applied
+from tenferro.families.linalg import COMPLEX_OF, Eig, Frechet, Hessenberg, MatrixFunction, Schur
 from tenferro.family import Extension, sizes_differ
 from tenferro.linalg.operands import floating, same_batch, square
 from tenferro.shape import TensorMeta
@@ -107,7 +105,7 @@ def expm_frechet(at: Emitter[V], a: Operand[V], e: Operand[V]) -> tuple[V, V]:
     if sizes_differ(n, m):
         raise ShapeError(f"expm_frechet: a {metas[0]} and e {metas[1]} differ in rows: {n} and {m}")
     lhs, rhs = same_batch(at, "expm_frechet", lhs, rhs)
-    (tangent,) = applied(at, Frechet("exp"), (lhs,), (rhs,))
+    tangent = at.emit(Extension(Frechet("exp")), lhs, rhs)
     return at.emit(Extension(MatrixFunction("exp")), lhs), tangent
 
 

@@ -7,7 +7,7 @@ from tenferro.arrays.notation import Expression, apply, expressions
 from tenferro.arrays.operands import Operand, promote
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.families.linalg.pieces import columns, embedded, rows
+from tenferro.families.linalg import columns, embedded, rows
 from tenferro.family import sizes_differ
 from tenferro.linalg import factors
 from tenferro.linalg.operands import floating, same_batch

@@ -10,7 +10,7 @@ from tenferro.families.linalg.clusters import Degeneracy, reflections
 from tenferro.families.linalg.eig import EIG_RULE, Eig, EigJvp, closeness
 from tenferro.families.linalg.eigh import EIGH_RULE, Eigh, EighJvp, EighVjp
 from tenferro.families.linalg.functions import Frechet, MatrixFunction, MatrixFunctionRule
-from tenferro.families.linalg.pieces import sym, tril
+from tenferro.families.linalg.pieces import columns, embedded, rows, sym, tril
 from tenferro.families.linalg.rules import RULES, MatrixFormula
 from tenferro.families.linalg.schur import HESSENBERG_RULE, SCHUR_RULE, Hessenberg, Schur
 from tenferro.families.linalg.sylvester import Sylvester, SylvesterRule, sylvester
@@ -20,7 +20,7 @@ from tenferro.families.linalg.triangular import (
     triangular_solve,
 )
 from tenferro.families.linalg.tridiagonal import TridiagonalSolve, TridiagonalSolveRule
-from tenferro.families.linalg.types import check_matrix, check_square
+from tenferro.families.linalg.types import COMPLEX_OF, check_matrix, check_square
 from tenferro.families.linear_formula import LinearFormulaRule
 from tenferro.families.runtime import KernelRuntime, StandardRuntime
 from tenferro.family import Package
@@ -54,6 +54,7 @@ LINALG = Package(
 )
 
 __all__ = [
+    "COMPLEX_OF",
     "LINALG",
     "RULES",
     "Cholesky",
@@ -73,7 +74,10 @@ __all__ = [
     "check_matrix",
     "check_square",
     "closeness",
+    "columns",
+    "embedded",
     "reflections",
+    "rows",
     "sylvester",
     "sym",
     "triangular_solve",
