@@ -12,7 +12,7 @@ Tensor([1., 2.])
 from functools import partial
 
 from tenferro.dispatch import array_function
-from tenferro.linalg import determinants, factors, solving
+from tenferro.linalg import determinants, equations, factors, general, solving
 from tenferro.linalg.determinants import SlogdetResult, slogdet
 from tenferro.linalg.held_factors import (
     CholeskyFactorResult,
@@ -25,42 +25,82 @@ from tenferro.linalg.held_factors import (
     lu_factor,
     lu_solve,
 )
+from tenferro.linalg.results import (
+    EighTridiagonalResult,
+    EigResult,
+    ExpmFrechetResult,
+    HessenbergResult,
+    SchurResult,
+    block_diag,
+    eig,
+    eigh_tridiagonal,
+    expm_frechet,
+    hessenberg,
+    schur,
+    toeplitz,
+)
 from tenferro.linalg.spectra import EighResult, eigh, eigvalsh
 
 _public = partial(array_function, module="tenferro.linalg")
 
 cholesky = _public(factors.cholesky)
 det = _public(determinants.det)
+eigvals = _public(general.eigvals)
+expm = _public(general.expm)
 inv = _public(solving.inv)
+logm = _public(general.logm)
 matrix_power = _public(determinants.matrix_power)
 solve = _public(solving.solve)
+solve_continuous_lyapunov = _public(equations.solve_continuous_lyapunov)
+solve_discrete_lyapunov = _public(equations.solve_discrete_lyapunov)
+solve_sylvester = _public(equations.solve_sylvester)
 solve_triangular = _public(solving.solve_triangular)
+sqrtm = _public(general.sqrtm)
 tensorinv = _public(solving.tensorinv)
 tensorsolve = _public(solving.tensorsolve)
 tridiagonal_solve = _public(solving.tridiagonal_solve)
 
 __all__ = [
     "CholeskyFactorResult",
+    "EigResult",
     "EighResult",
+    "EighTridiagonalResult",
+    "ExpmFrechetResult",
+    "HessenbergResult",
     "LUFactorResult",
     "LUResult",
     "PermutedLUResult",
+    "SchurResult",
     "SlogdetResult",
+    "block_diag",
     "cho_factor",
     "cho_solve",
     "cholesky",
     "det",
+    "eig",
     "eigh",
+    "eigh_tridiagonal",
+    "eigvals",
     "eigvalsh",
+    "expm",
+    "expm_frechet",
+    "hessenberg",
     "inv",
+    "logm",
     "lu",
     "lu_factor",
     "lu_solve",
     "matrix_power",
+    "schur",
     "slogdet",
     "solve",
+    "solve_continuous_lyapunov",
+    "solve_discrete_lyapunov",
+    "solve_sylvester",
     "solve_triangular",
+    "sqrtm",
     "tensorinv",
     "tensorsolve",
+    "toeplitz",
     "tridiagonal_solve",
 ]

@@ -37,6 +37,12 @@ class Case:
     brief: bool = False
     """Whether XLA does not run it by itself, since it runs in the derivative of another case."""
 
+    through_jax: bool = True
+    """Whether JAX differentiates its lowering too, which takes seconds for a long one."""
+
+    has_derivative: bool = True
+    """Whether it has one; in the tests of gradients others are left out."""
+
     @property
     def name(self) -> str:
         return self.op.family_id

@@ -16,8 +16,10 @@ from tenferro.families.linalg.determinant import (
     DeterminantRule,
     determinant,
 )
+from tenferro.families.linalg.eig import EIG_RULE, Eig, EigJvp, closeness
 from tenferro.families.linalg.eigh import EIGH_RULE, Eigh, EighJvp, EighVjp
 from tenferro.families.linalg.factored import FactoredOp, FactoredRuntime
+from tenferro.families.linalg.functions import Frechet, MatrixFunction, MatrixFunctionRule
 from tenferro.families.linalg.lu import (
     Lu,
     LuRule,
@@ -33,15 +35,26 @@ from tenferro.families.linalg.lu_solve import (
     inverse,
     lu_solve,
 )
-from tenferro.families.linalg.pieces import identity, picked_rows, sym, tril, triu
+from tenferro.families.linalg.pieces import (
+    columns,
+    embedded,
+    identity,
+    picked_rows,
+    rows,
+    sym,
+    tril,
+    triu,
+)
 from tenferro.families.linalg.rules import RULES, MatrixFormula
+from tenferro.families.linalg.schur import Hessenberg, Schur
+from tenferro.families.linalg.sylvester import Sylvester, SylvesterRule
 from tenferro.families.linalg.triangular import (
     TriangularSolve,
     TriangularSolveRule,
     triangular_solve,
 )
 from tenferro.families.linalg.tridiagonal import TridiagonalSolve, TridiagonalSolveRule
-from tenferro.families.linalg.types import check_matrix, check_square
+from tenferro.families.linalg.types import COMPLEX_OF, check_matrix, check_square
 from tenferro.families.linear_formula import LinearFormulaRule
 from tenferro.families.runtime import KernelRuntime, StandardRuntime
 from tenferro.family import ExtensionRuntime, Package
@@ -53,9 +66,14 @@ _KERNELS: tuple[type[KernelOp], ...] = (
     PivotsToPermutation,
     TridiagonalSolve,
     Eigh,
+    Eig,
+    MatrixFunction,
+    Sylvester,
+    Schur,
+    Hessenberg,
 )
 _FACTORED: tuple[type[FactoredOp], ...] = (LuSolve, Inverse, Determinant, Adjugate)
-_FORMULAS: tuple[type[MatrixFormula], ...] = (EighJvp, EighVjp)
+_FORMULAS: tuple[type[MatrixFormula], ...] = (EighJvp, EighVjp, EigJvp, Frechet)
 
 for _rule in (
     TriangularSolveRule(),
@@ -68,6 +86,9 @@ for _rule in (
     DeterminantRule(),
     AdjugateRule(),
     EIGH_RULE,
+    EIG_RULE,
+    MatrixFunctionRule(),
+    SylvesterRule(),
     *[LinearFormulaRule(formula) for formula in _FORMULAS],
 ):
     RULES.register_rule(_rule)
@@ -88,31 +109,44 @@ LINALG = Package(
 )
 
 __all__ = [
+    "COMPLEX_OF",
     "FIRST_LIMIT",
     "LINALG",
+    "RULES",
     "SECOND_LIMIT",
     "Adjugate",
     "Cholesky",
     "Degeneracy",
     "Determinant",
+    "Eig",
+    "EigJvp",
     "Eigh",
     "EighJvp",
     "EighVjp",
+    "Frechet",
+    "Hessenberg",
     "Inverse",
     "Lu",
     "LuSolve",
+    "MatrixFunction",
     "PivotsToPermutation",
+    "Schur",
+    "Sylvester",
     "TriangularSolve",
     "TridiagonalSolve",
     "check_matrix",
     "check_square",
+    "closeness",
+    "columns",
     "determinant",
+    "embedded",
     "identity",
     "inverse",
     "lu",
     "lu_solve",
     "picked_rows",
     "reflections",
+    "rows",
     "sym",
     "triangular_solve",
     "tril",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,18 @@ def decomposed(arrays: list[Array]) -> list[Array]:
     return [w, v, *others]
 
 
+def diagonalized(arrays: list[Array]) -> list[Array]:
+    """Eigenvalues, eigenvectors and their inverse first."""
+    w, a, _, *others = arrays
+    v = a + 3 * np.eye(len(a))
+    return [w, v, np.linalg.inv(v), *others]
+
+
+def contracting(arrays: list[Array]) -> list[Array]:
+    """The same divided by 4."""
+    return [array / 4 for array in arrays]
+
+
 @dataclass(frozen=True)
 class Factored(Case):
     """An op of a matrix, its LU factors and further inputs, with the factors computed from it."""
@@ -64,8 +76,9 @@ class Permuted(Case):
 
 
 def linalg_cases() -> list[Case]:
+    """JAX differentiates the lowering of one of them."""
     square, pair = (("m", "m"),), (("m", "m"), ("m", "n"))
-    return [
+    cases = [
         Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
         Case(linalg.Cholesky(), (("m", "m"),), into=positive),
         Case(linalg.Eigh(), (("m", "m"),), into=regular),
@@ -80,4 +93,28 @@ def linalg_cases() -> list[Case]:
         Factored(linalg.Inverse(), square, into=regular),
         Factored(linalg.Determinant(), square, into=regular),
         Factored(linalg.Adjugate(1), (*square, *square), into=regular),
+        *general_cases(),
+    ]
+    return [replace(case, through_jax=case.op == linalg.Cholesky()) for case in cases]
+
+
+def general_cases() -> list[Case]:
+    square = ("m", "m")
+    return [
+        Case(linalg.Eig(), (square,), into=regular),
+        Case(linalg.EigJvp(), (("m",), square, square, square), into=diagonalized, brief=True),
+        Case(linalg.MatrixFunction("sqrt"), (square,), into=positive),
+        Case(linalg.Frechet("sqrt"), (square, square), into=positive, brief=True),
+        Case(
+            linalg.Sylvester(discrete=True),
+            (square, ("n", "n"), ("m", "n")),
+            into=contracting,
+        ),
+        Case(linalg.Schur(), (square,), has_derivative=False),
+        Case(
+            linalg.Hessenberg(),
+            (square,),
+            lowering_needs="give the inputs constant sizes",
+            has_derivative=False,
+        ),
     ]

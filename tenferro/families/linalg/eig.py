@@ -1,0 +1,146 @@
+"""The family of general eigenvalue problems, and its derivative at simple eigenvalues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays import Expression, apply, scans
+from tenferro.families.formula import Transform
+from tenferro.families.kernels import KernelOp
+from tenferro.families.linalg.clusters import (
+    absolute,
+    both,
+    chosen,
+    factor,
+    largest_of,
+    off_diagonal,
+)
+from tenferro.families.linalg.pieces import columns, diagonal, real, rows
+from tenferro.families.linalg.rules import MatrixFormula
+from tenferro.families.linalg.types import COMPLEX_OF, check_dtype, check_square
+from tenferro.families.linear_formula import FactorRule
+from tenferro.family import OutputMeta, family_id
+from tenferro.shape import Dim, DType, TensorMeta
+
+
+def closeness(dtype: DType) -> float:
+    """τ: moduli, and eigenvalues, that differ by less than this factor count as equal."""
+    return float(np.finfo(dtype).eps ** 0.75)
+
+
+@family_id(namespace="tenferro-linalg", name="eig", version=1)
+@dataclass(frozen=True)
+class Eig(KernelOp):
+    """Eigenvalues w, eigenvectors V as columns, and V⁻¹; complex for real matrices too.
+
+    Columns of V have norm 1, and the largest entry of each is real and positive; the first one, if
+    several are as large. V⁻¹ is what derivatives need. It is NaN where V is singular.
+
+    Attributes:
+        results: how many of w, V and V⁻¹ are computed.
+    """
+
+    results: int = 3
+
+    input_count = 1
+    kernel = "tenferro.families.linalg.kernels.general:eig"
+
+    @property
+    def output_count(self) -> int:
+        """The number of results."""
+        return self.results
+
+    def infer_output_meta(
+        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
+    ) -> Sequence[OutputMeta]:
+        """The types of w, V and V⁻¹."""
+        dtype = COMPLEX_OF[check_dtype("eig", *input_dtypes)]
+        batch, n = check_square("eig", input_dtypes[0], input_shapes[0])
+        types = [(dtype, (*batch, n)), (dtype, (*batch, n, n)), (dtype, (*batch, n, n))]
+        return types[: self.results]
+
+    def prune_outputs(self, live: tuple[bool, ...]) -> Eig | None:
+        """The op with the first results only, if the others are not read."""
+        count = sum(live)
+        first = count > 0 and all(live[:count]) and count < self.results
+        return Eig(count) if first else None
+
+
+@family_id(namespace="tenferro-linalg", name="eig_jvp", version=1)
+@dataclass(frozen=True)
+class EigJvp(MatrixFormula):
+    """From w, V, V⁻¹ and dA to dw, dV and dV⁻¹, with P = V⁻¹ dA V and F = 1/(w_j − w_i).
+
+    dw = diag P, dV = U + V diag c with U = V (F∘P), and dV⁻¹ = −V⁻¹ dV V⁻¹. Here c_j = −Re(v_jᴴu_j)
+    − i Im(u_kj / v_kj) keeps the norm of column j, and its largest entry, k, real.
+
+    NaN for a matrix with eigenvalues that are equal, or so close that their vectors cannot be
+    known: the gap is at most τ times the condition of the two eigenvalues times the norm of A.
+    """
+
+    present: tuple[bool, ...] = (True,)
+    transforms: tuple[Transform, ...] = ()
+
+    fixed = 3
+    formula_outputs = 3
+
+    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
+        """Those of w, V and V⁻¹."""
+        w, v, inverse, _ = metas
+        assert w is not None
+        assert v is not None
+        assert inverse is not None
+        return [w, v, inverse]
+
+    def formula(self, *inputs: Any) -> Sequence[Expression]:
+        """The tangents."""
+        w, v, inverse, da = inputs
+        inner = inverse @ da.astype(v.dtype) @ v
+        gaps = columns(w) - rows(w)
+        different = _different_places(gaps)
+        over_gaps = chosen(different, 1.0 / chosen(different, gaps, 1.0), 0.0)
+        turned = v @ (over_gaps * inner)
+        turned = turned + v * columns(_kept(v, turned))
+        ones = factor(_are_apart(w, v, inverse, gaps), v.dtype)
+        moved = -(inverse @ turned @ inverse)
+        return diagonal(inner) * ones[..., 0], turned * ones, moved * ones
+
+
+def _different_places(x: Expression) -> Expression:
+    """Whether an element of square matrices is not on the diagonal."""
+    known = x == x
+    return off_diagonal(known == known)
+
+
+def _kept(v: Expression, u: Expression) -> Expression:
+    """c: the multiples of the columns of v by which u keeps their norms and phases."""
+    size = absolute(v)
+    near = (size >= size.max(axis=-2, keepdims=True) * (1 - closeness(v.dtype))).astype("int64")
+    counted = apply(scans.cumsum, near, axis=-2)
+    first = both(near == 1, counted == 1)
+    ratio = chosen(first, u, 0.0).sum(axis=-2) / chosen(first, v, 0.0).sum(axis=-2)
+    norms = real((v.conj() * u).sum(axis=-2))
+    return -norms - (ratio - ratio.conj()) * 0.5
+
+
+def _are_apart(w: Expression, v: Expression, inverse: Expression, gaps: Expression) -> Expression:
+    """Whether all eigenvalues of a matrix can be told apart, of shape [...].
+
+    Not if a number here is NaN, as of V⁻¹ where V is singular.
+    """
+    conditions = absolute(inverse * inverse.conj()).sum(axis=-1) ** 0.5
+    scale = rows(rows(largest_of((v * columns(w)) @ inverse)))
+    error = (rows(conditions) + columns(conditions)) * scale * (0.5 * closeness(v.dtype))
+    apart = chosen(_different_places(gaps), (absolute(gaps) > error).astype("int64"), 1)
+    return apart.min(axis=(-2, -1)) == 1
+
+
+EIG_RULE = FactorRule(
+    Eig,
+    lambda op: EigJvp(),
+    whole=lambda op: op if op.results == 3 else replace(op, results=3),
+)
