@@ -12,15 +12,34 @@ Tensor([1., 2.])
 from functools import partial
 from typing import NamedTuple
 
+from tenferro import arrays
 from tenferro.dispatch import apply, array_function
 from tenferro.families.linalg import Degeneracy
-from tenferro.linalg import factors, solving
+from tenferro.linalg import factors, norms, products, pseudoinverse, solving
+from tenferro.linalg.decompositions import LstsqResult, QRResult, SVDResult, lstsq, qr, svd
+from tenferro.linalg.products import multi_dot
 from tenferro.typing import AnyTensor, ArrayLike
 
 _public = partial(array_function, module="tenferro.linalg")
 
 cholesky = _public(factors.cholesky)
 solve_triangular = _public(solving.solve_triangular)
+svdvals = _public(factors.svdvals)
+fix_phases = _public(factors.fix_phases)
+pinv = _public(pseudoinverse.pinv)
+matrix_rank = _public(pseudoinverse.matrix_rank)
+cond = _public(norms.cond)
+matrix_norm = _public(norms.matrix_norm)
+vector_norm = _public(norms.vector_norm)
+norm = _public(norms.norm)
+matmul = _public(arrays.products.matmul)
+tensordot = _public(arrays.products.tensordot)
+vecdot = _public(arrays.products.vecdot)
+cross = _public(arrays.products.cross)
+outer = _public(products.outer)
+trace = _public(products.trace)
+diagonal = _public(products.diagonal)
+matrix_transpose = _public(arrays.rearrange.matrix_transpose)
 
 
 class EighResult(NamedTuple):
@@ -82,4 +101,33 @@ def eigvalsh(x: ArrayLike, /, UPLO: str | None = None) -> AnyTensor:  # noqa: N8
     return apply(factors.eigvalsh, x, triangle=UPLO)
 
 
-__all__ = ["EighResult", "cholesky", "eigh", "eigvalsh", "solve_triangular"]
+__all__ = [
+    "EighResult",
+    "LstsqResult",
+    "QRResult",
+    "SVDResult",
+    "cholesky",
+    "cond",
+    "cross",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "fix_phases",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]

@@ -13,7 +13,9 @@ import jax
 from tenferro.errors import BackendFailureError, ExtensionError
 from tenferro.family import Extension, Lowering, Package, lowering_of, parse_family_id
 from tenferro.shape import TensorMeta, dim, make_meta
-from tenferro_xla.lowering.linalg import LOWERINGS as STANDARD_LOWERINGS
+from tenferro_xla.lowering import linalg, linalg_factors
+
+STANDARD_LOWERINGS = (linalg.LOWERINGS, linalg_factors.LOWERINGS)
 
 
 class ExtensionLowerings:
@@ -25,7 +27,7 @@ class ExtensionLowerings:
     def __init__(self, packages: Sequence[Package] = ()) -> None:
         self._rules: dict[str, Lowering | str] = {
             op.FAMILY_ID: lowering
-            for lowerings in (STANDARD_LOWERINGS, *[package.lowerings for package in packages])
+            for lowerings in (*STANDARD_LOWERINGS, *[package.lowerings for package in packages])
             for op, lowering in lowerings.items()
         }
 

@@ -111,6 +111,16 @@ def linalg_cases() -> list[Case]:
         Case(linalg.Eigh(), (("m", "m"),), into=regular),
         Case(linalg.EighJvp(), (("m",), ("m", "m"), ("m", "m")), into=decomposed),
         Case(linalg.EighVjp(), (("m",), ("m", "m"), ("m",), ("m", "m")), into=decomposed),
+        *svd_cases(),
+        Case(linalg.Qr(), (("k", "m"),), lowering_needs=LATE),
+        Case(linalg.QrJvp(), (("m", "m"), ("k", "m"), ("k", "m")), into=factored_qr, **late),
+        Case(
+            linalg.QrVjp(),
+            (("m", "m"), ("k", "m"), ("m", "m"), ("k", "m")),
+            into=factored_qr,
+            **late,
+        ),
+        Case(linalg.Pinv(), (("m", "m"),), into=regular),
     ]
 
 

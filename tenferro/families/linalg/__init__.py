@@ -8,8 +8,13 @@ from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.cholesky import Cholesky, CholeskyRule
 from tenferro.families.linalg.clusters import Degeneracy, reflections
 from tenferro.families.linalg.eigh import EIGH_RULE, Eigh, EighJvp, EighVjp
-from tenferro.families.linalg.pieces import sym, tril
+from tenferro.families.linalg.pieces import columns, diagonal, rows, sym, tril
+from tenferro.families.linalg.pinv import Pinv, PinvRule
+from tenferro.families.linalg.qr import QR_RULE, Qr, QrJvp, QrVjp, signs
 from tenferro.families.linalg.rules import RULES, MatrixFormula
+from tenferro.families.linalg.singular import generic_bases
+from tenferro.families.linalg.svd import SVD_RULE, Svd
+from tenferro.families.linalg.svd_derivative import SvdJvp, SvdVjp
 from tenferro.families.linalg.triangular import (
     TriangularSolve,
     TriangularSolveRule,
@@ -20,13 +25,16 @@ from tenferro.families.linear_formula import LinearFormulaRule
 from tenferro.families.runtime import KernelRuntime, StandardRuntime
 from tenferro.family import Package
 
-_KERNELS: tuple[type[KernelOp], ...] = (TriangularSolve, Cholesky, Eigh)
-_FORMULAS: tuple[type[MatrixFormula], ...] = (EighJvp, EighVjp)
+_KERNELS: tuple[type[KernelOp], ...] = (TriangularSolve, Cholesky, Eigh, Svd, Qr, Pinv)
+_FORMULAS: tuple[type[MatrixFormula], ...] = (EighJvp, EighVjp, SvdJvp, SvdVjp, QrJvp, QrVjp)
 
 for _rule in (
     TriangularSolveRule(),
     CholeskyRule(),
     EIGH_RULE,
+    SVD_RULE,
+    QR_RULE,
+    PinvRule(),
     *[LinearFormulaRule(formula) for formula in _FORMULAS],
 ):
     RULES.register_rule(_rule)
@@ -50,10 +58,22 @@ __all__ = [
     "Eigh",
     "EighJvp",
     "EighVjp",
+    "Pinv",
+    "Qr",
+    "QrJvp",
+    "QrVjp",
+    "Svd",
+    "SvdJvp",
+    "SvdVjp",
     "TriangularSolve",
     "check_matrix",
     "check_square",
+    "columns",
+    "diagonal",
+    "generic_bases",
     "reflections",
+    "rows",
+    "signs",
     "sym",
     "triangular_solve",
     "tril",
