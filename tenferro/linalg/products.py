@@ -39,7 +39,7 @@ def _chain(at: Emitter[V], *arrays: Operand[V]) -> V:
         raise ShapeError(f"multi_dot: takes two or more arrays, got {len(arrays)}")
     values = floating(at, "multi_dot", *arrays)
     last = len(values) - 1
-    labels = []
+    labels: list[tuple[int, ...]] = []
     for i, value in enumerate(values):
         meta = at.ctx.meta(value)
         if meta.rank != 2 and not (meta.rank == 1 and i in (0, last)):

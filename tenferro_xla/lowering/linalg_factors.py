@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from jax import Array, lax
 from jax import numpy as jnp
 
+from tenferro.errors import UnsupportedExtensionError
 from tenferro.families.linalg import Pinv, Qr, Svd
 from tenferro.family import ExtensionOp, Lowering
 from tenferro_xla.lowering.linalg import is_empty, nan_unless_finite
@@ -34,6 +35,12 @@ def qr(op: Qr, a: Array) -> tuple[Array, ...]:
     if is_empty(a):
         k = m if op.mode == "complete" else min(m, n)
         return (jnp.zeros((*batch, k, n), a.dtype), _eye(a, m, k))[: op.output_count]
+    if not (isinstance(m, int) and isinstance(n, int)) and m != n:
+        raise UnsupportedExtensionError(
+            op.family_id,
+            f"{op.family_id}: JAX must know which of the sizes {m} and {n} is smaller; "
+            "give the inputs constant sizes",
+        )
     q, r = lax.linalg.qr(a, full_matrices=op.mode == "complete")
     return nan_unless_finite(a, r, q)[: op.output_count]
 

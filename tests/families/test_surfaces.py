@@ -104,6 +104,20 @@ def decomposed(arrays: list[Array]) -> list[Array]:
     return [w, v, *others]
 
 
+def svd_of(arrays: list[Array]) -> list[Array]:
+    """Singular values and vectors first."""
+    _, a, _, *others = arrays
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return [s, u, vh, *others]
+
+
+def qr_of(arrays: list[Array]) -> list[Array]:
+    """QR factors first."""
+    _, a, *others = arrays
+    q, r = np.linalg.qr(a)
+    return [r, q, *others]
+
+
 def linalg_cases() -> list[Case]:
     return [
         Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
@@ -111,16 +125,21 @@ def linalg_cases() -> list[Case]:
         Case(linalg.Eigh(), (("m", "m"),), into=regular),
         Case(linalg.EighJvp(), (("m",), ("m", "m"), ("m", "m")), into=decomposed),
         Case(linalg.EighVjp(), (("m",), ("m", "m"), ("m",), ("m", "m")), into=decomposed),
-        *svd_cases(),
-        Case(linalg.Qr(), (("k", "m"),), lowering_needs=LATE),
-        Case(linalg.QrJvp(), (("m", "m"), ("k", "m"), ("k", "m")), into=factored_qr, **late),
-        Case(
-            linalg.QrVjp(),
-            (("m", "m"), ("k", "m"), ("m", "m"), ("k", "m")),
-            into=factored_qr,
-            **late,
-        ),
         Case(linalg.Pinv(), (("m", "m"),), into=regular),
+        *factor_cases(),
+    ]
+
+
+def factor_cases() -> list[Case]:
+    tall, square = ("k", "m"), ("m", "m")
+    svd, qr = (("m",), tall, square), (square, tall)
+    return [
+        Case(linalg.Svd(), (tall,)),
+        Case(linalg.SvdJvp(), (*svd, tall), lowering_needs=LATE, into=svd_of),
+        Case(linalg.SvdVjp(), (*svd, *svd), lowering_needs=LATE, into=svd_of),
+        Case(linalg.Qr(), (tall,), lowering_needs=LATE),
+        Case(linalg.QrJvp(), (*qr, tall), lowering_needs=LATE, into=qr_of),
+        Case(linalg.QrVjp(), (*qr, *qr), lowering_needs=LATE, into=qr_of),
     ]
 
 
@@ -182,7 +201,7 @@ def test_every_family_has_a_case() -> None:
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("executor", ["xla", "numpy"])
 def test_jit(case: Case, named: bool, executor: str) -> None:
-    symbolic = dict(zip("abcde", case.shapes, strict=False)) if named else None
+    symbolic = dict(zip("abcdef", case.shapes, strict=False)) if named else None
     function = _with_arguments(case.function, len(case.shapes))
     jitted = tn.jit(function, executor=executor, symbolic=symbolic, packages=case.packages)
     assert_is_value(jitted(*case.arrays), case)
@@ -190,7 +209,7 @@ def test_jit(case: Case, named: bool, executor: str) -> None:
 
 def _with_arguments(function: Callable[..., Any], count: int) -> Callable[..., Any]:
     """The function with arguments that have names."""
-    names = ", ".join("abcde"[:count])
+    names = ", ".join("abcdef"[:count])
     made: Callable[..., Any] = eval(f"lambda {names}: function({names})", {"function": function})
     return made
 

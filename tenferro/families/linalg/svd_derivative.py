@@ -201,7 +201,8 @@ class SvdVjp(_SvdDerivative):
         right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
         of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)
         checks.add_vectors(of_u, of_v, [left_turn, right_turn])
-        if left_ct is not None and right_ct is not None:
+        square = not (left.has_complement or right.has_complement)
+        if square and dtype.kind != "c" and left_ct is not None and right_ct is not None:
             checks.add_signs(left_ct, right_ct)
         turned = clusters.inverse_gaps(s) * _sum(of_u, of_v)
         turned = turned + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)

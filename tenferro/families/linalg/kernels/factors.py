@@ -25,7 +25,7 @@ def qr(op: Qr, a: Array) -> list[Array]:
         return stacked(lambda x: (np.linalg.qr(x, mode="r"),), [a], [upper])
 
     def kernel(x: Array) -> tuple[Array, Array]:
-        q, r = np.linalg.qr(x, mode=op.mode)
+        q, r = np.linalg.qr(x, mode="complete" if op.mode == "complete" else "reduced")
         return r, q
 
     return stacked(kernel, [a], [upper, columns])
