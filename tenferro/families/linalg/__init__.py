@@ -53,6 +53,7 @@ LINALG = Package(
 
 __all__ = [
     "LINALG",
+    "RULES",
     "Cholesky",
     "Degeneracy",
     "Eigh",
