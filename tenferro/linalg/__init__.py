@@ -17,6 +17,7 @@ from tenferro.dispatch import apply, array_function
 from tenferro.families.linalg import Degeneracy
 from tenferro.linalg import factors, norms, products, pseudoinverse, solving
 from tenferro.linalg.decompositions import LstsqResult, QRResult, SVDResult, lstsq, qr, svd
+from tenferro.linalg.gauge import GaugeReport, gauge_report
 from tenferro.linalg.products import multi_dot
 from tenferro.typing import AnyTensor, ArrayLike
 
@@ -103,6 +104,7 @@ def eigvalsh(x: ArrayLike, /, UPLO: str | None = None) -> AnyTensor:  # noqa: N8
 
 __all__ = [
     "EighResult",
+    "GaugeReport",
     "LstsqResult",
     "QRResult",
     "SVDResult",
@@ -113,6 +115,7 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "fix_phases",
+    "gauge_report",
     "lstsq",
     "matmul",
     "matrix_norm",

@@ -35,7 +35,7 @@ def qr(op: Qr, a: Array) -> tuple[Array, ...]:
     if is_empty(a):
         k = m if op.mode == "complete" else min(m, n)
         return (jnp.zeros((*batch, k, n), a.dtype), _eye(a, m, k))[: op.output_count]
-    if not (isinstance(m, int) and isinstance(n, int)) and m != n:
+    if any(not isinstance(size, int) for size in (m, n)) and m != n:
         raise UnsupportedExtensionError(
             op.family_id,
             f"{op.family_id}: JAX must know which of the sizes {m} and {n} is smaller; "

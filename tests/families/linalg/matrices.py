@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.tolerances import assert_close
+
 Array = np.ndarray[Any, Any]
 STEP = 1e-4
 
@@ -48,9 +50,13 @@ def difference(f: Callable[[Array], Any], at: Array, along: Array) -> Any:
 
 
 def kink(f: Callable[[Array], Any], at: Array, along: Array) -> float:
-    """By how much the slope jumps there."""
-    up, here, down = (float(f(at + step * STEP * along)) for step in (1, 0, -1))
-    return abs(up - 2 * here + down) / STEP
+    """By how much the slope jumps there: what second differences have in common at two steps."""
+    here = float(f(at))
+    jumps = [
+        (float(f(at + step * along)) - 2 * here + float(f(at - step * along))) / step
+        for step in (STEP, STEP / 2)
+    ]
+    return abs(2 * jumps[1] - jumps[0])
 
 
 def with_singular_values(
@@ -60,3 +66,9 @@ def with_singular_values(
     k = min(m, n)
     left, right = unitary(rng, m, dtype)[:, :k], unitary(rng, n, dtype)[:, :k]
     return (left * np.asarray(s)) @ adjoint(right)
+
+
+def assert_orthonormal(x: Array, tolerance: float) -> None:
+    """The columns of each matrix are orthonormal."""
+    product = adjoint(x) @ x
+    assert_close(product, np.zeros_like(product) + np.eye(x.shape[-1]), tolerance)
