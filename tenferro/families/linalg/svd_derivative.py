@@ -29,7 +29,7 @@ from tenferro.families.linalg.rules import MatrixFormula
 from tenferro.families.linalg.singular import SingularClusters, order_of
 from tenferro.families.linear_formula import LinearFormula
 from tenferro.family import family_id
-from tenferro.shape import TensorMeta
+from tenferro.shape import TensorMeta, is_complex
 
 
 @dataclass(frozen=True)
@@ -192,29 +192,28 @@ class SvdVjp(_SvdDerivative):
         clusters = self.clusters(s)
         checks = _Checks(clusters, s, self.mode == "broaden")
         checks.add_values(s_ct, [ct for ct in (u_ct, vh_ct) if ct is not None])
-        dtype = u.dtype
-        middle = 0.0 * left.vectors.H @ left.vectors if s_ct is None else embedded(s_ct)
-        result = left.vectors @ middle.astype(dtype) @ right.vectors.H
+        values = None if s_ct is None else embedded(s_ct).astype(u.dtype)
         if u_ct is None and vh_ct is None:
-            return (result * checks.factor(),)
+            assert values is not None
+            return (left.vectors @ values @ right.vectors.H * checks.factor(),)
         left_ct, left_turn = left.parts(u_ct)
         right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
         of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)
         checks.add_vectors(of_u, of_v, [left_turn, right_turn])
-        square = not (left.has_complement or right.has_complement)
-        if square and dtype.kind != "c" and left_ct is not None and right_ct is not None:
+        if left_ct is not None and right_ct is not None and _has_signs(left, right):
             checks.add_signs(left_ct, right_ct)
         turned = clusters.inverse_gaps(s) * _sum(of_u, of_v)
         turned = turned + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)
-        result = result + left.vectors @ turned @ right.vectors.H
+        result = left.vectors @ _sum(values, turned) @ right.vectors.H
+        scale = clusters.inverse(s)
         if left.has_complement and left_ct is not None:
             rest = left.outside(left_ct, left.vectors.H @ left_ct)
             checks.add_rest(rest)
-            result = result + (rest * clusters.inverse(s)) @ right.vectors.H
+            result = result + (rest * scale) @ right.vectors.H
         if right.has_complement and right_ct is not None:
             rest = right.outside(right_ct, right.vectors.H @ right_ct)
             checks.add_rest(rest)
-            result = result + (left.vectors * clusters.inverse(s)) @ rest.H
+            result = result + (left.vectors * scale) @ rest.H
         return (result * checks.factor(),)
 
     def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
@@ -225,6 +224,11 @@ class SvdVjp(_SvdDerivative):
 def _turn(side: _Side, ct: Expression | None) -> Expression | None:
     """What of a cotangent turns the vectors among themselves."""
     return None if ct is None else skew(side.vectors.H @ ct)
+
+
+def _has_signs(left: _Side, right: _Side) -> bool:
+    """Whether the vectors of a single zero are unique up to signs."""
+    return not (left.has_complement or right.has_complement or is_complex(left.vectors.dtype))
 
 
 def _sum(x: Expression | None, y: Expression | None) -> Expression:

@@ -221,6 +221,35 @@ def test_a_function_of_the_matrix_is_not_a_function_of_single_vectors(name: str,
     assert np.isnan(np.asarray(tn.grad(loss)(tn.Tensor(a)))).all()
 
 
+HERMITIAN = [np.eye(4), np.kron(np.diag([1.0, 2.0]), np.eye(2)), np.diag([1.0, 1, 1, 2, 2, 4])]
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_eigh_is_right_or_nan_for_each_kind_of_loss(place: int, dtype: type) -> None:
+    rng = np.random.default_rng(9)
+    n = len(HERMITIAN[place])
+    turn, operator = unitary(rng, n, dtype), hermitian(rng, n, dtype)
+    a = turn @ HERMITIAN[place] @ adjoint(turn)
+    a = (a + adjoint(a)) / 2
+    low = (np.linalg.eigvalsh(a) < 1.5).astype(float)
+    assert_gradient(lambda x: tn.sum(tn.linalg.eigvalsh(x) ** 3), a)
+    assert_gradient(
+        lambda x: expectation(operator, tn.linalg.eigh(x, degenerate="project")[1], low), a
+    )
+
+    def entropy(x: Any, mode: str) -> Any:
+        w, v = tn.linalg.eigh(x, degenerate=mode)
+        return expectation(operator, v, tn.log(w))
+
+    def hessian(x: Any) -> Any:
+        gradient = tn.grad(lambda y: tn.sum(tn.linalg.eigvalsh(y) ** 3))(x)
+        return tn.real(tn.sum(gradient * operator.conj()))
+
+    for loss in (lambda x: entropy(x, "nan"), lambda x: entropy(x, "project"), hessian):
+        assert np.isnan(np.asarray(tn.grad(loss)(tn.Tensor(a)))).all()
+
+
 @each_point
 def test_broaden_is_finite_always(name: str) -> None:
     a = POINTS[name]
