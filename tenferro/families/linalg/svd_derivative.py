@@ -16,6 +16,7 @@ from tenferro.arrays.notation import Expression, apply
 from tenferro.families.formula import Transform
 from tenferro.families.linalg.clusters import (
     Degeneracy,
+    absolute,
     both,
     chosen,
     exists,
@@ -251,6 +252,7 @@ class _Checks:
 
     def __init__(self, clusters: SingularClusters, s: Expression, off: bool) -> None:
         self._clusters = clusters
+        self._s = s
         self._dtype = s.dtype
         self._off = off
         self._chi = Degeneracy.tolerance(s.dtype)
@@ -268,10 +270,14 @@ class _Checks:
             self._size = self._size + largest_of(ct)
         if s_ct is None:
             return
-        zero = self._clusters.zero
-        size = self._size + largest_of(rows(s_ct))
-        self._small(largest_where(self._clusters.equal, columns(s_ct) - rows(s_ct)), size)
-        self._small(largest_where(rows(zero), rows(s_ct)), size)
+        clusters, s = self._clusters, self._s
+        slack = clusters.degeneracy.slack
+        apart = absolute(columns(s_ct) - rows(s_ct)) - slack(s, columns(s) - rows(s), self._size)
+        at_zero = absolute(columns(s_ct)) - slack(s, columns(s), self._size)
+        spread = chosen(clusters.equal, apart, 0.0).max(axis=(-2, -1))
+        self._small(spread, largest_of(rows(s_ct)))
+        spread = chosen(columns(clusters.zero), at_zero, 0.0).max(axis=(-2, -1))
+        self._small(spread, largest_of(rows(s_ct)))
 
     def add_vectors(
         self,
