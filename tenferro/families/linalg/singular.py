@@ -7,6 +7,7 @@ without the right ones. The cluster of zero therefore stands apart from clusters
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import cos, sin
 
 from tenferro.arrays import analytic, elementwise, logical, rearrange
 from tenferro.arrays.notation import Expression, apply
@@ -90,7 +91,7 @@ def generic_bases(
     clusters = SingularClusters.of(degeneracy, s)
     turn = reflections(clusters.same, u.dtype)
     results = []
-    for vectors, phase in ((u, 0.7), (v, 0.0)):
+    for vectors, phase in ((u, 0.7), (v, 1.9)):
         whole = _joined(vectors[..., :k] @ turn, vectors[..., k:])
         results.append(_complement_reflected(whole, clusters.zero, phase))
     return results[0], results[1]
@@ -108,7 +109,7 @@ def _complement_reflected(x: Expression, zero: Expression, phase: float) -> Expr
     """The orthonormal columns x, those of the complement reflected by 1 − 2wwᴴ/wᴴw.
 
     w is a fixed generic vector, projected on the complement of the columns of values that are not
-    zero.
+    zero. It differs by `phase`, and from that of `reflections`, so that no two cancel.
     """
     k = zero.shape[-1]
     first = x[..., :k]
@@ -116,7 +117,7 @@ def _complement_reflected(x: Expression, zero: Expression, phase: float) -> Expr
     index = Expression(x.emitter, x.emitter.emit(Iota(FLOAT64, x.shape[-2])))
     generic = apply(analytic.cos, index * 2.39996 + phase) + 2**0.5
     if is_complex(x.dtype):
-        angle = index * 1.1
+        angle = index * (1.1 + phase)
         real, imag = apply(analytic.cos, angle), apply(analytic.sin, angle)
         generic = generic * apply(elementwise.complex, real, imag)
     g = rows(generic.astype(x.dtype))
@@ -124,7 +125,7 @@ def _complement_reflected(x: Expression, zero: Expression, phase: float) -> Expr
     size = (w.conj() * w).real.sum(axis=(-2, -1), keepdims=True)
     scale = 2.0 / chosen(size > 1e-8, size, 1.0)
     turned = x - w @ (w.H @ x) * scale
-    if is_complex(x.dtype) and phase:
-        turned = turned * complex(0.6, 0.8)
+    if is_complex(x.dtype):
+        turned = turned * complex(cos(phase), sin(phase))
     moved = chosen(columns(zero), turned[..., :k], first)
     return _joined(moved, turned[..., k:])

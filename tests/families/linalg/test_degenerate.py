@@ -319,3 +319,18 @@ def test_second_derivatives_at_simple_values_are_differences_of_gradients() -> N
         scale = np.abs(slope).max()
         np.testing.assert_allclose(np.asarray(forward), slope, atol=1e-7 * scale)
         np.testing.assert_allclose(np.asarray(reverse), slope, atol=1e-7 * scale)
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("shape", [(5, 2), (2, 2), (2, 4)])
+def test_a_slope_at_zero_is_seen_in_every_basis(shape: tuple[int, int], dtype: type) -> None:
+    a = np.zeros(shape, dtype)
+    for place, size in ((0, shape[0]), (2, shape[1])):
+        operator = np.ones((size, size), dtype) - np.eye(size)
+
+        def loss(x: Any, place: int = place, operator: Array = operator) -> Any:
+            factors: Any = tn.linalg.svd(x, False, degenerate="project")
+            vectors = factors[place] if place == 0 else transposed(factors[place])
+            return expectation(operator, vectors, tn.exp(factors.S))
+
+        assert np.isnan(np.asarray(tn.grad(loss)(tn.Tensor(a)))).all()
