@@ -195,8 +195,7 @@ class SvdVjp(_SvdDerivative):
         checks.add_values(s_ct, [ct for ct in (u_ct, vh_ct) if ct is not None])
         values = None if s_ct is None else embedded(s_ct).astype(u.dtype)
         if u_ct is None and vh_ct is None:
-            assert values is not None
-            return (left.vectors @ values @ right.vectors.H * checks.factor(),)
+            return ((left.vectors * columns(s_ct)) @ right.vectors.H * checks.factor(),)
         left_ct, left_turn = left.parts(u_ct)
         right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
         of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)
