@@ -11,9 +11,21 @@ Tensor([1., 2.])
 
 from functools import partial
 
+from tenferro import arrays
 from tenferro.dispatch import array_function
-from tenferro.linalg import determinants, equations, factors, general, solving
+from tenferro.linalg import (
+    determinants,
+    equations,
+    factors,
+    general,
+    norms,
+    products,
+    pseudoinverse,
+    solving,
+)
+from tenferro.linalg.decompositions import LstsqResult, QRResult, SVDResult, lstsq, qr, svd
 from tenferro.linalg.determinants import SlogdetResult, slogdet
+from tenferro.linalg.gauge import GaugeReport, gauge_report
 from tenferro.linalg.held_factors import (
     CholeskyFactorResult,
     LUFactorResult,
@@ -25,6 +37,7 @@ from tenferro.linalg.held_factors import (
     lu_factor,
     lu_solve,
 )
+from tenferro.linalg.products import multi_dot
 from tenferro.linalg.results import (
     EighTridiagonalResult,
     EigResult,
@@ -59,6 +72,22 @@ sqrtm = _public(general.sqrtm)
 tensorinv = _public(solving.tensorinv)
 tensorsolve = _public(solving.tensorsolve)
 tridiagonal_solve = _public(solving.tridiagonal_solve)
+svdvals = _public(factors.svdvals)
+fix_phases = _public(factors.fix_phases)
+pinv = _public(pseudoinverse.pinv)
+matrix_rank = _public(pseudoinverse.matrix_rank)
+cond = _public(norms.cond)
+matrix_norm = _public(norms.matrix_norm)
+vector_norm = _public(norms.vector_norm)
+norm = _public(norms.norm)
+matmul = _public(arrays.products.matmul)
+tensordot = _public(arrays.products.tensordot)
+vecdot = _public(arrays.products.vecdot)
+cross = _public(arrays.products.cross)
+outer = _public(products.outer)
+trace = _public(products.trace)
+diagonal = _public(products.diagonal)
+matrix_transpose = _public(arrays.rearrange.matrix_transpose)
 
 __all__ = [
     "CholeskyFactorResult",
@@ -66,17 +95,24 @@ __all__ = [
     "EighResult",
     "EighTridiagonalResult",
     "ExpmFrechetResult",
+    "GaugeReport",
     "HessenbergResult",
     "LUFactorResult",
     "LUResult",
+    "LstsqResult",
     "PermutedLUResult",
+    "QRResult",
+    "SVDResult",
     "SchurResult",
     "SlogdetResult",
     "block_diag",
     "cho_factor",
     "cho_solve",
     "cholesky",
+    "cond",
+    "cross",
     "det",
+    "diagonal",
     "eig",
     "eigh",
     "eigh_tridiagonal",
@@ -84,13 +120,25 @@ __all__ = [
     "eigvalsh",
     "expm",
     "expm_frechet",
+    "fix_phases",
+    "gauge_report",
     "hessenberg",
     "inv",
     "logm",
+    "lstsq",
     "lu",
     "lu_factor",
     "lu_solve",
+    "matmul",
+    "matrix_norm",
     "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
     "schur",
     "slogdet",
     "solve",
@@ -99,8 +147,14 @@ __all__ = [
     "solve_sylvester",
     "solve_triangular",
     "sqrtm",
+    "svd",
+    "svdvals",
+    "tensordot",
     "tensorinv",
     "tensorsolve",
     "toeplitz",
+    "trace",
     "tridiagonal_solve",
+    "vecdot",
+    "vector_norm",
 ]

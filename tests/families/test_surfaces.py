@@ -123,7 +123,7 @@ def test_every_family_has_a_case() -> None:
 @each_executor()
 @pytest.mark.parametrize("named", [False, True])
 def test_jit(case: Case, named: bool, executor: str) -> None:
-    symbolic = dict(zip("abcde", case.shapes, strict=False)) if named else None
+    symbolic = dict(zip("abcdef", case.shapes, strict=False)) if named else None
     function = _with_arguments(case.function, len(case.shapes))
     jitted = tn.jit(function, executor=executor, symbolic=symbolic, packages=case.packages)
     assert_is_value(jitted(*case.arrays), case)
@@ -131,7 +131,7 @@ def test_jit(case: Case, named: bool, executor: str) -> None:
 
 def _with_arguments(function: Callable[..., Any], count: int) -> Callable[..., Any]:
     """The function with arguments that have names."""
-    names = ", ".join("abcde"[:count])
+    names = ", ".join("abcdef"[:count])
     made: Callable[..., Any] = eval(f"lambda {names}: function({names})", {"function": function})
     return made
 

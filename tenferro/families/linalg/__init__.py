@@ -37,6 +37,7 @@ from tenferro.families.linalg.lu_solve import (
 )
 from tenferro.families.linalg.pieces import (
     columns,
+    diagonal,
     embedded,
     identity,
     picked_rows,
@@ -45,9 +46,14 @@ from tenferro.families.linalg.pieces import (
     tril,
     triu,
 )
+from tenferro.families.linalg.pinv import Pinv, PinvRule
+from tenferro.families.linalg.qr import QR_RULE, Qr, QrJvp, QrVjp, signs
 from tenferro.families.linalg.rules import RULES, MatrixFormula
-from tenferro.families.linalg.schur import Hessenberg, Schur
-from tenferro.families.linalg.sylvester import Sylvester, SylvesterRule
+from tenferro.families.linalg.schur import HESSENBERG_RULE, SCHUR_RULE, Hessenberg, Schur
+from tenferro.families.linalg.singular import generic_bases
+from tenferro.families.linalg.svd import SVD_RULE, Svd
+from tenferro.families.linalg.svd_derivative import SvdJvp, SvdVjp
+from tenferro.families.linalg.sylvester import Sylvester, SylvesterRule, sylvester
 from tenferro.families.linalg.triangular import (
     TriangularSolve,
     TriangularSolveRule,
@@ -71,9 +77,21 @@ _KERNELS: tuple[type[KernelOp], ...] = (
     Sylvester,
     Schur,
     Hessenberg,
+    Svd,
+    Qr,
+    Pinv,
 )
 _FACTORED: tuple[type[FactoredOp], ...] = (LuSolve, Inverse, Determinant, Adjugate)
-_FORMULAS: tuple[type[MatrixFormula], ...] = (EighJvp, EighVjp, EigJvp, Frechet)
+_FORMULAS: tuple[type[MatrixFormula], ...] = (
+    EighJvp,
+    EighVjp,
+    EigJvp,
+    Frechet,
+    SvdJvp,
+    SvdVjp,
+    QrJvp,
+    QrVjp,
+)
 
 for _rule in (
     TriangularSolveRule(),
@@ -89,6 +107,11 @@ for _rule in (
     EIG_RULE,
     MatrixFunctionRule(),
     SylvesterRule(),
+    SCHUR_RULE,
+    HESSENBERG_RULE,
+    SVD_RULE,
+    QR_RULE,
+    PinvRule(),
     *[LinearFormulaRule(formula) for formula in _FORMULAS],
 ):
     RULES.register_rule(_rule)
@@ -129,8 +152,15 @@ __all__ = [
     "Lu",
     "LuSolve",
     "MatrixFunction",
+    "Pinv",
     "PivotsToPermutation",
+    "Qr",
+    "QrJvp",
+    "QrVjp",
     "Schur",
+    "Svd",
+    "SvdJvp",
+    "SvdVjp",
     "Sylvester",
     "TriangularSolve",
     "TridiagonalSolve",
@@ -139,7 +169,9 @@ __all__ = [
     "closeness",
     "columns",
     "determinant",
+    "diagonal",
     "embedded",
+    "generic_bases",
     "identity",
     "inverse",
     "lu",
@@ -147,6 +179,7 @@ __all__ = [
     "picked_rows",
     "reflections",
     "rows",
+    "signs",
     "sym",
     "triangular_solve",
     "tril",

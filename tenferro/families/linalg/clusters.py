@@ -75,6 +75,19 @@ class Degeneracy:
         number: Expression = apply(scans.cumsum, first, axis=-1)
         return rows(number) == columns(number)
 
+    def slack(self, values: Expression, gaps: Expression, vectors: Expression) -> Expression:
+        """How much cotangents of values whose gap is given may differ by rounding: [..., k, k].
+
+        Args:
+            values: eigenvalues or singular values, of shape [..., k].
+            gaps: differences of values, or values that count as zero.
+            vectors: the largest cotangent of vectors, of shape [...].
+        """
+        largest = rows(absolute(values).max(axis=-1, keepdims=True))
+        largest = chosen(largest > 0, largest, 1.0)
+        rounding = float(256 * np.finfo(values.dtype).eps) + absolute(gaps) * 8.0 / largest
+        return rounding * rows(rows(vectors)) / largest
+
     def inverse(self, gaps: Expression, same: Expression) -> Expression:
         """1/g outside of clusters, 0 within."""
         if self.mode == "broaden":

@@ -11,7 +11,9 @@ from tenferro.families.formula import Transform
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.clusters import (
     Degeneracy,
+    absolute,
     both,
+    chosen,
     exists,
     factor,
     largest_of,
@@ -162,10 +164,8 @@ class EighVjp(_EighDerivative):
         if self.mode == "broaden":
             return factor(exists(same), w.dtype)
         chi = self.degeneracy.tolerance(w.dtype)
-        scale = w[..., :1].sum(axis=-1) * 0.0
-        if w_ct is not None:
-            scale = scale + largest_of(rows(w_ct))
-        allowed = scale == scale
+        vectors = w[..., :1].sum(axis=-1) * 0.0
+        allowed = vectors == vectors
         if v_ct is not None:
             assert turn is not None
             size = largest_of(v_ct)
@@ -173,9 +173,12 @@ class EighVjp(_EighDerivative):
             if self.mode == "nan":
                 alone = exists(off_diagonal(same)) == False  # noqa: E712  # an array
                 allowed = both(allowed, alone)
-            scale = scale + size
+            vectors = size
         if w_ct is not None:
-            allowed = both(allowed, largest_where(same, columns(w_ct) - rows(w_ct)) <= scale * chi)
+            slack = self.degeneracy.slack(w, columns(w) - rows(w), vectors)
+            apart = absolute(columns(w_ct) - rows(w_ct)) - slack
+            spread = chosen(same, apart, 0.0).max(axis=(-2, -1))
+            allowed = both(allowed, spread <= largest_of(rows(w_ct)) * chi)
         return factor(allowed, w.dtype)
 
     def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:

@@ -48,6 +48,20 @@ def contracting(arrays: list[Array]) -> list[Array]:
     return [array / 4 for array in arrays]
 
 
+def svd_of(arrays: list[Array]) -> list[Array]:
+    """Singular values and vectors first."""
+    _, a, _, *others = arrays
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return [s, u, vh, *others]
+
+
+def qr_of(arrays: list[Array]) -> list[Array]:
+    """QR factors first."""
+    _, a, *others = arrays
+    q, r = np.linalg.qr(a)
+    return [r, q, *others]
+
+
 @dataclass(frozen=True)
 class Factored(Case):
     """An op of a matrix, its LU factors and further inputs, with the factors computed from it."""
@@ -93,6 +107,8 @@ def linalg_cases() -> list[Case]:
         Factored(linalg.Inverse(), square, into=regular),
         Factored(linalg.Determinant(), square, into=regular),
         Factored(linalg.Adjugate(1), (*square, *square), into=regular),
+        Case(linalg.Pinv(), square, into=regular),
+        *factor_cases(),
         *general_cases(),
     ]
     return [replace(case, through_jax=case.op == linalg.Cholesky()) for case in cases]
@@ -114,7 +130,27 @@ def general_cases() -> list[Case]:
         Case(
             linalg.Hessenberg(),
             (square,),
-            lowering_needs="give the inputs constant sizes",
+            lowering_needs=LATE,
             has_derivative=False,
         ),
+    ]
+
+
+LATE = "give the inputs constant sizes"
+
+
+def factor_cases() -> list[Case]:
+    tall, square = ("k", "m"), ("m", "m")
+    svd, qr = (("m",), tall, square), (square, tall)
+
+    def derivative(op: Any, shapes: tuple[tuple[str, ...], ...], into: Any) -> Case:
+        return Case(op, shapes, lowering_needs=LATE, into=into, brief=True)
+
+    return [
+        Case(linalg.Svd(), (tall,)),
+        derivative(linalg.SvdJvp(), (*svd, tall), svd_of),
+        derivative(linalg.SvdVjp(), (*svd, *svd), svd_of),
+        Case(linalg.Qr(), (tall,), lowering_needs=LATE),
+        derivative(linalg.QrJvp(), (*qr, tall), qr_of),
+        derivative(linalg.QrVjp(), (*qr, *qr), qr_of),
     ]

@@ -1,0 +1,249 @@
+"""The family of QR factorizations, and its derivative for tall, wide and complete factors.
+
+For m ≥ n, with C = QᴴdA R⁻¹ and π(C) its upper triangle with tril₋₁(C)ᴴ added and a real diagonal:
+dR = π(C) R and dQ = dA R⁻¹ − Q π(C). The first m columns of a wide matrix are square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays import Expression, apply, elementwise, rearrange
+from tenferro.families.formula import Transform
+from tenferro.families.kernels import KernelOp
+from tenferro.families.linalg.clusters import Degeneracy, absolute, both, factor, largest_of
+from tenferro.families.linalg.pieces import (
+    columns,
+    copyltu,
+    diagonal,
+    embedded,
+    real,
+    rows,
+    skew,
+    tril,
+    triu,
+)
+from tenferro.families.linalg.rules import MatrixFormula
+from tenferro.families.linalg.singular import order_of
+from tenferro.families.linalg.triangular import triangular_solve
+from tenferro.families.linalg.types import check_dtype, check_matrix
+from tenferro.families.linear_formula import FactorRule, LinearFormula
+from tenferro.family import OutputMeta, family_id
+from tenferro.ops import Iota
+from tenferro.shape import INT64, Dim, DType, TensorMeta, minimum
+
+
+@family_id(namespace="tenferro-linalg", name="qr", version=1)
+@dataclass(frozen=True)
+class Qr(KernelOp):
+    """R, upper triangular with a real diagonal, and Q with orthonormal columns; A = Q R.
+
+    A is m×n and k the smaller of both.
+
+    Attributes:
+        mode: `"reduced"`: Q is m×k and R k×n. `"complete"`: Q is m×m and R m×n. `"r"`: only
+            R, k×n.
+    """
+
+    mode: str = "reduced"
+
+    input_count = 1
+    kernel = "tenferro.families.linalg.kernels.factors:qr"
+
+    @property
+    def output_count(self) -> int:
+        """R and Q, or R."""
+        return 1 if self.mode == "r" else 2
+
+    def infer_output_meta(
+        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
+    ) -> Sequence[OutputMeta]:
+        """The types of R and Q."""
+        dtype = check_dtype("qr", *input_dtypes)
+        batch, m, n = check_matrix("qr", dtype, input_shapes[0])
+        k = m if self.mode == "complete" else minimum(m, n)
+        return [(dtype, (*batch, k, n)), (dtype, (*batch, m, k))][: self.output_count]
+
+    def prune_outputs(self, live: tuple[bool, ...]) -> Qr | None:
+        """The op without Q, if only R is read and it is not larger than needed."""
+        return Qr("r") if live == (True, False) and self.mode == "reduced" else None
+
+
+@dataclass(frozen=True)
+class _QrDerivative(MatrixFormula):
+    """Of the fixed inputs R and Q."""
+
+    present: tuple[bool, ...] = (True,)
+    transforms: tuple[Transform, ...] = ()
+
+    fixed = 2
+
+
+@family_id(namespace="tenferro-linalg", name="qr_jvp", version=1)
+@dataclass(frozen=True)
+class QrJvp(_QrDerivative):
+    """From R, Q, dA to dR and dQ; NaN where the first columns of A are linearly dependent."""
+
+    formula_outputs = 2
+
+    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
+        """Those of R and Q."""
+        r, q, _ = metas
+        assert r is not None
+        assert q is not None
+        return [r, q]
+
+    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
+        """The tangents."""
+        r, q, da = inputs
+        parts = _Parts.of(r, q)
+        if parts is None:
+            return None
+        k = parts.k
+        ratio = triangular_solve(parts.r1, da[..., :k], left=False, lower=False)
+        inner = _upper(parts.q1.H @ ratio)
+        dr, dq = inner @ parts.r1, ratio - parts.q1 @ inner
+        if parts.r2 is not None:
+            dr = joined(dr, parts.q1.H @ (da[..., k:] - dq @ parts.r2), -1)
+        if parts.q2 is not None:
+            dq = joined(dq, -(parts.q1 @ (dq.H @ parts.q2)), -1)
+            dr = joined(dr, 0.0 * r[..., k:, :], -2)
+        ones = factor(parts.regular(), r.dtype)
+        return dr * ones, dq * ones
+
+    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
+        """The formula of cotangents."""
+        return QrVjp(present)
+
+
+@family_id(namespace="tenferro-linalg", name="qr_vjp", version=1)
+@dataclass(frozen=True)
+class QrVjp(_QrDerivative):
+    """From R, Q, R̄ and Q̄ to Ā = (Q̄ + Q copyltu(M)) R⁻ᴴ with M = R R̄ᴴ − Q̄ᴴQ.
+
+    NaN where the first columns of A are linearly dependent, and where the loss depends on the
+    basis of the further columns of a complete Q.
+    """
+
+    present: tuple[bool, ...] = (True, True)
+
+    formula_outputs = 1
+
+    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
+        """That of A."""
+        r, q, *_ = metas
+        assert r is not None
+        assert q is not None
+        return [q.with_extents((*q.extents[:-1], r.extents[-1]))]
+
+    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
+        """The cotangent."""
+        r, q, r_ct, q_ct = inputs
+        parts = _Parts.of(r, q)
+        if parts is None:
+            return None
+        k, allowed = parts.k, parts.regular()
+        of_r = None if r_ct is None else r_ct[..., :k, :k]
+        of_q = None if q_ct is None else q_ct[..., :k]
+        if parts.q2 is not None and q_ct is not None:
+            second = q_ct[..., k:]
+            turn = largest_of(skew(parts.q2.H @ second))
+            allowed = both(allowed, turn <= largest_of(second) * Degeneracy.tolerance(r.dtype))
+            of_q = of_q - parts.q2 @ (second.H @ parts.q1)
+        further = None
+        if parts.r2 is not None and r_ct is not None:
+            further = parts.q1 @ r_ct[..., k:]
+            moved = parts.q1 @ (parts.r2 @ r_ct[..., k:].H)
+            of_q = moved if of_q is None else of_q + moved
+        result = parts.pulled(of_r, of_q)
+        if parts.r2 is not None:
+            further = 0.0 * parts.q1.H @ parts.r2 if further is None else further
+            result = joined(result, further, -1)
+        return (result * factor(allowed, r.dtype),)
+
+    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
+        """The formula of tangents."""
+        return QrJvp(present)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """R = [r1 r2], or r1 over zeros, and Q = [q1 q2], with square r1 of size k."""
+
+    k: Dim
+    r1: Expression
+    q1: Expression
+    r2: Expression | None
+    q2: Expression | None
+
+    @classmethod
+    def of(cls, r: Expression, q: Expression) -> _Parts | None:
+        """The parts; None if it is not known which size of the matrix is larger."""
+        m, n = q.shape[-2], r.shape[-1]
+        order = order_of(m, n)
+        if order is None:
+            return None
+        k = minimum(m, n)
+        complete = order > 0 and order_of(q.shape[-1], m) == 0
+        return cls(
+            k,
+            r[..., :k, :k] if order else r,
+            q[..., :k] if complete else q,
+            r[..., k:] if order < 0 else None,
+            q[..., k:] if complete else None,
+        )
+
+    def regular(self) -> Expression:
+        """Whether no column depends on the ones before it, of shape [...].
+
+        A column is compared with its own size, so that the scales of columns do not matter.
+        """
+        size = absolute(self.r1).max(axis=-2)
+        smallest = size * float(np.finfo(self.r1.dtype).eps ** 0.75)
+        regular: Expression = absolute(diagonal(self.r1)) > smallest
+        return regular.all(axis=-1)
+
+    def pulled(self, r_ct: Expression | None, q_ct: Expression | None) -> Expression:
+        """The cotangent of the first k columns."""
+        total: Expression | None = None
+        if r_ct is not None:
+            total = self.r1 @ r_ct.H
+        if q_ct is not None:
+            product = q_ct.H @ self.q1
+            total = -product if total is None else total - product
+        assert total is not None
+        left = self.q1 @ copyltu(total)
+        left = left if q_ct is None else q_ct + left
+        return triangular_solve(self.r1, left, left=False, lower=False, trans="c")
+
+
+def _upper(c: Expression) -> Expression:
+    """π(C)."""
+    return triu(c, 1) + tril(c, -1).H + embedded(real(diagonal(c)))
+
+
+def joined(x: Expression, y: Expression, axis: int) -> Expression:
+    """Both, along an axis."""
+    result: Expression = apply(rearrange.concat, x, y, axis=axis)
+    return result
+
+
+def signs(r: Expression) -> Expression:
+    """1 or −1 for each row of R: the sign of its entry on the diagonal, which is real; else 1."""
+    at = r.emitter
+    places = [Expression(at, at.emit(Iota(INT64, size))) for size in r.shape[-2:]]
+    on_diagonal = rows(places[0]) == columns(places[1])
+    negative = apply(elementwise.real, r) < 0
+    result: Expression = apply(elementwise.where, both(negative, on_diagonal), -2.0, 0.0)
+    return (result.sum(axis=-1) + 1.0).astype(r.dtype)
+
+
+QR_RULE = FactorRule(
+    Qr,
+    lambda op: QrJvp(),
+    whole=lambda op: replace(op, mode="reduced") if op.mode == "r" else op,
+)

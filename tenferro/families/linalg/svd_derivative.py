@@ -1,0 +1,320 @@
+"""The derivative of singular value decompositions, at simple, multiple and zero values.
+
+For A = U S Vᴴ and E = UᴴdA V, dU = U(a + b) and dV = V(a − b) up to complements, with
+a = sym(E)/(s_j − s_i) and b = skew(E)/(s_j + s_i): only a is singular where values are equal, and b
+only where both are zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tenferro.arrays import Expression, apply, logical, rearrange
+from tenferro.families.formula import Transform
+from tenferro.families.linalg.clusters import (
+    Degeneracy,
+    absolute,
+    both,
+    chosen,
+    exists,
+    factor,
+    largest_of,
+    largest_where,
+    off_diagonal,
+)
+from tenferro.families.linalg.pieces import columns, diagonal, embedded, real_part, rows, skew, sym
+from tenferro.families.linalg.rules import MatrixFormula
+from tenferro.families.linalg.singular import SingularClusters, order_of
+from tenferro.families.linear_formula import LinearFormula
+from tenferro.family import family_id
+from tenferro.shape import TensorMeta, is_complex
+
+
+@dataclass(frozen=True)
+class _Side:
+    """U or V: the vectors of singular values, and further ones if it is square.
+
+    Attributes:
+        vectors: of the singular values, of shape [..., m, k].
+        others: a basis of their complement, of shape [..., m, m − k], if it is given.
+        has_complement: whether m > k.
+    """
+
+    vectors: Expression
+    others: Expression | None
+    has_complement: bool
+
+    @classmethod
+    def of(cls, x: Expression, k: Any, has_complement: bool) -> _Side:
+        """The parts of U or V, the matrix x."""
+        if not has_complement or order_of(x.shape[-1], k) == 0:
+            return cls(x, None, has_complement)
+        return cls(x[..., :k], x[..., k:], has_complement)
+
+    def outside(self, x: Expression, inside: Expression) -> Expression:
+        """The part of x in the complement of the vectors; `inside` is vectorsᴴ x."""
+        return x - self.vectors @ inside
+
+    def with_others(self, tangent: Expression) -> Expression:
+        """The tangents of all columns, from those of the vectors: the others move in parallel."""
+        if self.others is None:
+            return tangent
+        parallel = -(self.vectors @ (tangent.H @ self.others))
+        result: Expression = apply(rearrange.concat, tangent, parallel, axis=-1)
+        return result
+
+    def parts(self, ct: Expression | None) -> tuple[Expression | None, Expression | None]:
+        """The cotangent of the vectors alone, and the part that turns the others; the adjoint."""
+        if ct is None or self.others is None:
+            return ct, None
+        k = self.vectors.shape[-1]
+        first, second = ct[..., :k], ct[..., k:]
+        turn = skew(self.others.H @ second)
+        return first - self.others @ (second.H @ self.vectors), turn
+
+
+def _sides(s: Expression, u: Expression, vh: Expression) -> tuple[_Side, _Side] | None:
+    """Both sides; None if it is not known which size of the matrix is larger."""
+    k = s.shape[-1]
+    order = order_of(u.shape[-2], vh.shape[-1])
+    if order is None:
+        return None
+    return _Side.of(u, k, order > 0), _Side.of(vh.H, k, order < 0)
+
+
+@dataclass(frozen=True)
+class _SvdDerivative(MatrixFormula):
+    """Of the fixed inputs s, U and Vᴴ."""
+
+    mode: str = "nan"
+    width: float = 1e-12
+    present: tuple[bool, ...] = (True,)
+    transforms: tuple[Transform, ...] = ()
+
+    fixed = 3
+
+    def clusters(self, s: Expression) -> SingularClusters:
+        """Of the singular values, with what the op does there."""
+        return SingularClusters.of(Degeneracy(self.mode, self.width), s)
+
+
+@family_id(namespace="tenferro-linalg", name="svd_jvp", version=1)
+@dataclass(frozen=True)
+class SvdJvp(_SvdDerivative):
+    """From s, U, Vᴴ, dA to ds, dU, dVᴴ.
+
+    Where singular values are equal, the tangents of single values and vectors exist only if sym(E)
+    is a multiple of 1 within the cluster; where they are zero, only if E is 0. They are NaN
+    otherwise.
+    """
+
+    formula_outputs = 3
+
+    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
+        """Those of s, U and Vᴴ."""
+        types = [meta for meta in metas[:3] if meta is not None]
+        assert len(types) == 3
+        return types
+
+    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
+        """The tangents."""
+        s, u, vh, da = inputs
+        sides = _sides(s, u, vh)
+        if sides is None:
+            return None
+        left, right = sides
+        clusters = self.clusters(s)
+        image, coimage = da @ right.vectors, da.H @ left.vectors
+        inner = left.vectors.H @ image
+        gaps = clusters.inverse_gaps(s) * sym(inner)
+        sums = clusters.inverse_sums(s) * skew(inner)
+        du, dv = left.vectors @ (gaps + sums), right.vectors @ (gaps - sums)
+        spread = self._spread(clusters, inner)
+        if left.has_complement:
+            rest = left.outside(image, inner)
+            du = du + rest * clusters.inverse(s)
+            spread = spread + largest_where(columns(clusters.zero), rest)
+        if right.has_complement:
+            rest = right.outside(coimage, inner.H)
+            dv = dv + rest * clusters.inverse(s)
+            spread = spread + largest_where(columns(clusters.zero), rest)
+        values = real_part(diagonal(inner))
+        results = values, left.with_others(du), right.with_others(dv).H
+        if self.mode == "broaden":
+            return results
+        allowed = spread <= largest_of(da) * Degeneracy.tolerance(s.dtype)
+        ones = factor(allowed, s.dtype)
+        return values * ones[..., 0], results[1] * ones, results[2] * ones
+
+    @staticmethod
+    def _spread(clusters: SingularClusters, inner: Expression) -> Expression:
+        """What in E must be zero for the tangents to exist."""
+        values = real_part(diagonal(inner))
+        equal = clusters.equal
+        off = largest_where(equal, sym(inner) - embedded(values).astype(inner.dtype))
+        apart = largest_where(equal, columns(values) - rows(values))
+        return off + apart + largest_where(clusters.zeros, inner)
+
+    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
+        """The formula of cotangents."""
+        return SvdVjp(self.mode, self.width, present)
+
+
+@family_id(namespace="tenferro-linalg", name="svd_vjp", version=1)
+@dataclass(frozen=True)
+class SvdVjp(_SvdDerivative):
+    """From s, U, Vᴴ, s̄, Ū and the cotangent of Vᴴ to Ā.
+
+    NaN for a matrix where the loss depends on the phases of vectors, or on what is undefined where
+    singular values are equal or zero.
+    """
+
+    present: tuple[bool, ...] = (True, True, True)
+
+    formula_outputs = 1
+
+    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
+        """That of A."""
+        _, u, vh, *_ = metas
+        assert u is not None
+        assert vh is not None
+        return [u.with_extents((*u.extents[:-1], vh.extents[-1]))]
+
+    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
+        """The cotangent."""
+        s, u, vh, s_ct, u_ct, vh_ct = inputs
+        sides = _sides(s, u, vh)
+        if sides is None:
+            return None
+        left, right = sides
+        clusters = self.clusters(s)
+        checks = _Checks(clusters, s, self.mode == "broaden")
+        checks.add_values(s_ct, [ct for ct in (u_ct, vh_ct) if ct is not None])
+        values = None if s_ct is None else embedded(s_ct).astype(u.dtype)
+        if u_ct is None and vh_ct is None:
+            return ((left.vectors * columns(s_ct)) @ right.vectors.H * checks.factor(),)
+        left_ct, left_turn = left.parts(u_ct)
+        right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
+        of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)
+        checks.add_vectors(of_u, of_v, [left_turn, right_turn])
+        if left_ct is not None and right_ct is not None and _has_signs(left, right):
+            checks.add_signs(left_ct, right_ct)
+        turned = clusters.inverse_gaps(s) * _sum(of_u, of_v)
+        turned = turned + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)
+        result = left.vectors @ _sum(values, turned) @ right.vectors.H
+        scale = clusters.inverse(s)
+        if left.has_complement and left_ct is not None:
+            rest = left.outside(left_ct, left.vectors.H @ left_ct)
+            checks.add_rest(rest)
+            result = result + (rest * scale) @ right.vectors.H
+        if right.has_complement and right_ct is not None:
+            rest = right.outside(right_ct, right.vectors.H @ right_ct)
+            checks.add_rest(rest)
+            result = result + (left.vectors * scale) @ rest.H
+        return (result * checks.factor(),)
+
+    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
+        """The formula of tangents."""
+        return SvdJvp(self.mode, self.width, present)
+
+
+def _turn(side: _Side, ct: Expression | None) -> Expression | None:
+    """What of a cotangent turns the vectors among themselves."""
+    return None if ct is None else skew(side.vectors.H @ ct)
+
+
+def _has_signs(left: _Side, right: _Side) -> bool:
+    """Whether the vectors of a single zero are unique up to signs."""
+    return not (left.has_complement or right.has_complement or is_complex(left.vectors.dtype))
+
+
+def _sum(x: Expression | None, y: Expression | None) -> Expression:
+    """The sum of what there is; one of both is."""
+    if x is None or y is None:
+        result = y if x is None else x
+        assert result is not None
+        return result
+    return x + y
+
+
+class _Checks:
+    """Collects for each matrix whether the derivative exists.
+
+    Args:
+        clusters: of the singular values.
+        s: the singular values.
+        off: whether all is allowed.
+    """
+
+    def __init__(self, clusters: SingularClusters, s: Expression, off: bool) -> None:
+        self._clusters = clusters
+        self._s = s
+        self._dtype = s.dtype
+        self._off = off
+        self._chi = Degeneracy.tolerance(s.dtype)
+        self._size = s[..., :1].sum(axis=-1) * 0.0
+        self._allowed = exists(clusters.same) if off else self._size == self._size
+
+    def _small(self, x: Expression, size: Expression) -> None:
+        self._allowed = both(self._allowed, x <= size * self._chi)
+
+    def add_values(self, s_ct: Expression | None, vector_cts: Sequence[Expression]) -> None:
+        """The cotangent of values is the same on a cluster, and none on zeros."""
+        if self._off:
+            return
+        for ct in vector_cts:
+            self._size = self._size + largest_of(ct)
+        if s_ct is None:
+            return
+        clusters, s = self._clusters, self._s
+        slack = clusters.degeneracy.slack
+        apart = absolute(columns(s_ct) - rows(s_ct)) - slack(s, columns(s) - rows(s), self._size)
+        at_zero = absolute(columns(s_ct)) - slack(s, columns(s), self._size)
+        spread = chosen(clusters.equal, apart, 0.0).max(axis=(-2, -1))
+        self._small(spread, largest_of(rows(s_ct)))
+        spread = chosen(columns(clusters.zero), at_zero, 0.0).max(axis=(-2, -1))
+        self._small(spread, largest_of(rows(s_ct)))
+
+    def add_vectors(
+        self,
+        of_u: Expression | None,
+        of_v: Expression | None,
+        others: Sequence[Expression | None],
+    ) -> None:
+        """The loss depends neither on phases nor on the basis of a cluster or a complement."""
+        if self._off:
+            return
+        clusters = self._clusters
+        self._small(largest_where(clusters.equal, _sum(of_u, of_v)), self._size)
+        for turn in (of_u, of_v):
+            if turn is not None:
+                self._small(largest_where(clusters.zeros, turn), self._size)
+        for turn in others:
+            if turn is not None:
+                self._small(largest_of(turn), self._size)
+        if clusters.degeneracy.mode == "nan":
+            alone = exists(off_diagonal(clusters.same) | clusters.zeros) == False  # noqa: E712
+            self._allowed = both(self._allowed, alone)
+
+    def add_signs(self, left_ct: Expression, right_ct: Expression) -> None:
+        """The loss does not see the sign of u vᴴ at a single zero, which no derivative shows."""
+        if self._off:
+            return
+        zero = self._clusters.zero
+        single = zero.astype("int64").sum(axis=-1) == 1
+        limit = self._size * self._chi
+        seen = [largest_where(columns(zero), ct) > limit for ct in (left_ct, right_ct)]
+        apart: Expression = apply(logical.logical_not, both(single, both(seen[0], seen[1])))
+        self._allowed = both(self._allowed, apart)
+
+    def add_rest(self, rest: Expression) -> None:
+        """The loss does not see where in the complement the vectors of zeros lie."""
+        if not self._off:
+            zero = columns(self._clusters.zero)
+            self._small(largest_of(chosen(zero, rest, 0.0)), self._size)
+
+    def factor(self) -> Expression:
+        """1 for a matrix where all checks hold, else NaN."""
+        return factor(self._allowed, self._dtype)

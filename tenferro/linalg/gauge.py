@@ -1,0 +1,216 @@
+"""What a loss of eigenvectors or singular vectors depends on, for one matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from tenferro.eager import EagerRuntime
+from tenferro.errors import ConfigError, ShapeError
+from tenferro.families.linalg import Degeneracy
+
+Array = np.ndarray[Any, Any]
+_TURNS = 4
+
+
+@dataclass(frozen=True)
+class GaugeReport:
+    """What `gauge_report` finds.
+
+    Attributes:
+        values: eigenvalues, or singular values.
+        clusters: the places of equal values, for each cluster of two or more.
+        zeros: the places of singular values that are zero.
+        basis: the largest part of the cotangents of vectors that turns the basis of a cluster, or
+            the phase of a single vector, relative to the largest cotangent.
+        spread: the largest difference of cotangents of values in a cluster, or cotangent of a zero,
+            relative to the largest cotangent.
+        change: the largest change of the loss under random turns of these bases, relative to the
+            loss or 1.
+        tolerance: up to this, a number counts as zero.
+    """
+
+    values: tuple[float, ...]
+    clusters: tuple[tuple[int, ...], ...]
+    zeros: tuple[int, ...]
+    basis: float
+    spread: float
+    change: float
+    tolerance: float
+
+    @property
+    def invariant(self) -> bool:
+        """Whether the loss has a derivative that depends on no choice of bases."""
+        return max(self.basis, self.spread, self.change) <= self.tolerance
+
+    @property
+    def advice(self) -> str:
+        """What to do."""
+        if self.basis > self.tolerance or self.change > self.tolerance:
+            return (
+                "the loss depends on the basis or phases of vectors: write it with projectors "
+                "V Vᴴ, or fix the phases of single vectors with fix_phases"
+            )
+        if self.spread > self.tolerance:
+            return (
+                "the loss is a function of the matrix, not of single values: use eigh_block, "
+                "svd_block or funm_hermitian, which are exact at equal values"
+            )
+        if self.clusters or self.zeros:
+            return 'pass degenerate="project"'
+        return "the derivative exists as it is"
+
+    def __str__(self) -> str:
+        found = ", ".join(f"{self.values[c[0]]:.6g} ({len(c)} times)" for c in self.clusters)
+        zeros = f"; {len(self.zeros)} zero" if self.zeros else ""
+        return "\n".join(
+            [
+                f"equal values: {found or 'none'}{zeros}",
+                f"dependence on bases and phases: {self.basis:.1e}",
+                f"dependence on single values of a cluster: {self.spread:.1e}",
+                f"change of the loss under turns: {self.change:.1e}",
+                f"(up to {self.tolerance:.1e} counts as none)",
+                self.advice,
+            ]
+        )
+
+
+def gauge_report(loss: Callable[..., Any], x: Any) -> GaugeReport:
+    """Whether a loss of factors has a derivative where values are equal, and what to do if not.
+
+    It is computed at once, for one matrix, by NumPy.
+
+    Args:
+        loss: takes `(eigenvalues, eigenvectors)` of `eigh`, or `(U, S, Vh)` of
+            `svd(x, full_matrices=False)`, as its number of parameters says; returns a real number.
+        x: a matrix, of shape [n, n] or [m, n].
+
+    Raises:
+        ConfigError: the loss takes neither two nor three arguments.
+        ShapeError: x is not one matrix.
+
+    >>> import numpy as np
+    >>> report = gauge_report(lambda w, v: v[0, 0] ** 2 * w[0], np.eye(2))
+    >>> report.clusters, report.invariant
+    (((0, 1),), False)
+    """
+    count = len(signature(loss).parameters)
+    if count not in (2, 3):
+        text = "gauge_report: loss must take (eigenvalues, eigenvectors) or (U, S, Vh)"
+        raise ConfigError(f"{text}, got a function of {count} arguments")
+    a = np.asarray(x)
+    if a.ndim != 2 or (count == 2 and a.shape[0] != a.shape[1]):
+        kind = "a square matrix" if count == 2 else "a matrix"
+        raise ShapeError(f"gauge_report: takes {kind}, got shape {a.shape}")
+    a = a if a.dtype.kind in "fc" else a.astype(float)
+    return _of_eigh(loss, a) if count == 2 else _of_svd(loss, a)
+
+
+def _of_eigh(loss: Callable[..., Any], a: Array) -> GaugeReport:
+    w, v = np.linalg.eigh((a + a.conj().T) / 2)
+    groups = _groups(w, Degeneracy("project").gap(w.dtype))
+    w_ct, v_ct = _cotangents(loss, (w, v))
+    turn = _skew(v.conj().T @ v_ct)
+    basis = max((_largest(turn[np.ix_(g, g)]) for g in groups), default=0.0)
+    spread = max((float(np.ptp(w_ct[g])) for g in groups), default=0.0)
+    rng = np.random.default_rng(0)
+    turned = [(w, v @ _turns(rng, groups, v.dtype)) for _ in range(_TURNS)]
+    sizes = _largest(v_ct), _largest(w_ct)
+    return _report(w, groups, [], (basis, spread), sizes, _change(loss, (w, v), turned))
+
+
+def _of_svd(loss: Callable[..., Any], a: Array) -> GaugeReport:
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    *groups, zeros = _groups(np.append(s, 0), Degeneracy("project").gap(s.dtype))
+    zeros = zeros[:-1]
+    u_ct, s_ct, vh_ct = _cotangents(loss, (u, s, vh))
+    of_u, of_v = _skew(u.conj().T @ u_ct), _skew(vh @ vh_ct.conj().T)
+    basis = max((_largest((of_u + of_v)[np.ix_(g, g)]) for g in groups), default=0.0)
+    for part in (of_u, of_v):
+        basis = max(basis, _largest(part[np.ix_(zeros, zeros)]))
+    spread = max((float(np.ptp(s_ct[g])) for g in groups), default=0.0)
+    spread = max(spread, _largest(s_ct[zeros]))
+    rng, turned = np.random.default_rng(0), []
+    for _ in range(_TURNS):
+        both = _turns(rng, groups, a.dtype, len(s))
+        left, right = (both @ _turns(rng, [zeros], a.dtype, len(s)) for _ in range(2))
+        turned.append((u @ left, s, right.conj().T @ vh))
+    sizes = max(_largest(u_ct), _largest(vh_ct)), _largest(s_ct)
+    change = _change(loss, (u, s, vh), turned)
+    return _report(s, groups, list(zeros), (basis, spread), sizes, change)
+
+
+def _report(
+    values: Array,
+    groups: Sequence[Array],
+    zeros: Sequence[Any],
+    found: tuple[float, float],
+    sizes: tuple[float, float],
+    change: float,
+) -> GaugeReport:
+    """The report, of numbers relative to the sizes of cotangents of vectors and values."""
+    vectors, whole = sizes[0], sizes[0] + sizes[1]
+    return GaugeReport(
+        tuple(map(float, values)),
+        tuple(tuple(map(int, g)) for g in groups if len(g) > 1),
+        tuple(map(int, zeros)),
+        found[0] / vectors if vectors else 0.0,
+        found[1] / whole if whole else 0.0,
+        change,
+        Degeneracy.tolerance(values.dtype),
+    )
+
+
+def _groups(values: Array, gap: float) -> list[Array]:
+    """The places of sorted values, cut where a gap is wide relative to the largest value."""
+    wide = np.abs(np.diff(values)) > gap * np.abs(values).max(initial=0)
+    return np.split(np.arange(len(values)), np.flatnonzero(wide) + 1)
+
+
+def _cotangents(loss: Callable[..., Any], factors: Sequence[Array]) -> list[Array]:
+    """The gradient of the loss by each factor; zeros by one that it does not read."""
+    runtime = EagerRuntime()
+    variables = [runtime.variable(factor) for factor in factors]
+    loss(*variables).backward()
+    return [
+        np.zeros_like(factor) if variable.grad is None else np.asarray(variable.grad.numpy())
+        for factor, variable in zip(factors, variables, strict=True)
+    ]
+
+
+def _change(
+    loss: Callable[..., Any], factors: Sequence[Array], turned: Sequence[Sequence[Array]]
+) -> float:
+    """The largest change of the loss, relative to it or 1."""
+    runtime = EagerRuntime()
+    values = [
+        float(np.real(loss(*map(runtime.constant, each)).numpy())) for each in (factors, *turned)
+    ]
+    return max(abs(value - values[0]) for value in values) / max(1.0, abs(values[0]))
+
+
+def _turns(
+    rng: np.random.Generator, groups: Sequence[Array], dtype: Any, size: int | None = None
+) -> Array:
+    """A random unitary matrix within each group, and 1 elsewhere."""
+    n = size if size is not None else sum(map(len, groups))
+    result = np.eye(n, dtype=dtype)
+    for group in groups:
+        shape = (len(group), len(group))
+        x = rng.normal(size=shape)
+        x = x + 1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else x
+        result[np.ix_(group, group)] = np.linalg.qr(x)[0]
+    return result
+
+
+def _skew(x: Array) -> Array:
+    result: Array = (x - x.conj().T) / 2
+    return result
+
+
+def _largest(x: Array) -> float:
+    return float(np.abs(x).max(initial=0))

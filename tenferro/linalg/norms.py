@@ -1,0 +1,204 @@
+"""Norms and condition numbers, over an emitter."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from tenferro.arrays import Expression, Operand, apply, elementwise, rearrange
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import AxisError, ConfigError
+from tenferro.families.linalg import Degeneracy, Qr, Svd, triangular_solve
+from tenferro.family import Extension
+from tenferro.linalg.operands import floating, matrix, square
+from tenferro.typing import Axis
+
+MATRIX_NORMS = ("fro", "nuc", inf, -inf, 1, -1, 2, -2)
+
+
+def vector_norm(
+    at: Emitter[V],
+    x: Operand[V],
+    /,
+    *,
+    axis: Axis = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> V:
+    """The norm (Σ|x|^p)^(1/p) with p = `ord`.
+
+    inf and -inf are the largest and the least modulus; 0 counts the elements that are not zero.
+
+    Args:
+        x: an array.
+        axis: the axes of a vector; all if None.
+        keepdims: keep these axes with size 1.
+        ord: p.
+
+    Raises:
+        DTypeError: x is of half precision.
+
+    >>> tn.linalg.vector_norm([3.0, -4.0])
+    Tensor(5.)
+    """
+    (value,) = floating(at, "vector_norm", x)
+    return _vector_norm(Expression(at, value), ord, axis, keepdims).value  # type: ignore[no-any-return]
+
+
+def matrix_norm(at: Emitter[V], x: Operand[V], /, *, keepdims: bool = False, ord: Any = "fro") -> V:
+    """A norm of each matrix.
+
+    The gradient of the nuclear norm is UVᴴ, at equal singular values too. That of the spectral norm
+    is the mean over the largest singular values, where several are equal. Both are NaN at singular
+    values of 0 on which they depend.
+
+    Args:
+        x: matrices, of shape [..., m, n].
+        keepdims: keep the last two axes with size 1.
+        ord: "fro" (root of the sum of squares), "nuc" (sum of singular values), 2 and -2 (largest
+            and least singular value), 1 and -1 (largest and least sum of moduli of a column), inf
+            and -inf (of a row).
+
+    Raises:
+        ShapeError: x has fewer than two axes.
+        DTypeError: x is of half precision.
+        ConfigError: there is no such `ord`.
+
+    >>> tn.linalg.matrix_norm([[3.0, 0.0], [0.0, -4.0]], ord="nuc")
+    Tensor(7.)
+    """
+    a = Expression(at, matrix(at, "matrix_norm", x))
+    result = _matrix_norm("matrix_norm", a, ord)
+    return (_expanded(result, (-2, -1)) if keepdims else result).value  # type: ignore[no-any-return]
+
+
+def norm(
+    at: Emitter[V],
+    x: Operand[V],
+    /,
+    ord: Any = None,
+    axis: Axis = None,
+    keepdims: bool = False,
+) -> V:
+    """The norm of vectors or matrices, as `numpy.linalg.norm`.
+
+    Args:
+        x: an array.
+        ord: of `vector_norm` or `matrix_norm`; None is the root of the sum of squares.
+        axis: one axis of vectors, or the two of matrices. If None, x is one vector or matrix; any
+            array if `ord` is None too.
+        keepdims: keep these axes with size 1.
+
+    Raises:
+        AxisError: x or `axis` has neither one nor two axes.
+        DTypeError: x is of half precision.
+        ConfigError: there is no such `ord`.
+
+    >>> tn.linalg.norm([[3.0, 0.0], [0.0, -4.0]])
+    Tensor(5.)
+    """
+    (value,) = floating(at, "norm", x)
+    a = Expression(at, value)
+    if axis is None and ord is None:
+        return _vector_norm(a, 2, None, keepdims).value  # type: ignore[no-any-return]
+    axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if len(axes) == 1:
+        return _vector_norm(a, 2 if ord is None else ord, axes[0], keepdims).value  # type: ignore[no-any-return]
+    if len(axes) != 2:
+        raise AxisError(f"norm: takes one axis or two, got {len(axes)} (of {a.meta})")
+    first, second = (_from_front(a, each) for each in axes)
+    if first == second:
+        raise AxisError(f"norm: axes {axes} repeat")
+    others = [i for i in range(a.ndim) if i not in (first, second)]
+    a = apply(rearrange.permute_dims, a, axes=(*others, first, second))
+    result = _matrix_norm("norm", a, "fro" if ord is None else ord)
+    return (_expanded(result, (first, second)) if keepdims else result).value  # type: ignore[no-any-return]
+
+
+def cond(at: Emitter[V], x: Operand[V], /, p: Any = None) -> V:
+    """The condition number: the norm of x times that of its inverse.
+
+    Args:
+        x: matrices, of shape [..., m, n]; square ones, unless p is None, 2 or -2.
+        p: `ord` of `matrix_norm`. None is 2: the quotient of the largest and the least singular
+            value; -2 is its reciprocal.
+
+    Raises:
+        ShapeError: x is not square, but must be.
+        DTypeError: x is of half precision.
+        ConfigError: there is no such norm.
+
+    >>> tn.linalg.cond([[4.0, 0.0], [0.0, 2.0]])
+    Tensor(2.)
+    """
+    if p is None or p in (2, -2):
+        a = Expression(at, matrix(at, "cond", x))
+        large, small = _spectral(a, largest=True), _spectral(a, largest=False)
+        return (small / large if p == -2 else large / small).value  # type: ignore[no-any-return]
+    a = Expression(at, square(at, "cond", x))
+    r, q = a.emit_all(Extension(Qr()))
+    result = _matrix_norm("cond", a, p) * _matrix_norm(
+        "cond", triangular_solve(r, q.H, lower=False), p
+    )
+    singular = (result != result) & (a == a).all(axis=(-2, -1))
+    return apply(elementwise.where, singular, inf, result).value  # type: ignore[no-any-return]
+
+
+def _vector_norm(a: Expression, order: Any, axis: Axis, keepdims: bool) -> Expression:
+    if isinstance(order, str) or order is None:
+        raise ConfigError(f"vector_norm: ord must be a number, got {order!r}")
+    if order == 2:
+        squares = (a.conj() * a).real if a.dtype.kind == "c" else a * a
+        return squares.sum(axis=axis, keepdims=keepdims) ** 0.5
+    sizes: Expression = apply(elementwise.abs, a)
+    if order == inf:
+        return sizes.max(axis=axis, keepdims=keepdims)
+    if order == -inf:
+        return sizes.min(axis=axis, keepdims=keepdims)
+    if order == 0:
+        return (sizes != 0).astype(sizes.dtype).sum(axis=axis, keepdims=keepdims)
+    if order == 1:
+        return sizes.sum(axis=axis, keepdims=keepdims)
+    return (sizes ** float(order)).sum(axis=axis, keepdims=keepdims) ** (1.0 / float(order))
+
+
+def _matrix_norm(name: str, a: Expression, order: Any) -> Expression:
+    if order not in MATRIX_NORMS:
+        known = "'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
+        raise ConfigError(f"{name}: ord must be {known} for matrices, got {order!r}")
+    if order == "fro":
+        return _vector_norm(a, 2, (-2, -1), keepdims=False)
+    if order == "nuc":
+        return _values(a).sum(axis=-1)
+    if order in (2, -2):
+        return _spectral(a, largest=order == 2)
+    sums = apply(elementwise.abs, a).sum(axis=-2 if order in (1, -1) else -1)
+    result: Expression = sums.max(axis=-1) if order > 0 else sums.min(axis=-1)
+    return result
+
+
+def _values(a: Expression) -> Expression:
+    """The singular values."""
+    return a.emit_all(Extension(Svd()))[0]
+
+
+def _spectral(a: Expression, largest: bool) -> Expression:
+    """The largest or least singular value: the mean of those that are equal to it."""
+    s = _values(a)
+    if s.shape[-1] == 0:
+        return s.sum(axis=-1)
+    same = Degeneracy().same(s)[..., 0 if largest else -1, :].astype(s.dtype)
+    return (s * same).sum(axis=-1) / same.sum(axis=-1)
+
+
+def _from_front(a: Expression, axis: int) -> int:
+    """An axis counted from the front."""
+    if not -a.ndim <= axis < a.ndim:
+        raise AxisError(f"norm: axis {axis} is out of range for {a.meta}")
+    return axis % a.ndim
+
+
+def _expanded(x: Expression, axes: tuple[int, ...]) -> Expression:
+    """The value with axes of size 1."""
+    result: Expression = apply(rearrange.expand_dims, x, axis=axes)
+    return result

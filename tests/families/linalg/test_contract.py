@@ -1,0 +1,49 @@
+"""The families of factors hold the contract of extension ops, for matrices of all proportions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tenferro.families import linalg
+from tenferro.family import ExtensionOp
+from tenferro.testing import check_extension
+from tests.families.linalg.matrices import Array
+
+RNG = np.random.default_rng(0)
+
+
+def cases(shape: tuple[int, ...]) -> list[tuple[ExtensionOp, list[Array]]]:
+    a, da = RNG.normal(size=shape), RNG.normal(size=shape)
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    q, r = np.linalg.qr(a)
+    cts = [RNG.normal(size=x.shape) for x in (s, u, vh)]
+    return [
+        (linalg.Svd(), [a]),
+        (linalg.Svd(vectors=False), [a]),
+        (linalg.SvdJvp(), [s, u, vh, da]),
+        (linalg.SvdVjp(), [s, u, vh, *cts]),
+        (linalg.Qr(), [a]),
+        (linalg.Qr("r"), [a]),
+        (linalg.QrJvp(), [r, q, da]),
+        (linalg.QrVjp(), [r, q, RNG.normal(size=r.shape), RNG.normal(size=q.shape)]),
+        (linalg.Pinv(), [a]),
+    ]
+
+
+DERIVATIVES = (linalg.SvdJvp, linalg.SvdVjp, linalg.QrJvp, linalg.QrVjp)
+CASES = cases((2, 3, 2)) + [case for case in cases((2, 3)) if isinstance(case[0], DERIVATIVES)]
+IDS = [f"{type(op).__name__}-{number}" for number, (op, _) in enumerate(CASES)]
+
+
+@pytest.mark.parametrize(("op", "inputs"), CASES, ids=IDS)
+def test_a_family_holds_the_contract(op: ExtensionOp, inputs: list[Array]) -> None:
+    check_extension(op, inputs=inputs, rules=linalg.RULES)
+
+
+@pytest.mark.parametrize("op", [linalg.EighJvp(), linalg.EighVjp()])
+def test_the_derivatives_of_eigh_hold_the_contract(op: ExtensionOp) -> None:
+    x = RNG.normal(size=(2, 3, 3))
+    w, v = np.linalg.eigh(x + x.swapaxes(-1, -2))
+    inputs = [x] if isinstance(op, linalg.EighJvp) else [RNG.normal(size=w.shape), x]
+    check_extension(op, inputs=[w, v, *inputs], rules=linalg.RULES)

@@ -1,0 +1,101 @@
+"""Norms and condition numbers, against NumPy, and their gradients."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.errors import AxisError, ConfigError, ShapeError
+from tests.families.linalg.matrices import Array, difference, inner, random
+from tests.tolerances import assert_close, rounding
+
+RNG = np.random.default_rng(0)
+DTYPES = ("float32", "float64", "complex64", "complex128")
+MATRIX_NORMS = ("fro", "nuc", inf, -inf, 1, -1, 2, -2)
+VECTOR_NORMS = (0, 1, 2, 3, 0.5, -1, inf, -inf)
+
+
+@pytest.mark.parametrize("order", MATRIX_NORMS)
+def test_matrix_norms_are_those_of_numpy(order: Any) -> None:
+    for dtype in DTYPES:
+        a = random(RNG, 2, 3, 4, dtype=dtype)
+        for keep in (False, True):
+            expected = np.linalg.matrix_norm(a, ord=order, keepdims=keep)
+            result = tn.linalg.matrix_norm(a, ord=order, keepdims=keep)
+            assert result.dtype == expected.dtype
+            assert_close(result, expected, rounding(dtype))
+            moved = np.linalg.norm(a, order, axis=(0, 2), keepdims=keep)
+            assert_close(tn.linalg.norm(a, order, (0, 2), keep), moved, rounding(dtype))
+        assert_close(tn.linalg.norm(a[0], order), np.linalg.norm(a[0], order), rounding(dtype))
+
+
+@pytest.mark.parametrize("order", VECTOR_NORMS)
+def test_vector_norms_are_those_of_numpy(order: Any) -> None:
+    for dtype in DTYPES:
+        a = random(RNG, 2, 3, 4, dtype=dtype)
+        for axis in (None, 0, -1, (0, 2)):
+            expected = np.linalg.vector_norm(a, axis=axis, ord=order)
+            result = tn.linalg.vector_norm(a, axis=axis, ord=order)
+            assert result.dtype == expected.dtype
+            assert_close(result, expected, rounding(dtype))
+        kept = np.linalg.norm(a, order, axis=1, keepdims=True)
+        assert_close(tn.linalg.norm(a, order, 1, True), kept, rounding(dtype))
+    assert_close(tn.linalg.norm(a), np.linalg.norm(a), rounding(dtype))
+
+
+@pytest.mark.parametrize("p", [None, *[order for order in MATRIX_NORMS if order != "nuc"]])
+def test_condition_numbers_are_those_of_numpy(p: Any) -> None:
+    a = random(RNG, 2, 3, 3, dtype=complex)
+    assert_close(tn.linalg.cond(a, p), np.linalg.cond(a, p), 1e-11)
+    if p not in (None, 2, -2):
+        assert np.isinf(np.asarray(tn.linalg.cond(np.zeros((2, 2)), p)))
+        assert np.isnan(np.asarray(tn.linalg.cond(np.full((2, 2), np.nan), p)))
+
+
+@pytest.mark.parametrize("order", MATRIX_NORMS)
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_gradients_are_slopes(order: Any, dtype: type) -> None:
+    a, d = random(RNG, 4, 3, dtype=dtype), random(RNG, 4, 3, dtype=dtype)
+
+    def loss(x: Any) -> Any:
+        return tn.linalg.matrix_norm(x, ord=order)
+
+    gradient = np.asarray(tn.grad(loss)(tn.Tensor(a)))
+    slope = difference(lambda x: loss(tn.Tensor(x)), a, d)
+    assert abs(inner(gradient, d) - slope) < 1e-8
+
+
+def gradient_of(order: Any, a: Array) -> Array:
+    return np.asarray(tn.grad(lambda x: tn.linalg.matrix_norm(x, ord=order))(tn.Tensor(a)))
+
+
+def test_the_gradient_of_the_nuclear_norm_is_right_at_equal_singular_values() -> None:
+    q = np.linalg.qr(random(RNG, 4, 3, dtype=complex))[0]
+    assert_close(gradient_of("nuc", 3 * q), q, 1e-12)
+    assert np.isnan(gradient_of("nuc", np.ones((2, 2)))).all()
+
+
+def test_the_gradient_of_the_spectral_norm_at_a_tie_is_the_mean() -> None:
+    assert_close(gradient_of(2, np.diag([2.0, 2.0, 1.0])), np.diag([0.5, 0.5, 0.0]), 1e-12)
+    assert_close(gradient_of(-2, np.diag([2.0, 1.0, 1.0])), np.diag([0.0, 0.5, 0.5]), 1e-12)
+
+
+def test_wrong_orders_and_axes_are_refused() -> None:
+    known = "'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
+    with pytest.raises(ConfigError) as caught:
+        tn.linalg.matrix_norm(np.eye(2), ord=3)
+    assert str(caught.value) == f"matrix_norm: ord must be {known} for matrices, got 3"
+    with pytest.raises(ConfigError, match="vector_norm: ord must be a number, got 'fro'"):
+        tn.linalg.norm(np.ones(3), "fro")
+    with pytest.raises(AxisError, match="norm: takes one axis or two, got 3"):
+        tn.linalg.norm(np.ones((1, 1, 1)), 2)
+    with pytest.raises(AxisError, match=r"norm: axes \(0, 0\) repeat"):
+        tn.linalg.norm(np.eye(2), 2, (0, 0))
+    with pytest.raises(AxisError, match=r"norm: axis 2 is out of range for f64\[2,2\]"):
+        tn.linalg.norm(np.eye(2), 2, (0, 2))
+    with pytest.raises(ShapeError, match=r"cond: takes square matrices, got f64\[2,3\]"):
+        tn.linalg.cond(np.ones((2, 3)), 1)
