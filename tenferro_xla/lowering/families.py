@@ -14,6 +14,7 @@ from tenferro.errors import BackendFailureError, ExtensionError
 from tenferro.family import Extension, Lowering, Package, lowering_of, parse_family_id
 from tenferro.shape import TensorMeta, dim, make_meta
 from tenferro_xla.lowering.linalg import LOWERINGS as STANDARD_LOWERINGS
+from tenferro_xla.lowering.linalg_blocks import LOWERINGS as BLOCK_LOWERINGS
 
 
 class ExtensionLowerings:
@@ -25,7 +26,7 @@ class ExtensionLowerings:
     def __init__(self, packages: Sequence[Package] = ()) -> None:
         self._rules: dict[str, Lowering | str] = {
             op.FAMILY_ID: lowering
-            for lowerings in (STANDARD_LOWERINGS, *[package.lowerings for package in packages])
+            for lowerings in (STANDARD_LOWERINGS, BLOCK_LOWERINGS, *[package.lowerings for package in packages])
             for op, lowering in lowerings.items()
         }
 

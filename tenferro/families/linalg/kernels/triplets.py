@@ -1,0 +1,44 @@
+"""Singular values and vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tenferro.exec_ir import Array
+from tenferro.families.linalg.kernels.batches import stacked
+from tenferro.families.linalg.svd_factors import SvdFactors
+from tenferro.families.reference import evaluate_standard
+from tenferro.family import ExtensionOp
+
+
+def svd_factors(op: SvdFactors, a: Array) -> list[Array]:
+    """The thin decomposition, by LAPACK's gesdd."""
+    *batch, m, n = a.shape
+    r = min(m, n)
+    outputs = [
+        np.empty((*batch, m, r), a.dtype),
+        np.empty((*batch, r), np.finfo(a.dtype).dtype),
+        np.empty((*batch, r, n), a.dtype),
+    ]
+    if not a.size:
+        return [np.zeros_like(output) for output in outputs]
+    return stacked(lambda x: tuple(np.linalg.svd(x, full_matrices=False)), [a], outputs)
+
+
+def of_factors(op: ExtensionOp, a: Array, *factors: Array) -> list[Array]:
+    """The formula, with the given factors of A if they are such, else with others."""
+    if not _decompose(a, *factors):
+        factors = tuple(SvdFactors().eager_execute([a]))
+    return evaluate_standard(op, [a, *factors])
+
+
+def _decompose(a: Array, u: Array, s: Array, vh: Array) -> bool:
+    """Whether A = U diag(s) Vᴴ, with isometries U and V, up to rounding."""
+    tolerance = 100 * np.finfo(s.dtype).eps
+    one = np.eye(s.shape[-1])
+    left = np.abs(np.conj(u.swapaxes(-1, -2)) @ u - one)
+    right = np.abs(vh @ np.conj(vh.swapaxes(-1, -2)) - one)
+    error = np.abs((u * s[..., None, :]) @ vh - a)
+    size = np.abs(s).max(axis=-1, initial=0.0)[..., None, None]
+    close = np.all(left <= tolerance) and np.all(right <= tolerance)
+    return bool(close and np.all(error <= tolerance * size))
