@@ -19,6 +19,7 @@ from tenferro.families.linalg.expanded import ExpandedOp
 from tenferro.families.linalg.pieces import columns, diagonal, real_part, rows
 from tenferro.families.linalg.types import check_dtype, check_matrix, check_same, check_square
 from tenferro.family import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
+from tenferro.ops import full
 from tenferro.shape import Dim, DType
 
 
@@ -187,9 +188,14 @@ def _coupled(
     other: Expression | None,
     inputs: Sequence[Expression],
 ) -> tuple[Expression, ...]:
-    right = inputs[2] * 0 if right is None else right
-    other = inputs[3] * 0 if other is None else other
+    right = _zeros(inputs[2]) if right is None else right
+    other = _zeros(inputs[3]) if other is None else other
     return coupled(b, d, right, other, inputs[4:])
+
+
+def _zeros(like: Expression) -> Expression:
+    """Zeros of a type; the value, which may be a tangent, is not read."""
+    return Expression(like.emitter, full(like.emitter, 0, like.meta))
 
 
 def coupled(
