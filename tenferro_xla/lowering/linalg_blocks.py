@@ -13,14 +13,15 @@ from tenferro_xla.lowering.linalg import is_empty, nan_unless_finite
 
 
 def svd_factors(op: SvdFactors, a: Array) -> tuple[Array, ...]:
-    """U, s and Vᴴ; NaN for a matrix that is not finite."""
+    """s, U and Vᴴ; NaN for a matrix that is not finite."""
     if is_empty(a):
         *batch, m, n = a.shape
         r = min(m, n)
         real = jnp.abs(a).dtype
-        shapes = [((*batch, m, r), a.dtype), ((*batch, r), real), ((*batch, r, n), a.dtype)]
+        shapes = [((*batch, r), real), ((*batch, m, r), a.dtype), ((*batch, r, n), a.dtype)]
         return tuple(jnp.zeros(shape, dtype) for shape, dtype in shapes)
-    return nan_unless_finite(a, *lax.linalg.svd(a, full_matrices=False))
+    u, s, vh = lax.linalg.svd(a, full_matrices=False)
+    return nan_unless_finite(a, s, u, vh)
 
 
 LOWERINGS: Mapping[type[ExtensionOp], Lowering] = {SvdFactors: svd_factors}

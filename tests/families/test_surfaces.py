@@ -57,7 +57,11 @@ class Case:
     @property
     def expected(self) -> Array:
         """The first output by the reference meaning."""
-        return np.asarray(self.op.eager_execute(self.arrays)[0])
+        return self.reference(self.arrays)
+
+    def reference(self, arrays: list[Array]) -> Array:
+        """The first output of arrays by the reference meaning."""
+        return np.asarray(self.op.eager_execute(arrays)[0])
 
     @property
     def context(self) -> tn.AdContext:
@@ -104,6 +108,58 @@ def decomposed(arrays: list[Array]) -> list[Array]:
     return [w, v, *others]
 
 
+@dataclass(frozen=True)
+class Composed(Case):
+    """An op in a function that computes its inputs, some of which are not free."""
+
+    made: Callable[..., Any] = apply
+
+    def reference(self, arrays: list[Array]) -> Array:
+        return np.asarray(self.made(*arrays))
+
+    def function(self, *inputs: Any) -> Any:
+        return self.made(*inputs)
+
+
+def hermitian_function(a: Any, e: Any) -> Any:
+    return apply(linalg.HermitianFunction("exp", None, 1), a, *apply(linalg.Eigh(), a), e)
+
+
+def eigh_block(a: Any) -> Any:
+    v, b, _, _ = apply(linalg.EighBlock(1), a, *apply(linalg.Eigh(), a))
+    return v @ b @ v.mT
+
+
+def svd_block(a: Any) -> Any:
+    u, b, v = apply(linalg.SvdBlock(1), a, *apply(linalg.SvdFactors(), a))
+    return u @ b @ v.mT
+
+
+def block_sylvester(c: Any, b: Any, right: Any) -> Any:
+    return apply(linalg.BlockSylvester(), tn.diag(c + 3), tn.diag(b - 3), right)
+
+
+def block_coupled(b: Any, d: Any, right: Any, other: Any) -> Any:
+    values, p, qh = apply(linalg.SvdFactors(), d)
+    block = tn.diag(b + 9)
+    return apply(linalg.BlockCoupled(), block, d, right, other, p, values, qh.mT)[0]
+
+
+def block_cases() -> list[Case]:
+    square = ("m", "m")
+    coupled = (("n",), ("k", "m"), ("k", "n"), ("m", "n"))
+    return [
+        Composed(
+            linalg.HermitianFunction("exp", None, 1), (square, square), made=hermitian_function
+        ),
+        Composed(linalg.EighBlock(1), (square,), into=regular, made=eigh_block),
+        Composed(linalg.BlockSylvester(), (("m",), ("n",), ("m", "n")), made=block_sylvester),
+        Composed(linalg.BlockCoupled(), coupled, made=block_coupled),
+        Case(linalg.SvdFactors(), (("k", "m"),)),
+        Composed(linalg.SvdBlock(1), (("k", "m"),), made=svd_block),
+    ]
+
+
 def linalg_cases() -> list[Case]:
     return [
         Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
@@ -111,6 +167,7 @@ def linalg_cases() -> list[Case]:
         Case(linalg.Eigh(), (("m", "m"),), into=regular),
         Case(linalg.EighJvp(), (("m",), ("m", "m"), ("m", "m")), into=decomposed),
         Case(linalg.EighVjp(), (("m",), ("m", "m"), ("m",), ("m", "m")), into=decomposed),
+        *block_cases(),
     ]
 
 
@@ -157,7 +214,7 @@ def assert_are_gradients(gradients: Sequence[Any], case: Case) -> None:
         for step in (1e-4, -1e-4):
             moved = case.arrays
             moved[place] = moved[place] + step * direction
-            sums.append(np.sum(case.op.eager_execute(moved)[0]))
+            sums.append(np.sum(case.reference(moved)))
         slope = (sums[0] - sums[1]) / 2e-4
         found = np.sum(np.asarray(gradient) * direction)
         np.testing.assert_allclose(found, slope, rtol=1e-6, atol=1e-8)

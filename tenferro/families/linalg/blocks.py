@@ -13,13 +13,13 @@ from typing import Any
 from tenferro.arrays.notation import Expression, expressions, values_of
 from tenferro.chainrules import JvpSite, Slots, V
 from tenferro.families.linalg.block_solves import coupled, sylvester
-from tenferro.families.linalg.eigh import Eigh
 from tenferro.families.linalg.expanded import ExpandedOp
-from tenferro.families.linalg.functions import constant, factored
+from tenferro.families.linalg.eigh import Eigh
 from tenferro.families.linalg.pieces import embedded, skew, sym
 from tenferro.families.linalg.svd_factors import SvdFactors
 from tenferro.families.linalg.types import check_dtype, check_matrix, check_square
 from tenferro.family import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
+from tenferro.ops import Slice
 from tenferro.shape import Dim, DType, minimum
 
 
@@ -58,9 +58,16 @@ class EighBlock(ExpandedOp):
         _, w, v = inputs
         n, k = w.shape[-1], self.count
         cut = n - k if self.largest else k
-        low, high = (v[..., :cut], w[..., :cut]), (v[..., cut:], w[..., cut:])
+        low, high = [(part(v, *ends), part(w, *ends)) for ends in ((0, cut), (cut, n))]
         kept, rest = (high, low) if self.largest else (low, high)
-        return [part for vectors, values in (kept, rest) for part in (vectors, _block(values, v))]
+        return [kept[0], _block(kept[1], v), rest[0], _block(rest[1], v)]
+
+
+def part(x: Expression, start: Dim, stop: Dim) -> Expression:
+    """The elements from start to stop along the last axis, whose size may be symbolic."""
+    none, sizes = (0,) * (x.ndim - 1), x.shape
+    (result,) = x.emit_all(Slice((*none, start), (*sizes[:-1], stop), (1,) * x.ndim))
+    return result
 
 
 def _block(values: Expression, like: Expression) -> Expression:
@@ -105,16 +112,16 @@ class SvdBlock(ExpandedOp):
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
         """The types of U, B and V."""
-        dtype = check_dtype("svd_block", input_dtypes[0], input_dtypes[1], input_dtypes[3])
+        dtype = check_dtype("svd_block", input_dtypes[0], *input_dtypes[2:])
         batch, m, n = check_matrix("svd_block", dtype, input_shapes[0])
         k = minimum(m, n) if self.count is None else self.count
         return [(dtype, (*batch, *shape)) for shape in [(m, k), (k, k), (n, k)]]
 
     def formula(self, *inputs: Any) -> Sequence[Expression]:
         """Slices."""
-        _, u, s, vh = inputs
+        _, s, u, vh = inputs
         k = s.shape[-1] if self.count is None else self.count
-        return [u[..., :k], _block(s[..., :k], u), vh.H[..., :k]]
+        return [part(u, 0, k), _block(part(s, 0, k), u), part(vh.H, 0, k)]
 
 
 class SvdBlockRule(ExtensionAdRule):
@@ -132,7 +139,7 @@ class SvdBlockRule(ExtensionAdRule):
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
         """The tangents; the factors carry none."""
         assert isinstance(op, SvdBlock)
-        a, left, s, right = expressions(at.emitter, at.primal)
+        a, s, left, right = expressions(at.emitter, at.primal)
         u, b, v, da = expressions(at.emitter, (*at.out, at.tangent[0]))
         if da is None:
             return (None,) * 3
@@ -140,7 +147,7 @@ class SvdBlockRule(ExtensionAdRule):
         inner = u.H @ forward
         turn = sylvester(b, b, skew(inner), 1)
         k = s.shape[-1] if op.count is None else op.count
-        discarded = (left[..., k:], s[..., k:], right.H[..., k:])
+        discarded = [part(x, k, s.shape[-1]) for x in (left, s, right.H)]
         x, y = coupled(
             b,
             a - u @ b @ v.H,
@@ -153,11 +160,11 @@ class SvdBlockRule(ExtensionAdRule):
 
 def eigh_block(a: Expression, count: int, largest: bool = False) -> tuple[Expression, Expression]:
     """V and B of `EighBlock`."""
-    v, b, _, _ = a.emit_all(Extension(EighBlock(count, largest)), *factored(a))
+    factors = a.emit_all(Extension(Eigh()))
+    v, b, _, _ = a.emit_all(Extension(EighBlock(count, largest)), *factors)
     return v, b
 
 
 def svd_block(a: Expression, count: int | None = None) -> tuple[Expression, ...]:
     """U, B and V of `SvdBlock`."""
-    factors = [constant(x) for x in a.emit_all(Extension(SvdFactors()))]
-    return a.emit_all(Extension(SvdBlock(count)), *factors)
+    return a.emit_all(Extension(SvdBlock(count)), *a.emit_all(Extension(SvdFactors())))

@@ -16,9 +16,9 @@ from tenferro.shape import Dim, DType, fresh_input, make_meta
 class ExpandedOp(KernelOp):
     """An op with a formula, in which some inputs may be factors of others.
 
-    The op is a function of the others: factors only save a factorization, and carry no tangent. The
-    formula reads the factors, and holds where they are those of the others. The kernel, which is
-    the reference implementation, does not depend on them.
+    The op is a function of the others: factors only save a factorization, and rules do not read
+    their tangents. The formula reads the factors, and holds where they are those of the others. The
+    kernel, which is the reference implementation, does not depend on them.
     """
 
     @abstractmethod

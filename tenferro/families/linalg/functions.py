@@ -26,7 +26,6 @@ from tenferro.families.linalg.powers import (
 from tenferro.families.linalg.sided import Sign, Step, Times
 from tenferro.families.linalg.types import check_dtype, check_square
 from tenferro.family import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.ops import STOP_GRADIENT
 from tenferro.shape import Dim, DType
 
 _PLAIN: dict[str, Callable[[], ScalarFunction]] = {
@@ -172,20 +171,8 @@ class HermitianFunctionRule(ExtensionAdRule):
         return tuple(slots)
 
 
-def factored(a: Expression) -> tuple[Expression, Expression]:
-    """Eigenvalues and eigenvectors of a Hermitian matrix, which carry no tangent."""
-    w, v = a.emit_all(Extension(Eigh()))
-    return constant(w), constant(v)
-
-
-def constant(x: Expression) -> Expression:
-    """x without a tangent."""
-    (result,) = x.emit_all(STOP_GRADIENT)
-    return result
-
-
 def hermitian_function(a: Expression, name: str, parameter: float | None = None) -> Expression:
     """h(A) for Hermitian A; see `HermitianFunction`."""
     scalar_function(name, parameter)
-    (result,) = a.emit_all(Extension(HermitianFunction(name, parameter)), *factored(a))
+    (result,) = a.emit_all(Extension(HermitianFunction(name, parameter)), *a.emit_all(Extension(Eigh())))
     return result

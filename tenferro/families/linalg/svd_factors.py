@@ -17,7 +17,7 @@ from tenferro.shape import Dim, DType, minimum
 @family_id(namespace="tenferro-linalg", name="svd_factors", version=1)
 @dataclass(frozen=True)
 class SvdFactors(KernelOp):
-    """U, s and Vᴴ with A = U diag(s) Vᴴ, and min(m, n) descending singular values s."""
+    """s, U and Vᴴ with A = U diag(s) Vᴴ, for the min(m, n) descending singular values s."""
 
     input_count = 1
     output_count = 3
@@ -26,11 +26,11 @@ class SvdFactors(KernelOp):
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
-        """The types of U, s, which is real, and Vᴴ."""
+        """The types of s, which is real, U and Vᴴ."""
         dtype = check_dtype("svd", *input_dtypes)
         batch, m, n = check_matrix("svd", dtype, input_shapes[0])
         r = minimum(m, n)
-        return [(dtype, (*batch, m, r)), (REAL_OF[dtype], (*batch, r)), (dtype, (*batch, r, n))]
+        return [(REAL_OF[dtype], (*batch, r)), (dtype, (*batch, m, r)), (dtype, (*batch, r, n))]
 
 
 class SvdFactorsRule(ExtensionAdRule):
@@ -40,7 +40,7 @@ class SvdFactorsRule(ExtensionAdRule):
 
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
         """The tangents."""
-        u, _, vh, da = expressions(at.emitter, (*at.out, at.tangent[0]))
+        _, u, vh, da = expressions(at.emitter, (*at.out, at.tangent[0]))
         ds = real_part(diagonal(u.H @ da @ vh.H))
         nan = (ds * float("nan")).sum(axis=-1, keepdims=True)[..., None].astype(u.dtype)
-        return ((u * nan).value, ds.value, (vh * nan).value)
+        return (ds.value, (u * nan).value, (vh * nan).value)

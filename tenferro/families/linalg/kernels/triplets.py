@@ -16,13 +16,18 @@ def svd_factors(op: SvdFactors, a: Array) -> list[Array]:
     *batch, m, n = a.shape
     r = min(m, n)
     outputs = [
-        np.empty((*batch, m, r), a.dtype),
         np.empty((*batch, r), np.finfo(a.dtype).dtype),
+        np.empty((*batch, m, r), a.dtype),
         np.empty((*batch, r, n), a.dtype),
     ]
     if not a.size:
         return [np.zeros_like(output) for output in outputs]
-    return stacked(lambda x: tuple(np.linalg.svd(x, full_matrices=False)), [a], outputs)
+    return stacked(_decomposition, [a], outputs)
+
+
+def _decomposition(a: Array) -> tuple[Array, Array, Array]:
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return s, u, vh
 
 
 def of_factors(op: ExtensionOp, a: Array, *factors: Array) -> list[Array]:
@@ -32,7 +37,7 @@ def of_factors(op: ExtensionOp, a: Array, *factors: Array) -> list[Array]:
     return evaluate_standard(op, [a, *factors])
 
 
-def _decompose(a: Array, u: Array, s: Array, vh: Array) -> bool:
+def _decompose(a: Array, s: Array, u: Array, vh: Array) -> bool:
     """Whether A = U diag(s) Vᴴ, with isometries U and V, up to rounding."""
     tolerance = 100 * np.finfo(s.dtype).eps
     one = np.eye(s.shape[-1])
