@@ -11,7 +11,7 @@ import tenferro as tn
 
 Array = np.ndarray[Any, Any]
 
-ERROR = {"first": 1e-8, "second": 1e-6}
+ERROR = {"first": 1e-8, "second": 1e-6, "modes": 1e-12}
 """The bars, relative to the largest element."""
 
 
@@ -44,25 +44,50 @@ def slope(function: Callable[[Array], Array], x: Array, d: Array, step: float = 
 
 
 class Derivatives:
-    """A loss and its derivatives, compiled for one executor."""
+    """A loss of each matrix of a batch and its derivatives, compiled once."""
 
-    def __init__(self, loss: Callable[[Any], Any], executor: str = "numpy") -> None:
-        self.value = tn.jit(lambda x: loss(x), executor=executor)
-        self.gradient = tn.jit(lambda x: tn.grad(loss)(x), executor=executor)
-        self.both = tn.jit(lambda x, d: tn.hvp(loss, x, d), executor=executor)
-        self.forward = tn.jit(lambda x, d: tn.jvp(loss, (x,), (d,))[1], executor=executor)
+    def __init__(self, losses: Callable[[Any], Any], executor: str = "numpy") -> None:
+        def total(x: Any) -> Any:
+            return tn.sum(losses(x))
 
-    def errors(self, x: Array, d: Array) -> dict[str, float]:
-        """Of first and second order against differences, and of reverse against forward."""
-        gradient = np.asarray(self.gradient(x))
+        self.value = tn.jit(lambda x: losses(x), executor=executor)
+        self.all = tn.jit(
+            lambda x, d: (
+                tn.grad(total)(x),
+                tn.hvp(total, x, d),
+                tn.jvp(losses, (x,), (d,))[1],
+            ),
+            executor=executor,
+        )
+
+    def errors(self, x: Array, d: Array) -> dict[str, Array]:
+        """For each matrix: first and second order against differences, reverse against forward."""
+        gradient, product, forward = (np.asarray(each) for each in self.all(x, d))
         expected = slope(lambda y: np.asarray(self.value(y)), x, d)
-        along = np.sum(np.real(np.conj(gradient) * d))
-        forward = float(np.asarray(self.forward(x, d)))
-        size = max(1.0, abs(float(expected)))
-        product = np.asarray(self.both(x, d))
-        second = slope(lambda y: np.asarray(self.gradient(y)), x, d)
+        along = np.sum(np.real(np.conj(gradient) * d), (-2, -1))
+        size = np.maximum(1.0, np.abs(expected))
+        second = slope(lambda y: np.asarray(self.all(y, d)[0]), x, d)
+        scale = np.maximum(1.0, np.max(np.abs(second), (-2, -1)))
         return {
-            "first": abs(along - float(expected)) / size,
-            "modes": abs(along - forward) / size,
-            "second": float(np.max(np.abs(product - second)) / max(1.0, np.max(np.abs(second)))),
+            "first": np.abs(along - expected) / size,
+            "modes": np.abs(along - forward) / size,
+            "second": np.max(np.abs(product - second), (-2, -1)) / scale,
         }
+
+
+def assert_right(errors: dict[str, Array]) -> None:
+    """All below the bars, and none NaN."""
+    worst = {order: float(np.max(values)) for order, values in errors.items()}
+    assert all(worst[order] <= bar for order, bar in ERROR.items()), errors
+
+
+def direction(x: Array, kind: str, seed: int = 2) -> Array:
+    """A random direction for each matrix, of norm 0.3."""
+    d = gaussian(x.shape, kind, seed)
+    return d * (0.3 / np.linalg.norm(d, axis=(-2, -1), keepdims=True))
+
+
+def invariant(y: Any, kind: str) -> Any:
+    """A loss of each matrix that takes all its elements and is not linear in them."""
+    weights = gaussian(y.shape[-2:], kind, 1)
+    return tn.sum(tn.real(weights * y) + tn.real(y * tn.conj(y)) * 0.5, axis=(-2, -1))

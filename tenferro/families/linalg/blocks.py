@@ -12,6 +12,7 @@ from typing import Any
 
 from tenferro.arrays.notation import Expression, expressions, values_of
 from tenferro.chainrules import JvpSite, Slots, V
+from tenferro.errors import ShapeError
 from tenferro.families.linalg.block_solves import coupled, sylvester
 from tenferro.families.linalg.expanded import ExpandedOp
 from tenferro.families.linalg.eigh import Eigh
@@ -49,6 +50,7 @@ class EighBlock(ExpandedOp):
         """The types of V, B, W and C."""
         dtype = check_dtype("eigh_block", input_dtypes[0], input_dtypes[2])
         batch, n = check_square("eigh_block", dtype, input_shapes[0])
+        _check_count("eigh_block", self.count, n)
         k, rest = self.count, n - self.count
         shapes = [(n, k), (k, k), (n, rest), (rest, rest)]
         return [(dtype, (*batch, *shape)) for shape in shapes]
@@ -61,6 +63,12 @@ class EighBlock(ExpandedOp):
         low, high = [(part(v, *ends), part(w, *ends)) for ends in ((0, cut), (cut, n))]
         kept, rest = (high, low) if self.largest else (low, high)
         return [kept[0], _block(kept[1], v), rest[0], _block(rest[1], v)]
+
+
+def _check_count(name: str, count: int | None, limit: Dim) -> None:
+    """Raise ShapeError if the matrices certainly have fewer values."""
+    if count is not None and isinstance(limit, int) and count > limit:
+        raise ShapeError(f"{name}: k must be an integer from 0 to {limit}, got {count}")
 
 
 def part(x: Expression, start: Dim, stop: Dim) -> Expression:
@@ -114,6 +122,7 @@ class SvdBlock(ExpandedOp):
         """The types of U, B and V."""
         dtype = check_dtype("svd_block", input_dtypes[0], *input_dtypes[2:])
         batch, m, n = check_matrix("svd_block", dtype, input_shapes[0])
+        _check_count("svd_block", self.count, minimum(m, n))
         k = minimum(m, n) if self.count is None else self.count
         return [(dtype, (*batch, *shape)) for shape in [(m, k), (k, k), (n, k)]]
 
