@@ -11,19 +11,17 @@ from tenferro.linalg.operands import matrix, square
 from tenferro.shape import Dim, TensorMeta, minimum
 
 
-def eigh_block(
-    at: Emitter[V], x: Operand[V], k: int, *, largest: bool = False
-) -> tuple[V, V]:
+def eigh_block(at: Emitter[V], x: Operand[V], k: int, *, largest: bool = False) -> tuple[V, V]:
     """V and B; see `tn.linalg.eigh_block`."""
     a = Expression(at, square(at, "eigh_block", x))
     check_count("eigh_block", k, a.meta.exact_shape("eigh_block", "x")[-1])
-    return values_of(families.eigh_block(a, k, largest))  # type: ignore[return-value]
+    return values_of(families.eigh_block(a, k, largest))
 
 
 def svd_block(at: Emitter[V], x: Operand[V], k: int | None = None) -> tuple[V, V, V]:
     """U, B and Vᴴ; see `tn.linalg.svd_block`."""
     u, b, v = _svd_block(at, "svd_block", x, k)
-    return values_of([u, b, v.H])  # type: ignore[return-value]
+    return values_of([u, b, v.H])
 
 
 def low_rank(at: Emitter[V], x: Operand[V], k: int) -> V:
@@ -57,9 +55,7 @@ def polar(at: Emitter[V], x: Operand[V], /, *, side: str = "right") -> tuple[V, 
     return isometry.value, positive.value
 
 
-def _svd_block(
-    at: Emitter[V], name: str, x: Operand[V], k: int | None
-) -> tuple[Expression, ...]:
+def _svd_block(at: Emitter[V], name: str, x: Operand[V], k: int | None) -> tuple[Expression, ...]:
     a = Expression(at, matrix(at, name, x))
     meta: TensorMeta = a.meta
     m, n = meta.exact_shape(name, "x")[-2:]

@@ -13,8 +13,11 @@ import jax
 from tenferro.errors import BackendFailureError, ExtensionError
 from tenferro.family import Extension, Lowering, Package, lowering_of, parse_family_id
 from tenferro.shape import TensorMeta, dim, make_meta
-from tenferro_xla.lowering.linalg import LOWERINGS as STANDARD_LOWERINGS
+from tenferro_xla.lowering.linalg import LOWERINGS as LINALG_LOWERINGS
 from tenferro_xla.lowering.linalg_blocks import LOWERINGS as BLOCK_LOWERINGS
+
+STANDARD_LOWERINGS = (LINALG_LOWERINGS, BLOCK_LOWERINGS)
+"""Those of tenferro's own families."""
 
 
 class ExtensionLowerings:
@@ -26,7 +29,10 @@ class ExtensionLowerings:
     def __init__(self, packages: Sequence[Package] = ()) -> None:
         self._rules: dict[str, Lowering | str] = {
             op.FAMILY_ID: lowering
-            for lowerings in (STANDARD_LOWERINGS, BLOCK_LOWERINGS, *[package.lowerings for package in packages])
+            for lowerings in (
+                *STANDARD_LOWERINGS,
+                *[package.lowerings for package in packages],
+            )
             for op, lowering in lowerings.items()
         }
 

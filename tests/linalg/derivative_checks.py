@@ -37,10 +37,13 @@ def hermitian(values: Any, kind: str, seed: int = 5) -> Array:
 def slope(function: Callable[[Array], Array], x: Array, d: Array, step: float = 2e-3) -> Array:
     """The derivative along d, by differences of sixth order."""
     weights = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
-    return sum(
-        w * (np.asarray(function(x + k * step * d)) - np.asarray(function(x - k * step * d)))
-        for k, w in weights.items()
-    ) / step  # type: ignore[return-value]
+    return (
+        sum(
+            w * (np.asarray(function(x + k * step * d)) - np.asarray(function(x - k * step * d)))
+            for k, w in weights.items()
+        )
+        / step
+    )  # type: ignore[return-value]
 
 
 class Derivatives:

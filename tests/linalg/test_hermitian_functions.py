@@ -85,7 +85,9 @@ def test_derivatives_are_right_where_eigenvalues_are_equal(
 def test_projectors_have_derivatives_across_the_cut_only(name: str, kind: str) -> None:
     x = np.stack([hermitian(POINTS[point], kind) for point in ("Kronecker", "mixed", "near")])
     for count in (3, -3):
-        losses = Derivatives(lambda x, c=count: invariant(tn.linalg.funm_hermitian(x, name, c), kind))
+        losses = Derivatives(
+            lambda x, c=count: invariant(tn.linalg.funm_hermitian(x, name, c), kind)
+        )
         assert_right(losses.errors(x, direction(x, kind)))
 
 

@@ -14,8 +14,8 @@ from tenferro.arrays.notation import Expression, expressions, values_of
 from tenferro.chainrules import JvpSite, Slots, V
 from tenferro.errors import ShapeError
 from tenferro.families.linalg.block_solves import coupled, sylvester
-from tenferro.families.linalg.expanded import ExpandedOp
 from tenferro.families.linalg.eigh import Eigh
+from tenferro.families.linalg.expanded import ExpandedOp
 from tenferro.families.linalg.pieces import embedded, skew, sym
 from tenferro.families.linalg.svd_factors import SvdFactors
 from tenferro.families.linalg.types import check_dtype, check_matrix, check_square

@@ -9,7 +9,7 @@ from itertools import permutations
 from operator import mul
 from typing import Any
 
-from tenferro.arrays.notation import Expression, apply, expressions
+from tenferro.arrays.notation import Expression, expressions
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
 from tenferro.errors import ConfigError
 from tenferro.families.linalg.divided import Exp, Log, ScalarFunction, widened
@@ -44,7 +44,7 @@ _OF_COUNT: dict[str, Callable[[int], ScalarFunction]] = {
 }
 
 
-def scalar_function(name: str, parameter: float | None) -> ScalarFunction:
+def scalar_function(name: str, parameter: object) -> ScalarFunction:
     """The function of this name.
 
     Raises:
@@ -144,7 +144,8 @@ class HermitianFunctionRule(ExtensionAdRule):
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
         """The sum of these."""
         assert isinstance(op, HermitianFunction)
-        emitter, terms = at.emitter, []
+        emitter = at.emitter
+        terms: list[V] = []
         if at.tangent[0] is not None:
             higher = Extension(replace(op, order=op.order + 1))
             terms += emitter.emit_all(higher, *at.primal, at.tangent[0])
@@ -164,15 +165,20 @@ class HermitianFunctionRule(ExtensionAdRule):
         if len(places) != 1 or places[0] < 3:
             return super().transpose_rule(op, at)
         inputs = list(at.inputs)
-        inputs[places[0]] = at.ct[0]  # type: ignore[call-overload]
-        (ct,) = at.emitter.emit_all(Extension(op), *inputs)
+        (ct,) = at.ct
+        assert ct is not None
+        inputs[places[0]] = ct
+        (result,) = at.emitter.emit_all(Extension(op), *inputs)
         slots: list[V | None] = [None] * len(inputs)
-        slots[places[0]] = ct
+        slots[places[0]] = result
         return tuple(slots)
 
 
 def hermitian_function(a: Expression, name: str, parameter: float | None = None) -> Expression:
     """h(A) for Hermitian A; see `HermitianFunction`."""
     scalar_function(name, parameter)
-    (result,) = a.emit_all(Extension(HermitianFunction(name, parameter)), *a.emit_all(Extension(Eigh())))
+    if name == "power" and parameter is not None:
+        parameter = float(parameter)  # 2 and 2.0 are one payload
+    factors = a.emit_all(Extension(Eigh()))
+    (result,) = a.emit_all(Extension(HermitianFunction(name, parameter)), *factors)
     return result
