@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tenferro.dispatch import apply, array_function
 from tenferro.errors import ConfigError
 from tenferro.families.linalg import Degeneracy
-from tenferro.linalg import blocks, factors, functions, solving
+from tenferro.linalg import blocks, factors, functions, solving, truncation
 from tenferro.typing import AnyTensor, ArrayLike
 
 _public = partial(array_function, module="tenferro.linalg")
@@ -163,6 +163,64 @@ def svd_block(x: ArrayLike, k: int | None = None) -> SVDBlockResult:
     return SVDBlockResult(*apply(blocks.svd_block, x, k=k))
 
 
+def svd_truncate(
+    x: ArrayLike,
+    /,
+    *,
+    max_rank: int | None = None,
+    cutoff: float = 0.0,
+    cutoff_mode: str = "rel",
+    absorb: str | None = None,
+    renorm: bool = False,
+    multiplets: bool = True,
+) -> tuple[AnyTensor, ...]:
+    """Factors of a matrix of lower rank that is near x; the singular values give the rank.
+
+    (U, s, Vh) without `absorb`, else two factors: (U B, Vh) for "left", (U, B Vh) for "right" and
+    (U B^½, B^½ Vh) for "both", with the blocks of `svd_block`. Their derivatives are as there, with
+    the rank as a constant; those of (U, s, Vh) are as of single singular vectors.
+
+    Values s of s₁ ≥ s₂ ≥ … are kept by mode: "rel", s > cutoff · s₁; "abs", s > cutoff; "sum2",
+    until the squares of the others sum to at most the cutoff; "rsum2", to at most cutoff · Σs².
+    At least one is kept, at most max_rank, and none that is zero up to rounding.
+
+    Args:
+        x: one matrix, of shape [m, n].
+        max_rank: the largest rank.
+        cutoff: what is small.
+        cutoff_mode: "rel", "abs", "sum2" or "rsum2".
+        absorb: which factors take the singular values.
+        renorm: scale the result to the Frobenius norm of x.
+        multiplets: keep less, so that no two values are separated whose relative gap is at most
+            1e-9; or more, where nothing else would be left, if max_rank allows it.
+
+    Raises:
+        ShapeError: x is not one matrix.
+        ConfigError: an option is none of these.
+
+    Source: the options are those of quimb and ITensor.
+
+    >>> left, right = tn.linalg.svd_truncate(
+    ...     [[4.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.1]], cutoff=0.1, absorb="both"
+    ... )
+    >>> left @ right
+    Tensor([[4., 0., 0.],
+            [0., 2., 0.],
+            [0., 0., 0.]])
+    """
+    factors = apply(
+        truncation.svd_truncate,
+        x,
+        max_rank=max_rank,
+        cutoff=cutoff,
+        cutoff_mode=cutoff_mode,
+        absorb=absorb,
+        renorm=renorm,
+        multiplets=multiplets,
+    )
+    return tuple(factors)
+
+
 class PolarResult(NamedTuple):
     """Of `polar`."""
 
@@ -208,4 +266,5 @@ __all__ = [
     "solve_triangular",
     "sqrtm",
     "svd_block",
+    "svd_truncate",
 ]

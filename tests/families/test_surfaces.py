@@ -135,6 +135,12 @@ def svd_block(a: Any) -> Any:
     return u @ b @ v.mT
 
 
+def svd_truncated(a: Any) -> Any:
+    rank = tn.astype(tn.sum(a - a) + 1, "int64")
+    u, b, v = apply(linalg.SvdTruncated(), a, *apply(linalg.SvdFactors(), a), rank)
+    return u @ b @ v.mT
+
+
 def block_sylvester(c: Any, b: Any, right: Any) -> Any:
     return apply(linalg.BlockSylvester(), tn.diag(c + 3), tn.diag(b - 3), right)
 
@@ -157,6 +163,7 @@ def block_cases() -> list[Case]:
         Composed(linalg.BlockCoupled(), coupled, made=block_coupled),
         Case(linalg.SvdFactors(), (("k", "m"),)),
         Composed(linalg.SvdBlock(1), (("k", "m"),), made=svd_block),
+        Composed(linalg.SvdTruncated(), (("k", "m"),), made=svd_truncated),
     ]
 
 

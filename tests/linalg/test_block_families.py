@@ -13,6 +13,7 @@ from tenferro.families.linalg import (
     HermitianFunction,
     SvdBlock,
     SvdFactors,
+    SvdTruncated,
 )
 from tenferro.family import ExtensionOp, register_runtimes, rules_of
 from tenferro.testing import check_extension
@@ -39,10 +40,16 @@ def coupled() -> list[Array]:
 
 CONTRACTS: list[tuple[ExtensionOp, list[Array], list[int]]] = [
     (HermitianFunction("exp"), of_eigenvectors(), [0]),
-    (HermitianFunction("sqrt", None, 2), of_eigenvectors(*gaussian((2, 2, 2), "f", 3)), [0, 3, 4]),
+    (
+        HermitianFunction("inverse", None, 2),
+        of_eigenvectors(*gaussian((2, 2, 2), "f", 3)),
+        [0, 3, 4],
+    ),
     (EighBlock(1), of_eigenvectors(), [0]),
     (EighBlock(1, largest=True), of_eigenvectors(), [0]),
     (SvdBlock(1), of_triplets(), [0]),
+    (SvdBlock(None), of_triplets(), []),
+    (SvdTruncated(1), [*of_triplets(), np.array(1)], [0]),
     (BlockSylvester(1), [np.diag([1.0, 2]), np.eye(3), gaussian((2, 3), "f", 1)], [0, 1, 2]),
     (BlockCoupled(), coupled(), [0, 1, 2, 3]),
     (SvdFactors(), of_triplets()[:1], []),

@@ -35,6 +35,12 @@ from tenferro.families.linalg.triangular import (
     TriangularSolveRule,
     triangular_solve,
 )
+from tenferro.families.linalg.truncation import (
+    SvdTruncated,
+    SvdTruncatedRule,
+    svd_factors,
+    svd_truncated,
+)
 from tenferro.families.linalg.types import check_matrix, check_square
 from tenferro.families.linear_formula import LinearFormulaRule
 from tenferro.families.runtime import KernelRuntime, StandardRuntime
@@ -46,6 +52,7 @@ _EXPANDED: tuple[type[ExtensionOp], ...] = (
     HermitianFunction,
     EighBlock,
     SvdBlock,
+    SvdTruncated,
     BlockSylvester,
     BlockCoupled,
 )
@@ -58,6 +65,7 @@ for _rule in (
     HermitianFunctionRule(),
     EighBlockRule(),
     SvdBlockRule(),
+    SvdTruncatedRule(),
     BlockSylvesterRule(),
     BlockCoupledRule(),
     *[LinearFormulaRule(formula) for formula in _FORMULAS],
@@ -89,6 +97,7 @@ __all__ = [
     "HermitianFunction",
     "SvdBlock",
     "SvdFactors",
+    "SvdTruncated",
     "TriangularSolve",
     "check_matrix",
     "check_square",
@@ -96,6 +105,8 @@ __all__ = [
     "hermitian_function",
     "reflections",
     "svd_block",
+    "svd_factors",
+    "svd_truncated",
     "sym",
     "triangular_solve",
     "tril",

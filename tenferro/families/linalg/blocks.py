@@ -18,7 +18,7 @@ from tenferro.families.linalg.eigh import Eigh
 from tenferro.families.linalg.expanded import ExpandedOp
 from tenferro.families.linalg.pieces import embedded, skew, sym
 from tenferro.families.linalg.svd_factors import SvdFactors
-from tenferro.families.linalg.types import check_dtype, check_matrix, check_square
+from tenferro.families.linalg.types import check_dtype, check_matrix, check_same, check_square
 from tenferro.family import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
 from tenferro.ops import Slice
 from tenferro.shape import Dim, DType, minimum
@@ -122,8 +122,9 @@ class SvdBlock(ExpandedOp):
         """The types of U, B and V."""
         dtype = check_dtype("svd_block", input_dtypes[0], *input_dtypes[2:])
         batch, m, n = check_matrix("svd_block", dtype, input_shapes[0])
+        check_same("svd_block", "the numbers of values", minimum(m, n), input_shapes[1][-1])
         _check_count("svd_block", self.count, minimum(m, n))
-        k = minimum(m, n) if self.count is None else self.count
+        k = input_shapes[1][-1] if self.count is None else self.count
         return [(dtype, (*batch, *shape)) for shape in [(m, k), (k, k), (n, k)]]
 
     def formula(self, *inputs: Any) -> Sequence[Expression]:

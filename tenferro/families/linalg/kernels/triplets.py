@@ -30,11 +30,13 @@ def _decomposition(a: Array) -> tuple[Array, Array, Array]:
     return s, u, vh
 
 
-def of_factors(op: ExtensionOp, a: Array, *factors: Array) -> list[Array]:
+def of_factors(
+    op: ExtensionOp, a: Array, s: Array, u: Array, vh: Array, *others: Array
+) -> list[Array]:
     """The formula, with the given factors of A if they are such, else with others."""
-    if not _decompose(a, *factors):
-        factors = tuple(SvdFactors().eager_execute([a]))
-    return evaluate_standard(op, [a, *factors])
+    if not _decompose(a, s, u, vh):
+        s, u, vh = SvdFactors().eager_execute([a])
+    return evaluate_standard(op, [a, s, u, vh, *others])
 
 
 def _decompose(a: Array, s: Array, u: Array, vh: Array) -> bool:
