@@ -59,6 +59,13 @@ class ScalarFunction(ABC):
             return self.value(w)
         return self.first(w) if order == 1 else self.higher(w, order)
 
+    def second(self, w: Expression) -> list[tuple[Expression, Expression, Expression]] | None:
+        """The table of order 2 as Σ P[i, j] Q[j, k] R[i, k], if it is such a sum; terms P, Q, R.
+
+        Sums over j are then products of matrices.
+        """
+        return None
+
     @abstractmethod
     def higher(self, w: Expression, order: int) -> Expression:
         """The table of order 2 or more."""
@@ -74,19 +81,13 @@ class ScalarFunction(ABC):
         points = [spread(w, place, order + 1) for place in range(order + 1)]
         lower = self.table(w, order - 1)
         without = [widened(lower, (place - order - 1,)) for place in range(order + 1)]
-        widest, quotient = None, None
-        for p, q in combinations(range(order + 1), 2):
-            gap = points[p] - points[q]
-            size = absolute(gap)
-            one = (without[q] - without[p]) / chosen(size > 0, gap, 1.0)
-            if widest is None or quotient is None:
-                widest, quotient = size, one
-            else:
-                quotient = chosen(size > widest, one, quotient)
-                widest = chosen(size > widest, size, widest)
-        assert widest is not None
-        assert quotient is not None
-        return points, widest, quotient
+        gap, difference = points[0] - points[1], without[1] - without[0]
+        for p, q in list(combinations(range(order + 1), 2))[1:]:
+            other = points[p] - points[q]
+            wider = absolute(other) > absolute(gap)
+            gap = chosen(wider, other, gap)
+            difference = chosen(wider, without[q] - without[p], difference)
+        return points, absolute(gap), difference / chosen(gap == 0, 1.0, gap)
 
 
 class Smooth(ScalarFunction):

@@ -112,10 +112,15 @@ class HermitianFunction(ExpandedOp):
         """The formula."""
         _, w, v, *directions = inputs
         h = scalar_function(self.name, self.parameter)
-        table = h.table(h.domain(w), self.order)
+        values = h.domain(w)
         if not directions:
-            return [(v * columns(table)) @ v.H]
-        inner = _contracted(table, [v.H @ sym(e) @ v for e in directions])
+            return [(v * columns(h.value(values))) @ v.H]
+        factors = [v.H @ sym(e) @ v for e in directions]
+        terms = h.second(values) if self.order == 2 else None
+        if terms is None:
+            inner = _contracted(h.table(values, self.order), factors)
+        else:
+            inner = _by_products(terms, *factors)
         return [v @ inner @ v.H]
 
 
@@ -134,6 +139,14 @@ def _contracted(table: Expression, factors: list[Expression]) -> Expression:
     total = reduce(lambda x, y: x + y, terms)
     product = total * table
     return product if order == 1 else product.sum(axis=tuple(range(-count + 1, -1)))
+
+
+def _by_products(
+    terms: Sequence[tuple[Expression, Expression, Expression]], e: Expression, f: Expression
+) -> Expression:
+    """Σ R ∘ ((P∘E)(Q∘F) + (P∘F)(Q∘E)) over terms P, Q, R."""
+    products = [r * ((p * e) @ (q * f) + (p * f) @ (q * e)) for p, q, r in terms]
+    return reduce(lambda x, y: x + y, products)
 
 
 class HermitianFunctionRule(ExtensionAdRule):

@@ -82,12 +82,10 @@ class SquareRoot(Power):
         a, b = pairs(self.value(w))
         return 1.0 / (a + b)
 
-    def table(self, w: Expression, order: int) -> Expression:
-        """−1 / ((√a + √b)(√b + √c)(√a + √c)) for the second order."""
-        if order != 2:
-            return super().table(w, order)
-        a, b, c = (spread(self.value(w), place, 3) for place in range(3))
-        return -1.0 / ((a + b) * (b + c) * (a + c))
+    def second(self, w: Expression) -> list[tuple[Expression, Expression, Expression]]:
+        """−1 / ((√a + √b)(√b + √c)(√a + √c))."""
+        first = self.first(w)
+        return [(first, first, -first)]
 
 
 class InverseSquareRoot(Power):
@@ -101,13 +99,19 @@ class InverseSquareRoot(Power):
         a, b = pairs(apply(analytic.sqrt, w))
         return -1.0 / (a * b * (a + b))
 
-    def table(self, w: Expression, order: int) -> Expression:
-        """(√a + √b + √c) / (√a √b √c (√a + √b)(√b + √c)(√a + √c)) for the second order."""
-        if order != 2:
-            return super().table(w, order)
-        roots = apply(analytic.sqrt, w)
-        a, b, c = (spread(roots, place, 3) for place in range(3))
-        return (a + b + c) / (a * b * c * ((a + b) * (b + c) * (a + c)))
+    def second(self, w: Expression) -> list[tuple[Expression, Expression, Expression]]:
+        """(√a + √b + √c) / (√a √b √c (√a + √b)(√b + √c)(√a + √c)).
+
+        The numerator is half of (√a + √b) + (√b + √c) + (√a + √c), of which one cancels.
+        """
+        a, b = pairs(apply(analytic.sqrt, w))
+        m, ones = 1.0 / (a + b), (a + b) * 0 + 0.5
+        left, right = 1.0 / (a * b), ones * 2 / b
+        return [
+            (left, m * right, m * ones),
+            (m * left, right, m * ones),
+            (m * left, m * right, ones),
+        ]
 
 
 class Inverse(Power):
@@ -115,6 +119,12 @@ class Inverse(Power):
 
     def __init__(self) -> None:
         super().__init__(-1.0)
+
+    def second(self, w: Expression) -> list[tuple[Expression, Expression, Expression]]:
+        """1 / (a b c)."""
+        a, b = pairs(w)
+        ones = (a + b) * 0 + 1.0
+        return [(1.0 / (a * b), ones / b, ones)]
 
     def table(self, w: Expression, order: int) -> Expression:
         """(−1)^r / (x0 x1 … xr)."""
