@@ -127,3 +127,11 @@ def test_errors_say_what_is_wrong() -> None:
         ConfigError, match="absorb must be None, 'left', 'right' or 'both', got 'U'"
     ):
         tn.linalg.svd_truncate(x, absorb="U")
+
+
+def test_single_values_have_derivatives_where_they_are_simple() -> None:
+    def loss(x: Any) -> Any:
+        return tn.sum(tn.linalg.svd_truncate(x, cutoff=0.3)[1] ** 2)
+
+    x = np.diag([3.0, 2.0, 0.5])
+    np.testing.assert_allclose(tn.grad(loss)(x), np.diag([6.0, 4.0, 0.0]), atol=1e-14)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tenferro.arrays.notation import expressions
 from tenferro.chainrules import JvpSite, Slots, V
 from tenferro.families.kernels import KernelOp
+from tenferro.families.linalg.clusters import Degeneracy, exists, factor, off_diagonal
 from tenferro.families.linalg.pieces import diagonal, real_part
 from tenferro.families.linalg.types import REAL_OF, check_dtype, check_matrix
 from tenferro.family import ExtensionAdRule, ExtensionOp, OutputMeta, family_id
@@ -34,13 +35,18 @@ class SvdFactors(KernelOp):
 
 
 class SvdFactorsRule(ExtensionAdRule):
-    """ds = Re diag(UᴴdA V). The tangents of single vectors are NaN: blocks have the derivatives."""
+    """ds = Re diag(UᴴdA V); NaN for a matrix with equal values.
+
+    The tangents of single vectors are NaN: blocks have the derivatives.
+    """
 
     family_id = SvdFactors.FAMILY_ID
 
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
         """The tangents."""
-        _, u, vh, da = expressions(at.emitter, (*at.out, at.tangent[0]))
-        ds = real_part(diagonal(u.H @ da @ vh.H))
+        s, u, vh, da = expressions(at.emitter, (*at.out, at.tangent[0]))
+        repeated = exists(off_diagonal(Degeneracy().same(s)))
+        simple = factor(repeated == False, s.dtype)  # noqa: E712  # an array
+        ds = real_part(diagonal(u.H @ da @ vh.H)) * simple[..., 0]
         nan = (ds * float("nan")).sum(axis=-1, keepdims=True)[..., None].astype(u.dtype)
         return (ds.value, (u * nan).value, (vh * nan).value)
