@@ -14,14 +14,25 @@ from functools import partial
 from tenferro import arrays
 from tenferro.dispatch import array_function
 from tenferro.linalg import (
+    blocks,
     determinants,
     equations,
     factors,
+    functions,
     general,
     norms,
     products,
     pseudoinverse,
     solving,
+)
+from tenferro.linalg.block_results import (
+    EighBlockResult,
+    PolarResult,
+    SVDBlockResult,
+    eigh_block,
+    polar,
+    svd_block,
+    svd_truncate,
 )
 from tenferro.linalg.decompositions import LstsqResult, QRResult, SVDResult, lstsq, qr, svd
 from tenferro.linalg.determinants import SlogdetResult, slogdet
@@ -60,8 +71,10 @@ cholesky = _public(factors.cholesky)
 det = _public(determinants.det)
 eigvals = _public(general.eigvals)
 expm = _public(general.expm)
+funm_hermitian = _public(functions.funm_hermitian)
 inv = _public(solving.inv)
 logm = _public(general.logm)
+low_rank = _public(blocks.low_rank)
 matrix_power = _public(determinants.matrix_power)
 solve = _public(solving.solve)
 solve_continuous_lyapunov = _public(equations.solve_continuous_lyapunov)
@@ -92,6 +105,7 @@ matrix_transpose = _public(arrays.rearrange.matrix_transpose)
 __all__ = [
     "CholeskyFactorResult",
     "EigResult",
+    "EighBlockResult",
     "EighResult",
     "EighTridiagonalResult",
     "ExpmFrechetResult",
@@ -101,7 +115,9 @@ __all__ = [
     "LUResult",
     "LstsqResult",
     "PermutedLUResult",
+    "PolarResult",
     "QRResult",
+    "SVDBlockResult",
     "SVDResult",
     "SchurResult",
     "SlogdetResult",
@@ -115,16 +131,19 @@ __all__ = [
     "diagonal",
     "eig",
     "eigh",
+    "eigh_block",
     "eigh_tridiagonal",
     "eigvals",
     "eigvalsh",
     "expm",
     "expm_frechet",
     "fix_phases",
+    "funm_hermitian",
     "gauge_report",
     "hessenberg",
     "inv",
     "logm",
+    "low_rank",
     "lstsq",
     "lu",
     "lu_factor",
@@ -138,6 +157,7 @@ __all__ = [
     "norm",
     "outer",
     "pinv",
+    "polar",
     "qr",
     "schur",
     "slogdet",
@@ -148,6 +168,8 @@ __all__ = [
     "solve_triangular",
     "sqrtm",
     "svd",
+    "svd_block",
+    "svd_truncate",
     "svdvals",
     "tensordot",
     "tensorinv",

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from tenferro.arrays import Operand, convert
+from tenferro.arrays import Expression, Operand, convert
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.families.linalg import COMPLEX_OF, Eig, Frechet, Hessenberg, MatrixFunction, Schur
+from tenferro.families.linalg import (
+    COMPLEX_OF,
+    Eig,
+    Frechet,
+    Hessenberg,
+    MatrixFunction,
+    Schur,
+    hermitian_function,
+)
 from tenferro.family import Extension, sizes_differ
 from tenferro.linalg.operands import floating, same_batch, square
 from tenferro.shape import TensorMeta
@@ -35,24 +43,27 @@ def eigvals(at: Emitter[V], x: Operand[V], /) -> V:
     return at.emit_all(Extension(Eig()), square(at, "eigvals", x))[0]
 
 
-def expm(at: Emitter[V], a: Operand[V]) -> V:
+def expm(at: Emitter[V], a: Operand[V], *, assume_a: str = "gen") -> V:
     """The exponential of square matrices.
 
     Args:
         a: matrices, of shape [..., n, n].
+        assume_a: "gen", or "her" for Hermitian ones, of which (a + aᴴ) / 2 is read; see
+            `funm_hermitian`.
 
     Raises:
         ShapeError: a is not square.
         DTypeError: a is of half precision.
+        ConfigError: `assume_a` is neither.
 
     >>> tn.linalg.expm([[0.0, 1.0], [0.0, 0.0]])
     Tensor([[1., 1.],
             [0., 1.]])
     """
-    return _function(at, "expm", "exp", a)
+    return _function(at, "expm", "exp", a, assume_a)
 
 
-def logm(at: Emitter[V], a: Operand[V]) -> V:
+def logm(at: Emitter[V], a: Operand[V], *, assume_a: str = "gen") -> V:
     """The principal logarithm of square matrices.
 
     The dtype is kept: the result is NaN for a real matrix with a negative eigenvalue. Convert it to
@@ -60,19 +71,22 @@ def logm(at: Emitter[V], a: Operand[V]) -> V:
 
     Args:
         a: matrices, of shape [..., n, n].
+        assume_a: "gen", or "her" for Hermitian ones, of which (a + aᴴ) / 2 is read; see
+            `funm_hermitian`.
 
     Raises:
         ShapeError: a is not square.
         DTypeError: a is of half precision.
+        ConfigError: `assume_a` is neither.
 
     >>> tn.linalg.logm([[1.0, 3.0], [0.0, 1.0]])
     Tensor([[0., 3.],
             [0., 0.]])
     """
-    return _function(at, "logm", "log", a)
+    return _function(at, "logm", "log", a, assume_a)
 
 
-def sqrtm(at: Emitter[V], a: Operand[V]) -> V:
+def sqrtm(at: Emitter[V], a: Operand[V], *, assume_a: str = "gen") -> V:
     """The principal square root of square matrices.
 
     The dtype is kept: the result is NaN for a real matrix with a negative eigenvalue. Convert it to
@@ -80,20 +94,29 @@ def sqrtm(at: Emitter[V], a: Operand[V]) -> V:
 
     Args:
         a: matrices, of shape [..., n, n].
+        assume_a: "gen", or "her" for Hermitian ones, of which (a + aᴴ) / 2 is read; see
+            `funm_hermitian`.
 
     Raises:
         ShapeError: a is not square.
         DTypeError: a is of half precision.
+        ConfigError: `assume_a` is neither.
 
     >>> tn.linalg.sqrtm([[4.0, 1.0], [0.0, 4.0]])
     Tensor([[2.  , 0.25],
             [0.  , 2.  ]])
     """
-    return _function(at, "sqrtm", "sqrt", a)
+    return _function(at, "sqrtm", "sqrt", a, assume_a)
 
 
-def _function(at: Emitter[V], name: str, function: str, a: Operand[V]) -> V:
-    return at.emit(Extension(MatrixFunction(function)), square(at, name, a))
+def _function(at: Emitter[V], name: str, function: str, a: Operand[V], assume_a: str) -> V:
+    if assume_a not in ("gen", "her"):
+        raise ConfigError(f"{name}: assume_a must be 'gen' or 'her', got {assume_a!r}")
+    value = square(at, name, a)
+    if assume_a == "her":
+        result: V = hermitian_function(Expression(at, value), function).value
+        return result
+    return at.emit(Extension(MatrixFunction(function)), value)
 
 
 def expm_frechet(at: Emitter[V], a: Operand[V], e: Operand[V]) -> tuple[V, V]:

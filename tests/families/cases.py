@@ -103,3 +103,9 @@ class Case:
 def random_array(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> Array:
     real = rng.normal(size=shape)
     return real + 1j * rng.normal(size=shape) if dtype == "complex128" else real.astype(dtype)
+
+
+def regular(arrays: list[Array]) -> list[Array]:
+    """The same with 3 added to the diagonal of the first, a matrix."""
+    a, *others = arrays
+    return [a + 3 * np.eye(len(a)), *others]

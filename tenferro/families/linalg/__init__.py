@@ -5,6 +5,20 @@ each family, with its ops and its derivative rules. The `kernels` compute them w
 """
 
 from tenferro.families.kernels import KernelOp
+from tenferro.families.linalg.block_solves import (
+    BlockCoupled,
+    BlockCoupledRule,
+    BlockSylvester,
+    BlockSylvesterRule,
+)
+from tenferro.families.linalg.blocks import (
+    EighBlock,
+    EighBlockRule,
+    SvdBlock,
+    SvdBlockRule,
+    eigh_block,
+    svd_block,
+)
 from tenferro.families.linalg.cholesky import Cholesky, CholeskyRule
 from tenferro.families.linalg.clusters import Degeneracy, reflections
 from tenferro.families.linalg.determinant import (
@@ -20,6 +34,11 @@ from tenferro.families.linalg.eig import EIG_RULE, Eig, EigJvp, closeness
 from tenferro.families.linalg.eigh import EIGH_RULE, Eigh, EighJvp, EighVjp
 from tenferro.families.linalg.factored import FactoredOp, FactoredRuntime
 from tenferro.families.linalg.functions import Frechet, MatrixFunction, MatrixFunctionRule
+from tenferro.families.linalg.hermitian_functions import (
+    HermitianFunction,
+    HermitianFunctionRule,
+    hermitian_function,
+)
 from tenferro.families.linalg.lu import (
     Lu,
     LuRule,
@@ -60,10 +79,16 @@ from tenferro.families.linalg.triangular import (
     triangular_solve,
 )
 from tenferro.families.linalg.tridiagonal import TridiagonalSolve, TridiagonalSolveRule
+from tenferro.families.linalg.truncation import (
+    SvdTruncated,
+    SvdTruncatedRule,
+    svd_factors,
+    svd_truncated,
+)
 from tenferro.families.linalg.types import COMPLEX_OF, check_matrix, check_square
 from tenferro.families.linear_formula import LinearFormulaRule
 from tenferro.families.runtime import KernelRuntime, StandardRuntime
-from tenferro.family import ExtensionRuntime, Package
+from tenferro.family import ExtensionOp, ExtensionRuntime, Package
 
 _KERNELS: tuple[type[KernelOp], ...] = (
     TriangularSolve,
@@ -92,6 +117,14 @@ _FORMULAS: tuple[type[MatrixFormula], ...] = (
     QrJvp,
     QrVjp,
 )
+_EXPANDED: tuple[type[ExtensionOp], ...] = (
+    HermitianFunction,
+    EighBlock,
+    SvdBlock,
+    SvdTruncated,
+    BlockSylvester,
+    BlockCoupled,
+)
 
 for _rule in (
     TriangularSolveRule(),
@@ -112,6 +145,12 @@ for _rule in (
     SVD_RULE,
     QR_RULE,
     PinvRule(),
+    HermitianFunctionRule(),
+    EighBlockRule(),
+    SvdBlockRule(),
+    SvdTruncatedRule(),
+    BlockSylvesterRule(),
+    BlockCoupledRule(),
     *[LinearFormulaRule(formula) for formula in _FORMULAS],
 ):
     RULES.register_rule(_rule)
@@ -123,11 +162,11 @@ _runtimes: tuple[ExtensionRuntime, ...] = (
 
 LINALG = Package(
     name="tenferro-linalg",
-    ops=(*_KERNELS, *_FACTORED, *_FORMULAS),
+    ops=(*_KERNELS, *_FACTORED, *_FORMULAS, *_EXPANDED),
     rules=tuple(RULES),
     runtimes=(
         *_runtimes,
-        *[StandardRuntime(op.FAMILY_ID, _runtimes) for op in _FORMULAS],
+        *[StandardRuntime(op.FAMILY_ID, _runtimes) for op in (*_FORMULAS, *_EXPANDED)],
     ),
 )
 
@@ -138,15 +177,19 @@ __all__ = [
     "RULES",
     "SECOND_LIMIT",
     "Adjugate",
+    "BlockCoupled",
+    "BlockSylvester",
     "Cholesky",
     "Degeneracy",
     "Determinant",
     "Eig",
     "EigJvp",
     "Eigh",
+    "EighBlock",
     "EighJvp",
     "EighVjp",
     "Frechet",
+    "HermitianFunction",
     "Hessenberg",
     "Inverse",
     "Lu",
@@ -159,7 +202,9 @@ __all__ = [
     "QrVjp",
     "Schur",
     "Svd",
+    "SvdBlock",
     "SvdJvp",
+    "SvdTruncated",
     "SvdVjp",
     "Sylvester",
     "TriangularSolve",
@@ -170,8 +215,10 @@ __all__ = [
     "columns",
     "determinant",
     "diagonal",
+    "eigh_block",
     "embedded",
     "generic_bases",
+    "hermitian_function",
     "identity",
     "inverse",
     "lu",
@@ -180,6 +227,10 @@ __all__ = [
     "reflections",
     "rows",
     "signs",
+    "svd_block",
+    "svd_factors",
+    "svd_truncated",
+    "sylvester",
     "sym",
     "triangular_solve",
     "tril",

@@ -9,13 +9,8 @@ import numpy as np
 
 from tenferro.extension import apply
 from tenferro.families import linalg
-from tests.families.cases import Array, Case
-
-
-def regular(arrays: list[Array]) -> list[Array]:
-    """The same with 3 added to the diagonal of the first, a matrix."""
-    a, *others = arrays
-    return [a + 3 * np.eye(len(a)), *others]
+from tests.families.cases import Array, Case, regular
+from tests.families.linalg.block_cases import block_cases
 
 
 def dominant(arrays: list[Array]) -> list[Array]:
@@ -109,6 +104,7 @@ def linalg_cases() -> list[Case]:
         Factored(linalg.Adjugate(1), (*square, *square), into=regular),
         Case(linalg.Pinv(), square, into=regular),
         *factor_cases(),
+        *block_cases(),
         *general_cases(),
     ]
     return [replace(case, through_jax=case.op == linalg.Cholesky()) for case in cases]

@@ -1,0 +1,205 @@
+"""Divided differences of scalar functions at all tuples of eigenvalues.
+
+h[x] = h(x), h[x0..xr] = (h[x0..x(r-1)] − h[x1..xr]) / (x0 − xr), and h^(r)(x) / r! where all are
+equal. First differences are closed forms. Higher ones divide by the widest gap of the tuple, and
+where this is narrow they are a Taylor series at the mean, so no digits cancel.
+
+Source: Higham, Functions of Matrices, appendix B.16 and chapter 3.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from itertools import combinations
+from math import factorial
+
+import numpy as np
+
+from tenferro.arrays import Expression, analytic, apply, elementwise, rearrange
+from tenferro.families.linalg.clusters import absolute, chosen
+
+
+def spread(w: Expression, place: int, count: int) -> Expression:
+    """w, of shape [..., n], along one of `count` last axes; the others have size 1."""
+    axes = tuple(at - count for at in range(count) if at != place)
+    return widened(w, axes)
+
+
+def widened(x: Expression, axes: tuple[int, ...]) -> Expression:
+    """x with new axes of size 1."""
+    result: Expression = apply(rearrange.expand_dims, x, axis=axes) if axes else x
+    return result
+
+
+def largest(x: Expression) -> Expression:
+    """The largest modulus along the last axis, which is kept."""
+    return absolute(x).max(axis=-1, keepdims=True)
+
+
+def small_gap(w: Expression) -> float:
+    """The gap, relative to the largest value, below which two values count as equal."""
+    return float(np.finfo(w.dtype).eps ** 0.75)
+
+
+class ScalarFunction(ABC):
+    """A real function of a real variable, with its divided differences."""
+
+    @abstractmethod
+    def value(self, w: Expression) -> Expression:
+        """h(w)."""
+
+    @abstractmethod
+    def first(self, w: Expression) -> Expression:
+        """h[a, b] for all pairs: [..., n, n]."""
+
+    def table(self, w: Expression, order: int) -> Expression:
+        """The divided differences of all tuples of order + 1 values: [..., n, n, ...]."""
+        if order == 0:
+            return self.value(w)
+        return self.first(w) if order == 1 else self.higher(w, order)
+
+    def second(self, w: Expression) -> list[tuple[Expression, Expression, Expression]] | None:
+        """The table of order 2 as Σ P[i, j] Q[j, k] R[i, k], if it is such a sum; terms P, Q, R.
+
+        Sums over j are then products of matrices.
+        """
+        return None
+
+    @abstractmethod
+    def higher(self, w: Expression, order: int) -> Expression:
+        """The table of order 2 or more."""
+
+    def domain(self, w: Expression) -> Expression:
+        """w with NaN where h is not defined."""
+        return w
+
+    def quotients(
+        self, w: Expression, order: int
+    ) -> tuple[list[Expression], Expression, Expression]:
+        """The points of tuples, their widest gaps, and the quotients by these."""
+        points = [spread(w, place, order + 1) for place in range(order + 1)]
+        lower = self.table(w, order - 1)
+        without = [widened(lower, (place - order - 1,)) for place in range(order + 1)]
+        gap, difference = points[0] - points[1], without[1] - without[0]
+        for p, q in list(combinations(range(order + 1), 2))[1:]:
+            other = points[p] - points[q]
+            wider = absolute(other) > absolute(gap)
+            gap = chosen(wider, other, gap)
+            difference = chosen(wider, without[q] - without[p], difference)
+        return points, absolute(gap), difference / chosen(gap == 0, 1.0, gap)
+
+
+class Smooth(ScalarFunction):
+    """A function with a Taylor series, whose scale of variation is |w|."""
+
+    @abstractmethod
+    def coefficient(self, m: Expression, k: int) -> Expression | float:
+        """The derivative of order k at m, divided by k!."""
+
+    def scale(self, mean: Expression) -> Expression | float:
+        """The distance over which the function varies."""
+        return absolute(mean)
+
+    def higher(self, w: Expression, order: int) -> Expression:
+        """By the widest gap; for tuples narrower than ε^(1/5) of the scale by the series."""
+        points, widest, quotient = self.quotients(w, order)
+        mean = _total(points) * (1 / len(points))
+        limit = float(np.finfo(w.dtype).eps ** 0.2)
+        return chosen(widest <= limit * self.scale(mean), self._series(points, mean), quotient)
+
+    def _series(self, points: list[Expression], mean: Expression) -> Expression:
+        """The Taylor series at the mean m, to the third order.
+
+        h[x0..xr] = Σ_p h^(r+p)(m)/(r+p)! H_p, where H_p is the complete homogeneous polynomial of
+        the distances d from m: H_1 = 0, H_2 = Σd²/2, H_3 = Σd³/3.
+        """
+        order = len(points) - 1
+        away = [point - mean for point in points]
+        second = _total([d * d for d in away]) * 0.5
+        third = _total([d * d * d for d in away]) * (1 / 3)
+        return (
+            mean * 0
+            + self.coefficient(mean, order)
+            + _product(second, self.coefficient(mean, order + 2))
+            + _product(third, self.coefficient(mean, order + 3))
+        )
+
+
+def _product(x: Expression, factor: Expression | float) -> Expression | float:
+    """x · factor, and 0 where x is 0."""
+    if isinstance(factor, float):
+        return x * factor if factor else 0.0
+    return chosen(x == 0, 0.0, x * chosen(x == 0, 1.0, factor))
+
+
+def _total(terms: list[Expression]) -> Expression:
+    result = terms[0]
+    for term in terms[1:]:
+        result = result + term
+    return result
+
+
+def pairs(w: Expression) -> tuple[Expression, Expression]:
+    """The values i and j of pairs: [..., n, 1] and [..., 1, n]."""
+    return spread(w, 0, 2), spread(w, 1, 2)
+
+
+def larger(a: Expression, b: Expression) -> Expression:
+    """The larger of two values; NaN if one is."""
+    result: Expression = apply(elementwise.maximum, a, b)
+    return result
+
+
+def smaller(a: Expression, b: Expression) -> Expression:
+    """The smaller of two values; NaN if one is."""
+    result: Expression = apply(elementwise.minimum, a, b)
+    return result
+
+
+class Exp(Smooth):
+    """e^w."""
+
+    def value(self, w: Expression) -> Expression:
+        """e^w."""
+        result: Expression = apply(analytic.exp, w)
+        return result
+
+    def first(self, w: Expression) -> Expression:
+        """e^b (1 − e^(a−b)) / (b − a) for a ≤ b."""
+        a, b = pairs(w)
+        gap = absolute(a - b)
+        safe = chosen(gap > 0, gap, 1.0)
+        ratio = chosen(gap > 0, -apply(analytic.expm1, -safe) / safe, 1.0)
+        return self.value(larger(a, b)) * ratio
+
+    def coefficient(self, m: Expression, k: int) -> Expression:
+        """e^m / k!."""
+        return self.value(m) * (1 / factorial(k))
+
+    def scale(self, mean: Expression) -> float:
+        """1."""
+        return 1.0
+
+
+class Log(Smooth):
+    """The natural logarithm; NaN for negative values."""
+
+    def value(self, w: Expression) -> Expression:
+        """log w."""
+        result: Expression = apply(analytic.log, w)
+        return result
+
+    def domain(self, w: Expression) -> Expression:
+        """NaN where w is negative."""
+        return chosen(w < 0, float("nan"), w)
+
+    def first(self, w: Expression) -> Expression:
+        """log(1 + (b − a)/a) / (b − a) for a ≤ b."""
+        a, b = pairs(w)
+        low, gap = smaller(a, b), absolute(a - b)
+        safe = chosen(gap > 0, gap, 1.0)
+        return chosen(gap > 0, apply(analytic.log1p, safe / low) / safe, 1.0 / low)
+
+    def coefficient(self, m: Expression, k: int) -> Expression:
+        """(−1)^(k−1) / (k m^k); log m for k = 0."""
+        return self.value(m) if k == 0 else (-1.0) ** (k - 1) / k / m**k

@@ -1,0 +1,160 @@
+"""Truncation of matrices to a rank that their singular values give, over an emitter."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tenferro.arrays import (
+    Expression,
+    Operand,
+    analytic,
+    apply,
+    dynamic,
+    elementwise,
+    rearrange,
+    scans,
+)
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import ConfigError, ShapeError
+from tenferro.families.linalg import hermitian_function, svd_factors, svd_truncated
+from tenferro.linalg.operands import matrix
+from tenferro.ops import Iota
+
+MODES = ("rel", "abs", "sum2", "rsum2")
+SIDES = (None, "left", "right", "both")
+
+_EQUAL = 1e-9
+"""The relative gap up to which singular values belong to one multiplet."""
+
+
+def svd_truncate(
+    at: Emitter[V],
+    x: Operand[V],
+    /,
+    *,
+    max_rank: int | None = None,
+    cutoff: float = 0.0,
+    cutoff_mode: str = "rel",
+    absorb: str | None = None,
+    renorm: bool = False,
+    multiplets: bool = True,
+) -> tuple[V, ...]:
+    """The factors; see `tn.linalg.svd_truncate`."""
+    _check(max_rank, cutoff, cutoff_mode, absorb)
+    a = Expression(at, matrix(at, "svd_truncate", x))
+    if a.ndim != 2:
+        raise ShapeError(
+            f"svd_truncate: takes one matrix [m, n], as ranks differ in a batch, got {a.meta}"
+        )
+    factors = svd_factors(a)
+    if 0 in a.shape:
+        raise ShapeError(f"svd_truncate: the rank is at least 1, but {a.meta} has no elements")
+    rank = _rank(factors[0], cutoff, cutoff_mode, max_rank, multiplets)
+    u, b, v, regular = svd_truncated(a, factors, rank, max_rank)
+    scale = _norm(a) / _norm(b) if renorm else None
+    if absorb is None:
+        s, left, vh = factors
+        values = s if scale is None else s * scale
+        return _truncated(rank, (left, (1,)), (values, (0,)), (vh, (0,)))
+    one, other = _absorbed(u, b, v.H, regular, absorb, scale)
+    return _truncated(rank, (one, (1,)), (other, (0,)))
+
+
+def _check(max_rank: int | None, cutoff: float, cutoff_mode: str, absorb: str | None) -> None:
+    if max_rank is not None:
+        integer = isinstance(max_rank, int) and not isinstance(max_rank, bool)
+        if not integer or max_rank < 1:
+            raise ConfigError(
+                f"svd_truncate: max_rank must be an integer of at least 1, got {max_rank!r}"
+            )
+    if not isinstance(cutoff, int | float) or not cutoff >= 0:
+        raise ConfigError(f"svd_truncate: cutoff must be a number of at least 0, got {cutoff!r}")
+    if cutoff_mode not in MODES:
+        raise ConfigError(
+            "svd_truncate: cutoff_mode must be 'rel', 'abs', 'sum2' or 'rsum2', "
+            f"got {cutoff_mode!r}"
+        )
+    if absorb not in SIDES:
+        raise ConfigError(
+            f"svd_truncate: absorb must be None, 'left', 'right' or 'both', got {absorb!r}"
+        )
+
+
+def _rank(
+    s: Expression, cutoff: float, mode: str, max_rank: int | None, multiplets: bool
+) -> Expression:
+    """The number of singular values that are kept, a scalar."""
+    at = s.emitter
+    places = Expression(at, at.emit(Iota(s.dtype, s.shape[0])))
+    largest = s.max()
+    kept = s > largest * (float(np.finfo(s.dtype).eps) * 16)
+    if mode in ("rel", "abs"):
+        more = s > (largest * cutoff if mode == "rel" else cutoff)
+    else:
+        squares = s * s
+        total = squares.sum()
+        discarded = total - apply(scans.cumsum, squares) + squares  # if this one is the first
+        more = discarded > (total * cutoff if mode == "rsum2" else cutoff)
+    count = (kept.astype(s.dtype) * more.astype(s.dtype)).sum()
+    count = apply(elementwise.maximum, count, 1.0)
+    if max_rank is not None:
+        count = apply(elementwise.minimum, count, float(max_rank))
+    if multiplets:
+        count = _between_multiplets(s, places, count, max_rank)
+    return count.astype("int64")
+
+
+def _between_multiplets(
+    s: Expression, places: Expression, count: Expression, max_rank: int | None
+) -> Expression:
+    """The next smaller number that does not cut a multiplet, else the next larger one."""
+    following = apply(rearrange.pad, s[1:], pad_width=[(0, 1)], constant_values=-1)
+    numbers = places + 1.0
+    allowed = s - following > s.max() * _EQUAL  # or the last one, before −1
+    below = apply(elementwise.where, allowed, numbers, 0.0)
+    below = apply(elementwise.where, numbers <= count, below, 0.0).max()
+    above = apply(elementwise.where, allowed, numbers, float("inf"))
+    above = apply(elementwise.where, numbers >= count, above, float("inf")).min()
+    if max_rank is not None:
+        above = apply(elementwise.where, above <= max_rank, above, count)
+    result: Expression = apply(elementwise.where, below > 0, below, above)
+    return result
+
+
+def _norm(x: Expression) -> Expression:
+    """The Frobenius norm."""
+    squares = (x * x.conj()).real  # not abs, which has no second derivative at 0
+    result: Expression = apply(analytic.sqrt, squares.sum())
+    return result
+
+
+def _absorbed(
+    u: Expression,
+    b: Expression,
+    vh: Expression,
+    regular: Expression,
+    absorb: str,
+    scale: Expression | None,
+) -> tuple[Expression, Expression]:
+    if absorb == "both":
+        root = hermitian_function(regular, "sqrt")
+        one, other = u @ root, root @ vh
+        if scale is not None:
+            half = apply(analytic.sqrt, scale).astype(u.dtype)
+            one, other = one * half, other * half
+        return one, other
+    one, other = (u @ b, vh) if absorb == "left" else (u, b @ vh)
+    if scale is None:
+        return one, other
+    factor = scale.astype(u.dtype)
+    return (one * factor, other) if absorb == "left" else (one, other * factor)
+
+
+def _truncated(rank: Expression, *arrays: tuple[Expression, tuple[int, ...]]) -> tuple[V, ...]:
+    """The arrays with the first `rank` elements along their axes."""
+    results = []
+    for array, axes in arrays:
+        for axis in axes:
+            array = apply(dynamic.dynamic_truncate, array, rank, axis=axis)
+        results.append(array.value)
+    return tuple(results)

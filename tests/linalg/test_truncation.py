@@ -1,0 +1,137 @@
+"""Truncated singular value decompositions whose rank is data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.errors import ConfigError, ShapeError
+from tests.linalg.derivative_checks import (
+    ERROR,
+    Array,
+    direction,
+    gaussian,
+    invariant,
+    slope,
+    unitary,
+)
+
+VALUES = np.array([4.0, 2, 2, 1, 1])
+
+
+def matrix(kind: str) -> Array:
+    """6×5 with these singular values."""
+    v = unitary(5, kind, 4)
+    return (unitary(6, kind, 3)[:, :5] * VALUES) @ np.conj(v.T)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("rank", "options"),
+    [
+        (5, {}),
+        (3, {"cutoff": 0.3}),
+        (1, {"cutoff": 0.6}),
+        (3, {"cutoff": 1.5, "cutoff_mode": "abs"}),
+        (1, {"cutoff": 9.9, "cutoff_mode": "abs"}),
+        (3, {"cutoff": 2.1, "cutoff_mode": "sum2"}),
+        (3, {"cutoff": 1.1, "cutoff_mode": "sum2"}),
+        (4, {"cutoff": 1.1, "cutoff_mode": "sum2", "multiplets": False}),
+        (3, {"cutoff": 2.1 / 26, "cutoff_mode": "rsum2"}),
+        (3, {"max_rank": 4}),
+        (1, {"max_rank": 2}),
+        (2, {"max_rank": 2, "multiplets": False}),
+        (5, {"max_rank": 9}),
+    ],
+)
+def test_the_rank_by_every_mode(rank: int, options: dict[str, Any]) -> None:
+    x = matrix("c")
+    u, s, vh = tn.linalg.svd_truncate(x, **options)
+    np.testing.assert_allclose(s, VALUES[:rank])
+    best = np.asarray((u * s) @ vh)
+    np.testing.assert_allclose(np.linalg.norm(x - best) ** 2, sum(VALUES[rank:] ** 2), atol=1e-12)
+    for absorb in ("left", "right", "both"):
+        left, right = tn.linalg.svd_truncate(x, absorb=absorb, **options)
+        assert left.shape == (6, rank)
+        np.testing.assert_allclose(left @ right, best, atol=1e-13)
+
+
+def test_a_first_multiplet_is_kept_whole_if_it_may_be() -> None:
+    x = np.diag([2.0, 2.0, 2.0, 1.0])
+    assert tn.linalg.svd_truncate(x, cutoff=1.0)[1].shape == (3,)
+    assert tn.linalg.svd_truncate(x, cutoff=1.0, max_rank=2)[1].shape == (1,)
+    assert tn.linalg.svd_truncate(x, cutoff=1.0, multiplets=False)[1].shape == (1,)
+
+
+def test_zeros_are_not_kept() -> None:
+    x = gaussian((5, 2), "f", 1) @ gaussian((2, 4), "f", 2)
+    left, right = tn.linalg.svd_truncate(x, absorb="both")
+    assert left.shape == (5, 2)
+    np.testing.assert_allclose(left @ right, x, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["f", "c"])
+@pytest.mark.parametrize("absorb", ["left", "right", "both"])
+@pytest.mark.parametrize("renorm", [False, True])
+def test_derivatives_at_a_degenerate_bond(absorb: str, renorm: bool, kind: str) -> None:
+    def loss(x: Any) -> Any:
+        left, right = tn.linalg.svd_truncate(x, cutoff=0.3, absorb=absorb, renorm=renorm)
+        outer = left @ tn.conj(left).mT if absorb != "right" else tn.conj(right).mT @ right
+        return invariant(left @ right, kind) + invariant(outer, kind) * 0.1
+
+    x = matrix(kind)
+    d = direction(x, kind)
+    gradient = np.asarray(tn.grad(loss)(x))
+    expected = float(slope(lambda y: np.asarray(loss(y)), x, d))
+    along = float(np.sum(np.real(np.conj(gradient) * d)))
+    assert abs(along - expected) <= ERROR["first"] * max(1, abs(expected))
+    second = slope(lambda y: np.asarray(tn.grad(loss)(y)), x, d)
+    np.testing.assert_allclose(tn.hvp(loss, x, d), second, rtol=0, atol=1e-9 * np.abs(second).max())
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_compiled_programs_truncate_too(executor: str) -> None:
+    def loss(x: Any) -> Any:
+        left, right = tn.linalg.svd_truncate(x, cutoff=0.3, absorb="right", renorm=True)
+        return invariant(left @ right, "f")
+
+    x = matrix("f")
+    value, gradient = tn.jit(lambda x: (loss(x), tn.grad(loss)(x)), executor=executor)(x)
+    np.testing.assert_allclose(value, loss(x), rtol=1e-12)
+    np.testing.assert_allclose(gradient, tn.grad(loss)(x), atol=1e-11)
+
+
+def test_a_cut_multiplet_has_no_derivative() -> None:
+    def loss(x: Any) -> Any:
+        left, right = tn.linalg.svd_truncate(x, max_rank=2, absorb="left", multiplets=False)
+        return tn.sum(left @ right * gaussian((6, 5), "f", 1))
+
+    assert np.isnan(tn.grad(loss)(matrix("f"))).all()
+
+
+def test_errors_say_what_is_wrong() -> None:
+    x = np.eye(3)
+    with pytest.raises(ShapeError, match=r"takes one matrix \[m, n\].*, got f64\[2,3,3\]"):
+        tn.linalg.svd_truncate(np.ones((2, 3, 3)))
+    with pytest.raises(ShapeError, match=r"the rank is at least 1, but f64\[0,3\] has no elements"):
+        tn.linalg.svd_truncate(np.ones((0, 3)))
+    with pytest.raises(ConfigError, match="max_rank must be an integer of at least 1, got 0"):
+        tn.linalg.svd_truncate(x, max_rank=0)
+    with pytest.raises(ConfigError, match="cutoff must be a number of at least 0, got -1"):
+        tn.linalg.svd_truncate(x, cutoff=-1)
+    with pytest.raises(ConfigError, match="cutoff_mode must be 'rel', 'abs', 'sum2' or 'rsum2'"):
+        tn.linalg.svd_truncate(x, cutoff_mode="max")
+    with pytest.raises(
+        ConfigError, match="absorb must be None, 'left', 'right' or 'both', got 'U'"
+    ):
+        tn.linalg.svd_truncate(x, absorb="U")
+
+
+def test_single_values_have_derivatives_where_they_are_simple() -> None:
+    def loss(x: Any) -> Any:
+        return tn.sum(tn.linalg.svd_truncate(x, cutoff=0.3)[1] ** 2)
+
+    x = np.diag([3.0, 2.0, 0.5])
+    np.testing.assert_allclose(tn.grad(loss)(x), np.diag([6.0, 4.0, 0.0]), atol=1e-14)
