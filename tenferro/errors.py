@@ -104,6 +104,13 @@ class ADError(TenferroError):
     """A derivative cannot be computed."""
 
 
+class GaugeError(ADError):
+    """A loss depends on a choice of eigenvectors or singular vectors that is not the matrix's own.
+
+    Only eager runtimes made with `check_gauge=True` raise it; otherwise the derivative is NaN.
+    """
+
+
 class ADRuleError(ADError):
     """An op on the active path has no derivative rule, or a rule violates its contract."""
 

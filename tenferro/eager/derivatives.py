@@ -23,7 +23,8 @@ from tenferro.eager.emitter import EagerEmitter
 from tenferro.eager.kinds import OperandKind
 from tenferro.eager.plan import OpDerivative
 from tenferro.eager.tensor import EagerTensor, pausing
-from tenferro.errors import ADError
+from tenferro.errors import ADError, GaugeError
+from tenferro.family import Extension
 from tenferro.shape import TensorMeta
 from tenferro.values import Tensor
 
@@ -172,3 +173,22 @@ class RecordApplier:
         else:
             origin = record.output(read - count) if derivative.reaches[read - count] else None
         return self._runtime.restored(record.saved[number], derivative.kinds[number], origin)
+
+
+def check_defined(local: LocalProgram, operands: Values, results: Values) -> None:
+    """Check that no result of a derivative is NaN for a reason that its family knows.
+
+    Raises:
+        GaugeError: one is; the text is that of the family.
+    """
+    texts = [
+        step.op.op.undefined
+        for step in local.program.instructions
+        if isinstance(step.op, Extension) and step.op.op.undefined is not None
+    ]
+    if texts and any(map(_has_nan, results)) and not any(map(_has_nan, operands)):
+        raise GaugeError(texts[0])
+
+
+def _has_nan(value: EagerTensor) -> bool:
+    return bool(np.isnan(value.numpy()).any())

@@ -17,7 +17,7 @@ from tenferro.autodiff import LeafOrigin, LocalProgram, Origin
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.derivatives import AdContext, check_active
-from tenferro.eager.derivatives import Differentiator, RecordApplier
+from tenferro.eager.derivatives import Differentiator, RecordApplier, check_defined
 from tenferro.eager.emitter import EagerEmitter
 from tenferro.eager.kernels import Kernels
 from tenferro.eager.kinds import OperandKind, kind_of, number_key, option_key
@@ -55,6 +55,9 @@ class EagerRuntime(Differentiator):
         packages: extension families in addition to tenferro's own, with their derivative rules and
             their runtimes or lowerings. If `executor` is not a native one, it is replaced by one
             like it with these packages.
+        check_gauge: whether a derivative that does not exist, since a loss depends on the choice of
+            eigenvectors or singular vectors, is an error and not NaN. The check reads all results
+            of such derivatives.
 
     Raises:
         ExecutorError: `executor` is neither an executor nor the name of one.
@@ -74,6 +77,7 @@ class EagerRuntime(Differentiator):
         ad_context: AdContext | None = None,
         capacity: int = config.cache_entries,
         packages: Sequence[Package] = (),
+        check_gauge: bool = False,
     ) -> None:
         if not isinstance(executor, str | Executor):
             raise ExecutorError(
@@ -90,6 +94,7 @@ class EagerRuntime(Differentiator):
         self._planner = EagerPlanner(self._kernels, self._executor, shapes, self._cache)
         self._leaves: weakref.WeakSet[LeafOrigin] = weakref.WeakSet()
         self._lock = threading.RLock()
+        self._check_gauge = check_gauge
 
     @property
     def executor(self) -> Executor:
@@ -207,7 +212,17 @@ class EagerRuntime(Differentiator):
         return tuple(plan.run(list(operands), self))
 
     def run_local(self, local: LocalProgram, operands: Sequence[EagerTensor]) -> list[EagerTensor]:
-        """The outputs of a derivative on values of this runtime; used by derivatives."""
+        """The outputs of a derivative on values of this runtime; used by derivatives.
+
+        Raises:
+            GaugeError: the derivative does not exist, and the runtime checks that.
+        """
+        results = self._run_local(local, operands)
+        if self._check_gauge:
+            check_defined(local, operands, results)
+        return results
+
+    def _run_local(self, local: LocalProgram, operands: Sequence[EagerTensor]) -> list[EagerTensor]:
         kinds = self._kinds(operands)
         key = (local, *kinds)
         plan = self._recent.get(key)

@@ -42,6 +42,10 @@ class ExtensionOp(ABC):
     commutative: ClassVar[bool] = False
     """Whether its two inputs may be exchanged."""
 
+    undefined: ClassVar[str | None] = None
+    """For a derivative: what NaN means in its results where its inputs have none. Eager runtimes
+    made with `check_gauge=True` raise it as the text of a `GaugeError`."""
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for name in ("payload_identity", "payload_hash", "payload_eq"):

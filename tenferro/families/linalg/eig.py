@@ -87,6 +87,10 @@ class EigJvp(MatrixFormula):
 
     fixed = 3
     formula_outputs = 3
+    undefined = (
+        "eig: the derivative does not exist: eigenvalues are equal, or too close for their vectors "
+        "to be known; differentiate a function of the matrix itself"
+    )
 
     def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
         """Those of w, V and V⁻¹."""

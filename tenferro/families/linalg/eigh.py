@@ -74,6 +74,11 @@ class _EighDerivative(MatrixFormula):
     transforms: tuple[Transform, ...] = ()
 
     fixed = 2
+    undefined = (
+        "eigh: the derivative does not exist: the loss depends on the basis or the phases of "
+        "eigenvectors, or on single ones of equal eigenvalues; tn.linalg.gauge_report says on "
+        "which, and eigh_block and funm_hermitian are exact at equal eigenvalues"
+    )
 
     @property
     def degeneracy(self) -> Degeneracy:

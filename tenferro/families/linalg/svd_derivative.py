@@ -94,6 +94,11 @@ class _SvdDerivative(MatrixFormula):
     transforms: tuple[Transform, ...] = ()
 
     fixed = 3
+    undefined = (
+        "svd: the derivative does not exist: the loss depends on the basis or the phases of "
+        "singular vectors, or on single ones of equal singular values; tn.linalg.gauge_report says "
+        "on which, and svd_block, low_rank and polar are exact at equal singular values"
+    )
 
     def clusters(self, s: Expression) -> SingularClusters:
         """Of the singular values, with what the op does there."""
