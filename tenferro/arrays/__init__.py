@@ -18,7 +18,7 @@ from tenferro.arrays import (
     sorting,
     updates,
 )
-from tenferro.arrays.broadcasting import broadcast_extents, repeated
+from tenferro.arrays.broadcasting import assume_size, broadcast_extents, repeated
 from tenferro.arrays.notation import Expression, apply, expressions, values_of
 from tenferro.arrays.operands import (
     Operand,
@@ -41,6 +41,7 @@ __all__ = [
     "activations",
     "analytic",
     "apply",
+    "assume_size",
     "broadcast_extents",
     "convert",
     "creation",

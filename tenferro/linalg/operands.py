@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tenferro.arrays import Operand, broadcast_extents, promote, rearrange, repeated, result_dtype
+from tenferro.arrays import (
+    Operand,
+    assume_size,
+    broadcast_extents,
+    promote,
+    rearrange,
+    repeated,
+    result_dtype,
+)
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.families.linalg import check_matrix, check_square
 from tenferro.family import sizes_differ
-from tenferro.shape import FLOAT16, FLOAT64, TensorMeta, is_inexact, short_name
+from tenferro.shape import FLOAT16, FLOAT64, TensorMeta, canonical, is_inexact, short_name
 
 
 def floating(at: Emitter[V], name: str, *operands: Operand[V]) -> list[V]:
@@ -89,6 +97,10 @@ def systems(
         raise ShapeError(
             f"{name}: lhs {left} and rhs {right} differ in rows (axis {axis}: {n} and {size})"
         )
+    common = canonical(n, size)
+    if common is not None:
+        lhs = assume_size(at, assume_size(at, lhs, left.rank - 2, common), left.rank - 1, common)
+        rhs = assume_size(at, rhs, right.rank + axis, common)
     if is_vector:
         rhs = rearrange.expand_dims(at, rhs, -1)
     if repeat:

@@ -330,3 +330,12 @@ def test_an_error_names_the_function_and_the_operands(case: str) -> None:
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
+
+
+def test_a_named_size_is_that_of_a_right_side_of_constant_size() -> None:
+    y = np.array([1.0, 2.0])
+    gradient = tn.grad(lambda a: tn.sum(tn.linalg.solve(a, y) ** 2))
+    program = tn.make_program(gradient, tn.TensorSpec(("n", "m")))
+    a = np.array([[4.0, 2.0], [2.0, 5.0]])
+    (found,) = tn.GraphExecutor(tn.NumpyBackend()).run(program, {"a": a})
+    np.testing.assert_allclose(found, gradient(a))
