@@ -50,6 +50,13 @@ def tests(session: nox.Session) -> None:
     here(session, "pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
 
 
+@nox.session(python=False)
+def exhaustive(session: nox.Session) -> None:
+    """Tests of further types and cases, which take as long as all others."""
+    install_extension(session)
+    here(session, "pytest", "--exhaustive", "-n", "2", "--dist", "worksteal", *session.posargs)
+
+
 @nox.session(python=["3.11", "3.12", "3.13"])
 def matrix(session: nox.Session) -> None:
     """The same on every Python that is installed; `matrix-3.13` is one of them."""

@@ -14,14 +14,26 @@ settings.register_profile("explore", deadline=None, max_examples=2000, print_blo
 settings.load_profile("repeatable")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the longest tests first, so that no process is left with one at the end."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the usual tests, or the exhaustive ones.
+
+    The longest start first, so that no process is left with one at the end.
+    """
+    exhaustive: bool = config.getoption("--exhaustive")
+    chosen = [item for item in items if bool(item.get_closest_marker("exhaustive")) == exhaustive]
+    kept = set(chosen)
+    left = [item for item in items if item not in kept]
+    config.hook.pytest_deselected(items=left)
+    items[:] = chosen
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--programs", type=int, default=150, metavar="N", help="random programs per test"
+    )
+    parser.addoption(
+        "--exhaustive", action="store_true", help="run the tests of further types and cases instead"
     )
     parser.addoption(
         "--mutations", type=int, default=300, metavar="N", help="mutated files to load"

@@ -181,11 +181,9 @@ def check_defined(local: LocalProgram, operands: Values, results: Values) -> Non
     Raises:
         GaugeError: one is; the text is that of the family.
     """
-    texts = [
-        step.op.op.undefined
-        for step in local.program.instructions
-        if isinstance(step.op, Extension) and step.op.op.undefined is not None
-    ]
+    ops = local.program.instructions.ops
+    families = [op for op in ops if isinstance(op, Extension)]
+    texts = [family.op.undefined for family in families if family.op.undefined is not None]
     if texts and any(map(_has_nan, results)) and not any(map(_has_nan, operands)):
         raise GaugeError(texts[0])
 

@@ -37,8 +37,9 @@ class Case:
     brief: bool = False
     """Whether XLA does not run it by itself, since it runs in the derivative of another case."""
 
-    through_jax: bool = True
-    """Whether JAX differentiates its lowering too, which takes seconds for a long one."""
+    everywhere: bool = True
+    """Whether the usual tests run it on XLA by itself. Otherwise the exhaustive ones do, and they
+    leave out JAX's derivatives of its lowering."""
 
     has_derivative: bool = True
     """Whether it has one; in the tests of gradients others are left out."""

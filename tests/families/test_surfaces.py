@@ -75,10 +75,15 @@ CASES += linalg_cases() + fft_cases()
 IDS = [f"{number}-{case.name}" for number, case in enumerate(CASES)]
 
 
+def marks(case: Case) -> tuple[pytest.MarkDecorator, ...]:
+    """The mark of a test on XLA."""
+    return () if case.everywhere else (pytest.mark.exhaustive,)
+
+
 def each(on_xla: bool = False, derivative: bool = False) -> pytest.MarkDecorator:
     """Each case that XLA runs by itself, or that has a derivative, if that is asked for."""
     chosen = [
-        pytest.param(case, id=name)
+        pytest.param(case, id=name, marks=marks(case) if on_xla else ())
         for name, case in zip(IDS, CASES, strict=True)
         if not (on_xla and case.brief) and (case.has_derivative or not derivative)
     ]
@@ -88,7 +93,9 @@ def each(on_xla: bool = False, derivative: bool = False) -> pytest.MarkDecorator
 def each_executor(derivative: bool = False) -> pytest.MarkDecorator:
     """Each case on NumPy, and on XLA if XLA runs it by itself."""
     chosen = [
-        pytest.param(case, executor, id=f"{name}-{executor}")
+        pytest.param(
+            case, executor, id=f"{name}-{executor}", marks=marks(case) if executor == "xla" else ()
+        )
         for name, case in zip(IDS, CASES, strict=True)
         for executor in ("numpy", "xla")
         if not (case.brief and executor == "xla") and (case.has_derivative or not derivative)
@@ -210,7 +217,7 @@ def test_export_or_a_refusal_that_says_what_to_do(case: Case, named: bool) -> No
 def test_to_jax(case: Case) -> None:
     function = tenferro_xla.to_jax(case.program(case.function), packages=case.packages)
     assert_is_value(function(*case.arrays), case)
-    if not (case.has_derivative and case.through_jax):
+    if not (case.has_derivative and case.everywhere):
         return
     gradient = tenferro_xla.jax_gradient(
         case.program(case.total), *case.arrays, packages=case.packages

@@ -20,6 +20,8 @@ from tenferro.testing import check_extension
 from tenferro_xla.lowering.linalg_factors import LOWERINGS
 from tests.linalg.derivative_checks import Array, gaussian, hermitian
 
+pytestmark = pytest.mark.exhaustive
+
 
 def of_eigenvectors(*others: Array) -> list[Array]:
     a = hermitian([0.5, 2], "f")

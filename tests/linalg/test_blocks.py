@@ -152,6 +152,7 @@ def test_a_cut_through_equal_values_is_nan_for_that_matrix_alone(executor: str) 
         assert np.isfinite(of_whole).all()
 
 
+@pytest.mark.exhaustive
 def test_executors_agree_on_what_depends_on_no_basis() -> None:
     def loss(x: Any) -> Any:
         u, b, vh = tn.linalg.svd_block(x, 2)
@@ -168,6 +169,7 @@ def test_executors_agree_on_what_depends_on_no_basis() -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("shape", [(4, 3), (3, 4), (0, 3), (2, 3, 3)])
 def test_polar_factors(shape: tuple[int, ...]) -> None:
     x = gaussian(shape, "c", 3)

@@ -149,6 +149,7 @@ def test_no_gradient_of_nearly_defective_matrices_is_finite_and_wrong() -> None:
 # --------------------------------------------------------------------------------------- functions
 
 
+@pytest.mark.exhaustive
 @EVERYWHERE
 def test_matrix_functions_are_those_of_scipy(dtype: str, executor: str) -> None:
     compiled = COMPILED[executor]
@@ -169,6 +170,7 @@ def test_matrix_functions_are_differentiable(name: str, dtype: str) -> None:
     assert_derivatives(lambda x: weighted(getattr(linalg, name)(x), weights), [a])
 
 
+@pytest.mark.exhaustive
 @KINDS
 def test_gradient_of_expm_is_the_conjugate_of_that_of_jax(dtype: str) -> None:
     a = general(dtype)[0]
@@ -178,6 +180,7 @@ def test_gradient_of_expm_is_the_conjugate_of_that_of_jax(dtype: str) -> None:
     assert_close(ours, np.conj(theirs), dtype)
 
 
+@pytest.mark.exhaustive
 @KINDS
 def test_expm_frechet_is_that_of_scipy_and_differentiable(dtype: str) -> None:
     a, e = general(dtype), general(dtype, seed=2)
@@ -222,6 +225,7 @@ def test_logarithm_of_singular_and_of_negative_matrices_is_nan(executor: str) ->
 # ----------------------------------------------------------------------------------- unitary forms
 
 
+@pytest.mark.exhaustive
 @EVERYWHERE
 @pytest.mark.parametrize("name", ["schur", "hessenberg"])
 def test_unitary_forms(name: str, dtype: str, executor: str) -> None:
@@ -253,6 +257,7 @@ def test_unitary_forms_say_that_they_have_no_derivative(name: str) -> None:
 # ------------------------------------------------------------------------------ batches and errors
 
 
+@pytest.mark.exhaustive
 @EXECUTORS
 @pytest.mark.parametrize("name", list(COMPILED["numpy"]))
 def test_a_matrix_that_is_not_finite_leaves_the_others_as_they_are(
@@ -272,6 +277,7 @@ def _several(results: Any) -> list[Array]:
     return [np.asarray(each) for each in (results if isinstance(results, tuple) else (results,))]
 
 
+@pytest.mark.exhaustive
 @EXECUTORS
 @pytest.mark.parametrize("name", list(COMPILED["numpy"]))
 @pytest.mark.parametrize("shape", [(0, 3, 3), (2, 0, 0)])

@@ -85,7 +85,7 @@ class Permuted(Case):
 
 
 def linalg_cases() -> list[Case]:
-    """JAX differentiates the lowering of one of them."""
+    """The cases, of which one runs everywhere in the usual tests."""
     square, pair = (("m", "m"),), (("m", "m"), ("m", "n"))
     cases = [
         Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
@@ -107,7 +107,7 @@ def linalg_cases() -> list[Case]:
         *block_cases(),
         *general_cases(),
     ]
-    return [replace(case, through_jax=case.op == linalg.Cholesky()) for case in cases]
+    return [replace(case, everywhere=case.op == linalg.Cholesky()) for case in cases]
 
 
 def general_cases() -> list[Case]:

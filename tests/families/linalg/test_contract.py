@@ -10,6 +10,8 @@ from tenferro.family import ExtensionOp
 from tenferro.testing import check_extension
 from tests.families.linalg.matrices import Array
 
+pytestmark = pytest.mark.exhaustive
+
 RNG = np.random.default_rng(0)
 
 

@@ -18,6 +18,8 @@ from tests.families.cases import Case
 from tests.families.linalg.cases import general_cases, positive
 from tests.linalg.differences import random
 
+pytestmark = pytest.mark.exhaustive
+
 MORE = [
     Case(linalg.MatrixFunction("exp"), (("m", "m"),)),
     Case(linalg.MatrixFunction("log"), (("m", "m"),), into=positive),

@@ -67,6 +67,7 @@ CASES = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("op", "inputs"), CASES, ids=[str(op) for op, _ in CASES])
 def test_the_contract_of_extension_ops_is_kept(op: ExtensionOp, inputs: list[Array]) -> None:
     report = check_extension(
@@ -177,6 +178,7 @@ def test_the_hessian_of_a_singular_determinant_is_right(executor: Any) -> None:
         assert_close(along(a, e), slope.conj().T, 1e-9, f"{a}")
 
 
+@pytest.mark.exhaustive
 def test_the_third_derivative_of_a_determinant_is_right_or_nan() -> None:
     def third(a: Array, e: Array) -> Any:
         result = tn.linalg.det
@@ -190,6 +192,7 @@ def test_the_third_derivative_of_a_determinant_is_right_or_nan() -> None:
     assert np.isnan(np.asarray(third(np.zeros((3, 3)), e)))
 
 
+@pytest.mark.exhaustive
 def test_a_nan_in_one_matrix_leaves_the_others_as_they_are() -> None:
     a = normal(3, 4, 4)
     broken = a.copy()
