@@ -181,7 +181,7 @@ def check_defined(local: LocalProgram, operands: Values, results: Values) -> Non
     Raises:
         GaugeError: one is; the text is that of the family.
     """
-    ops = local.program.instructions.ops
+    ops = local.program.columns.ops
     families = [op for op in ops if isinstance(op, Extension)]
     texts = [family.op.undefined for family in families if family.op.undefined is not None]
     if texts and any(map(_has_nan, results)) and not any(map(_has_nan, operands)):
