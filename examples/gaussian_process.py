@@ -45,6 +45,7 @@ def value_and_gradient_in_numpy(theta):
     return value, np.array([np.sum((inverse - np.outer(z, z)) * slope) / 2 for slope in slopes])
 
 
+# A few calls on small matrices: compiling them would take longer.
 value_and_gradient = tn.jit(tn.value_and_grad(loss), executor="numpy")
 hessian = tn.jit(tn.hessian(loss), executor="numpy")
 
