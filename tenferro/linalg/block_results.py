@@ -106,6 +106,10 @@ def svd_truncate(
     until the squares of the others sum to at most the cutoff; "rsum2", to at most cutoff · Σs².
     At least one is kept, at most max_rank, and none that is zero up to rounding.
 
+    In a traced function the rank is a late size, which products and sums of the factors take, but
+    not functions that need exact sizes, such as `reshape` and `eigh`. Computed by a
+    `tn.EagerRuntime`, with derivatives, all functions take them.
+
     Args:
         x: one matrix, of shape [m, n].
         max_rank: the largest rank.

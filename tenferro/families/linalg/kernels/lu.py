@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 
 from tenferro.exec_ir import Array
+from tenferro.families.linalg.kernels.substitution import substituted
 from tenferro.families.linalg.lu import Lu, PivotsToPermutation
 
 
@@ -21,27 +20,27 @@ def factored(a: Array) -> tuple[Array, Array, Array]:
     *batch, m, n = a.shape
     packed = np.empty_like(a)
     pivots = np.empty((*batch, min(m, n)), np.int32)
-    permutation = np.empty((*batch, m), np.int32)
     (getrf,) = scipy.linalg.get_lapack_funcs(("getrf",), (a,))
-    for index in np.ndindex(*batch):
-        if min(m, n):
+    if min(m, n):
+        for index in np.ndindex(*batch):
             packed[index], pivots[index], _ = getrf(a[index])
-        permutation[index] = _permutation(pivots[index].tolist(), m)
-    return packed, pivots, permutation
+    return packed, pivots, _permutations(pivots, m)
 
 
 def pivots_to_permutation(op: PivotsToPermutation, pivots: Array) -> list[Array]:
     """The permutations."""
-    result = np.empty_like(pivots)
-    for index in np.ndindex(*pivots.shape[:-1]):
-        result[index] = _permutation(pivots[index].tolist(), pivots.shape[-1])
-    return [result]
+    return [_permutations(pivots, pivots.shape[-1])]
 
 
-def _permutation(pivots: list[int], size: int) -> list[int]:
-    rows = list(range(size))
-    for row, pivot in enumerate(pivots):
-        rows[row], rows[pivot] = rows[pivot], rows[row]
+def _permutations(pivots: Array, size: int) -> Array:
+    """Where the rows 0, 1, … of each matrix come from, after all exchanges with pivots."""
+    rows = np.empty((*pivots.shape[:-1], size), pivots.dtype)
+    rows[...] = np.arange(size)
+    for row in range(pivots.shape[-1]):
+        pivot = pivots[..., row, None]
+        exchanged = np.take_along_axis(rows, pivot, -1)
+        np.put_along_axis(rows, pivot, rows[..., row, None], -1)
+        rows[..., row] = exchanged[..., 0]
     return rows
 
 
@@ -53,11 +52,14 @@ def packed_of(a: Array) -> tuple[Array, Array]:
 
 def solved(packed: Array, permutation: Array, b: Array, trans: str = "n") -> Array:
     """op(A)⁻¹ b by the factors; infinities or NaN where A is singular."""
-    trsm = scipy.linalg.get_blas_funcs("trsm", (packed, b))
-    result = np.empty_like(b)
-    for index in np.ndindex(*b.shape[:-2]):
-        if b[index].size:
-            result[index] = _solved(trsm, packed[index], permutation[index], b[index], trans)
+    rows = permutation[..., None]
+    if trans == "n":
+        half = substituted(packed, np.take_along_axis(b, rows, -2), lower=True, unit=True)
+        return substituted(packed, half)
+    half = substituted(packed, b, trans=trans)
+    half = substituted(packed, half, lower=True, trans=trans, unit=True)
+    result = np.empty_like(half)
+    np.put_along_axis(result, rows, half, -2)
     return result
 
 
@@ -65,18 +67,6 @@ def inverse_of(packed: Array, permutation: Array) -> Array:
     """The inverses of matrices by their factors."""
     identity = np.eye(packed.shape[-1], dtype=packed.dtype)
     return solved(packed, permutation, np.broadcast_to(identity, packed.shape))
-
-
-def _solved(trsm: Any, packed: Array, permutation: Array, b: Array, trans: str) -> Array:
-    if trans == "n":
-        half = trsm(1.0, packed, b[permutation], lower=1, diag=1)
-        return np.asarray(trsm(1.0, packed, half))
-    code = {"t": 1, "c": 2}[trans]
-    half = trsm(1.0, packed, b, trans_a=code)
-    half = trsm(1.0, packed, half, lower=1, diag=1, trans_a=code)
-    result = np.empty_like(half)
-    result[permutation] = half
-    return np.asarray(result)
 
 
 def parity(permutation: Array) -> Array:
