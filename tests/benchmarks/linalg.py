@@ -239,7 +239,7 @@ class Contenders:
 
     def peer(self) -> Any:
         with jax.enable_x64(True):
-            return jax.block_until_ready(self._peer())
+            return jax.block_until_ready(jax.tree.leaves(self._peer()))
 
     def mine(self) -> Any:
         return jax.block_until_ready(self._mine())
