@@ -147,13 +147,21 @@ def gaussian_process(np_like: Any) -> Loss:
 
 
 def square_root(np_like: Any) -> Loss:
-    """JAX has no square root of Hermitian matrices: there it is written with `eigh`."""
+    return _spectral(np_like, tn.linalg.sqrtm, jnp.sqrt)
+
+
+def logarithm(np_like: Any) -> Loss:
+    return _spectral(np_like, tn.linalg.logm, jnp.log)
+
+
+def _spectral(np_like: Any, ours: Callable[..., Any], theirs: Callable[[Any], Any]) -> Loss:
+    """JAX has no functions of Hermitian matrices: there they are written with `eigh`."""
 
     def loss(a: Any, b: Any) -> Any:
         if np_like is tn:
-            return (tn.linalg.sqrtm(a, assume_a="her") * b).sum()
+            return (ours(a, assume_a="her") * b).sum()
         w, v = jnp.linalg.eigh(a)
-        return ((v * jnp.sqrt(w)) @ v.mT * b).sum()
+        return ((v * theirs(w)) @ v.mT * b).sum()
 
     return loss
 
@@ -175,6 +183,7 @@ GRADIENTS = [
 SECOND = [
     Row("Gaussian process", gaussian_process, positive_with_vector),
     Row("sqrtm, Hermitian", square_root, positive),
+    Row("logm, Hermitian", logarithm, positive),
 ]
 BATCHES = [
     Row("cholesky", lambda lib: lambda a, _: lib.linalg.cholesky(a), many(positive)),
