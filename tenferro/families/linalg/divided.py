@@ -107,7 +107,7 @@ class Smooth(ScalarFunction):
         """By the widest gap; for tuples narrower than ε^(1/5) of the scale by the series."""
         points, widest, quotient = self.quotients(w, order)
         mean = _total(points) * (1 / len(points))
-        limit = self.closeness(w)
+        limit = float(np.finfo(w.dtype).eps ** 0.2)
         return chosen(widest <= limit * self.scale(mean), self._series(points, mean), quotient)
 
     def _series(self, points: list[Expression], mean: Expression) -> Expression:
@@ -128,19 +128,19 @@ class Smooth(ScalarFunction):
         )
 
     def by_products(self, w: Expression) -> list[Term]:
-        """The table of order 2 by matrices alone: a sum of six terms P[i, j] Q[j, k] R[i, k].
+        """The table of order 2 by matrices alone: a sum of five terms P[i, j] Q[j, k] R[i, k].
 
         Where w_i and w_k are apart, h[i, j, k] = (h[i, j] − h[j, k]) / (w_i − w_k). Else it is a
         Taylor series about w_i, Σ_p h[i, …, i, j] (w_k − w_i)^p with p + 2 times i.
         """
         x, y = pairs(w)
         gap = y - x
-        near = absolute(gap) <= self.closeness(w) * self.scale(x)
+        near = absolute(gap) <= float(np.finfo(w.dtype).eps ** 0.25) * self.scale(x)
         first, inverse = self.first(w), chosen(near, 0.0, 1.0 / chosen(near, 1.0, gap))
         terms: list[Term] = [(first, None, -inverse), (None, first, inverse)]
         power = chosen(near, 1.0, gap * 0.0)
         table = first
-        for order in range(1, 5):
+        for order in range(1, 4):
             table = self._repeated(table, x, gap, near, order)
             terms.append((table, None, power))
             power = power * gap
@@ -151,15 +151,9 @@ class Smooth(ScalarFunction):
     ) -> Expression:
         """h[x, …, x, y] with order + 1 times x, from the table with one time less."""
         quotient = (lower - self.coefficient(x, order)) / chosen(near, 1.0, gap)
-        series = gap * 0.0
-        for place in range(3, -1, -1):
-            series = series * gap + self.coefficient(x, order + 1 + place)
+        series = gap * self.coefficient(x, order + 3) + self.coefficient(x, order + 2)
+        series = gap * series + self.coefficient(x, order + 1)
         return chosen(near, series, quotient)
-
-    @staticmethod
-    def closeness(w: Expression) -> float:
-        """The gap, in the scale of the function, up to which series are taken."""
-        return float(np.finfo(w.dtype).eps ** 0.2)
 
 
 def _product(x: Expression, factor: Expression | float) -> Expression | float:
@@ -247,4 +241,4 @@ class Log(Smooth):
 
     def coefficient(self, m: Expression, k: int) -> Expression:
         """(−1)^(k−1) / (k m^k); log m for k = 0."""
-        return self.value(m) if k == 0 else (-1.0) ** (k - 1) / k / m**k
+        return self.value(m) if k == 0 else (1.0 / m) ** k * ((-1.0) ** (k - 1) / k)
