@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro import dispatch
+from tenferro.arrays import Expression
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.extension import Extension
+from tenferro.families.linalg.hermitian_functions import scalar_function
 from tests.linalg.derivative_checks import (
     Array,
     Derivatives,
@@ -207,3 +210,21 @@ def test_errors_say_what_is_wrong() -> None:
         tn.linalg.logm(x, assume_a="x")
     with pytest.raises(ShapeError, match=r"funm_hermitian: takes square matrices, got f64\[2,3\]"):
         tn.linalg.funm_hermitian(np.ones((2, 3)), "exp")
+
+
+@pytest.mark.parametrize("name", ["exp", "log"])
+def test_the_second_differences_are_sums_of_products(name: str) -> None:
+    function = scalar_function(name, None)
+    w = np.sort([*POINTS["close"], *POINTS["near"], 1 + 7e-4, 30.0])
+
+    def both(at: Any, values: Any) -> Any:
+        given = Expression(at, values)
+        terms = [factor for term in function.second(given) or [] for factor in term]
+        return tuple(x.value for x in (function.table(given, 2), *terms) if x is not None)
+
+    table, p1, r1, q2, r2, *others = (np.asarray(x) for x in dispatch.apply(both, w))
+    ones = np.ones_like(p1)
+    triples = [(p1, ones, r1), (ones, q2, r2)]
+    triples += [(p, ones, r) for p, r in zip(others[::2], others[1::2], strict=True)]
+    found = sum(np.einsum("ij,jk,ik->ijk", *triple) for triple in triples)
+    np.testing.assert_allclose(found, table, rtol=0, atol=1e-11 * np.abs(table).max())

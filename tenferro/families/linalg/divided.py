@@ -18,6 +18,9 @@ import numpy as np
 from tenferro.arrays import Expression, analytic, apply, elementwise, rearrange
 from tenferro.families.linalg.clusters import absolute, chosen
 
+Term = tuple[Expression | None, Expression | None, Expression]
+"""Factors P[i, j], Q[j, k] and R[i, k] of a table of order 2."""
+
 
 def spread(w: Expression, place: int, count: int) -> Expression:
     """w, of shape [..., n], along one of `count` last axes; the others have size 1."""
@@ -58,10 +61,10 @@ class ScalarFunction(ABC):
             return self.value(w)
         return self.first(w) if order == 1 else self.higher(w, order)
 
-    def second(self, w: Expression) -> list[tuple[Expression, Expression, Expression]] | None:
+    def second(self, w: Expression) -> list[Term] | None:
         """The table of order 2 as Σ P[i, j] Q[j, k] R[i, k], if it is such a sum; terms P, Q, R.
 
-        Sums over j are then products of matrices.
+        Sums over j are then products of matrices. A factor None is 1.
         """
         return None
 
@@ -124,6 +127,34 @@ class Smooth(ScalarFunction):
             + _product(third, self.coefficient(mean, order + 3))
         )
 
+    def by_products(self, w: Expression) -> list[Term]:
+        """The table of order 2 by matrices alone: a sum of five terms P[i, j] Q[j, k] R[i, k].
+
+        Where w_i and w_k are apart, h[i, j, k] = (h[i, j] − h[j, k]) / (w_i − w_k). Else it is a
+        Taylor series about w_i, Σ_p h[i, …, i, j] (w_k − w_i)^p with p + 2 times i.
+        """
+        x, y = pairs(w)
+        gap = y - x
+        near = absolute(gap) <= float(np.finfo(w.dtype).eps ** 0.25) * self.scale(x)
+        first, inverse = self.first(w), chosen(near, 0.0, 1.0 / chosen(near, 1.0, gap))
+        terms: list[Term] = [(first, None, -inverse), (None, first, inverse)]
+        power = chosen(near, 1.0, gap * 0.0)
+        table = first
+        for order in range(1, 4):
+            table = self._repeated(table, x, gap, near, order)
+            terms.append((table, None, power))
+            power = power * gap
+        return terms
+
+    def _repeated(
+        self, lower: Expression, x: Expression, gap: Expression, near: Expression, order: int
+    ) -> Expression:
+        """h[x, …, x, y] with order + 1 times x, from the table with one time less."""
+        quotient = (lower - self.coefficient(x, order)) / chosen(near, 1.0, gap)
+        series = gap * self.coefficient(x, order + 3) + self.coefficient(x, order + 2)
+        series = gap * series + self.coefficient(x, order + 1)
+        return chosen(near, series, quotient)
+
 
 def _product(x: Expression, factor: Expression | float) -> Expression | float:
     """x · factor, and 0 where x is 0."""
@@ -172,6 +203,10 @@ class Exp(Smooth):
         ratio = chosen(gap > 0, -apply(analytic.expm1, -safe) / safe, 1.0)
         return self.value(larger(a, b)) * ratio
 
+    def second(self, w: Expression) -> list[Term]:
+        """By products."""
+        return self.by_products(w)
+
     def coefficient(self, m: Expression, k: int) -> Expression:
         """e^m / k!."""
         return self.value(m) * (1 / factorial(k))
@@ -200,6 +235,10 @@ class Log(Smooth):
         safe = chosen(gap > 0, gap, 1.0)
         return chosen(gap > 0, apply(analytic.log1p, safe / low) / safe, 1.0 / low)
 
+    def second(self, w: Expression) -> list[Term]:
+        """By products."""
+        return self.by_products(w)
+
     def coefficient(self, m: Expression, k: int) -> Expression:
         """(−1)^(k−1) / (k m^k); log m for k = 0."""
-        return self.value(m) if k == 0 else (-1.0) ** (k - 1) / k / m**k
+        return self.value(m) if k == 0 else (1.0 / m) ** k * ((-1.0) ** (k - 1) / k)

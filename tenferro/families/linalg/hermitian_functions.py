@@ -12,7 +12,7 @@ from typing import Any
 from tenferro.arrays import Expression, expressions
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
 from tenferro.errors import ConfigError
-from tenferro.families.linalg.divided import Exp, Log, ScalarFunction, widened
+from tenferro.families.linalg.divided import Exp, Log, ScalarFunction, Term, widened
 from tenferro.families.linalg.eigh import Eigh
 from tenferro.families.linalg.expanded import ExpandedOp
 from tenferro.families.linalg.pieces import columns, sym
@@ -141,11 +141,13 @@ def _contracted(table: Expression, factors: list[Expression]) -> Expression:
     return product if order == 1 else product.sum(axis=tuple(range(-count + 1, -1)))
 
 
-def _by_products(
-    terms: Sequence[tuple[Expression, Expression, Expression]], e: Expression, f: Expression
-) -> Expression:
-    """Σ R ∘ ((P∘E)(Q∘F) + (P∘F)(Q∘E)) over terms P, Q, R."""
-    products = [r * ((p * e) @ (q * f) + (p * f) @ (q * e)) for p, q, r in terms]
+def _by_products(terms: Sequence[Term], e: Expression, f: Expression) -> Expression:
+    """Σ R ∘ ((P∘E)(Q∘F) + (P∘F)(Q∘E)) over terms P, Q, R; a factor None is 1."""
+
+    def times(table: Expression | None, x: Expression) -> Expression:
+        return x if table is None else table * x
+
+    products = [r * (times(p, e) @ times(q, f) + times(p, f) @ times(q, e)) for p, q, r in terms]
     return reduce(lambda x, y: x + y, products)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tenferro.arrays import Expression, apply, creation, elementwise, products, rearrange, repeated
 from tenferro.ops import EmbedDiag, Gather, GatherDynamicSliceSizes, Pad, scalar
-from tenferro.shape import Dim, Exact, InputDim, symbol
+from tenferro.shape import Dim, Exact, InputDim, is_complex, symbol
 
 
 def sym(x: Expression) -> Expression:
@@ -54,12 +54,16 @@ def real(x: Expression) -> Expression:
 
 def tril0(x: Expression) -> Expression:
     """The lower triangle with half of the real part of the diagonal."""
+    if not is_complex(x.dtype):
+        return (tril(x) + tril(x, -1)) * 0.5
     return tril(x, -1) + embedded(real(diagonal(x)) * 0.5)
 
 
 def copyltu(x: Expression) -> Expression:
     """The Hermitian matrix with the lower triangle of x and the real part of its diagonal."""
     lower = tril(x, -1)
+    if not is_complex(x.dtype):
+        return tril(x) + lower.H
     return lower + lower.H + embedded(real(diagonal(x)))
 
 

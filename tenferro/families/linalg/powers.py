@@ -7,6 +7,7 @@ from tenferro.families.linalg.clusters import absolute, both, chosen
 from tenferro.families.linalg.divided import (
     Log,
     Smooth,
+    Term,
     larger,
     largest,
     pairs,
@@ -81,7 +82,7 @@ class SquareRoot(Power):
         a, b = pairs(self.value(w))
         return 1.0 / (a + b)
 
-    def second(self, w: Expression) -> list[tuple[Expression, Expression, Expression]]:
+    def second(self, w: Expression) -> list[Term]:
         """−1 / ((√a + √b)(√b + √c)(√a + √c))."""
         first = self.first(w)
         return [(first, first, -first)]
@@ -98,7 +99,7 @@ class InverseSquareRoot(Power):
         a, b = pairs(apply(analytic.sqrt, w))
         return -1.0 / (a * b * (a + b))
 
-    def second(self, w: Expression) -> list[tuple[Expression, Expression, Expression]]:
+    def second(self, w: Expression) -> list[Term]:
         """(√a + √b + √c) / (√a √b √c (√a + √b)(√b + √c)(√a + √c)).
 
         The numerator is half of (√a + √b) + (√b + √c) + (√a + √c), of which one cancels.
@@ -119,7 +120,7 @@ class Inverse(Power):
     def __init__(self) -> None:
         super().__init__(-1.0)
 
-    def second(self, w: Expression) -> list[tuple[Expression, Expression, Expression]]:
+    def second(self, w: Expression) -> list[Term]:
         """1 / (a b c)."""
         a, b = pairs(w)
         ones = (a + b) * 0 + 1.0

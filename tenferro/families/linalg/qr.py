@@ -34,7 +34,7 @@ from tenferro.families.linalg.types import check_dtype, check_matrix
 from tenferro.families.linear_formula import FactorRule, LinearFormula
 from tenferro.family import OutputMeta, family_id
 from tenferro.ops import Iota
-from tenferro.shape import INT64, Dim, DType, TensorMeta, minimum
+from tenferro.shape import INT64, Dim, DType, TensorMeta, is_complex, minimum
 
 
 @family_id(namespace="tenferro-linalg", name="qr", version=1)
@@ -223,6 +223,8 @@ class _Parts:
 
 def _upper(c: Expression) -> Expression:
     """π(C)."""
+    if not is_complex(c.dtype):
+        return triu(c) + tril(c, -1).H
     return triu(c, 1) + tril(c, -1).H + embedded(real(diagonal(c)))
 
 

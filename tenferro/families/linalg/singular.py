@@ -15,6 +15,7 @@ from tenferro.families.linalg.clusters import (
     both,
     chosen,
     reflections,
+    single,
 )
 from tenferro.families.linalg.pieces import columns, rows
 from tenferro.ops import Iota
@@ -41,6 +42,12 @@ class SingularClusters:
         with_zero = apply(rearrange.pad, s, pad_width=[*[(0, 0)] * (s.ndim - 1), (0, 1)])
         same = degeneracy.same(with_zero)
         return cls(degeneracy, same[..., :-1, :-1], same[..., -1, :-1])
+
+    @classmethod
+    def single(cls, degeneracy: Degeneracy, s: Expression) -> SingularClusters:
+        """The clusters if no values are equal or zero."""
+        same = single(s)
+        return cls(degeneracy, same, s != s)
 
     @property
     def zeros(self) -> Expression:

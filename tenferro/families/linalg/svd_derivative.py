@@ -18,11 +18,10 @@ from tenferro.families.linalg.clusters import (
     absolute,
     both,
     chosen,
-    exists,
+    every,
     factor,
     largest_of,
     largest_where,
-    off_diagonal,
 )
 from tenferro.families.linalg.pieces import columns, diagonal, embedded, real_part, rows, skew, sym
 from tenferro.families.linalg.rules import MatrixFormula
@@ -195,7 +194,9 @@ class SvdVjp(_SvdDerivative):
             return None
         left, right = sides
         clusters = self.clusters(s)
-        checks = _Checks(clusters, s, self.mode == "broaden")
+        if self.mode == "nan" and not (u_ct is None and vh_ct is None):
+            clusters = SingularClusters.single(clusters.degeneracy, s)
+        checks = _Checks(clusters, s)
         checks.add_values(s_ct, [ct for ct in (u_ct, vh_ct) if ct is not None])
         values = None if s_ct is None else embedded(s_ct).astype(u.dtype)
         if u_ct is None and vh_ct is None:
@@ -250,37 +251,37 @@ class _Checks:
     Args:
         clusters: of the singular values.
         s: the singular values.
-        off: whether all is allowed.
     """
 
-    def __init__(self, clusters: SingularClusters, s: Expression, off: bool) -> None:
+    def __init__(self, clusters: SingularClusters, s: Expression) -> None:
         self._clusters = clusters
+        self._mode = clusters.degeneracy.mode
         self._s = s
-        self._dtype = s.dtype
-        self._off = off
         self._chi = Degeneracy.tolerance(s.dtype)
         self._size = s[..., :1].sum(axis=-1) * 0.0
-        self._allowed = exists(clusters.same) if off else self._size == self._size
+        self._allowed: Expression | None = None
+
+    def _add(self, condition: Expression) -> None:
+        self._allowed = condition if self._allowed is None else both(self._allowed, condition)
 
     def _small(self, x: Expression, size: Expression) -> None:
-        self._allowed = both(self._allowed, x <= size * self._chi)
+        self._add(x <= size * self._chi)
 
     def add_values(self, s_ct: Expression | None, vector_cts: Sequence[Expression]) -> None:
         """The cotangent of values is the same on a cluster, and none on zeros."""
-        if self._off:
+        if self._mode == "broaden":
             return
         for ct in vector_cts:
             self._size = self._size + largest_of(ct)
-        if s_ct is None:
+        if s_ct is None or (self._mode == "nan" and vector_cts):
             return
         clusters, s = self._clusters, self._s
-        slack = clusters.degeneracy.slack
-        apart = absolute(columns(s_ct) - rows(s_ct)) - slack(s, columns(s) - rows(s), self._size)
-        at_zero = absolute(columns(s_ct)) - slack(s, columns(s), self._size)
-        spread = chosen(clusters.equal, apart, 0.0).max(axis=(-2, -1))
-        self._small(spread, largest_of(rows(s_ct)))
-        spread = chosen(columns(clusters.zero), at_zero, 0.0).max(axis=(-2, -1))
-        self._small(spread, largest_of(rows(s_ct)))
+        degeneracy, zero = clusters.degeneracy, clusters.zero
+        tied = ~(degeneracy.apart(s) | zero[..., :-1])
+        limit = absolute(s_ct).max(axis=-1)
+        self._small(degeneracy.variation(tied, s, s_ct, self._size), limit)
+        at_zero = absolute(s_ct) - degeneracy.slack(s, s, self._size)
+        self._small(chosen(zero, at_zero, 0.0).max(axis=-1), limit)
 
     def add_vectors(
         self,
@@ -289,37 +290,41 @@ class _Checks:
         others: Sequence[Expression | None],
     ) -> None:
         """The loss depends neither on phases nor on the basis of a cluster or a complement."""
-        if self._off:
+        if self._mode == "broaden":
             return
-        clusters = self._clusters
-        self._small(largest_where(clusters.equal, _sum(of_u, of_v)), self._size)
-        for turn in (of_u, of_v):
-            if turn is not None:
-                self._small(largest_where(clusters.zeros, turn), self._size)
         for turn in others:
             if turn is not None:
                 self._small(largest_of(turn), self._size)
-        if clusters.degeneracy.mode == "nan":
-            alone = exists(off_diagonal(clusters.same) | clusters.zeros) == False  # noqa: E712
-            self._allowed = both(self._allowed, alone)
+        clusters, both_turns = self._clusters, _sum(of_u, of_v)
+        if self._mode == "nan":
+            s = self._s
+            with_zero = apply(rearrange.concat, s, s[..., :1] * 0.0, axis=-1)
+            self._add(every(clusters.degeneracy.apart(with_zero)))
+            if is_complex(both_turns.dtype):  # phases; the diagonal of a real one is zero
+                self._small(absolute(diagonal(both_turns)).max(axis=-1), self._size)
+            return
+        self._small(largest_where(clusters.equal, both_turns), self._size)
+        for turn in (of_u, of_v):
+            if turn is not None:
+                self._small(largest_where(clusters.zeros, turn), self._size)
 
     def add_signs(self, left_ct: Expression, right_ct: Expression) -> None:
         """The loss does not see the sign of u vᴴ at a single zero, which no derivative shows."""
-        if self._off:
+        if self._mode != "project":
             return
         zero = self._clusters.zero
         single = zero.astype("int64").sum(axis=-1) == 1
         limit = self._size * self._chi
         seen = [largest_where(columns(zero), ct) > limit for ct in (left_ct, right_ct)]
         apart: Expression = apply(logical.logical_not, both(single, both(seen[0], seen[1])))
-        self._allowed = both(self._allowed, apart)
+        self._add(apart)
 
     def add_rest(self, rest: Expression) -> None:
         """The loss does not see where in the complement the vectors of zeros lie."""
-        if not self._off:
+        if self._mode == "project":
             zero = columns(self._clusters.zero)
             self._small(largest_of(chosen(zero, rest, 0.0)), self._size)
 
-    def factor(self) -> Expression:
+    def factor(self) -> Expression | float:
         """1 for a matrix where all checks hold, else NaN."""
-        return factor(self._allowed, self._dtype)
+        return 1.0 if self._allowed is None else factor(self._allowed, self._s.dtype)
