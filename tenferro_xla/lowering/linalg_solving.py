@@ -102,7 +102,8 @@ def adjugate(op: Adjugate, a: Array, packed: Array, permutation: Array, *directi
     limit = float(np.finfo(a.dtype).eps) ** -exponent
     near = ~(_norm(a) * _norm(x) < limit)[..., None, None]
     if a.ndim == 2:
-        return lax.cond(near[0, 0], _by_singular_values, lambda *_: fast, a, *direction)
+        one: Array = lax.cond(near[0, 0], _by_singular_values, lambda *_: fast, a, *direction)
+        return one
     exact = lax.cond(jnp.any(near), _by_singular_values, lambda *_: fast, a, *direction)
     return jnp.where(near, exact, fast)
 
