@@ -42,7 +42,7 @@ def qr(op: Qr, a: Array) -> tuple[Array, ...]:
             "give the inputs constant sizes",
         )
     q, r = lax.linalg.qr(a, full_matrices=op.mode == "complete")
-    return nan_unless_finite(r, r, q)[: op.output_count]  # R is not finite where A is not
+    return nan_unless_finite(a, r, q)[: op.output_count]
 
 
 def pinv(op: Pinv, a: Array) -> Array:
