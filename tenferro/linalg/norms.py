@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from tenferro.arrays import Expression, Operand, apply, elementwise, rearrange
+import numpy as np
+
+from tenferro.arrays import Expression, Operand, apply, elementwise, products, rearrange
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ConfigError
-from tenferro.families.linalg import Degeneracy, Qr, Svd, triangular_solve
+from tenferro.families.linalg import Degeneracy, Qr, Svd, svd_block, triangular_solve
 from tenferro.family import Extension
 from tenferro.linalg.operands import floating, matrix, square
 from tenferro.typing import Axis
@@ -48,9 +50,9 @@ def vector_norm(
 def matrix_norm(at: Emitter[V], x: Operand[V], /, *, keepdims: bool = False, ord: Any = "fro") -> V:
     """A norm of each matrix.
 
-    The gradient of the nuclear norm is UVᴴ, at equal singular values too. That of the spectral norm
-    is the mean over the largest singular values, where several are equal. Both are NaN at singular
-    values of 0 on which they depend.
+    The gradient of the nuclear norm is UVᴴ, at equal singular values too, where its own derivatives
+    are right as well. That of the spectral norm is the mean over the largest singular values, where
+    several are equal. Both are NaN at singular values of 0 on which they depend.
 
     Args:
         x: matrices, of shape [..., m, n].
@@ -169,11 +171,29 @@ def _matrix_norm(name: str, a: Expression, order: Any) -> Expression:
     if order == "fro":
         return _vector_norm(a, 2, (-2, -1), keepdims=False)
     if order == "nuc":
-        return _values(a).sum(axis=-1)
+        return _nuclear(a)
     if order in (2, -2):
         return _spectral(a, largest=order == 2)
     sums = apply(elementwise.abs, a).sum(axis=-2 if order in (1, -1) else -1)
     result: Expression = sums.max(axis=-1) if order > 0 else sums.min(axis=-1)
+    return result
+
+
+def _nuclear(a: Expression) -> Expression:
+    """The sum of singular values, by their block: equal values have derivatives of all orders.
+
+    √x² at 0 has the value 0 and the derivative NaN; it is added where a singular value is zero.
+    """
+    s = _values(a)
+    if s.shape[-1] == 0:
+        return s.sum(axis=-1)
+    _, block, _ = svd_block(a)
+    total = apply(products.trace, block, axis1=-2, axis2=-1).real
+    tiny = float(np.finfo(s.dtype).eps ** 0.75)
+    regular = s[..., -1] > s[..., 0] * tiny
+    nothing = total * 0.0
+    kink = apply(elementwise.where, regular, 1.0, nothing * nothing) ** 0.5
+    result: Expression = total + apply(elementwise.where, regular, 0.0, kink)
     return result
 
 

@@ -101,6 +101,9 @@ def adjugate(op: Adjugate, a: Array, packed: Array, permutation: Array, *directi
     exponent = SECOND_LIMIT if op.order else FIRST_LIMIT
     limit = float(np.finfo(a.dtype).eps) ** -exponent
     near = ~(_norm(a) * _norm(x) < limit)[..., None, None]
+    if a.ndim == 2:
+        one: Array = lax.cond(near[0, 0], _by_singular_values, lambda *_: fast, a, *direction)
+        return one
     exact = lax.cond(jnp.any(near), _by_singular_values, lambda *_: fast, a, *direction)
     return jnp.where(near, exact, fast)
 

@@ -79,6 +79,15 @@ def test_the_gradient_of_the_nuclear_norm_is_right_at_equal_singular_values() ->
     assert np.isnan(gradient_of("nuc", np.ones((2, 2)))).all()
 
 
+def test_the_nuclear_norm_has_second_derivatives_at_equal_singular_values() -> None:
+    rng = np.random.default_rng(5)
+    q = np.linalg.qr(rng.normal(size=(4, 3)))[0]
+    a, d, step = q * np.array([2, 2, 1.0]), rng.normal(size=(4, 3)), 1e-5
+    slope = (gradient_of("nuc", a + step * d) - gradient_of("nuc", a - step * d)) / (2 * step)
+    product = tn.hvp(lambda x: tn.linalg.matrix_norm(x, ord="nuc"), a, d)
+    np.testing.assert_allclose(product, slope, rtol=0, atol=1e-8)
+
+
 def test_the_gradient_of_the_spectral_norm_at_a_tie_is_the_mean() -> None:
     assert_close(gradient_of(2, np.diag([2.0, 2.0, 1.0])), np.diag([0.5, 0.5, 0.0]), 1e-12)
     assert_close(gradient_of(-2, np.diag([2.0, 1.0, 1.0])), np.diag([0.0, 0.5, 0.5]), 1e-12)
