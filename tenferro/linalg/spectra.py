@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tenferro.dispatch import apply
-from tenferro.families.linalg import Degeneracy
 from tenferro.linalg import factors
+from tenferro.linalg.operands import degeneracy
 from tenferro.typing import AnyTensor, ArrayLike
 
 
@@ -55,7 +55,7 @@ def eigh(
         x,
         triangle=UPLO,
         symmetrize_input=symmetrize_input,
-        degeneracy=Degeneracy(degenerate, width),
+        degeneracy=degeneracy("eigh", degenerate, width),
     )
     return EighResult(values, vectors)
 

@@ -88,11 +88,28 @@ class Degeneracy:
         rounding = float(256 * np.finfo(values.dtype).eps) + absolute(gaps) * 8.0 / largest
         return rounding * rows(rows(vectors)) / largest
 
-    def inverse(self, gaps: Expression, same: Expression) -> Expression:
-        """1/g outside of clusters, 0 within."""
+    def inverse_gaps(self, values: Expression, same: Expression) -> Expression:
+        """1/(v_j − v_i) of pairs of values outside of clusters, 0 within: [..., n, n]."""
+        return self.inverse(columns(values) - rows(values), same, values)
+
+    def inverse(self, gaps: Expression, same: Expression, values: Expression) -> Expression:
+        """1/g of gaps between values, or of values; 0 where `same` holds.
+
+        Its derivative is NaN where −1/g² has lost all but four digits by the rounding of values.
+        """
         if self.mode == "broaden":
             return gaps / (gaps * gaps + self.width)
-        return chosen(same, 0.0, 1.0 / chosen(same, 1.0, gaps))
+        limit = float(np.finfo(values.dtype).eps ** 0.375)
+        largest = rows(absolute(values).max(axis=-1, keepdims=True))
+        apart = apply(logical.logical_not, same)
+        close = both(apart, absolute(gaps) <= largest * limit)
+        return chosen(same, 0.0, 1.0 / chosen(same, 1.0, gaps)) + kink(gaps, close)
+
+
+def kink(x: Expression, condition: Expression) -> Expression:
+    """Zeros, whose derivative with respect to x is NaN where the condition holds."""
+    root: Expression = apply(analytic.sqrt, chosen(condition, x * 0.0, 1.0))
+    return chosen(condition, root, 0.0)
 
 
 def chosen(condition: Expression, x: Expression | float, y: Expression | float) -> Expression:
@@ -135,10 +152,21 @@ def exists(condition: Expression) -> Expression:
     return result
 
 
-def factor(allowed: Expression, dtype: DType) -> Expression:
-    """1 for each matrix where the condition, of shape [...], holds, else NaN: [..., 1, 1]."""
+def factor(
+    allowed: Expression,
+    dtype: DType,
+    values: Expression | None = None,
+    multiple: Expression | None = None,
+) -> Expression:
+    """1 for each matrix where the condition, of shape [...], holds, else NaN: [..., 1, 1].
+
+    Its derivative with respect to the values, of shape [..., k], is NaN where they are `multiple`,
+    of shape [...]: a second derivative needs what no first derivative holds.
+    """
     assert allowed.dtype == BOOL
     ones = chosen(allowed, 1.0, float("nan")).astype(dtype)
+    if values is not None and multiple is not None:
+        ones = ones + kink(values[..., :1].sum(axis=-1), multiple)
     return rows(rows(ones))
 
 

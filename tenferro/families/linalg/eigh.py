@@ -106,13 +106,13 @@ class EighJvp(_EighDerivative):
         inner = v.H @ sym(da) @ v
         values = real_part(diagonal(inner))
         same = degeneracy.same(w)
-        turned = v @ (degeneracy.inverse(columns(w) - rows(w), same) * inner)
+        turned = v @ (degeneracy.inverse_gaps(w, same) * inner)
         if self.mode == "broaden":
             return values, turned
         spread = largest_where(same, inner - embedded(diagonal(inner)))
         spread = spread + largest_where(same, columns(values) - rows(values))
         allowed = spread <= largest_of(inner) * degeneracy.tolerance(w.dtype)
-        ones = factor(allowed, w.dtype)
+        ones = factor(allowed, w.dtype, w, exists(off_diagonal(same)))
         return values * ones[..., 0], turned * ones
 
     def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
@@ -147,7 +147,7 @@ class EighVjp(_EighDerivative):
             result = (v * columns(w_ct)) @ v.H
             return (result * self._factor(w, same, w_ct, None, None),)
         turn = skew(v.H @ v_ct)
-        middle = degeneracy.inverse(columns(w) - rows(w), same) * turn
+        middle = degeneracy.inverse_gaps(w, same) * turn
         if w_ct is not None:
             middle = middle + embedded(w_ct).astype(v.dtype)
         return (v @ middle @ v.H * self._factor(w, same, w_ct, turn, v_ct),)
@@ -164,6 +164,7 @@ class EighVjp(_EighDerivative):
         if self.mode == "broaden":
             return factor(exists(same), w.dtype)
         chi = self.degeneracy.tolerance(w.dtype)
+        multiple = exists(off_diagonal(same))
         vectors = w[..., :1].sum(axis=-1) * 0.0
         allowed = vectors == vectors
         if v_ct is not None:
@@ -171,15 +172,14 @@ class EighVjp(_EighDerivative):
             size = largest_of(v_ct)
             allowed = both(allowed, largest_where(same, turn) <= size * chi)
             if self.mode == "nan":
-                alone = exists(off_diagonal(same)) == False  # noqa: E712  # an array
-                allowed = both(allowed, alone)
+                allowed = both(allowed, multiple == False)  # noqa: E712  # an array
             vectors = size
         if w_ct is not None:
             slack = self.degeneracy.slack(w, columns(w) - rows(w), vectors)
             apart = absolute(columns(w_ct) - rows(w_ct)) - slack
             spread = chosen(same, apart, 0.0).max(axis=(-2, -1))
             allowed = both(allowed, spread <= largest_of(rows(w_ct)) * chi)
-        return factor(allowed, w.dtype)
+        return factor(allowed, w.dtype, w, multiple)
 
     def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
         """The formula of tangents."""

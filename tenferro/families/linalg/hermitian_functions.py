@@ -187,6 +187,13 @@ class HermitianFunctionRule(ExtensionAdRule):
         return tuple(slots)
 
 
+def hermitian_derivative(a: Expression, e: Expression, name: str) -> Expression:
+    """The derivative of h at A along E; both Hermitian."""
+    factors = a.emit_all(Extension(Eigh()))
+    (result,) = a.emit_all(Extension(HermitianFunction(name, order=1)), *factors, e)
+    return result
+
+
 def hermitian_function(a: Expression, name: str, parameter: float | None = None) -> Expression:
     """h(A) for Hermitian A; see `HermitianFunction`."""
     scalar_function(name, parameter)

@@ -22,14 +22,13 @@ from tenferro.families.linalg.clusters import (
     factor,
     largest_of,
     largest_where,
-    off_diagonal,
 )
 from tenferro.families.linalg.pieces import columns, diagonal, embedded, real_part, rows, skew, sym
 from tenferro.families.linalg.rules import MatrixFormula
 from tenferro.families.linalg.singular import SingularClusters, order_of
 from tenferro.families.linear_formula import LinearFormula
 from tenferro.family import family_id
-from tenferro.shape import TensorMeta, is_complex
+from tenferro.shape import TensorMeta
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ class SvdJvp(_SvdDerivative):
         if self.mode == "broaden":
             return results
         allowed = spread <= largest_of(da) * Degeneracy.tolerance(s.dtype)
-        ones = factor(allowed, s.dtype)
+        ones = factor(allowed, s.dtype, s, clusters.multiple)
         return values * ones[..., 0], results[1] * ones, results[2] * ones
 
     @staticmethod
@@ -199,8 +198,8 @@ class SvdVjp(_SvdDerivative):
         right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
         of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)
         checks.add_vectors(of_u, of_v, [left_turn, right_turn])
-        if left_ct is not None and right_ct is not None and _has_signs(left, right):
-            checks.add_signs(left_ct, right_ct)
+        if left_ct is not None and right_ct is not None:
+            checks.add_pairs(left_ct, right_ct)
         turned = clusters.inverse_gaps(s) * _sum(of_u, of_v)
         turned = turned + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)
         result = left.vectors @ _sum(values, turned) @ right.vectors.H
@@ -223,11 +222,6 @@ class SvdVjp(_SvdDerivative):
 def _turn(side: _Side, ct: Expression | None) -> Expression | None:
     """What of a cotangent turns the vectors among themselves."""
     return None if ct is None else skew(side.vectors.H @ ct)
-
-
-def _has_signs(left: _Side, right: _Side) -> bool:
-    """Whether the vectors of a single zero are unique up to signs."""
-    return not (left.has_complement or right.has_complement or is_complex(left.vectors.dtype))
 
 
 def _sum(x: Expression | None, y: Expression | None) -> Expression:
@@ -295,18 +289,19 @@ class _Checks:
             if turn is not None:
                 self._small(largest_of(turn), self._size)
         if clusters.degeneracy.mode == "nan":
-            alone = exists(off_diagonal(clusters.same) | clusters.zeros) == False  # noqa: E712
-            self._allowed = both(self._allowed, alone)
+            self._allowed = both(self._allowed, clusters.multiple == False)  # noqa: E712
 
-    def add_signs(self, left_ct: Expression, right_ct: Expression) -> None:
-        """The loss does not see the sign of u vᴴ at a single zero, which no derivative shows."""
+    def add_pairs(self, left_ct: Expression, right_ct: Expression) -> None:
+        """The loss does not depend on both u and v of zeros: no cotangent shows if on u vᴴ.
+
+        At a matrix that is special to the loss, as a diagonal one, u vᴴ has no effect in any basis,
+        but has one beside it.
+        """
         if self._off:
             return
-        zero = self._clusters.zero
-        single = zero.astype("int64").sum(axis=-1) == 1
-        limit = self._size * self._chi
-        seen = [largest_where(columns(zero), ct) > limit for ct in (left_ct, right_ct)]
-        apart: Expression = apply(logical.logical_not, both(single, both(seen[0], seen[1])))
+        zero, limit = columns(self._clusters.zero), self._size * self._chi
+        seen = [largest_where(zero, ct) > limit for ct in (left_ct, right_ct)]
+        apart: Expression = apply(logical.logical_not, both(*seen))
         self._allowed = both(self._allowed, apart)
 
     def add_rest(self, rest: Expression) -> None:
@@ -317,4 +312,6 @@ class _Checks:
 
     def factor(self) -> Expression:
         """1 for a matrix where all checks hold, else NaN."""
-        return factor(self._allowed, self._dtype)
+        if self._off:
+            return factor(self._allowed, self._dtype)
+        return factor(self._allowed, self._dtype, self._s, self._clusters.multiple)
