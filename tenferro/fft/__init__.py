@@ -12,8 +12,24 @@ Tensor([1., 2., 4.])
 from functools import partial
 
 from tenferro.dispatch import array_function
+from tenferro.families.fft import FFT
+from tenferro.family import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.fft import frequencies, one_axis, several_axes
 from tenferro.fft.creation import fftfreq, rfftfreq
+
+
+def ad_rules() -> ExtensionRuleSet:
+    """A new set of the derivative rules of these families; every context has these rules."""
+    return rules_of([FFT])
+
+
+def register_runtime(registry: ExtensionRegistry) -> None:
+    """Register the runtimes of these families; for `register_extension(register_runtime)`.
+
+    Executors do not need it: they have them.
+    """
+    register_runtimes([FFT], registry)
+
 
 _public = partial(array_function, module="tenferro.fft")
 
@@ -35,6 +51,7 @@ fftshift = _public(frequencies.fftshift)
 ifftshift = _public(frequencies.ifftshift)
 
 __all__ = [
+    "ad_rules",
     "fft",
     "fft2",
     "fftfreq",
@@ -49,6 +66,7 @@ __all__ = [
     "irfft",
     "irfft2",
     "irfftn",
+    "register_runtime",
     "rfft",
     "rfft2",
     "rfftfreq",

@@ -43,7 +43,7 @@ def scale_of(name: str, norm: str | None, inverse: bool) -> str:
     scales = _INVERSE_SCALES if inverse else _SCALES
     if norm is None:
         return scales["backward"]
-    if norm not in scales:
+    if not isinstance(norm, str) or norm not in scales:
         raise ConfigError(f"{name}: norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
     return scales[norm]
 

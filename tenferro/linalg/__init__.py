@@ -13,6 +13,8 @@ from functools import partial
 
 from tenferro import arrays
 from tenferro.dispatch import array_function
+from tenferro.families.linalg import LINALG
+from tenferro.family import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.linalg import (
     blocks,
     determinants,
@@ -22,7 +24,6 @@ from tenferro.linalg import (
     general,
     norms,
     products,
-    pseudoinverse,
     solving,
 )
 from tenferro.linalg.block_results import (
@@ -34,7 +35,16 @@ from tenferro.linalg.block_results import (
     svd_block,
     svd_truncate,
 )
-from tenferro.linalg.decompositions import LstsqResult, QRResult, SVDResult, lstsq, qr, svd
+from tenferro.linalg.decompositions import (
+    LstsqResult,
+    QRResult,
+    SVDResult,
+    lstsq,
+    matrix_rank,
+    pinv,
+    qr,
+    svd,
+)
 from tenferro.linalg.determinants import SlogdetResult, slogdet
 from tenferro.linalg.gauge import GaugeReport, gauge_report
 from tenferro.linalg.held_factors import (
@@ -65,6 +75,20 @@ from tenferro.linalg.results import (
 )
 from tenferro.linalg.spectra import EighResult, eigh, eigvalsh
 
+
+def ad_rules() -> ExtensionRuleSet:
+    """A new set of the derivative rules of these families; every context has these rules."""
+    return rules_of([LINALG])
+
+
+def register_runtime(registry: ExtensionRegistry) -> None:
+    """Register the runtimes of these families; for `register_extension(register_runtime)`.
+
+    Executors do not need it: they have them.
+    """
+    register_runtimes([LINALG], registry)
+
+
 _public = partial(array_function, module="tenferro.linalg")
 
 cholesky = _public(factors.cholesky)
@@ -87,8 +111,6 @@ tensorsolve = _public(solving.tensorsolve)
 tridiagonal_solve = _public(solving.tridiagonal_solve)
 svdvals = _public(factors.svdvals)
 fix_phases = _public(factors.fix_phases)
-pinv = _public(pseudoinverse.pinv)
-matrix_rank = _public(pseudoinverse.matrix_rank)
 cond = _public(norms.cond)
 matrix_norm = _public(norms.matrix_norm)
 vector_norm = _public(norms.vector_norm)
@@ -121,6 +143,7 @@ __all__ = [
     "SVDResult",
     "SchurResult",
     "SlogdetResult",
+    "ad_rules",
     "block_diag",
     "cho_factor",
     "cho_solve",
@@ -159,6 +182,7 @@ __all__ = [
     "pinv",
     "polar",
     "qr",
+    "register_runtime",
     "schur",
     "slogdet",
     "solve",

@@ -154,7 +154,7 @@ class PolarResult(NamedTuple):
     P: AnyTensor
 
 
-def polar(x: ArrayLike, /, *, side: str = "right") -> PolarResult:
+def polar(x: ArrayLike, /, side: str = "right") -> PolarResult:
     """The polar decomposition x = U P, or x = P U for the left side.
 
     U, of shape [..., m, n], has orthonormal columns or rows, and P is Hermitian and positive

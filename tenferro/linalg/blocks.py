@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from tenferro.arrays import Expression, Operand, values_of
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import ConfigError, TracingError
+from tenferro.errors import ConfigError
 from tenferro.families import linalg as families
-from tenferro.linalg.operands import matrix, square
+from tenferro.linalg.operands import integer, matrix, square
 from tenferro.shape import Dim, TensorMeta, minimum
 
 
 def eigh_block(at: Emitter[V], x: Operand[V], k: int, *, largest: bool = False) -> tuple[V, V]:
     """V and B; see `tn.linalg.eigh_block`."""
     a = Expression(at, square(at, "eigh_block", x))
-    check_count("eigh_block", k, a.meta.exact_shape("eigh_block", "x")[-1])
+    k = count_of("eigh_block", k, a.meta.exact_shape("eigh_block", "x")[-1])
     return values_of(families.eigh_block(a, k, largest))
 
 
@@ -59,16 +59,18 @@ def _svd_block(at: Emitter[V], name: str, x: Operand[V], k: int | None) -> tuple
     meta: TensorMeta = a.meta
     m, n = meta.exact_shape(name, "x")[-2:]
     if k is not None:
-        check_count(name, k, minimum(m, n))
+        k = count_of(name, k, minimum(m, n))
     return families.svd_block(a, k)
 
 
-def check_count(name: str, k: object, limit: Dim) -> None:
-    """Raise ConfigError unless k is a number of values; the limit may be symbolic."""
-    if hasattr(k, "meta"):
-        raise TracingError(
-            f"{name}: k must be known while tracing, got {k}; declare it in static_argnames"
-        )
-    integer = isinstance(k, int) and not isinstance(k, bool)
-    if not integer or k < 0 or (isinstance(limit, int) and k > limit):  # type: ignore[operator]
+def count_of(name: str, k: object, limit: Dim) -> int:
+    """A number of values, of at most a limit that may be symbolic.
+
+    Raises:
+        ConfigError: k is none.
+        TracingError: k is a traced array.
+    """
+    count = integer(name, "k", k)
+    if count is None or count < 0 or (isinstance(limit, int) and count > limit):
         raise ConfigError(f"{name}: k must be an integer from 0 to {limit}, got {k!r}")
+    return count

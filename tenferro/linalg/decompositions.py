@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 from tenferro.dispatch import apply
-from tenferro.families.linalg import Degeneracy
+from tenferro.errors import ConfigError
 from tenferro.linalg import factors, pseudoinverse
+from tenferro.linalg.operands import degeneracy
 from tenferro.typing import AnyTensor, ArrayLike
 
 
@@ -94,10 +95,10 @@ def svd(
     Tensor([2., 1.])
     """
     if not compute_uv:
-        Degeneracy(degenerate, width).checked("svd")
+        degeneracy("svd", degenerate, width).checked("svd")
         return apply(factors.svdvals, x)
     u, s, vh = apply(
-        factors.svd, x, full_matrices=full_matrices, degeneracy=Degeneracy(degenerate, width)
+        factors.svd, x, full_matrices=full_matrices, degeneracy=degeneracy("svd", degenerate, width)
     )
     return SVDResult(u, s, vh)
 
@@ -166,3 +167,63 @@ def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqRes
     Tensor([1., 2.])
     """
     return LstsqResult(*apply(pseudoinverse.lstsq, a, b, rcond=rcond))
+
+
+def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None, hermitian: bool = False) -> AnyTensor:
+    """The pseudoinverse of x, for matrices of any rank.
+
+    Its derivatives are those along matrices of equal rank, and exact where singular values are
+    equal.
+
+    Args:
+        x: matrices, of shape [..., m, n].
+        rtol: singular values up to this, relative to the largest, count as zero; a number, or one
+            for each matrix. By default the rounding error of the dtype times the larger of m and n.
+        hermitian: read (x + xᴴ) / 2.
+
+    Raises:
+        ShapeError: x has fewer than two axes, or is hermitian but not square.
+        DTypeError: x is of half precision.
+        ConfigError: rtol is negative.
+
+    >>> tn.linalg.pinv([[2.0, 0.0], [0.0, 0.0], [0.0, 4.0]])
+    Tensor([[0.5 , 0.  , 0.  ],
+            [0.  , 0.  , 0.25]])
+    """
+    if rtol is None or isinstance(rtol, int | float):
+        return apply(pseudoinverse.pinv, x, rtol=rtol, hermitian=hermitian)
+    return apply(pseudoinverse.pinv_up_to, x, rtol, hermitian=hermitian)
+
+
+def matrix_rank(
+    x: ArrayLike,
+    /,
+    tol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | None = None,
+) -> AnyTensor:
+    """The number of singular values above a threshold, as int64.
+
+    Args:
+        x: matrices, of shape [..., m, n].
+        tol: the threshold, a number or one for each matrix.
+        hermitian: read (x + xᴴ) / 2.
+        rtol: the threshold relative to the largest singular value; by default the rounding error
+            of the dtype times the larger of m and n.
+
+    Raises:
+        ShapeError: x has fewer than two axes, or is hermitian but not square.
+        DTypeError: x is of half precision.
+        ConfigError: both `tol` and `rtol` are given.
+
+    >>> tn.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
+    Tensor(1)
+    """
+    if tol is None and rtol is None:
+        return apply(pseudoinverse.matrix_rank, x, hermitian=hermitian)
+    if tol is not None and rtol is not None:
+        raise ConfigError("matrix_rank: takes tol or rtol, not both")
+    relative = tol is None
+    limit: Any = rtol if relative else tol
+    return apply(pseudoinverse.matrix_rank_above, x, limit, relative=relative, hermitian=hermitian)

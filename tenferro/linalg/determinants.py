@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
 from tenferro import dispatch
 from tenferro.arrays import Expression, Operand, named
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import ConfigError, TracingError
+from tenferro.errors import ConfigError
 from tenferro.families.linalg import determinant, identity, inverse
-from tenferro.linalg.operands import square
-from tenferro.traced import TracedTensor
+from tenferro.linalg.operands import integer, square
 from tenferro.typing import AnyTensor, ArrayLike
 
 
@@ -88,15 +85,10 @@ def matrix_power(at: Emitter[V], x: Operand[V], n: int) -> V:
     Tensor([[1., 5.],
             [0., 1.]])
     """
-    exponent: object = n
-    if isinstance(exponent, TracedTensor):
-        raise TracingError(
-            "matrix_power: the exponent must be an integer, got a traced array; "
-            "name the argument in static_argnames"
-        )
-    if not isinstance(n, int | np.integer) or isinstance(n, bool):
+    exponent = integer("matrix_power", "the exponent", n)
+    if exponent is None:
         raise ConfigError(f"matrix_power: the exponent must be an integer, got {n!r}")
-    n = int(n)
+    n = exponent
     base = Expression(at, square(at, "matrix_power", x))
     if n < 0:
         base, n = inverse(base), -n

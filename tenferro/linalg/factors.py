@@ -63,12 +63,7 @@ def eigh(
     degeneracy: Degeneracy = Degeneracy(),  # noqa: B008  # immutable
 ) -> tuple[V, V]:
     """Eigenvalues and eigenvectors; see `tn.linalg.eigh`."""
-    degeneracy.checked("eigh")
-    if triangle not in (None, "L", "U"):
-        raise ConfigError(f"eigh: UPLO must be 'L' or 'U', got {triangle!r}")
-    a = Expression(at, square(at, "eigh", x))
-    if triangle is not None or not symmetrize_input:
-        a = hermitian(a.H if triangle == "U" else a)
+    a = _triangle(at, "eigh", x, triangle, symmetrize_input)
     op = Extension(Eigh(degeneracy.mode, degeneracy.width))
     values, vectors = a.emit_all(op)
     if degeneracy.mode == "project":
@@ -78,7 +73,20 @@ def eigh(
 
 def eigvalsh(at: Emitter[V], x: Operand[V], /, *, triangle: str | None = None) -> V:
     """Eigenvalues; see `tn.linalg.eigvalsh`."""
-    return eigh(at, x, triangle=triangle)[0]
+    a = _triangle(at, "eigvalsh", x, triangle, symmetrize_input=True)
+    return a.emit_all(Extension(Eigh()))[0].value  # type: ignore[no-any-return]
+
+
+def _triangle(
+    at: Emitter[V], name: str, x: Operand[V], triangle: str | None, symmetrize_input: bool
+) -> Expression:
+    """The Hermitian matrix whose eigenvalues are asked for, or one that stands for it."""
+    if triangle not in (None, "L", "U"):
+        raise ConfigError(f"{name}: UPLO must be 'L' or 'U', got {triangle!r}")
+    a = Expression(at, square(at, name, x))
+    if triangle is None and symmetrize_input:
+        return a
+    return hermitian(a.H if triangle == "U" else a)
 
 
 def svd(
@@ -90,7 +98,6 @@ def svd(
     degeneracy: Degeneracy = Degeneracy(),  # noqa: B008  # immutable
 ) -> tuple[V, V, V]:
     """U, the singular values, and Vᴴ; see `tn.linalg.svd`."""
-    degeneracy.checked("svd")
     a = Expression(at, matrix(at, "svd", x))
     op = Extension(Svd(full_matrices, degeneracy.mode, degeneracy.width))
     s, u, vh = a.emit_all(op)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenferro.arrays import Expression, Operand
 from tenferro.chainrules import Emitter, V
 from tenferro.families.linalg import hermitian_function
-from tenferro.linalg.operands import square
+from tenferro.linalg.operands import integer, known, square
 
 
 def funm_hermitian(
@@ -38,5 +38,9 @@ def funm_hermitian(
     Tensor([[4., 0.],
             [0., 9.]])
     """
+    known("funm_hermitian", "parameter", parameter)
+    if name in ("step", "keep"):
+        count = integer("funm_hermitian", "parameter", parameter)
+        parameter = parameter if count is None else count
     a = Expression(at, square(at, "funm_hermitian", x))
     return hermitian_function(a, name, parameter).value  # type: ignore[no-any-return]

@@ -98,6 +98,8 @@ def gauge_report(loss: Callable[..., Any], x: Any) -> GaugeReport:
     >>> report.clusters, report.invariant
     (((0, 1),), False)
     """
+    if not callable(loss):
+        raise ConfigError(f"gauge_report: loss must be a function, got {loss!r}")
     count = len(signature(loss).parameters)
     if count not in (2, 3):
         text = "gauge_report: loss must take (eigenvalues, eigenvectors) or (U, S, Vh)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tenferro.arrays import Expression, Operand, convert
+from tenferro.arrays import Expression, Operand, convert, expressions
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.linalg import (
@@ -12,6 +12,7 @@ from tenferro.families.linalg import (
     Hessenberg,
     MatrixFunction,
     Schur,
+    hermitian_derivative,
     hermitian_function,
 )
 from tenferro.family import Extension, sizes_differ
@@ -109,9 +110,13 @@ def sqrtm(at: Emitter[V], a: Operand[V], *, assume_a: str = "gen") -> V:
     return _function(at, "sqrtm", "sqrt", a, assume_a)
 
 
-def _function(at: Emitter[V], name: str, function: str, a: Operand[V], assume_a: str) -> V:
+def _check_assumption(name: str, assume_a: str) -> None:
     if assume_a not in ("gen", "her"):
         raise ConfigError(f"{name}: assume_a must be 'gen' or 'her', got {assume_a!r}")
+
+
+def _function(at: Emitter[V], name: str, function: str, a: Operand[V], assume_a: str) -> V:
+    _check_assumption(name, assume_a)
     value = square(at, name, a)
     if assume_a == "her":
         result: V = hermitian_function(Expression(at, value), function).value
@@ -119,8 +124,11 @@ def _function(at: Emitter[V], name: str, function: str, a: Operand[V], assume_a:
     return at.emit(Extension(MatrixFunction(function)), value)
 
 
-def expm_frechet(at: Emitter[V], a: Operand[V], e: Operand[V]) -> tuple[V, V]:
+def expm_frechet(
+    at: Emitter[V], a: Operand[V], e: Operand[V], *, assume_a: str = "gen"
+) -> tuple[V, V]:
     """The exponential and its derivative; see `tn.linalg.expm_frechet`."""
+    _check_assumption("expm_frechet", assume_a)
     lhs, rhs = floating(at, "expm_frechet", a, e)
     lhs, rhs = square(at, "expm_frechet", lhs), square(at, "expm_frechet", rhs)
     metas: list[TensorMeta] = [at.ctx.meta(value) for value in (lhs, rhs)]
@@ -128,6 +136,9 @@ def expm_frechet(at: Emitter[V], a: Operand[V], e: Operand[V]) -> tuple[V, V]:
     if sizes_differ(n, m):
         raise ShapeError(f"expm_frechet: a {metas[0]} and e {metas[1]} differ in rows: {n} and {m}")
     lhs, rhs = same_batch(at, "expm_frechet", lhs, rhs)
+    if assume_a == "her":
+        x, y = expressions(at, (lhs, rhs))
+        return hermitian_function(x, "exp").value, hermitian_derivative(x, y, "exp").value
     tangent = at.emit(Extension(Frechet("exp")), lhs, rhs)
     return at.emit(Extension(MatrixFunction("exp")), lhs), tangent
 

@@ -26,6 +26,7 @@ from tenferro.families.linalg import (
     PivotsToPermutation,
     identity,
     picked_rows,
+    real_part,
     triangular_solve,
     tril,
     triu,
@@ -33,13 +34,13 @@ from tenferro.families.linalg import (
 from tenferro.family import Extension
 from tenferro.linalg.factors import cholesky
 from tenferro.linalg.operands import matrix, same_batch, square, systems
-from tenferro.linalg.solving import TRANS
+from tenferro.linalg.solving import transposition
 from tenferro.shape import minimum
 from tenferro.typing import AnyTensor, ArrayLike
 
 
 class LUResult(NamedTuple):
-    """a = p l u, for a permutation matrix p."""
+    """a = p l u, for a permutation matrix p, which is real."""
 
     p: AnyTensor
     l: AnyTensor  # noqa: E741  # SciPy's name
@@ -100,7 +101,8 @@ def _lu(at: Emitter[V], a: Operand[V], permute_l: bool) -> tuple[V, V, V]:
     places: Expression = apply(sorting.argsort, permutation)
     if permute_l:
         return places.value, picked_rows(lower, places).value, upper.value
-    return picked_rows(identity(packed), places).value, lower.value, upper.value
+    swapped = picked_rows(identity(real_part(packed)), places)
+    return swapped.value, lower.value, upper.value
 
 
 def lu_factor(a: ArrayLike) -> LUFactorResult:
@@ -145,10 +147,20 @@ def lu_solve(
     >>> tn.linalg.lu_solve(tn.linalg.lu_factor([[0.0, 2.0], [1.0, 0.0]]), [3.0, 4.0], trans=1)
     Tensor([2., 3.])
     """
-    if trans not in TRANS:
-        raise ConfigError(f"lu_solve: trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
-    packed, pivots = lu_and_piv
-    return dispatch.apply(_lu_solve, packed, pivots, b, trans=TRANS[trans])
+    op = transposition("lu_solve", trans)
+    packed, pivots = _pair("lu_solve", "lu_and_piv", lu_and_piv)
+    return dispatch.apply(_lu_solve, packed, pivots, b, trans=op)
+
+
+def _pair(name: str, what: str, value: Any) -> Any:
+    """The two parts of a factorization that a user holds.
+
+    Raises:
+        ConfigError: the value is no such pair.
+    """
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise ConfigError(f"{name}: {what} must be a pair, got {type(value).__name__}")
+    return value
 
 
 @named("lu_solve")
@@ -207,7 +219,7 @@ def cho_solve(c_and_lower: tuple[ArrayLike, bool], b: ArrayLike) -> AnyTensor:
     >>> tn.linalg.cho_solve((lower, True), [4.0, 1.0])
     Tensor([1., 1.])
     """
-    factor, lower = c_and_lower
+    factor, lower = _pair("cho_solve", "c_and_lower", c_and_lower)
     return dispatch.apply(_cho_solve, factor, b, lower=bool(lower))
 
 

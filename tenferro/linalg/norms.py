@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.arrays import Expression, Operand, apply, elementwise, products, rearrange
+from tenferro.arrays import (
+    Expression,
+    Operand,
+    apply,
+    elementwise,
+    operands,
+    products,
+    rearrange,
+)
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ConfigError
 from tenferro.families.linalg import Degeneracy, Qr, Svd, svd_block, triangular_solve
@@ -154,7 +162,7 @@ def _vector_norm(a: Expression, order: Any, axis: Axis, keepdims: bool) -> Expre
         return squares.sum(axis=axis, keepdims=keepdims) ** 0.5
     sizes: Expression = apply(elementwise.abs, a)
     if order == inf:
-        return sizes.max(axis=axis, keepdims=keepdims)
+        return _largest(sizes, axis, keepdims)
     if order == -inf:
         return sizes.min(axis=axis, keepdims=keepdims)
     if order == 0:
@@ -175,7 +183,7 @@ def _matrix_norm(name: str, a: Expression, order: Any) -> Expression:
     if order in (2, -2):
         return _spectral(a, largest=order == 2)
     sums = apply(elementwise.abs, a).sum(axis=-2 if order in (1, -1) else -1)
-    result: Expression = sums.max(axis=-1) if order > 0 else sums.min(axis=-1)
+    result: Expression = _largest(sums, -1, False) if order > 0 else sums.min(axis=-1)
     return result
 
 
@@ -195,6 +203,14 @@ def _nuclear(a: Expression) -> Expression:
     kink = apply(elementwise.where, regular, 1.0, nothing * nothing) ** 0.5
     result: Expression = total + apply(elementwise.where, regular, 0.0, kink)
     return result
+
+
+def _largest(x: Expression, axis: Axis, keepdims: bool) -> Expression:
+    """The largest of numbers that are not negative; 0 if there are none."""
+    axes = operands.normal_axes("norm", axis, x.ndim)
+    if any(x.shape[each] == 0 for each in axes):
+        return x.sum(axis=axes, keepdims=keepdims)
+    return x.max(axis=axes, keepdims=keepdims)
 
 
 def _values(a: Expression) -> Expression:

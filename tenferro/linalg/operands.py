@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import nan
+from operator import index
+from typing import Any, SupportsFloat
 
 from tenferro.arrays import (
     Operand,
@@ -14,10 +17,11 @@ from tenferro.arrays import (
     result_dtype,
 )
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import DTypeError, ShapeError
-from tenferro.families.linalg import check_matrix, check_square
+from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
+from tenferro.families.linalg import Degeneracy, check_matrix, check_square
 from tenferro.family import sizes_differ
 from tenferro.shape import FLOAT16, FLOAT64, TensorMeta, canonical, is_inexact, short_name
+from tenferro.traced import TracedTensor
 
 
 def floating(at: Emitter[V], name: str, *operands: Operand[V]) -> list[V]:
@@ -33,6 +37,63 @@ def floating(at: Emitter[V], name: str, *operands: Operand[V]) -> list[V]:
             "convert it with astype(tn.float32)"
         )
     return promote(at, operands, dtype if is_inexact(dtype) else FLOAT64)
+
+
+def known(name: str, what: str, value: Any) -> Any:
+    """An option, which cannot be a traced array.
+
+    Raises:
+        TracingError: it is one.
+    """
+    if isinstance(value, TracedTensor):
+        raise TracingError(
+            f"{name}: {what} must be known while tracing, got {value}; "
+            "declare it in static_argnames"
+        )
+    return value
+
+
+def integer(name: str, what: str, value: Any) -> int | None:
+    """An integer option as a Python integer; None if it is not one.
+
+    Raises:
+        TracingError: it is a traced array.
+    """
+    known(name, what, value)
+    if isinstance(value, bool):
+        return None
+    try:
+        return index(value)
+    except (TypeError, TenferroError):
+        return None
+
+
+def number(name: str, what: str, value: Any) -> float:
+    """A real option of at least 0.
+
+    Raises:
+        ConfigError: it is none.
+        TracingError: it is a traced array.
+    """
+    known(name, what, value)
+    if isinstance(value, bool | str) or not isinstance(value, SupportsFloat):
+        raise ConfigError(f"{name}: {what} must be a number of at least 0, got {value!r}")
+    try:
+        result = float(value)
+    except (TypeError, TenferroError):
+        result = nan
+    if not result >= 0:
+        raise ConfigError(f"{name}: {what} must be a number of at least 0, got {value!r}")
+    return result
+
+
+def degeneracy(name: str, degenerate: str, width: float) -> Degeneracy:
+    """What derivatives do where values are equal.
+
+    Raises:
+        ConfigError: there is no such mode, or the width is not a number of at least 0.
+    """
+    return Degeneracy(degenerate, number(name, "width", width)).checked(name)
 
 
 def matrix(at: Emitter[V], name: str, x: Operand[V]) -> V:

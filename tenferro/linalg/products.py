@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
-from tenferro.arrays import Operand, products, promote, rearrange
+from tenferro.arrays import Operand, products, promote, rearrange, reductions
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import apply
-from tenferro.errors import ShapeError
+from tenferro.errors import ConfigError, ShapeError
 from tenferro.families import EinsumOp
-from tenferro.family import Extension
-from tenferro.linalg.operands import floating
+from tenferro.family import Extension, sizes_differ
+from tenferro.linalg.operands import integer
 from tenferro.planning import ContractionOptimizerOptions, Subscripts
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
 _PLAN = ("auto", *ContractionOptimizerOptions().identity)
 
@@ -36,7 +37,7 @@ def _chain(at: Emitter[V], *arrays: Operand[V]) -> V:
     """The product of matrices, as one network that is planned when sizes are known."""
     if len(arrays) < 2:
         raise ShapeError(f"multi_dot: takes two or more arrays, got {len(arrays)}")
-    values = floating(at, "multi_dot", *arrays)
+    values = promote(at, arrays)
     last = len(values) - 1
     labels: list[tuple[int, ...]] = []
     for i, value in enumerate(values):
@@ -47,9 +48,22 @@ def _chain(at: Emitter[V], *arrays: Operand[V]) -> V:
             labels.append((i, i + 1))
         else:
             labels.append((i + 1,) if i == 0 else (i,))
+    _check_chain(at, values)
     output = tuple(label for i, label in ((0, 0), (last, last + 1)) if label in labels[i])
     network = Subscripts(tuple(labels), output).canonical()
     return at.emit(Extension(EinsumOp(network.inputs, network.output, _PLAN)), *values)
+
+
+def _check_chain(at: Emitter[V], values: Sequence[V]) -> None:
+    """Raise ShapeError if the columns of an operand are not as many as the rows of the next."""
+    metas = [at.ctx.meta(value) for value in values]
+    shapes = [meta.exact_shape("multi_dot") for meta in metas]
+    for i, (left, right) in enumerate(pairwise(shapes)):
+        if sizes_differ(left[-1], right[0]):
+            raise ShapeError(
+                f"multi_dot: operand {i} {metas[i]} has {left[-1]} columns, but operand {i + 1} "
+                f"{metas[i + 1]} has {right[0]} rows"
+            )
 
 
 def outer(at: Emitter[V], x1: Operand[V], x2: Operand[V], /) -> V:
@@ -74,12 +88,13 @@ def outer(at: Emitter[V], x1: Operand[V], x2: Operand[V], /) -> V:
     return products.outer(at, *values)
 
 
-def trace(at: Emitter[V], x: V, /, *, offset: int = 0) -> V:
+def trace(at: Emitter[V], x: V, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> V:
     """The sum of a diagonal of each matrix.
 
     Args:
         x: matrices, of shape [..., m, n].
         offset: the diagonal; above the main one if positive.
+        dtype: of the sum; by default as in `tn.sum`.
 
     Raises:
         ShapeError: x has fewer than two axes.
@@ -87,7 +102,8 @@ def trace(at: Emitter[V], x: V, /, *, offset: int = 0) -> V:
     >>> tn.linalg.trace([[1.0, 2.0], [3.0, 4.0]])
     Tensor(5.)
     """
-    return products.trace(at, _matrices(at, "trace", x), offset, -2, -1)
+    parts = rearrange.diagonal(at, _matrices(at, "trace", x), _offset("trace", offset), -2, -1)
+    return reductions.sum(at, parts, -1, dtype=dtype)
 
 
 def diagonal(at: Emitter[V], x: V, /, *, offset: int = 0) -> V:
@@ -103,7 +119,15 @@ def diagonal(at: Emitter[V], x: V, /, *, offset: int = 0) -> V:
     >>> tn.linalg.diagonal([[1.0, 2.0], [3.0, 4.0]])
     Tensor([1., 4.])
     """
-    return rearrange.diagonal(at, _matrices(at, "diagonal", x), offset, -2, -1)
+    return rearrange.diagonal(at, _matrices(at, "diagonal", x), _offset("diagonal", offset), -2, -1)
+
+
+def _offset(name: str, offset: object) -> int:
+    """The number of a diagonal."""
+    place = integer(name, "offset", offset)
+    if place is None:
+        raise ConfigError(f"{name}: offset must be an integer, got {offset!r}")
+    return place
 
 
 def _matrices(at: Emitter[V], name: str, x: V) -> V:

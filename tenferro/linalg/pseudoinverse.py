@@ -4,71 +4,76 @@ from __future__ import annotations
 
 import numpy as np
 
-from tenferro.arrays import Expression, Operand, apply, rearrange
+from tenferro.arrays import Expression, Operand, apply, convert, expressions, named, rearrange
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import ShapeError
-from tenferro.families.linalg import Pinv, Svd, check_matrix, rows, sym
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.families.linalg import REAL_OF, Pinv, Svd, check_matrix, rows, sym
 from tenferro.family import Extension, sizes_differ
-from tenferro.linalg.operands import floating, matrix, same_batch, square
-from tenferro.shape import TensorMeta
+from tenferro.linalg.operands import floating, matrix, number, same_batch, square
+from tenferro.shape import DType, TensorMeta, is_complex
 
 
-def pinv(
-    at: Emitter[V], x: Operand[V], /, *, rtol: float | None = None, hermitian: bool = False
-) -> V:
-    """The pseudoinverse of x, for matrices of any rank.
+def pinv(at: Emitter[V], x: Operand[V], *, rtol: float | None = None, hermitian: bool = False) -> V:
+    """The pseudoinverse; see `tn.linalg.pinv`."""
+    a = _read(at, "pinv", x, hermitian)
+    op = Pinv(None if rtol is None else number("pinv", "rtol", rtol))
+    return a.emit_all(Extension(op))[0].value  # type: ignore[no-any-return]
 
-    Its derivatives are those along matrices of equal rank, and exact where singular values are
-    equal.
 
-    Args:
-        x: matrices, of shape [..., m, n].
-        rtol: singular values up to this, relative to the largest, count as zero; by default the
-            rounding error of the dtype times the larger of m and n.
-        hermitian: read (x + xᴴ) / 2.
+@named("pinv")
+def pinv_up_to(at: Emitter[V], x: Operand[V], rtol: Operand[V], *, hermitian: bool) -> V:
+    """The pseudoinverse with a tolerance for each matrix; see `tn.linalg.pinv`."""
+    a = _read(at, "pinv", x, hermitian)
+    limit = Expression(at, threshold(at, "pinv", "rtol", rtol, a.dtype))
+    each = same_batch(at, "pinv", a.value, rows(rows(limit)).value)
+    whole, limits = expressions(at, each)
+    return whole.emit_all(Extension(Pinv(given=True)), limits[..., 0, 0])[0].value  # type: ignore[no-any-return]
 
-    Raises:
-        ShapeError: x has fewer than two axes, or is hermitian but not square.
-        DTypeError: x is of half precision.
 
-    >>> tn.linalg.pinv([[2.0, 0.0], [0.0, 0.0], [0.0, 4.0]])
-    Tensor([[0.5 , 0.  , 0.  ],
-            [0.  , 0.  , 0.25]])
-    """
+def _read(at: Emitter[V], name: str, x: Operand[V], hermitian: bool) -> Expression:
+    """The matrices, or their Hermitian parts."""
     if hermitian:
-        a = sym(Expression(at, square(at, "pinv", x)))
-    else:
-        a = Expression(at, matrix(at, "pinv", x))
-    return a.emit_all(Extension(Pinv(rtol)))[0].value  # type: ignore[no-any-return]
+        return sym(Expression(at, square(at, name, x)))
+    return Expression(at, matrix(at, name, x))
 
 
-def matrix_rank(
-    at: Emitter[V], x: Operand[V], /, tol: float | None = None, *, rtol: float | None = None
-) -> V:
-    """The number of singular values above a threshold, as int64.
-
-    Args:
-        x: matrices, of shape [..., m, n].
-        tol: the threshold.
-        rtol: the threshold relative to the largest singular value; by default the rounding error
-            of the dtype times the larger of m and n.
+def threshold(at: Emitter[V], name: str, what: str, value: Operand[V], dtype: DType) -> V:
+    """A tolerance as a value of the real dtype that belongs to a dtype.
 
     Raises:
-        ShapeError: x has fewer than two axes.
-        DTypeError: x is of half precision.
-
-    >>> tn.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
-    Tensor(1)
+        DTypeError: it is complex.
     """
-    a = Expression(at, matrix(at, "matrix_rank", x))
+    (given,) = floating(at, name, value)
+    meta: TensorMeta = at.ctx.meta(given)
+    if is_complex(meta.dtype):
+        raise DTypeError(f"{name}: {what} must be real, got {meta}")
+    return convert(at, given, REAL_OF[dtype])
+
+
+def matrix_rank(at: Emitter[V], x: Operand[V], *, hermitian: bool = False) -> V:
+    """The rank by the rounding error of the dtype; see `tn.linalg.matrix_rank`."""
+    a = _read(at, "matrix_rank", x, hermitian)
     (s,) = a.emit_all(Extension(Svd(vectors=False)))
-    return _rank(a, s, tol, rtol).value  # type: ignore[no-any-return]
+    return _rank(a, s, None).value  # type: ignore[no-any-return]
 
 
-def _rank(a: Expression, s: Expression, tol: float | None, rtol: float | None) -> Expression:
+@named("matrix_rank")
+def matrix_rank_above(
+    at: Emitter[V], x: Operand[V], limit: Operand[V], *, relative: bool, hermitian: bool
+) -> V:
+    """The rank by a threshold for each matrix; see `tn.linalg.matrix_rank`."""
+    name = "matrix_rank"
+    a = _read(at, name, x, hermitian)
+    (s,) = a.emit_all(Extension(Svd(vectors=False)))
+    what = "rtol" if relative else "tol"
+    limits = rows(Expression(at, threshold(at, name, what, limit, a.dtype)))
+    if relative and s.shape[-1] != 0:
+        limits = limits * s.max(axis=-1, keepdims=True)
+    return (s > limits).astype("int64").sum(axis=-1).value  # type: ignore[no-any-return]
+
+
+def _rank(a: Expression, s: Expression, rtol: float | None) -> Expression:
     """How many singular values of a are above the threshold."""
-    if tol is not None:
-        return (s > tol).astype("int64").sum(axis=-1)
     if s.shape[-1] == 0:
         return s.astype("int64").sum(axis=-1)
     largest = s.max(axis=-1, keepdims=True)
@@ -84,6 +89,7 @@ def lstsq(
     at: Emitter[V], a: Operand[V], b: Operand[V], /, *, rcond: float | None = None
 ) -> tuple[V, V, V, V]:
     """The solution, its residuals, the rank and the singular values; see `tn.linalg.lstsq`."""
+    rcond = None if rcond is None else number("lstsq", "rcond", rcond)
     lhs, rhs = floating(at, "lstsq", a, b)
     left: TensorMeta = at.ctx.meta(lhs)
     right: TensorMeta = at.ctx.meta(rhs)
@@ -98,7 +104,7 @@ def lstsq(
         )
     x0 = Expression(at, lhs)
     (s,) = x0.emit_all(Extension(Svd(vectors=False)))
-    rank = _rank(x0, s, None, rcond)
+    rank = _rank(x0, s, rcond)
     y = Expression(at, rhs)
     vector = right.rank == 1
     wide = rows(y) if vector else y

@@ -65,7 +65,7 @@ def eig(x: ArrayLike, /) -> EigResult:
 
 
 def expm_frechet(
-    a: ArrayLike, e: ArrayLike, *, compute_expm: bool = True
+    a: ArrayLike, e: ArrayLike, *, compute_expm: bool = True, assume_a: str = "gen"
 ) -> ExpmFrechetResult | AnyTensor:
     """The exponential of square matrices, and its derivative along others.
 
@@ -73,15 +73,17 @@ def expm_frechet(
         a: matrices, of shape [..., n, n].
         e: the directions, of shape [..., n, n].
         compute_expm: whether both are returned, or the derivative alone.
+        assume_a: "gen", or "her" for Hermitian a and e, of which (x + xᴴ) / 2 is read.
 
     Raises:
         ShapeError: an operand is not square, or the sizes differ.
         DTypeError: an operand is of half precision.
+        ConfigError: `assume_a` is neither.
 
     >>> tn.linalg.expm_frechet([[0.0]], [[3.0]]).derivative
     Tensor([[3.]])
     """
-    whole = ExpmFrechetResult(*apply(general.expm_frechet, a, e))
+    whole = ExpmFrechetResult(*apply(general.expm_frechet, a, e, assume_a=assume_a))
     return whole if compute_expm else whole.derivative
 
 

@@ -25,11 +25,23 @@ from tenferro.families.linalg import (
     triangular_solve,
 )
 from tenferro.family import Extension, sizes_differ
-from tenferro.linalg.operands import floating, same_batch, square, systems
+from tenferro.linalg.operands import floating, integer, same_batch, square, systems
 from tenferro.shape import ShapeExtent, TensorMeta, product
 
 TRANS = {0: "n", 1: "t", 2: "c", "N": "n", "T": "t", "C": "c"}
 """The names of op(A) = A, Aᵀ, Aᴴ, as users write them."""
+
+
+def transposition(name: str, trans: object) -> str:
+    """The name of op(A) in families.
+
+    Raises:
+        ConfigError: there is no such `trans`.
+    """
+    if not isinstance(trans, int | str) or trans not in TRANS:
+        raise ConfigError(f"{name}: trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
+    return TRANS[trans]
+
 
 ASSUMPTIONS = ("gen", "sym", "her", "pos", "upper triangular", "lower triangular")
 
@@ -145,16 +157,12 @@ def solve_triangular(
     >>> tn.linalg.solve_triangular([[2.0, 1.0], [0.0, 4.0]], [4.0, 8.0])
     Tensor([1., 2.])
     """
-    if trans not in TRANS:
-        raise ConfigError(
-            f"solve_triangular: trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}"
-        )
     matrix, right, restore = systems(at, "solve_triangular", a, b)
     result = triangular_solve(
         Expression(at, matrix),
         Expression(at, right),
         lower=lower,
-        trans=TRANS[trans],
+        trans=transposition("solve_triangular", trans),
         unit=unit_diagonal,
     )
     return restore(result.value)
@@ -258,8 +266,10 @@ def tensorinv(at: Emitter[V], a: Operand[V], ind: int = 2) -> V:
     >>> tn.linalg.tensorinv(2.0 * tn.eye(4).reshape(2, 2, 4)).shape
     (4, 2, 2)
     """
-    if type(ind) is not int or ind < 1:
+    count = integer("tensorinv", "ind", ind)
+    if count is None or count < 1:
         raise ConfigError(f"tensorinv: ind must be a positive integer, got {ind!r}")
+    ind = count
     (value,) = floating(at, "tensorinv", a)
     meta: TensorMeta = at.ctx.meta(value)
     shape = meta.exact_shape("tensorinv", "a")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tenferro.dispatch import apply
-from tenferro.families.linalg import Degeneracy
 from tenferro.linalg import factors
+from tenferro.linalg.operands import degeneracy
 from tenferro.typing import AnyTensor, ArrayLike
 
 
@@ -38,8 +38,9 @@ def eigh(
         degenerate: the derivative where eigenvalues are equal. "nan" is NaN unless the loss depends
             only on eigenvalues, and equally on equal ones. "project" takes as equal what differs by
             less than the square root of the precision, and gives the derivative of a loss that does
-            not depend on the basis of equal eigenvalues nor on single ones; else NaN. "broaden" is
-            finite always, with 1/g written as g/(g² + width), and not exact.
+            not depend on the basis of equal eigenvalues nor on single ones; else NaN. This check
+            cannot see a loss in which these vectors have an effect at other matrices only.
+            "broaden" is finite always, with 1/g written as g/(g² + width), and not exact.
         width: of "broaden".
 
     Raises:
@@ -55,7 +56,7 @@ def eigh(
         x,
         triangle=UPLO,
         symmetrize_input=symmetrize_input,
-        degeneracy=Degeneracy(degenerate, width),
+        degeneracy=degeneracy("eigh", degenerate, width),
     )
     return EighResult(values, vectors)
 

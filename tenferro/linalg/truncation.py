@@ -17,7 +17,7 @@ from tenferro.arrays import (
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.linalg import hermitian_function, svd_factors, svd_truncated
-from tenferro.linalg.operands import matrix
+from tenferro.linalg.operands import integer, matrix, number
 from tenferro.ops import Iota
 
 MODES = ("rel", "abs", "sum2", "rsum2")
@@ -40,7 +40,8 @@ def svd_truncate(
     multiplets: bool = True,
 ) -> tuple[V, ...]:
     """The factors; see `tn.linalg.svd_truncate`."""
-    _check(max_rank, cutoff, cutoff_mode, absorb)
+    _check(cutoff_mode, absorb)
+    max_rank, cutoff = _largest_rank(max_rank), number("svd_truncate", "cutoff", cutoff)
     a = Expression(at, matrix(at, "svd_truncate", x))
     if a.ndim != 2:
         raise ShapeError(
@@ -60,15 +61,18 @@ def svd_truncate(
     return _truncated(rank, (one, (1,)), (other, (0,)))
 
 
-def _check(max_rank: int | None, cutoff: float, cutoff_mode: str, absorb: str | None) -> None:
-    if max_rank is not None:
-        integer = isinstance(max_rank, int) and not isinstance(max_rank, bool)
-        if not integer or max_rank < 1:
-            raise ConfigError(
-                f"svd_truncate: max_rank must be an integer of at least 1, got {max_rank!r}"
-            )
-    if not isinstance(cutoff, int | float) or not cutoff >= 0:
-        raise ConfigError(f"svd_truncate: cutoff must be a number of at least 0, got {cutoff!r}")
+def _largest_rank(max_rank: object) -> int | None:
+    if max_rank is None:
+        return None
+    count = integer("svd_truncate", "max_rank", max_rank)
+    if count is None or count < 1:
+        raise ConfigError(
+            f"svd_truncate: max_rank must be an integer of at least 1, got {max_rank!r}"
+        )
+    return count
+
+
+def _check(cutoff_mode: str, absorb: str | None) -> None:
     if cutoff_mode not in MODES:
         raise ConfigError(
             "svd_truncate: cutoff_mode must be 'rel', 'abs', 'sum2' or 'rsum2', "

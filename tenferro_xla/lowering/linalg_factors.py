@@ -45,12 +45,13 @@ def qr(op: Qr, a: Array) -> tuple[Array, ...]:
     return nan_unless_finite(a, r, q)[: op.output_count]
 
 
-def pinv(op: Pinv, a: Array) -> Array:
+def pinv(op: Pinv, a: Array, *rtol: Array) -> Array:
     """The pseudoinverse by singular values; NaN for a matrix that is not finite."""
     if is_empty(a):
         return jnp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     u, s, vh = lax.linalg.svd(a, full_matrices=False, compute_uv=True)
-    kept = s > op.cutoff(a.shape[-2], a.shape[-1], s.dtype) * s[..., :1]
+    cutoff = rtol[0][..., None] if rtol else op.cutoff(a.shape[-2], a.shape[-1], s.dtype)
+    kept = s > cutoff * s[..., :1]
     inverse = jnp.where(kept, 1 / jnp.where(kept, s, 1), 0)
     adjoint = jnp.conj(vh.swapaxes(-1, -2)) * inverse[..., None, :]
     (result,) = nan_unless_finite(a, adjoint @ jnp.conj(u.swapaxes(-1, -2)))

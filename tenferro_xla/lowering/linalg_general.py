@@ -25,7 +25,8 @@ from tenferro.families.linalg import (
 )
 from tenferro.family import ExtensionOp, Lowering
 from tenferro_xla.lowering import linalg_schur
-from tenferro_xla.lowering.linalg_schur import is_empty, nan_unless, zeros_unless_finite
+from tenferro_xla.lowering.linalg import is_empty
+from tenferro_xla.lowering.linalg_schur import nan_unless, zeros_unless_finite
 
 
 def needs_cpu(op: ExtensionOp) -> None:

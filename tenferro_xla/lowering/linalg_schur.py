@@ -18,11 +18,6 @@ _RADIUS = 0.264
 """The norm of X below which 7 nodes give log(1 + X) to double precision (Higham, table 11.1)."""
 
 
-def is_empty(x: Array) -> bool:
-    """Whether an operand certainly has no elements. LAPACK does not take such operands."""
-    return any(isinstance(size, int) and size == 0 for size in x.shape)
-
-
 def zeros_unless_finite(a: Array) -> tuple[Array, Array]:
     """The matrices, zeros where one is not finite, and whether each is finite: [..., 1, 1]."""
     finite = jnp.all(jnp.isfinite(a), axis=(-2, -1), keepdims=True)

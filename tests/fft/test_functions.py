@@ -21,12 +21,12 @@ from tenferro.errors import (
 
 
 def test_all_names_are_public() -> None:
-    assert set(tn.fft.__all__) == set(np.fft.__all__)
+    assert set(tn.fft.__all__) == {*np.fft.__all__, "ad_rules", "register_runtime"}
     for name in tn.fft.__all__:
         assert getattr(tn.fft, name).__name__ == name
 
 
-@pytest.mark.parametrize("name", [name for name in tn.fft.__all__ if "freq" not in name])
+@pytest.mark.parametrize("name", [name for name in np.fft.__all__ if "freq" not in name])
 def test_the_signature_is_that_of_the_array_api(name: str) -> None:
     first, *others = inspect.signature(getattr(tn.fft, name)).parameters.values()
     assert (first.name, first.kind) == ("x", inspect.Parameter.POSITIONAL_ONLY)

@@ -142,7 +142,7 @@ def test_no_gradient_of_nearly_defective_matrices_is_finite_and_wrong() -> None:
     gradient = np.asarray(tn.grad(lambda x: tn.sum(tn.real(linalg.eigvals(x) ** 3)))(a))
     expected = 3 * np.swapaxes(a @ a, -1, -2)
     error = np.abs(gradient - expected).max((-2, -1)) / np.abs(a).max((-2, -1)) ** 2
-    assert 0.1 < np.isnan(error).mean() < 0.5
+    assert 0.1 < np.isnan(error).mean() < 0.6
     assert np.nanmax(error) < 1e-5
 
 

@@ -37,6 +37,7 @@ from tenferro.families.linalg.functions import Frechet, MatrixFunction, MatrixFu
 from tenferro.families.linalg.hermitian_functions import (
     HermitianFunction,
     HermitianFunctionRule,
+    hermitian_derivative,
     hermitian_function,
 )
 from tenferro.families.linalg.lu import (
@@ -60,6 +61,7 @@ from tenferro.families.linalg.pieces import (
     embedded,
     identity,
     picked_rows,
+    real_part,
     rows,
     sym,
     tril,
@@ -85,7 +87,7 @@ from tenferro.families.linalg.truncation import (
     svd_factors,
     svd_truncated,
 )
-from tenferro.families.linalg.types import COMPLEX_OF, check_matrix, check_square
+from tenferro.families.linalg.types import COMPLEX_OF, REAL_OF, check_matrix, check_square
 from tenferro.families.linear_formula import LinearFormulaRule
 from tenferro.families.runtime import KernelRuntime, StandardRuntime
 from tenferro.family import ExtensionOp, ExtensionRuntime, Package
@@ -174,6 +176,7 @@ __all__ = [
     "COMPLEX_OF",
     "FIRST_LIMIT",
     "LINALG",
+    "REAL_OF",
     "RULES",
     "SECOND_LIMIT",
     "Adjugate",
@@ -218,12 +221,14 @@ __all__ = [
     "eigh_block",
     "embedded",
     "generic_bases",
+    "hermitian_derivative",
     "hermitian_function",
     "identity",
     "inverse",
     "lu",
     "lu_solve",
     "picked_rows",
+    "real_part",
     "reflections",
     "rows",
     "signs",

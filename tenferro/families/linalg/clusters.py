@@ -66,55 +66,50 @@ class Degeneracy:
         """χ: the largest part of a cotangent, relative to the whole, that counts as zero."""
         return float(np.finfo(dtype).eps ** 0.375)
 
-    def apart(self, values: Expression) -> Expression:
-        """Whether sorted values i and i + 1 are in two clusters: [..., n − 1]."""
-        largest = absolute(values).max(axis=-1, keepdims=True)
-        gaps = absolute(values[..., 1:] - values[..., :-1])
-        result: Expression = gaps > largest * self.gap(values.dtype)
-        return result
-
     def same(self, values: Expression) -> Expression:
         """Whether values i and j, sorted along the last axis, are in one cluster: [..., n, n]."""
-        splits = self.apart(values).astype("int64")
+        largest = absolute(values).max(axis=-1, keepdims=True)
+        gaps = absolute(values[..., 1:] - values[..., :-1])
+        splits = (gaps > largest * self.gap(values.dtype)).astype("int64")
         first = apply(rearrange.pad, splits, pad_width=[*[(0, 0)] * (values.ndim - 1), (1, 0)])
         number: Expression = apply(scans.cumsum, first, axis=-1)
         return rows(number) == columns(number)
 
-    def variation(
-        self, tied: Expression, values: Expression, cts: Expression, vectors: Expression
-    ) -> Expression:
-        """How much cotangents of values vary within clusters, but for rounding: [...].
-
-        The sum over neighbours, which is at least the largest difference of two.
-
-        Args:
-            tied: whether values i and i + 1 are in one cluster, of shape [..., k − 1].
-            values: eigenvalues or singular values, of shape [..., k].
-            cts: their cotangents.
-            vectors: the largest cotangent of vectors, of shape [...].
-        """
-        steps = absolute(cts[..., 1:] - cts[..., :-1])
-        steps = steps - self.slack(values, values[..., 1:] - values[..., :-1], vectors)
-        return chosen(both(tied, ~(steps <= 0.0)), steps, 0.0).sum(axis=-1)
-
     def slack(self, values: Expression, gaps: Expression, vectors: Expression) -> Expression:
-        """How much cotangents of values whose gap is given may differ by rounding.
+        """How much cotangents of values whose gap is given may differ by rounding: [..., k, k].
 
         Args:
             values: eigenvalues or singular values, of shape [..., k].
-            gaps: differences of values, or values that count as zero, along the last axis.
+            gaps: differences of values, or values that count as zero.
             vectors: the largest cotangent of vectors, of shape [...].
         """
-        largest = absolute(values).max(axis=-1, keepdims=True)
+        largest = rows(absolute(values).max(axis=-1, keepdims=True))
         largest = chosen(largest > 0, largest, 1.0)
         rounding = float(256 * np.finfo(values.dtype).eps) + absolute(gaps) * 8.0 / largest
-        return rounding * rows(vectors) / largest
+        return rounding * rows(rows(vectors)) / largest
 
-    def inverse(self, gaps: Expression, same: Expression) -> Expression:
-        """1/g outside of clusters, 0 within."""
+    def inverse_gaps(self, values: Expression, same: Expression) -> Expression:
+        """1/(v_j − v_i) of pairs of values outside of clusters, 0 within: [..., n, n]."""
+        return self.inverse(columns(values) - rows(values), same, values)
+
+    def inverse(self, gaps: Expression, same: Expression, values: Expression) -> Expression:
+        """1/g of gaps between values, or of values; 0 where `same` holds.
+
+        Its derivative is NaN where −1/g² has lost all but four digits by the rounding of values.
+        """
         if self.mode == "broaden":
             return gaps / (gaps * gaps + self.width)
-        return chosen(same, 0.0, 1.0 / chosen(same, 1.0, gaps))
+        limit = float(np.finfo(values.dtype).eps ** 0.375)
+        largest = rows(absolute(values).max(axis=-1, keepdims=True))
+        apart = apply(logical.logical_not, same)
+        close = both(apart, absolute(gaps) <= largest * limit)
+        return chosen(same, 0.0, 1.0 / chosen(same, 1.0, gaps)) + kink(gaps, close)
+
+
+def kink(x: Expression, condition: Expression) -> Expression:
+    """Zeros, whose derivative with respect to x is NaN where the condition holds."""
+    root: Expression = apply(analytic.sqrt, chosen(condition, x * 0.0, 1.0))
+    return chosen(condition, root, 0.0)
 
 
 def chosen(condition: Expression, x: Expression | float, y: Expression | float) -> Expression:
@@ -151,29 +146,27 @@ def off_diagonal(same: Expression) -> Expression:
     return both(same, eye == 0)
 
 
-def single(values: Expression) -> Expression:
-    """The clusters if no values are equal, as of `Degeneracy.same`: [n, n]."""
-    at = values.emitter
-    index = Expression(at, at.emit(Iota(FLOAT64, values.shape[-1])))
-    return rows(index) == columns(index)
-
-
 def exists(condition: Expression) -> Expression:
     """Whether the condition holds anywhere in each matrix, of shape [...]."""
     result: Expression = apply(reductions.any, condition, axis=(-2, -1))
     return result
 
 
-def every(condition: Expression) -> Expression:
-    """Whether the condition holds along the last axis, of shape [...]."""
-    result: Expression = apply(reductions.all, condition, axis=-1)
-    return result
+def factor(
+    allowed: Expression,
+    dtype: DType,
+    values: Expression | None = None,
+    multiple: Expression | None = None,
+) -> Expression:
+    """1 for each matrix where the condition, of shape [...], holds, else NaN: [..., 1, 1].
 
-
-def factor(allowed: Expression, dtype: DType) -> Expression:
-    """1 for each matrix where the condition, of shape [...], holds, else NaN: [..., 1, 1]."""
+    Its derivative with respect to the values, of shape [..., k], is NaN where they are `multiple`,
+    of shape [...]: a second derivative needs what no first derivative holds.
+    """
     assert allowed.dtype == BOOL
     ones = chosen(allowed, 1.0, float("nan")).astype(dtype)
+    if values is not None and multiple is not None:
+        ones = ones + kink(values[..., :1].sum(axis=-1), multiple)
     return rows(rows(ones))
 
 

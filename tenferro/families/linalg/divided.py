@@ -187,7 +187,7 @@ def smaller(a: Expression, b: Expression) -> Expression:
     return result
 
 
-class Exp(Smooth):
+class Exponential(Smooth):
     """e^w."""
 
     def value(self, w: Expression) -> Expression:
@@ -216,7 +216,7 @@ class Exp(Smooth):
         return 1.0
 
 
-class Log(Smooth):
+class Logarithm(Smooth):
     """The natural logarithm; NaN for negative values."""
 
     def value(self, w: Expression) -> Expression:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.arrays import Expression, apply, scans
+from tenferro.arrays import Expression, apply, logical, scans
 from tenferro.families.formula import Transform
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.clusters import (
@@ -79,7 +79,8 @@ class EigJvp(MatrixFormula):
     − i Im(u_kj / v_kj) keeps the norm of column j, and its largest entry, k, real.
 
     NaN for a matrix with eigenvalues that are equal, or so close that their vectors cannot be
-    known: the gap is at most τ times the condition of the two eigenvalues times the norm of A.
+    known: the gap is at most τ times the conditions of the two eigenvalues times the norm of A. A
+    second derivative divides by g², and is NaN at larger gaps.
     """
 
     present: tuple[bool, ...] = (True,)
@@ -109,7 +110,14 @@ class EigJvp(MatrixFormula):
         over_gaps = chosen(different, 1.0 / chosen(different, gaps, 1.0), 0.0)
         turned = v @ (over_gaps * inner)
         turned = turned + v * columns(_kept(v, turned))
-        ones = factor(_are_apart(w, v, inverse, gaps), v.dtype)
+        eps = float(np.finfo(w.dtype).eps)
+        scale = rows(rows(largest_of((v * columns(w)) @ inverse)))
+        conditions = absolute(inverse * inverse.conj()).sum(axis=-1) ** 0.5
+        products = rows(conditions) * columns(conditions)
+        known = _are_apart(gaps, products * scale * closeness(w.dtype))
+        twice = _are_apart(gaps, products**0.5 * scale * eps**0.375)
+        near: Expression = apply(logical.logical_not, twice)
+        ones = factor(known, v.dtype, w, near)
         moved = -(inverse @ turned @ inverse)
         return diagonal(inner) * ones[..., 0], turned * ones, moved * ones
 
@@ -131,15 +139,12 @@ def _kept(v: Expression, u: Expression) -> Expression:
     return -norms - (ratio - ratio.conj()) * 0.5
 
 
-def _are_apart(w: Expression, v: Expression, inverse: Expression, gaps: Expression) -> Expression:
-    """Whether all eigenvalues of a matrix can be told apart, of shape [...].
+def _are_apart(gaps: Expression, errors: Expression) -> Expression:
+    """Whether all gaps between eigenvalues of a matrix are larger than errors, of shape [...].
 
     Not if a number here is NaN, as of V⁻¹ where V is singular.
     """
-    conditions = absolute(inverse * inverse.conj()).sum(axis=-1) ** 0.5
-    scale = rows(rows(largest_of((v * columns(w)) @ inverse)))
-    error = (rows(conditions) + columns(conditions)) * scale * (0.5 * closeness(v.dtype))
-    apart = chosen(_different_places(gaps), (absolute(gaps) > error).astype("int64"), 1)
+    apart = chosen(_different_places(gaps), (absolute(gaps) > errors).astype("int64"), 1)
     return apart.min(axis=(-2, -1)) == 1
 
 

@@ -13,18 +13,19 @@ from tenferro.families.linalg.clusters import (
     Degeneracy,
     absolute,
     both,
-    every,
+    chosen,
+    exists,
     factor,
     largest_of,
     largest_where,
-    single,
+    off_diagonal,
 )
 from tenferro.families.linalg.pieces import columns, diagonal, embedded, real_part, rows, skew, sym
 from tenferro.families.linalg.rules import MatrixFormula
 from tenferro.families.linalg.types import REAL_OF, check_dtype, check_square
 from tenferro.families.linear_formula import FactorRule, LinearFormula
 from tenferro.family import OutputMeta, family_id
-from tenferro.shape import Dim, DType, TensorMeta, is_complex
+from tenferro.shape import Dim, DType, TensorMeta
 
 
 @family_id(namespace="tenferro-linalg", name="eigh", version=1)
@@ -110,13 +111,13 @@ class EighJvp(_EighDerivative):
         inner = v.H @ sym(da) @ v
         values = real_part(diagonal(inner))
         same = degeneracy.same(w)
-        turned = v @ (degeneracy.inverse(columns(w) - rows(w), same) * inner)
+        turned = v @ (degeneracy.inverse_gaps(w, same) * inner)
         if self.mode == "broaden":
             return values, turned
         spread = largest_where(same, inner - embedded(diagonal(inner)))
         spread = spread + largest_where(same, columns(values) - rows(values))
         allowed = spread <= largest_of(inner) * degeneracy.tolerance(w.dtype)
-        ones = factor(allowed, w.dtype)
+        ones = factor(allowed, w.dtype, w, exists(off_diagonal(same)))
         return values * ones[..., 0], turned * ones
 
     def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
@@ -146,44 +147,44 @@ class EighVjp(_EighDerivative):
         """The cotangent."""
         w, v, w_ct, v_ct = inputs
         degeneracy = self.degeneracy
+        same = degeneracy.same(w)
         if v_ct is None:
-            return ((v * columns(w_ct)) @ v.H * self._factor(w, w_ct, None, None),)
+            result = (v * columns(w_ct)) @ v.H
+            return (result * self._factor(w, same, w_ct, None, None),)
         turn = skew(v.H @ v_ct)
-        same = single(w) if self.mode == "nan" else degeneracy.same(w)
-        middle = degeneracy.inverse(columns(w) - rows(w), same) * turn
+        middle = degeneracy.inverse_gaps(w, same) * turn
         if w_ct is not None:
             middle = middle + embedded(w_ct).astype(v.dtype)
-        return (v @ middle @ v.H * self._factor(w, w_ct, turn, v_ct),)
+        return (v @ middle @ v.H * self._factor(w, same, w_ct, turn, v_ct),)
 
     def _factor(
         self,
         w: Expression,
+        same: Expression,
         w_ct: Expression | None,
         turn: Expression | None,
         v_ct: Expression | None,
-    ) -> Expression | float:
+    ) -> Expression:
         """1 where the derivative exists, else NaN."""
         if self.mode == "broaden":
-            return 1.0
-        degeneracy, chi = self.degeneracy, self.degeneracy.tolerance(w.dtype)
-        apart = degeneracy.apart(w)
-        if v_ct is None or turn is None:
-            assert w_ct is not None
-            vectors = w.sum(axis=-1) * 0.0
-            spread = degeneracy.variation(~apart, w, w_ct, vectors)
-            return factor(spread <= absolute(w_ct).max(axis=-1) * chi, w.dtype)
-        if self.mode == "nan":
-            allowed = every(apart)
-            if is_complex(turn.dtype):  # phases; the diagonal of a real one is zero
-                phases = absolute(diagonal(turn)).max(axis=-1)
-                allowed = both(allowed, phases <= largest_of(v_ct) * chi)
-            return factor(allowed, w.dtype)
-        size = largest_of(v_ct)
-        allowed = largest_where(degeneracy.same(w), turn) <= size * chi
+            return factor(exists(same), w.dtype)
+        chi = self.degeneracy.tolerance(w.dtype)
+        multiple = exists(off_diagonal(same))
+        vectors = w[..., :1].sum(axis=-1) * 0.0
+        allowed = vectors == vectors
+        if v_ct is not None:
+            assert turn is not None
+            size = largest_of(v_ct)
+            allowed = both(allowed, largest_where(same, turn) <= size * chi)
+            if self.mode == "nan":
+                allowed = both(allowed, multiple == False)  # noqa: E712  # an array
+            vectors = size
         if w_ct is not None:
-            spread = degeneracy.variation(~apart, w, w_ct, size)
-            allowed = both(allowed, spread <= absolute(w_ct).max(axis=-1) * chi)
-        return factor(allowed, w.dtype)
+            slack = self.degeneracy.slack(w, columns(w) - rows(w), vectors)
+            apart = absolute(columns(w_ct) - rows(w_ct)) - slack
+            spread = chosen(same, apart, 0.0).max(axis=(-2, -1))
+            allowed = both(allowed, spread <= largest_of(rows(w_ct)) * chi)
+        return factor(allowed, w.dtype, w, multiple)
 
     def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
         """The formula of tangents."""

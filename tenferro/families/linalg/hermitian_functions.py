@@ -12,7 +12,7 @@ from typing import Any
 from tenferro.arrays import Expression, expressions
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
 from tenferro.errors import ConfigError
-from tenferro.families.linalg.divided import Exp, Log, ScalarFunction, Term, widened
+from tenferro.families.linalg.divided import Exponential, Logarithm, ScalarFunction, Term, widened
 from tenferro.families.linalg.eigh import Eigh
 from tenferro.families.linalg.expanded import ExpandedOp
 from tenferro.families.linalg.pieces import columns, sym
@@ -23,18 +23,18 @@ from tenferro.families.linalg.powers import (
     SquareRoot,
     XLogX,
 )
-from tenferro.families.linalg.sided import Sign, Step, Times
+from tenferro.families.linalg.sided import Signum, Step, Times
 from tenferro.families.linalg.types import check_dtype, check_square
 from tenferro.family import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
 from tenferro.shape import Dim, DType
 
 _PLAIN: dict[str, Callable[[], ScalarFunction]] = {
-    "abs": lambda: Times(Sign()),
-    "exp": Exp,
+    "abs": lambda: Times(Signum()),
+    "exp": Exponential,
     "inverse": Inverse,
-    "log": Log,
+    "log": Logarithm,
     "rsqrt": InverseSquareRoot,
-    "sign": Sign,
+    "sign": Signum,
     "sqrt": SquareRoot,
     "xlogx": XLogX,
 }
@@ -187,6 +187,13 @@ class HermitianFunctionRule(ExtensionAdRule):
         slots: list[V | None] = [None] * len(inputs)
         slots[places[0]] = result
         return tuple(slots)
+
+
+def hermitian_derivative(a: Expression, e: Expression, name: str) -> Expression:
+    """The derivative of h at A along E; both Hermitian."""
+    factors = a.emit_all(Extension(Eigh()))
+    (result,) = a.emit_all(Extension(HermitianFunction(name, order=1)), *factors, e)
+    return result
 
 
 def hermitian_function(a: Expression, name: str, parameter: float | None = None) -> Expression:

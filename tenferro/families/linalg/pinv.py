@@ -10,7 +10,7 @@ import numpy as np
 from tenferro.arrays import expressions
 from tenferro.chainrules import JvpSite, Slots, V
 from tenferro.families.kernels import KernelOp
-from tenferro.families.linalg.types import check_dtype, check_matrix
+from tenferro.families.linalg.types import REAL_OF, check_dtype, check_matrix, check_same
 from tenferro.family import ExtensionAdRule, ExtensionOp, OutputMeta, family_id
 from tenferro.shape import Dim, DType
 
@@ -23,13 +23,19 @@ class Pinv(KernelOp):
     Attributes:
         rtol: singular values up to this, relative to the largest, count as zero; None is the
             rounding error of the dtype times the larger size.
+        given: whether a second input, real and with one number for each matrix, is read as `rtol`.
     """
 
     rtol: float | None = None
+    given: bool = False
 
-    input_count = 1
     output_count = 1
     kernel = "tenferro.families.linalg.kernels.singular:pinv"
+
+    @property
+    def input_count(self) -> int:
+        """A, and its tolerance."""
+        return 1 + self.given
 
     def cutoff(self, m: int, n: int, dtype: DType) -> float:
         """The largest value, relative to the largest, that counts as zero."""
@@ -39,8 +45,12 @@ class Pinv(KernelOp):
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
         """The type of Aᴴ."""
-        dtype = check_dtype("pinv", *input_dtypes)
+        dtype = check_dtype("pinv", input_dtypes[0])
         batch, m, n = check_matrix("pinv", dtype, input_shapes[0])
+        if self.given:
+            check_dtype("pinv", REAL_OF[dtype], input_dtypes[1])
+            for ours, theirs in zip(batch, input_shapes[1], strict=True):
+                check_same("pinv", "the batch sizes of A and rtol", ours, theirs)
         return [(dtype, (*batch, n, m))]
 
 
@@ -54,6 +64,8 @@ class PinvRule(ExtensionAdRule):
 
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
         """The formula."""
+        if at.tangent[0] is None:
+            return (None,)
         a, p, da = expressions(at.emitter, (at.primal[0], at.out[0], at.tangent[0]))
         left = p @ (p.H @ da.H)
         right = (da.H @ p.H) @ p

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenferro.arrays import Expression, analytic, apply, elementwise
 from tenferro.families.linalg.clusters import absolute, both, chosen
 from tenferro.families.linalg.divided import (
-    Log,
+    Logarithm,
     Smooth,
     Term,
     larger,
@@ -152,7 +152,7 @@ class XLogX(Smooth):
         h = self.value(w)
         wide = (spread(h, 0, 2) - spread(h, 1, 2)) / chosen(gap == 0, 1.0, gap)
         logs = apply(analytic.log, low)
-        narrow = chosen(gap == 0, 1.0, high * Log().first(w)) + logs
+        narrow = chosen(gap == 0, 1.0, high * Logarithm().first(w)) + logs
         return chosen(high > low * 2, wide, narrow)
 
     def coefficient(self, m: Expression, k: int) -> Expression:

@@ -46,7 +46,7 @@ class Sided(ScalarFunction):
         """Where the derivative does not exist."""
 
 
-class Sign(Sided):
+class Signum(Sided):
     """The sign of w. No derivative where w = 0."""
 
     def value(self, w: Expression) -> Expression:

@@ -14,8 +14,9 @@ from tenferro.families.linalg.clusters import (
     Degeneracy,
     both,
     chosen,
+    exists,
+    off_diagonal,
     reflections,
-    single,
 )
 from tenferro.families.linalg.pieces import columns, rows
 from tenferro.ops import Iota
@@ -43,12 +44,6 @@ class SingularClusters:
         same = degeneracy.same(with_zero)
         return cls(degeneracy, same[..., :-1, :-1], same[..., -1, :-1])
 
-    @classmethod
-    def single(cls, degeneracy: Degeneracy, s: Expression) -> SingularClusters:
-        """The clusters if no values are equal or zero."""
-        same = single(s)
-        return cls(degeneracy, same, s != s)
-
     @property
     def zeros(self) -> Expression:
         """Whether values i and j are both zero."""
@@ -60,17 +55,22 @@ class SingularClusters:
         apart: Expression = apply(logical.logical_not, self.zeros)
         return both(self.same, apart)
 
+    @property
+    def multiple(self) -> Expression:
+        """Whether values of a matrix are equal or zero, of shape [...]."""
+        return exists(off_diagonal(self.same) | self.zeros)
+
     def inverse_gaps(self, s: Expression) -> Expression:
         """1/(s_j − s_i); 0 within clusters."""
-        return self.degeneracy.inverse(columns(s) - rows(s), self.same)
+        return self.degeneracy.inverse_gaps(s, self.same)
 
     def inverse_sums(self, s: Expression) -> Expression:
         """1/(s_j + s_i); 0 where both are zero."""
-        return self.degeneracy.inverse(columns(s) + rows(s), self.zeros)
+        return self.degeneracy.inverse(columns(s) + rows(s), self.zeros, s)
 
     def inverse(self, s: Expression) -> Expression:
         """1/s_j, as [..., 1, k]: it scales columns; 0 for zeros."""
-        return columns(self.degeneracy.inverse(s, self.zero))
+        return self.degeneracy.inverse(columns(s), columns(self.zero), s)
 
 
 def order_of(m: Dim, n: Dim) -> int | None:

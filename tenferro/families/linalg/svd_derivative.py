@@ -18,7 +18,7 @@ from tenferro.families.linalg.clusters import (
     absolute,
     both,
     chosen,
-    every,
+    exists,
     factor,
     largest_of,
     largest_where,
@@ -28,7 +28,7 @@ from tenferro.families.linalg.rules import MatrixFormula
 from tenferro.families.linalg.singular import SingularClusters, order_of
 from tenferro.families.linear_formula import LinearFormula
 from tenferro.family import family_id
-from tenferro.shape import TensorMeta, is_complex
+from tenferro.shape import TensorMeta
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class SvdJvp(_SvdDerivative):
         if self.mode == "broaden":
             return results
         allowed = spread <= largest_of(da) * Degeneracy.tolerance(s.dtype)
-        ones = factor(allowed, s.dtype)
+        ones = factor(allowed, s.dtype, s, clusters.multiple)
         return values * ones[..., 0], results[1] * ones, results[2] * ones
 
     @staticmethod
@@ -194,9 +194,7 @@ class SvdVjp(_SvdDerivative):
             return None
         left, right = sides
         clusters = self.clusters(s)
-        if self.mode == "nan" and not (u_ct is None and vh_ct is None):
-            clusters = SingularClusters.single(clusters.degeneracy, s)
-        checks = _Checks(clusters, s)
+        checks = _Checks(clusters, s, self.mode == "broaden")
         checks.add_values(s_ct, [ct for ct in (u_ct, vh_ct) if ct is not None])
         values = None if s_ct is None else embedded(s_ct).astype(u.dtype)
         if u_ct is None and vh_ct is None:
@@ -205,8 +203,8 @@ class SvdVjp(_SvdDerivative):
         right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
         of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)
         checks.add_vectors(of_u, of_v, [left_turn, right_turn])
-        if left_ct is not None and right_ct is not None and _has_signs(left, right):
-            checks.add_signs(left_ct, right_ct)
+        if left_ct is not None and right_ct is not None:
+            checks.add_pairs(left_ct, right_ct)
         turned = clusters.inverse_gaps(s) * _sum(of_u, of_v)
         turned = turned + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)
         result = left.vectors @ _sum(values, turned) @ right.vectors.H
@@ -231,11 +229,6 @@ def _turn(side: _Side, ct: Expression | None) -> Expression | None:
     return None if ct is None else skew(side.vectors.H @ ct)
 
 
-def _has_signs(left: _Side, right: _Side) -> bool:
-    """Whether the vectors of a single zero are unique up to signs."""
-    return not (left.has_complement or right.has_complement or is_complex(left.vectors.dtype))
-
-
 def _sum(x: Expression | None, y: Expression | None) -> Expression:
     """The sum of what there is; one of both is."""
     if x is None or y is None:
@@ -251,37 +244,37 @@ class _Checks:
     Args:
         clusters: of the singular values.
         s: the singular values.
+        off: whether all is allowed.
     """
 
-    def __init__(self, clusters: SingularClusters, s: Expression) -> None:
+    def __init__(self, clusters: SingularClusters, s: Expression, off: bool) -> None:
         self._clusters = clusters
-        self._mode = clusters.degeneracy.mode
         self._s = s
+        self._dtype = s.dtype
+        self._off = off
         self._chi = Degeneracy.tolerance(s.dtype)
         self._size = s[..., :1].sum(axis=-1) * 0.0
-        self._allowed: Expression | None = None
-
-    def _add(self, condition: Expression) -> None:
-        self._allowed = condition if self._allowed is None else both(self._allowed, condition)
+        self._allowed = exists(clusters.same) if off else self._size == self._size
 
     def _small(self, x: Expression, size: Expression) -> None:
-        self._add(x <= size * self._chi)
+        self._allowed = both(self._allowed, x <= size * self._chi)
 
     def add_values(self, s_ct: Expression | None, vector_cts: Sequence[Expression]) -> None:
         """The cotangent of values is the same on a cluster, and none on zeros."""
-        if self._mode == "broaden":
+        if self._off:
             return
         for ct in vector_cts:
             self._size = self._size + largest_of(ct)
-        if s_ct is None or (self._mode == "nan" and vector_cts):
+        if s_ct is None:
             return
         clusters, s = self._clusters, self._s
-        degeneracy, zero = clusters.degeneracy, clusters.zero
-        tied = ~(degeneracy.apart(s) | zero[..., :-1])
-        limit = absolute(s_ct).max(axis=-1)
-        self._small(degeneracy.variation(tied, s, s_ct, self._size), limit)
-        at_zero = absolute(s_ct) - degeneracy.slack(s, s, self._size)
-        self._small(chosen(zero, at_zero, 0.0).max(axis=-1), limit)
+        slack = clusters.degeneracy.slack
+        apart = absolute(columns(s_ct) - rows(s_ct)) - slack(s, columns(s) - rows(s), self._size)
+        at_zero = absolute(columns(s_ct)) - slack(s, columns(s), self._size)
+        spread = chosen(clusters.equal, apart, 0.0).max(axis=(-2, -1))
+        self._small(spread, largest_of(rows(s_ct)))
+        spread = chosen(columns(clusters.zero), at_zero, 0.0).max(axis=(-2, -1))
+        self._small(spread, largest_of(rows(s_ct)))
 
     def add_vectors(
         self,
@@ -290,41 +283,40 @@ class _Checks:
         others: Sequence[Expression | None],
     ) -> None:
         """The loss depends neither on phases nor on the basis of a cluster or a complement."""
-        if self._mode == "broaden":
+        if self._off:
             return
-        for turn in others:
-            if turn is not None:
-                self._small(largest_of(turn), self._size)
-        clusters, both_turns = self._clusters, _sum(of_u, of_v)
-        if self._mode == "nan":
-            s = self._s
-            with_zero = apply(rearrange.concat, s, s[..., :1] * 0.0, axis=-1)
-            self._add(every(clusters.degeneracy.apart(with_zero)))
-            if is_complex(both_turns.dtype):  # phases; the diagonal of a real one is zero
-                self._small(absolute(diagonal(both_turns)).max(axis=-1), self._size)
-            return
-        self._small(largest_where(clusters.equal, both_turns), self._size)
+        clusters = self._clusters
+        self._small(largest_where(clusters.equal, _sum(of_u, of_v)), self._size)
         for turn in (of_u, of_v):
             if turn is not None:
                 self._small(largest_where(clusters.zeros, turn), self._size)
+        for turn in others:
+            if turn is not None:
+                self._small(largest_of(turn), self._size)
+        if clusters.degeneracy.mode == "nan":
+            self._allowed = both(self._allowed, clusters.multiple == False)  # noqa: E712
 
-    def add_signs(self, left_ct: Expression, right_ct: Expression) -> None:
-        """The loss does not see the sign of u vᴴ at a single zero, which no derivative shows."""
-        if self._mode != "project":
+    def add_pairs(self, left_ct: Expression, right_ct: Expression) -> None:
+        """The loss does not depend on both u and v of zeros: no cotangent shows if on u vᴴ.
+
+        At a matrix that is special to the loss, as a diagonal one, u vᴴ has no effect in any basis,
+        but has one beside it.
+        """
+        if self._off:
             return
-        zero = self._clusters.zero
-        single = zero.astype("int64").sum(axis=-1) == 1
-        limit = self._size * self._chi
-        seen = [largest_where(columns(zero), ct) > limit for ct in (left_ct, right_ct)]
-        apart: Expression = apply(logical.logical_not, both(single, both(seen[0], seen[1])))
-        self._add(apart)
+        zero, limit = columns(self._clusters.zero), self._size * self._chi
+        seen = [largest_where(zero, ct) > limit for ct in (left_ct, right_ct)]
+        apart: Expression = apply(logical.logical_not, both(*seen))
+        self._allowed = both(self._allowed, apart)
 
     def add_rest(self, rest: Expression) -> None:
         """The loss does not see where in the complement the vectors of zeros lie."""
-        if self._mode == "project":
+        if not self._off:
             zero = columns(self._clusters.zero)
             self._small(largest_of(chosen(zero, rest, 0.0)), self._size)
 
-    def factor(self) -> Expression | float:
+    def factor(self) -> Expression:
         """1 for a matrix where all checks hold, else NaN."""
-        return 1.0 if self._allowed is None else factor(self._allowed, self._s.dtype)
+        if self._off:
+            return factor(self._allowed, self._dtype)
+        return factor(self._allowed, self._dtype, self._s, self._clusters.multiple)

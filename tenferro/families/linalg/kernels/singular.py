@@ -26,17 +26,18 @@ def svd(op: Svd, a: Array) -> list[Array]:
     return stacked(kernel, [a], [values, left, right])
 
 
-def pinv(op: Pinv, a: Array) -> list[Array]:
+def pinv(op: Pinv, a: Array, *rtol: Array) -> list[Array]:
     """The pseudoinverse by singular values."""
     result = np.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     if 0 in a.shape:
         return [result]
 
-    def kernel(x: Array) -> tuple[Array]:
+    def kernel(x: Array, *rtol: Array) -> tuple[Array]:
         u, s, vh = np.linalg.svd(x, full_matrices=False)
-        kept = s > op.cutoff(x.shape[-2], x.shape[-1], s.dtype) * s[..., :1]
+        cutoff = rtol[0][..., 0] if rtol else op.cutoff(x.shape[-2], x.shape[-1], s.dtype)
+        kept = s > cutoff * s[..., :1]
         inverse = np.where(kept, 1 / np.where(kept, s, 1), 0)
         adjoint = np.conj(vh.swapaxes(-1, -2)) * inverse[..., None, :]
         return (adjoint @ np.conj(u.swapaxes(-1, -2)),)
 
-    return stacked(kernel, [a], [result])
+    return stacked(kernel, [a, *[each[..., None, None] for each in rtol]], [result])
