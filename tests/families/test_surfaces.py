@@ -225,7 +225,7 @@ def test_to_jax(case: Case) -> None:
     assert_are_gradients([np.conj(gradient)], case)
 
 
-@each(derivative=True)
+@each(on_xla=True, derivative=True)
 def test_inspect_with_gradient(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -60,7 +60,9 @@ def test_a_determinant_that_overflows_has_a_logarithm() -> None:
     assert_close(tn.linalg.slogdet(1e200 * np.eye(3)).logabsdet, 600 * np.log(10), rounding("f8"))
 
 
-@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype", [pytest.param("float64", marks=pytest.mark.exhaustive), "complex128"]
+)
 def test_gradients_are_the_conjugates_of_those_of_jax(dtype: str) -> None:
     a = normal(2, 3, 3, dtype=dtype)
 

@@ -95,7 +95,9 @@ LOSSES: dict[str, Losses] = {
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype", [pytest.param("float64", marks=pytest.mark.exhaustive), "complex128"]
+)
 def test_gradients_are_the_conjugates_of_those_of_jax(name: str, dtype: str) -> None:
     a, b = regular(2, 3, 3, dtype=dtype), normal(2, 3, 2, dtype=dtype)
     found = tn.jit(tn.grad(LOSSES[name](tn), (0, 1)), executor=NUMPY_EXECUTOR)(a, b)

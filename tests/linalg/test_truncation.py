@@ -72,7 +72,7 @@ def test_zeros_are_not_kept() -> None:
     np.testing.assert_allclose(left @ right, x, atol=1e-13)
 
 
-@pytest.mark.parametrize("kind", ["f", "c"])
+@pytest.mark.parametrize("kind", [pytest.param("f", marks=pytest.mark.exhaustive), "c"])
 @pytest.mark.parametrize("absorb", ["left", "right", "both"])
 @pytest.mark.parametrize("renorm", [False, True])
 def test_derivatives_at_a_degenerate_bond(absorb: str, renorm: bool, kind: str) -> None:

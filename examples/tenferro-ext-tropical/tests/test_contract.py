@@ -20,7 +20,10 @@ from tenferro_ext_tropical.ops import Contraction
 PRODUCT = ("maxplus", (0, 1), (1, 2), (0, 2))
 BATCHED = ("minplus", (0, 1, 2), (0, 2, 3, 3), (1, 0))
 SHAPES = {PRODUCT: [(3, 4), (4, 5), (3, 5)], BATCHED: [(2, 3, 4), (2, 4, 5, 5), (3, 2)]}
-XLA = pytest.mark.parametrize("register_xla", [None, tropical.xla.register_lowerings])
+XLA = pytest.mark.parametrize(
+    "register_xla",
+    [pytest.param(None, marks=pytest.mark.exhaustive), tropical.xla.register_lowerings],
+)
 
 
 def check(op: Contraction, *others: int, register_xla: Any, **options: Any) -> None:

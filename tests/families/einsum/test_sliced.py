@@ -141,6 +141,7 @@ def test_a_native_executor_has_the_family() -> None:
     assert native.extension_caches.stats().entries == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("sliced", [(0,), (1,), (0, 2)])
 def test_the_family_keeps_the_contract_of_extension_ops(sliced: tuple[int, ...]) -> None:
     tn.testing.check_extension(
