@@ -133,6 +133,7 @@ def test_updates_are_numpys(data: st.DataObject, name: str) -> None:
     assert_both(lambda t: getattr(t.at[indices], name)(values), x, expected)
 
 
+@pytest.mark.exhaustive
 @given(st.data(), st.sampled_from(["set", "add", "subtract"]))
 @settings(max_examples=12)
 def test_gradients_of_updates_are_those_of_jax(data: st.DataObject, name: str) -> None:
@@ -206,6 +207,7 @@ def test_an_index_may_be_a_traced_scalar() -> None:
     assert_equal(tn.jit(lambda i: tn.asarray(X)[i])(1), X[1])
 
 
+@pytest.mark.exhaustive
 def test_symbolic_extents_are_indexed_too() -> None:
     def f(x: Any, i: Any, sum_: Any = tn.sum) -> Any:
         return sum_(x[:, i] ** 2) + sum_(x.at[i].add(2.0)[i, 0] ** 2) + x[i[0], -1]

@@ -93,6 +93,7 @@ def test_jacobians_of_trees(how: Any, name: str) -> None:
     assert_trees_close(actual, want)
 
 
+@pytest.mark.exhaustive
 @how
 @pytest.mark.parametrize("name", ["jacfwd", "jacrev"])
 def test_jacobians_by_trees_and_by_several_arguments(how: Any, name: str) -> None:
@@ -106,6 +107,7 @@ def test_jacobians_by_trees_and_by_several_arguments(how: Any, name: str) -> Non
         assert_trees_close(actual, want)
 
 
+@pytest.mark.exhaustive
 @how
 @pytest.mark.parametrize("name", ["power", "mixed", "scalar"])
 def test_hessian(how: Any, name: str) -> None:

@@ -178,7 +178,7 @@ def test_eager_runtime_with_backward(case: Case, executor: str) -> None:
     assert_are_gradients([variable.grad.numpy() for variable in variables], case)
 
 
-@each(derivative=True)
+@each(on_xla=True, derivative=True)
 def test_save_load_run_and_differentiate(case: Case, tmp_path: Path) -> None:
     program = case.program(case.total)
     tn.save(program, tmp_path / "a", packages=case.packages)

@@ -123,6 +123,7 @@ def test_each_loss_alone(name: str) -> None:
     assert_right(Derivatives(losses).errors(x, direction(x, "c")))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_a_cut_through_equal_values_is_nan_for_that_matrix_alone(executor: str) -> None:
     weights = gaussian((4, 4), "f", 1)

@@ -128,6 +128,7 @@ def test_gradient_of_eig_is_nan_where_eigenvalues_are_equal(a: Array, dtype: str
     np.testing.assert_allclose(gradient[1], 2 * batch[1], atol=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_no_gradient_of_nearly_defective_matrices_is_finite_and_wrong() -> None:
     """The sum of λ³ is the trace of A³; its gradient is known."""
     rng = np.random.default_rng(0)
@@ -162,6 +163,7 @@ def test_matrix_functions_are_those_of_scipy(dtype: str, executor: str) -> None:
     assert all(np.asarray(each).dtype == np.dtype(dtype) for each in found.values())
 
 
+@pytest.mark.exhaustive
 @KINDS
 @pytest.mark.parametrize("name", ["expm", "logm", "sqrtm"])
 def test_matrix_functions_are_differentiable(name: str, dtype: str) -> None:
@@ -212,6 +214,7 @@ def test_square_root_where_there_is_one(a: Any, root: Any, executor: str) -> Non
     np.testing.assert_array_equal(found[1], np.eye(2))
 
 
+@pytest.mark.exhaustive
 @EXECUTORS
 def test_logarithm_of_singular_and_of_negative_matrices_is_nan(executor: str) -> None:
     batch = np.stack([np.diag([0.0, 2.0]), np.diag([-1.0, 2.0]), np.diag([1e-20, 1.0])])

@@ -59,6 +59,7 @@ def test_solve_and_inv_are_those_of_numpy(dtype: str) -> None:
         assert_close(inverse, np.linalg.inv(a), rounding(dtype), f"{left}")
 
 
+@pytest.mark.exhaustive
 def test_xla_computes_the_same_for_all_shapes() -> None:
     matrices = [(regular(*left), normal(*right)) for left, right in SHAPES]
 

@@ -54,6 +54,7 @@ def test_values_and_types_are_numpys(call: Call) -> None:
     assert_results(listed(call.on(getattr(tn, call.name), call.operands)), numpys(call))
 
 
+@pytest.mark.exhaustive
 @every_group
 def test_compiled_programs_give_the_same(group: list[Call]) -> None:
     group = [call for call in group if call.operands]

@@ -37,6 +37,7 @@ def batch(n: int) -> tuple[Any, Any, Any]:
     return params, rng.normal(size=(n, 3)), rng.normal(size=n)
 
 
+@pytest.mark.exhaustive
 def test_one_program_gives_jaxs_answers_at_twenty_sizes() -> None:
     xla = XlaExecutor("cpu")
     traces: list[None] = []

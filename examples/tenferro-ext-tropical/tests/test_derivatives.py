@@ -75,6 +75,7 @@ def test_the_first_winner_takes_it_all(oracle: Any, case: Any, kind: str) -> Non
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.exhaustive
 @given(cases(TIES) | cases(SPECIAL), KINDS, st.sampled_from(["float32", "float64"]))
 @settings(max_examples=15)
 def test_all_executors_agree_on_derivatives(

@@ -92,6 +92,7 @@ def sliced_ops(program: tn.GraphProgram) -> list[type]:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("compile_", [tn.jit, lambda f: f], ids=["jit", "traced"])
 def test_third_derivatives_of_a_number_are_those_without_slices(dtype: str, compile_: Any) -> None:
