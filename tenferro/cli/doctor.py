@@ -19,7 +19,7 @@ from tenferro.runtime import Executor, executor_module, executor_named, installe
 from tenferro.shape import TensorSpec
 from tenferro.transforms import make_program
 
-DISTRIBUTIONS = ("numpy", "jax", "jaxlib", "optree", "opt_einsum", "rich")
+DISTRIBUTIONS = ("numpy", "jax", "jaxlib", "optree", "opt_einsum", "rich", "scipy")
 
 
 def doctor(_: argparse.Namespace) -> int:

@@ -31,7 +31,7 @@ def lu(op: Lu, a: Array) -> tuple[Array, Array, Array]:
         *batch, m, n = a.shape
         pivots = jnp.zeros((*batch, 0 if 0 in (m, n) else min(m, n)), jnp.int32)
         return a, pivots, jnp.broadcast_to(jnp.arange(m, dtype=jnp.int32), (*batch, m))
-    if small_matrices.pays(a, 8):
+    if small_matrices.pays(a, 4):
         return small_matrices.lu(a)
     packed, pivots, permutation = lax.linalg.lu(a)
     return packed, pivots, permutation

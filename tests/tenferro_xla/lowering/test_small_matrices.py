@@ -107,10 +107,11 @@ def test_eigh(dtype: str) -> None:
 
 
 def test_the_forms_are_chosen_by_size() -> None:
-    def text(*shape: int) -> str:
-        program = tn.make_program(tn.linalg.cholesky, tn.TensorSpec(shape, "float64"))
+    def text(function: Any, *shape: int) -> str:
+        program = tn.make_program(function, tn.TensorSpec(shape, "float64"))
         return tn.executor_named("xla").lower(program, {}).stablehlo()  # type: ignore[no-any-return,attr-defined]
 
-    assert "custom_call" not in text(BATCH, 3, 3)
-    assert "custom_call" in text(BATCH, 6, 6)
-    assert "custom_call" in text(8, 3, 3)
+    for function in (tn.linalg.cholesky, tn.linalg.inv, tn.linalg.eigvalsh):
+        assert "custom_call" not in text(function, BATCH, 3, 3)
+        assert "custom_call" in text(function, BATCH, 6, 6)
+        assert "custom_call" in text(function, 8, 3, 3)
