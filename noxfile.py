@@ -13,7 +13,16 @@ from pathlib import Path
 import nox
 
 nox.needs_version = ">=2025.2.9"
-nox.options.sessions = ["lint", "types", "imports", "tests", "coverage", "no_jax", "docs"]
+nox.options.sessions = [
+    "lint",
+    "types",
+    "imports",
+    "tests",
+    "exhaustive",
+    "coverage",
+    "no_jax",
+    "docs",
+]
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = False
 nox.options.download_python = "never"
