@@ -95,7 +95,7 @@ def svd(
     Tensor([2., 1.])
     """
     if not compute_uv:
-        degeneracy("svd", degenerate, width).checked("svd")
+        degeneracy("svd", degenerate, width)
         return apply(factors.svdvals, x)
     u, s, vh = apply(
         factors.svd, x, full_matrices=full_matrices, degeneracy=degeneracy("svd", degenerate, width)

@@ -142,8 +142,8 @@ def largest_where(condition: Expression, x: Expression) -> Expression:
 
 def off_diagonal(same: Expression) -> Expression:
     """The pairs of different places that are in one cluster."""
-    eye = apply(rearrange.tril, apply(rearrange.triu, (same == same).astype("int64")))
-    return both(same, eye == 0)
+    index = Expression(same.emitter, same.emitter.emit(Iota(FLOAT64, same.shape[-1])))
+    return both(same, rows(index) != columns(index))
 
 
 def exists(condition: Expression) -> Expression:

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tenferro.arrays import Expression
-from tenferro.families.formula import Transform
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.clusters import (
-    Degeneracy,
     absolute,
     both,
     chosen,
@@ -21,7 +19,7 @@ from tenferro.families.linalg.clusters import (
     off_diagonal,
 )
 from tenferro.families.linalg.pieces import columns, diagonal, embedded, real_part, rows, skew, sym
-from tenferro.families.linalg.rules import MatrixFormula
+from tenferro.families.linalg.rules import SpectralFormula
 from tenferro.families.linalg.types import REAL_OF, check_dtype, check_square
 from tenferro.families.linear_formula import FactorRule, LinearFormula
 from tenferro.family import OutputMeta, family_id
@@ -64,14 +62,8 @@ class Eigh(KernelOp):
         return Eigh(self.mode, self.width, vectors=False) if live == (True, False) else None
 
 
-@dataclass(frozen=True)
-class _EighDerivative(MatrixFormula):
+class _EighDerivative(SpectralFormula):
     """Of the fixed inputs w and V."""
-
-    mode: str = "nan"
-    width: float = 1e-12
-    present: tuple[bool, ...] = (True,)
-    transforms: tuple[Transform, ...] = ()
 
     fixed = 2
     undefined = (
@@ -79,11 +71,6 @@ class _EighDerivative(MatrixFormula):
         "eigenvectors, or on single ones of equal eigenvalues; tn.linalg.gauge_report says on "
         "which, and eigh_block and funm_hermitian are exact at equal eigenvalues"
     )
-
-    @property
-    def degeneracy(self) -> Degeneracy:
-        """What it does at multiple eigenvalues."""
-        return Degeneracy(self.mode, self.width)
 
 
 @family_id(namespace="tenferro-linalg", name="eigh_jvp", version=1)

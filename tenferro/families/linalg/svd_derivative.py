@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenferro.arrays import Expression, apply, logical, rearrange
-from tenferro.families.formula import Transform
 from tenferro.families.linalg.clusters import (
     Degeneracy,
     absolute,
@@ -24,7 +23,7 @@ from tenferro.families.linalg.clusters import (
     largest_where,
 )
 from tenferro.families.linalg.pieces import columns, diagonal, embedded, real_part, rows, skew, sym
-from tenferro.families.linalg.rules import MatrixFormula
+from tenferro.families.linalg.rules import SpectralFormula
 from tenferro.families.linalg.singular import SingularClusters, order_of
 from tenferro.families.linear_formula import LinearFormula
 from tenferro.family import family_id
@@ -83,14 +82,8 @@ def _sides(s: Expression, u: Expression, vh: Expression) -> tuple[_Side, _Side] 
     return _Side.of(u, k, order > 0), _Side.of(vh.H, k, order < 0)
 
 
-@dataclass(frozen=True)
-class _SvdDerivative(MatrixFormula):
+class _SvdDerivative(SpectralFormula):
     """Of the fixed inputs s, U and Vᴴ."""
-
-    mode: str = "nan"
-    width: float = 1e-12
-    present: tuple[bool, ...] = (True,)
-    transforms: tuple[Transform, ...] = ()
 
     fixed = 3
     undefined = (
@@ -101,7 +94,7 @@ class _SvdDerivative(MatrixFormula):
 
     def clusters(self, s: Expression) -> SingularClusters:
         """Of the singular values, with what the op does there."""
-        return SingularClusters.of(Degeneracy(self.mode, self.width), s)
+        return SingularClusters.of(self.degeneracy, s)
 
 
 @family_id(namespace="tenferro-linalg", name="svd_jvp", version=1)
