@@ -8,6 +8,8 @@ from itertools import compress
 
 import numpy as np
 
+from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.control.scan_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import (
     Array,
@@ -210,6 +212,19 @@ class Scan(StdTensorOp, name="scan"):
                     read[self.consts + leaf] = needed[leaf]
                 return needed, read
             needed = wider
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents, by a loop over the linear part of the body."""
+        return linearize(self, at)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents, by a loop in the other direction."""
+        return transpose_rule(self, at)
+
+    def like(self, body: ExecProgram, consts: int, carry: int, backward: bool = False) -> Scan:
+        """A loop of as many rounds with another body; in the other direction if `backward`."""
+        reverse = self.reverse != backward
+        return replace(self, body=body, consts=consts, carry=carry, reverse=reverse)
 
     @property
     def overwrites(self) -> Mapping[int, int]:

@@ -1,0 +1,101 @@
+"""Programs as graphs, which rules transform, and graphs as programs, which ops hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from tenferro.autodiff import LinearFragment, finish
+from tenferro.chainrules import FragmentEmitter, RuleContext
+from tenferro.computegraph import (
+    PRIMAL,
+    FragmentBuilder,
+    GlobalValKey,
+    Input,
+    ResolvedView,
+    input_key,
+    op_key,
+    resolve_keys,
+)
+from tenferro.errors import TracingError
+from tenferro.exec_ir import ExecBuilder, ExecProgram, run
+from tenferro.ops import Argument, StdTensorOp, replay, shape_context
+from tenferro.shape import ShapeGuardContext, TensorInput, fresh_input, type_of
+
+Keys = Sequence[GlobalValKey]
+
+
+def graph_of(program: ExecProgram) -> tuple[list[GlobalValKey], list[GlobalValKey]]:
+    """The inputs and outputs of a program, as values of a graph.
+
+    The inputs of equal programs are the same values, and so are then their outputs.
+    """
+    inputs = [
+        input_key(TensorInput(f"body{number}", meta))
+        for number, meta in enumerate(program.input_metas)
+    ]
+    outputs = run(
+        program,
+        cast(list[GlobalValKey], inputs),
+        lambda step, operands: (
+            op_key(cast(StdTensorOp, step.op), tuple(operands), PRIMAL, step.site).outputs
+        ),
+    )
+    return [*inputs], outputs
+
+
+def program_of(inputs: Keys, outputs: Keys) -> ExecProgram:
+    """The program that computes `outputs` from `inputs`, which may be any values of a graph.
+
+    Its instructions stand in the order in which a walk from the outputs meets them, so that graphs
+    that compute the same give the same program.
+
+    Raises:
+        TracingError: the outputs depend on an input of the graph that is not among `inputs`.
+        TenferroError: an op cannot take its operands.
+    """
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    ops, foreign = view.topo_order(outputs, leaves=inputs)
+    if foreign:
+        raise TracingError(f"program: reads {foreign[0]}, which is not among its inputs")
+    builder = ExecBuilder()
+    slots = {key: builder.input(type_of(key)) for key in inputs}
+    for op in ops:
+        operands = tuple([slots[key] for key in op.inputs])
+        made = (
+            operands
+            if type(op.primitive) is Argument
+            else builder.add(cast(StdTensorOp, op.primitive), operands, op.site)
+        )
+        for key, slot in zip(op.outputs, made, strict=True):
+            slots.setdefault(key, slot)  # an input stays the input
+    return builder.build([slots[key] for key in outputs])
+
+
+def inner_context(ctx: RuleContext) -> ShapeGuardContext:
+    """The context of a graph inside an op: types of its own, and the rules of the context."""
+    return shape_context(ctx.registered_rule)
+
+
+def fresh_like(keys: Iterable[GlobalValKey], name: str) -> list[GlobalValKey]:
+    """A new input of a graph for each value, of its type."""
+    return [fresh_input(type_of(key), f"{name}{number}") for number, key in enumerate(keys)]
+
+
+def linear_in(
+    inputs: Keys, outputs: Keys, active: Iterable[int], ctx: RuleContext
+) -> LinearFragment[Any]:
+    """A graph that is linear in the inputs at the positions `active`, as a linear fragment of them.
+
+    Its tangent outputs are None for outputs that do not depend on these.
+    """
+    emitter = FragmentEmitter(FragmentBuilder(), ctx)
+    seeds: dict[GlobalValKey, Input] = {}
+    for position in active:
+        like = inputs[position]
+        (seed,) = fresh_like([like], "active")
+        seeds[like] = emitter.active_input(cast(Input, seed).key, like)
+    known = {key: seeds.get(key, key) for key in inputs}
+    results = replay(emitter, outputs, known)
+    linear = [key if key is not None and emitter.may_flow(key) else None for key in results]
+    return finish(emitter.builder, list(seeds.values()), linear)

@@ -1,0 +1,150 @@
+"""The graph of one round of a loop, and what a loop keeps of it for a second one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self
+
+from tenferro.autodiff import residuals
+from tenferro.chainrules import Emitter, V
+from tenferro.computegraph import GlobalValKey, ResolvedView, SingleOutputNode, resolve_keys
+from tenferro.control.graphs import Keys, graph_of, program_of
+from tenferro.exec_ir import ExecProgram
+from tenferro.ops import StdTensorOp, replay
+
+
+class Loop(Protocol):
+    """The part of a `Scan` that its rules read."""
+
+    @property
+    def body(self) -> ExecProgram:
+        """What one round computes."""
+
+    @property
+    def consts(self) -> int:
+        """Number of values that are the same in all rounds."""
+
+    @property
+    def carry(self) -> int:
+        """Number of values that go from round to round."""
+
+    def like(
+        self, body: ExecProgram, consts: int, carry: int, backward: bool = False
+    ) -> StdTensorOp:
+        """A loop of as many rounds; in the other direction if `backward`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The graph of one round.
+
+    Attributes:
+        consts: what every round reads.
+        carry: what comes from the round before.
+        xs: what only this round reads.
+        next: the carry of the next round.
+        ys: what is stacked.
+    """
+
+    consts: Keys
+    carry: Keys
+    xs: Keys
+    next: Keys
+    ys: Keys
+
+    @classmethod
+    def of(cls, op: Loop) -> Self:
+        """The graph of a round of `op`."""
+        inputs, outputs = graph_of(op.body)
+        start = op.consts + op.carry
+        return cls(
+            inputs[: op.consts],
+            inputs[op.consts : start],
+            inputs[start:],
+            outputs[: op.carry],
+            outputs[op.carry :],
+        )
+
+    @property
+    def inputs(self) -> Keys:
+        """All that a round reads, in the order of the loop's operands."""
+        return [*self.consts, *self.carry, *self.xs]
+
+    @property
+    def outputs(self) -> Keys:
+        """All that a round returns."""
+        return [*self.next, *self.ys]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[V]):
+    """The values of a loop that another loop over the same rounds reads.
+
+    Attributes:
+        consts, const_values: values that are the same in all rounds, in the graph of a round and
+            where the loop is called.
+        xs, stacks: values of a single round, and their stacks over all rounds.
+    """
+
+    consts: Keys
+    const_values: Sequence[V]
+    xs: Keys
+    stacks: Sequence[V]
+
+
+def keep(
+    op: Loop, at: Emitter[V], this: Round, operands: Sequence[V], outputs: Keys, seeds: Keys
+) -> Kept[V]:
+    """What `outputs`, which are linear in `seeds`, read of the values of a round of `op`.
+
+    What depends on consts alone is computed once, before the loop. An entry of xs is taken as it
+    is. A value that costs less to compute again than to store is computed again. The others are
+    stacked by `op` itself, of which one more is emitted for that.
+    """
+    read = residuals(outputs, seeds)
+    varying = _dependent(read, [*this.carry, *this.xs])
+    variable = varying | _dependent(read, this.consts)
+    read = _without_cheap(read, this, varying, variable)
+    consts = [key for key in read if key not in varying]
+    known = dict(zip(this.consts, operands, strict=False))
+    values = [value for value in replay(at, consts, known) if value is not None]
+    entries = dict(zip(this.xs, operands[op.consts + op.carry :], strict=True))
+    given = [key for key in read if key in entries]
+    stacked = [key for key in read if key in varying and key not in entries]
+    stacks: Sequence[V] = ()
+    if stacked:
+        body = program_of(this.inputs, [*this.next, *stacked])
+        stacks = at.emit_all(op.like(body, op.consts, op.carry), *operands)[op.carry :]
+    return Kept(consts, values, [*given, *stacked], [*(entries[key] for key in given), *stacks])
+
+
+def _without_cheap(
+    read: Keys, this: Round, varying: set[GlobalValKey], variable: set[GlobalValKey]
+) -> list[GlobalValKey]:
+    """The values to keep so that those left out follow from them by ops that cost little."""
+    at_hand, kept = {*read, *this.consts, *this.xs}, dict.fromkeys(read)
+    for key in read:
+        if key not in varying or type(key) is not SingleOutputNode or not _is_cheap(key.primitive):
+            continue
+        operands = [operand for operand in key.inputs if operand in variable]
+        if at_hand.issuperset(operands):
+            del kept[key]
+            kept.update((operand, None) for operand in operands if operand not in read)
+    return list(kept)
+
+
+def _is_cheap(op: Any) -> bool:
+    """Whether computing its result takes no longer than reading it from memory."""
+    return bool(op.moves or op.repeats or (op.pointwise and (op.componentwise or op.commutative)))
+
+
+def _dependent(values: Keys, sources: Iterable[GlobalValKey]) -> set[GlobalValKey]:
+    """The sources, and what depends on them of all that the values are computed from."""
+    view: ResolvedView[Any] = resolve_keys()
+    dependent = set(sources)
+    ops, _ = view.topo_order(values, leaves=dependent)
+    for op in ops:
+        if not dependent.isdisjoint(op.inputs):
+            dependent.update(op.outputs)
+    return dependent
