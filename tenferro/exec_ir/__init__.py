@@ -5,8 +5,8 @@ Read in this order: `payloads` (what an op may hold), `identity`, `traits`, `op`
 """
 
 from tenferro.exec_ir.budget import check_budget, check_size
-from tenferro.exec_ir.build import ExecBuilder, program_of_op
-from tenferro.exec_ir.identity import payload
+from tenferro.exec_ir.build import ExecBuilder, program_of_op, restricted
+from tenferro.exec_ir.identity import fields_of_bodies, payload
 from tenferro.exec_ir.op import Category, ExecOp, Pruned, Resolution
 from tenferro.exec_ir.payloads import (
     MAX_INTEGER,
@@ -58,6 +58,7 @@ __all__ = [
     "check_size",
     "encode",
     "evaluate",
+    "fields_of_bodies",
     "kind_of",
     "kind_of_tag",
     "last_uses",
@@ -65,6 +66,7 @@ __all__ = [
     "payload",
     "payload_text",
     "program_of_op",
+    "restricted",
     "run",
     "verify",
     "verify_once",
