@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from tenferro.autodiff import LinearFragment, finish
 from tenferro.chainrules import FragmentEmitter, RuleContext
@@ -13,6 +13,7 @@ from tenferro.computegraph import (
     GlobalValKey,
     Input,
     ResolvedView,
+    SingleOutputNode,
     input_key,
     op_key,
     resolve_keys,
@@ -20,8 +21,9 @@ from tenferro.computegraph import (
 from tenferro.errors import TracingError
 from tenferro.exec_ir import ExecBuilder, ExecProgram, run
 from tenferro.ops import Argument, StdTensorOp, replay, shape_context
-from tenferro.shape import ShapeGuardContext, TensorInput, fresh_input, type_of
+from tenferro.shape import ShapeGuardContext, TensorInput, TensorMeta, fresh_input, type_of
 
+T = TypeVar("T")
 Keys = Sequence[GlobalValKey]
 
 
@@ -82,6 +84,17 @@ def fresh_like(keys: Iterable[GlobalValKey], name: str) -> list[GlobalValKey]:
     return [fresh_input(type_of(key), f"{name}{number}") for number, key in enumerate(keys)]
 
 
+def fresh_of_type(meta: TensorMeta) -> GlobalValKey:
+    """A new input of a graph that nothing reads."""
+    return fresh_input(meta, "unread")
+
+
+def spread(values: Iterable[T], places: Iterable[bool]) -> tuple[T | None, ...]:
+    """The values in the places that are True, None in the others."""
+    rest = iter(values)
+    return tuple([next(rest) if place else None for place in places])
+
+
 def linear_in(
     inputs: Keys, outputs: Keys, active: Iterable[int], ctx: RuleContext
 ) -> LinearFragment[Any]:
@@ -99,3 +112,44 @@ def linear_in(
     results = replay(emitter, outputs, known)
     linear = [key if key is not None and emitter.may_flow(key) else None for key in results]
     return finish(emitter.builder, list(seeds.values()), linear)
+
+
+def dependent(values: Keys, sources: Iterable[GlobalValKey]) -> set[GlobalValKey]:
+    """The sources, and what depends on them of all that the values are computed from."""
+    view: ResolvedView[Any] = resolve_keys()
+    found = set(sources)
+    ops, _ = view.topo_order(values, leaves=found)
+    for op in ops:
+        if not found.isdisjoint(op.inputs):
+            found.update(op.outputs)
+    return found
+
+
+def without_cheap(
+    read: Keys, given: Iterable[GlobalValKey], among: set[GlobalValKey]
+) -> list[GlobalValKey]:
+    """The values to store so that the others follow from them, and from `given`, at little cost.
+
+    Only values `among` a set are left out. A value of `given` from which another one follows comes
+    last.
+    """
+    at_hand, stored = {*read, *given}, dict.fromkeys(read)
+    for key in read:
+        if key in among and type(key) is SingleOutputNode and _is_cheap(key.primitive):
+            operands = [operand for operand in key.inputs if not _is_constant(operand)]
+            if at_hand.issuperset(operands):
+                del stored[key]
+                stored.update((operand, None) for operand in operands if operand not in read)
+    return list(stored)
+
+
+def _is_constant(value: GlobalValKey) -> bool:
+    """Whether a value is a constant, or one op on a constant."""
+    if type(value) is not SingleOutputNode:
+        return False
+    return all(type(key) is SingleOutputNode and not key.inputs for key in value.inputs)
+
+
+def _is_cheap(op: Any) -> bool:
+    """Whether computing its result takes no longer than reading it from memory."""
+    return bool(op.moves or op.repeats or (op.pointwise and (op.componentwise or op.commutative)))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self
+from typing import Generic, Protocol, Self
 
 from tenferro.autodiff import residuals
 from tenferro.chainrules import Emitter, V
-from tenferro.computegraph import GlobalValKey, ResolvedView, SingleOutputNode, resolve_keys
-from tenferro.control.graphs import Keys, graph_of, program_of
+from tenferro.control.graphs import Keys, dependent, graph_of, program_of, without_cheap
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import StdTensorOp, replay
 
@@ -103,9 +102,8 @@ def keep(
     stacked by `op` itself, of which one more is emitted for that.
     """
     read = residuals(outputs, seeds)
-    varying = _dependent(read, [*this.carry, *this.xs])
-    variable = varying | _dependent(read, this.consts)
-    read = _without_cheap(read, this, varying, variable)
+    varying = dependent(read, [*this.carry, *this.xs])
+    read = without_cheap(read, [*this.consts, *this.xs], varying)
     consts = [key for key in read if key not in varying]
     known = dict(zip(this.consts, operands, strict=False))
     values = [value for value in replay(at, consts, known) if value is not None]
@@ -117,34 +115,3 @@ def keep(
         body = program_of(this.inputs, [*this.next, *stacked])
         stacks = at.emit_all(op.like(body, op.consts, op.carry), *operands)[op.carry :]
     return Kept(consts, values, [*given, *stacked], [*(entries[key] for key in given), *stacks])
-
-
-def _without_cheap(
-    read: Keys, this: Round, varying: set[GlobalValKey], variable: set[GlobalValKey]
-) -> list[GlobalValKey]:
-    """The values to keep so that those left out follow from them by ops that cost little."""
-    at_hand, kept = {*read, *this.consts, *this.xs}, dict.fromkeys(read)
-    for key in read:
-        if key not in varying or type(key) is not SingleOutputNode or not _is_cheap(key.primitive):
-            continue
-        operands = [operand for operand in key.inputs if operand in variable]
-        if at_hand.issuperset(operands):
-            del kept[key]
-            kept.update((operand, None) for operand in operands if operand not in read)
-    return list(kept)
-
-
-def _is_cheap(op: Any) -> bool:
-    """Whether computing its result takes no longer than reading it from memory."""
-    return bool(op.moves or op.repeats or (op.pointwise and (op.componentwise or op.commutative)))
-
-
-def _dependent(values: Keys, sources: Iterable[GlobalValKey]) -> set[GlobalValKey]:
-    """The sources, and what depends on them of all that the values are computed from."""
-    view: ResolvedView[Any] = resolve_keys()
-    dependent = set(sources)
-    ops, _ = view.topo_order(values, leaves=dependent)
-    for op in ops:
-        if not dependent.isdisjoint(op.inputs):
-            dependent.update(op.outputs)
-    return dependent

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any, TypeVar
 
 from tenferro.autodiff import LinearFragment, differentiate, pull_back
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
 from tenferro.computegraph import GlobalValKey, resolve_keys
-from tenferro.control.graphs import fresh_like, inner_context, linear_in, program_of
+from tenferro.control.graphs import fresh_like, inner_context, linear_in, program_of, spread
 from tenferro.control.rounds import Loop, Round, keep
 from tenferro.ops import full, zeros_like
 from tenferro.shape import type_of
@@ -53,7 +53,7 @@ def linearize(op: Loop, at: JvpSite[V]) -> Slots[V]:
     results = at.emitter.emit_all(
         loop, *kept.const_values, *of_consts, *of_carry, *kept.stacks, *of_xs
     )
-    return _spread(results, [*carry, *(key is not None for key in reached[op.carry :])])
+    return spread(results, [*carry, *(key is not None for key in reached[op.carry :])])
 
 
 def transpose_rule(op: Loop, at: TransposeSite[V]) -> Slots[V]:
@@ -76,7 +76,7 @@ def transpose_rule(op: Loop, at: TransposeSite[V]) -> Slots[V]:
         for ct, key in zip(at.ct, linear.output_keys, strict=True)
     ]
     ct_ys = fresh_like(compress(this.ys, received[op.carry :]), "ct_y")
-    seeds = [*_spread(ct_carry, carry), *_spread(ct_ys, received[op.carry :])]
+    seeds = [*spread(ct_carry, carry), *spread(ct_ys, received[op.carry :])]
     pulled = pull_back(linear, seeds, ctx=ctx)
     of_consts, of_carry, of_xs = _split(pulled, sum(consts), sum(carry))
     sums = fresh_like(compress(this.consts, consts), "sum")
@@ -105,9 +105,9 @@ def transpose_rule(op: Loop, at: TransposeSite[V]) -> Slots[V]:
         *arriving,
     )
     end_carry, end_consts, ys = _split(results, len(starts), len(zeros))
-    by_xs = _spread(ys, [key is not None for key in of_xs])
-    spread = [*_spread(end_consts, consts), *_spread(end_carry, carry), *_spread(by_xs, xs)]
-    return tuple(ct if on else None for ct, on in zip(spread, at.active, strict=True))
+    of_operands = [*spread(end_consts, consts), *spread(end_carry, carry)]
+    of_operands += spread(spread(ys, [key is not None for key in of_xs]), xs)
+    return tuple(ct if on else None for ct, on in zip(of_operands, at.active, strict=True))
 
 
 def _with_active_carries(
@@ -134,12 +134,6 @@ def _split(values: Sequence[T], first: int, second: int) -> tuple[list[T], list[
     """The `first` values, the `second` ones after them, and the others."""
     end = first + second
     return list(values[:first]), list(values[first:end]), list(values[end:])
-
-
-def _spread(values: Iterable[T], places: Iterable[bool]) -> tuple[T | None, ...]:
-    """The values in the places that are True, None in the others."""
-    rest = iter(values)
-    return tuple([next(rest) if place else None for place in places])
 
 
 def _added(emitter: KeyEmitter, total: GlobalValKey, term: GlobalValKey | None) -> GlobalValKey:

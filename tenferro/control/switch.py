@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
 from tenferro.control.checks import ControlOp, inputs_read, plain
+from tenferro.control.switch_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError
 from tenferro.exec_ir import Array, ExecProgram, Pruned, evaluate, payload, restricted
 from tenferro.shape import TensorMeta
@@ -108,6 +110,18 @@ class Switch(ControlOp, name="switch"):
         branches = tuple(restricted(branch, inputs, outputs) for branch in self.branches)
         operands = (0, *(1 + position for position in inputs))
         return Pruned(replace(self, branches=branches), operands, tuple(outputs))
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents, by a switch between the linear parts of the branches."""
+        return linearize(self, at)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents, by a switch between the transposed branches."""
+        return transpose_rule(self, at)
+
+    def like(self, branches: Sequence[ExecProgram]) -> Switch:
+        """A switch between as many other programs."""
+        return replace(self, branches=tuple(branches))
 
     @property
     def written_inside(self) -> Sequence[int]:
