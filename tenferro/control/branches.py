@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import NamedTuple, Protocol
 
 from tenferro.autodiff import residuals
@@ -61,21 +62,25 @@ def chosen_part(
     these: Branches,
     parts: Sequence[Part],
     seeds: Sequence[V],
+    active: Sequence[bool] = (),
 ) -> tuple[V, ...]:
     """The outputs of the part of the chosen branch, for the values `seeds` of its seeds.
 
     The parts read operands of `op`, and values that `op` has computed on the way. The latter are
     further results of `op`, of which one more is emitted for that; branches share results by type.
+    Operands that are `active` have no values, and no part reads them.
     """
     index, *values = operands
+    fixed = [not on for on in active] or [True] * len(values)
     reads = [_read(part, these.inputs) for part in parts]
     given = [key for key in these.inputs if any(key in read for read in reads)]
     slots: list[TensorMeta] = []
     places = [_placed(read, given, slots) for read in reads]
     made: Sequence[V] = ()
     if slots:
-        programs = [program_of(these.inputs, _filled(place, slots)) for place in places]
-        made = at.emit_all(op.like(programs), *operands)
+        inputs = list(compress(these.inputs, fixed))
+        programs = [program_of(inputs, _filled(place, slots)) for place in places]
+        made = at.emit_all(op.like(programs), index, *compress(values, fixed))
     bodies = []
     for part, place in zip(parts, places, strict=True):
         stored = [place.get(slot) or fresh_of_type(meta) for slot, meta in enumerate(slots)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
 from tenferro.autodiff import LinearFragment, finish
-from tenferro.chainrules import FragmentEmitter, RuleContext
+from tenferro.chainrules import Emitter, FragmentEmitter, PrimitiveOp, RuleContext, V
 from tenferro.computegraph import (
     PRIMAL,
     FragmentBuilder,
@@ -89,6 +89,28 @@ def fresh_of_type(meta: TensorMeta) -> GlobalValKey:
     return fresh_input(meta, "unread")
 
 
+def with_active_carry(
+    given: Sequence[bool],
+    start: int,
+    count: int,
+    linear_by: Callable[[Sequence[bool]], LinearFragment[Any]],
+) -> tuple[list[bool], LinearFragment[Any]]:
+    """Which inputs of a round are active, and the linear part of the round in these.
+
+    The first `count` outputs are the carry of the next round, whose inputs begin at `start`. A leaf
+    of the carry is active if a tangent reaches it in any round.
+    """
+    active = list(given)
+    while True:
+        linear = linear_by(active)
+        wider = list(active)
+        for leaf, key in enumerate(linear.output_keys[:count]):
+            wider[start + leaf] |= key is not None
+        if wider == active:
+            return active, linear
+        active = wider
+
+
 def spread(values: Iterable[T], places: Iterable[bool]) -> tuple[T | None, ...]:
     """The values in the places that are True, None in the others."""
     rest = iter(values)
@@ -102,7 +124,7 @@ def linear_in(
 
     Its tangent outputs are None for outputs that do not depend on these.
     """
-    emitter = FragmentEmitter(FragmentBuilder(), ctx)
+    emitter = _Splitting(FragmentBuilder(), ctx)
     seeds: dict[GlobalValKey, Input] = {}
     for position in active:
         like = inputs[position]
@@ -123,6 +145,49 @@ def dependent(values: Keys, sources: Iterable[GlobalValKey]) -> set[GlobalValKey
         if not found.isdisjoint(op.inputs):
             found.update(op.outputs)
     return found
+
+
+class _Splitting(FragmentEmitter):
+    """Emits an op some of whose outputs depend on active values, and others do not, as two ops.
+
+    So each output of a linear op that is read is active.
+    """
+
+    def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
+        """The output of a single-output op."""
+        return (
+            self.emit_all(op, *operands)[0] if _holds_programs(op) else super().emit(op, *operands)
+        )
+
+    def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
+        """All outputs of `op`."""
+        active = [self.may_flow(operand) for operand in operands]
+        if not (any(active) and _holds_programs(op)):
+            return super().emit_all(op, *operands)
+        whole = cast(StdTensorOp, op)
+        fixed = [not on for on in whole.reached(active)]
+        part = whole.pruned(fixed) if any(fixed) else None
+        outputs = list(self._apply(op, operands).outputs)
+        if part is not None:
+            results = self._apply(
+                cast(StdTensorOp, part.op), tuple([operands[place] for place in part.operands])
+            ).outputs
+            for place, result in zip(part.outputs, results, strict=True):
+                outputs[place] = result
+        return tuple(outputs)
+
+
+def _holds_programs(op: PrimitiveOp) -> bool:
+    return bool(cast(StdTensorOp, op).body_fields)
+
+
+def dependencies(values: Keys, among: Iterable[GlobalValKey]) -> set[GlobalValKey]:
+    """Those of the values `among` that the others are computed from."""
+    view: ResolvedView[Any] = resolve_keys()
+    candidates = set(among)
+    ops, _ = view.topo_order(values, leaves=candidates)
+    read = {key for op in ops for key in op.inputs}.union(values)
+    return candidates & read
 
 
 def without_cheap(
@@ -153,3 +218,12 @@ def _is_constant(value: GlobalValKey) -> bool:
 def _is_cheap(op: Any) -> bool:
     """Whether computing its result takes no longer than reading it from memory."""
     return bool(op.moves or op.repeats or (op.pointwise and (op.componentwise or op.commutative)))
+
+
+def inlined(at: Emitter[V], program: ExecProgram, values: Sequence[V]) -> list[V]:
+    """The outputs of a program on these values, each of its ops emitted."""
+    return run(
+        program,
+        values,
+        lambda step, operands: at.emit_all(cast(StdTensorOp, step.op), *operands),
+    )

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Generic, Protocol, Self
 
 from tenferro.autodiff import residuals
 from tenferro.chainrules import Emitter, V
-from tenferro.control.graphs import Keys, dependent, graph_of, program_of, without_cheap
+from tenferro.control.graphs import (
+    Keys,
+    dependencies,
+    dependent,
+    graph_of,
+    program_of,
+    without_cheap,
+)
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import StdTensorOp, replay
 
@@ -27,6 +35,10 @@ class Loop(Protocol):
     @property
     def carry(self) -> int:
         """Number of values that go from round to round."""
+
+    @property
+    def recompute(self) -> bool:
+        """Whether to compute the values of a round again and not to store them."""
 
     def like(
         self, body: ExecProgram, consts: int, carry: int, backward: bool = False
@@ -93,25 +105,39 @@ class Kept(Generic[V]):
 
 
 def keep(
-    op: Loop, at: Emitter[V], this: Round, operands: Sequence[V], outputs: Keys, seeds: Keys
+    op: Loop,
+    at: Emitter[V],
+    this: Round,
+    operands: Sequence[V],
+    outputs: Keys,
+    seeds: Keys,
+    active: Sequence[bool] = (),
 ) -> Kept[V]:
     """What `outputs`, which are linear in `seeds`, read of the values of a round of `op`.
 
     What depends on consts alone is computed once, before the loop. An entry of xs is taken as it
-    is. A value that costs less to compute again than to store is computed again. The others are
-    stacked by `op` itself, of which one more is emitted for that.
+    is. A value that costs less to compute again than to store is computed again; so are all values
+    but the carry if the loop says `recompute`. The others are stacked by `op` itself, of which one
+    more is emitted for that. Operands that are `active` have no values, and nothing reads them.
     """
-    read = residuals(outputs, seeds)
+    fixed = [not on for on in active] or [True] * len(operands)
+    read = [*this.inputs] if op.recompute else residuals(outputs, seeds)
+    if op.recompute:
+        needed = dependencies(outputs, read)
+        read = [key for key in read if key in needed]
     varying = dependent(read, [*this.carry, *this.xs])
     read = without_cheap(read, [*this.consts, *this.xs], varying)
     consts = [key for key in read if key not in varying]
-    known = dict(zip(this.consts, operands, strict=False))
+    known = dict(zip(this.inputs, operands, strict=True))
     values = [value for value in replay(at, consts, known) if value is not None]
-    entries = dict(zip(this.xs, operands[op.consts + op.carry :], strict=True))
-    given = [key for key in read if key in entries]
-    stacked = [key for key in read if key in varying and key not in entries]
+    given = [key for key in read if key in this.xs]
+    stacked = [key for key in read if key in varying and key not in this.xs]
     stacks: Sequence[V] = ()
     if stacked:
-        body = program_of(this.inputs, [*this.next, *stacked])
-        stacks = at.emit_all(op.like(body, op.consts, op.carry), *operands)[op.carry :]
-    return Kept(consts, values, [*given, *stacked], [*(entries[key] for key in given), *stacks])
+        of_consts, of_carry = fixed[: op.consts], fixed[op.consts :][: op.carry]
+        body = program_of(
+            list(compress(this.inputs, fixed)), [*compress(this.next, of_carry), *stacked]
+        )
+        loop = op.like(body, sum(of_consts), sum(of_carry))
+        stacks = at.emit_all(loop, *compress(operands, fixed))[sum(of_carry) :]
+    return Kept(consts, values, [*given, *stacked], [*(known[key] for key in given), *stacks])

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import compress
 from typing import Any, TypeVar
 
 from tenferro.autodiff import LinearFragment, differentiate, pull_back
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
 from tenferro.computegraph import GlobalValKey, resolve_keys
-from tenferro.control.graphs import fresh_like, inner_context, linear_in, program_of, spread
+from tenferro.control.graphs import (
+    fresh_like,
+    inner_context,
+    linear_in,
+    program_of,
+    spread,
+    with_active_carry,
+)
 from tenferro.control.rounds import Loop, Round, keep
 from tenferro.ops import full, zeros_like
 from tenferro.shape import type_of
@@ -30,7 +37,7 @@ def linearize(op: Loop, at: JvpSite[V]) -> Slots[V]:
         wrt = list(compress(this.inputs, active))
         return differentiate(resolve_keys(), this.outputs, wrt, ctx=ctx)
 
-    active, linear = _with_active_carries(op, given, tangents_by)
+    active, linear = with_active_carry(given, op.consts, op.carry, tangents_by)
     consts, carry, _ = _by_role(op, active)
     seed_consts, seed_carry, seed_xs = _split(linear.input_keys, sum(consts), sum(carry))
     reached = linear.output_keys
@@ -67,7 +74,7 @@ def transpose_rule(op: Loop, at: TransposeSite[V]) -> Slots[V]:
         positions = [position for position, on in enumerate(active) if on]
         return linear_in(this.inputs, this.outputs, positions, ctx)
 
-    active, linear = _with_active_carries(op, at.active, linear_by)
+    active, linear = with_active_carry(at.active, op.consts, op.carry, linear_by)
     consts, carry, xs = _by_role(op, active)
     emitter = KeyEmitter(ctx)
     ct_carry = fresh_like(compress(this.carry, carry), "ct_carry")
@@ -86,7 +93,7 @@ def transpose_rule(op: Loop, at: TransposeSite[V]) -> Slots[V]:
         for ct, key in zip(ct_carry, of_carry, strict=True)
     ]
     outputs = [*ending, *totals, *(key for key in of_xs if key is not None)]
-    kept = keep(op, at.emitter, this, at.inputs, outputs, [*ct_carry, *sums, *ct_ys])
+    kept = keep(op, at.emitter, this, at.inputs, outputs, [*ct_carry, *sums, *ct_ys], active)
     body = program_of([*kept.consts, *ct_carry, *sums, *kept.xs, *ct_ys], outputs)
     starts = [
         full(at.emitter, 0, type_of(key)) if ct is None else ct
@@ -108,21 +115,6 @@ def transpose_rule(op: Loop, at: TransposeSite[V]) -> Slots[V]:
     of_operands = [*spread(end_consts, consts), *spread(end_carry, carry)]
     of_operands += spread(spread(ys, [key is not None for key in of_xs]), xs)
     return tuple(ct if on else None for ct, on in zip(of_operands, at.active, strict=True))
-
-
-def _with_active_carries(
-    op: Loop, given: Sequence[bool], linear_by: Callable[[Sequence[bool]], Linear]
-) -> tuple[list[bool], Linear]:
-    """Which operands are active, with every carry that becomes active in some round."""
-    active = list(given)
-    while True:
-        linear = linear_by(active)
-        wider = list(active)
-        for leaf, key in enumerate(linear.output_keys[: op.carry]):
-            wider[op.consts + leaf] |= key is not None
-        if wider == active:
-            return active, linear
-        active = wider
 
 
 def _by_role(op: Loop, flags: Sequence[bool]) -> tuple[list[bool], list[bool], list[bool]]:

@@ -111,6 +111,13 @@ class Switch(ControlOp, name="switch"):
         operands = (0, *(1 + position for position in inputs))
         return Pruned(replace(self, branches=branches), operands, tuple(outputs))
 
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """Which results depend on the active operands in some branch; all, on an active index."""
+        if active[0]:
+            return [True] * self.n_outputs
+        in_branches = [branch.reached(active[1:]) for branch in self.branches]
+        return [any(flags) for flags in zip(*in_branches, strict=True)]
+
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The tangents, by a switch between the linear parts of the branches."""
         return linearize(self, at)

@@ -52,7 +52,7 @@ def transpose_rule(op: Choice, at: TransposeSite[V]) -> Slots[V]:
     like = list(compress(these.inputs, active))
     parts = [Part(_filled(emitter, cts, like, reached), seeds) for cts in pulled]
     cts = [ct for ct in at.ct if ct is not None]
-    results = chosen_part(op, at.emitter, at.inputs, these, parts, cts)
+    results = chosen_part(op, at.emitter, at.inputs, these, parts, cts, active)
     return (None, *spread(spread(results, reached), active))
 
 

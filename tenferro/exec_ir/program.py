@@ -174,6 +174,16 @@ class ExecProgram(Body):
                 needed.update(step.input_slots)
         return needed
 
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """For each output whether it depends on one of the inputs that are active."""
+        dependent = dict(zip(self.input_slots, active, strict=True))
+        for step in self.instructions:
+            flags = [dependent[slot] for slot in step.input_slots]
+            results = step.op.reached(flags) if any(flags) else flags[:0]
+            for place, slot in enumerate(step.output_slots):
+                dependent[slot] = bool(results) and results[place]
+        return [dependent[slot] for slot in self.output_slots]
+
     def with_ops(self, rewrite: Callable[[ExecOp], ExecOp]) -> ExecProgram:
         """The program with each op replaced by what `rewrite` returns; types are not inferred."""
         steps = [
