@@ -17,7 +17,7 @@ from tenferro.control.graphs import (
     program_of,
     without_cheap,
 )
-from tenferro.exec_ir import ExecProgram
+from tenferro.exec_ir import ExecProgram, restricted
 from tenferro.ops import StdTensorOp, full, shape_context
 from tenferro.shape import TensorMeta, type_of
 
@@ -78,8 +78,9 @@ def chosen_part(
     places = [_placed(read, given, slots) for read in reads]
     made: Sequence[V] = ()
     if slots:
-        inputs = list(compress(these.inputs, fixed))
-        programs = [program_of(inputs, _filled(place, slots)) for place in places]
+        positions = list(compress(range(len(fixed)), fixed))
+        whole = [program_of(these.inputs, _filled(place, slots)) for place in places]
+        programs = [restricted(program, positions, range(len(slots))) for program in whole]
         made = at.emit_all(op.like(programs), index, *compress(values, fixed))
     bodies = []
     for part, place in zip(parts, places, strict=True):

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Category, ExecProgram, verify_once, with_last_use
+from tenferro.exec_ir import Array, Category, ExecProgram, verify_once, with_last_use
 from tenferro.ops import StdTensorOp
 from tenferro.shape import Exact, TensorMeta, describe
 
@@ -92,6 +92,13 @@ class ControlOp(StdTensorOp):
                 f"{self.name}: operand {position} ({role}) is {meta}, but the {body} takes "
                 f"{expected}"
             )
+
+    def _check_arrays(self, arrays: Sequence[Array]) -> None:
+        """Raise what `infer_all` raises, unless the op takes arrays of these types."""
+        types = [(array.dtype, array.shape) for array in arrays]
+        if types != getattr(self, "_accepted", None):
+            self.infer_all([TensorMeta.of(dtype, shape) for dtype, shape in types])
+            object.__setattr__(self, "_accepted", types)
 
     def _verify_bodies(self) -> None:
         """Raise VerifyError if a body is malformed: the shape rule relies on its types."""

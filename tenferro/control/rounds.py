@@ -1,143 +1,45 @@
-"""The graph of one round of a loop, and what a loop keeps of it for a second one."""
+"""Rounds: the body of a loop, prepared to run many times on NumPy arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import compress
-from typing import Generic, Protocol, Self
+from typing import Any
 
-from tenferro.autodiff import residuals
-from tenferro.chainrules import Emitter, V
-from tenferro.control.graphs import (
-    Keys,
-    dependencies,
-    dependent,
-    graph_of,
-    program_of,
-    without_cheap,
-)
-from tenferro.exec_ir import ExecProgram
-from tenferro.ops import StdTensorOp, replay
+from tenferro.exec_ir import Array, ExecProgram, Steps
 
 
-class Loop(Protocol):
-    """The part of a `Scan` that its rules read."""
+class Rounds(Steps):
+    """A body whose first inputs are `consts` values for all rounds, and then `carry` values.
 
-    @property
-    def body(self) -> ExecProgram:
-        """What one round computes."""
-
-    @property
-    def consts(self) -> int:
-        """Number of values that are the same in all rounds."""
-
-    @property
-    def carry(self) -> int:
-        """Number of values that go from round to round."""
-
-    @property
-    def recompute(self) -> bool:
-        """Whether to compute the values of a round again and not to store them."""
-
-    def like(
-        self, body: ExecProgram, consts: int, carry: int, backward: bool = False
-    ) -> StdTensorOp:
-        """A loop of as many rounds; in the other direction if `backward`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """The graph of one round.
-
-    Attributes:
-        consts: what every round reads.
-        carry: what comes from the round before.
-        xs: what only this round reads.
-        next: the carry of the next round.
-        ys: what is stacked.
+    Its first outputs are the next carry. A round drops the carry that it was given after the
+    last step that reads it.
     """
 
-    consts: Keys
-    carry: Keys
-    xs: Keys
-    next: Keys
-    ys: Keys
+    def __init__(self, body: ExecProgram, consts: int, carry: int) -> None:
+        super().__init__(body, range(consts))
+        self._consts = body.input_slots[:consts]
+        self._from = body.output_slots[:carry]
+        self._to = body.input_slots[consts : consts + carry]
+        stays = self.stays.union(self._to)
+        self._cleared = tuple([slot for slot in set(body.output_slots) if slot not in stays])
 
-    @classmethod
-    def of(cls, op: Loop) -> Self:
-        """The graph of a round of `op`."""
-        inputs, outputs = graph_of(op.body)
-        start = op.consts + op.carry
-        return cls(
-            inputs[: op.consts],
-            inputs[op.consts : start],
-            inputs[start:],
-            outputs[: op.carry],
-            outputs[op.carry :],
-        )
+    def values(self, inputs: Sequence[Array]) -> list[Any]:
+        """The values before the first round, from the consts and the first carry."""
+        values = self.start()
+        for slot, value in zip((*self._consts, *self._to), inputs, strict=False):
+            values[slot] = value
+        return values
 
-    @property
-    def inputs(self) -> Keys:
-        """All that a round reads, in the order of the loop's operands."""
-        return [*self.consts, *self.carry, *self.xs]
+    def advance(self, values: list[Any]) -> None:
+        """Put the carry that a round has returned in the place of the one that it was given."""
+        if len(self._to) == 1:
+            values[self._to[0]] = values[self._from[0]]
+        else:
+            for slot, value in zip(self._to, [values[i] for i in self._from], strict=True):
+                values[slot] = value
+        for slot in self._cleared:
+            values[slot] = None
 
-    @property
-    def outputs(self) -> Keys:
-        """All that a round returns."""
-        return [*self.next, *self.ys]
-
-
-@dataclass(frozen=True, slots=True)
-class Kept(Generic[V]):
-    """The values of a loop that another loop over the same rounds reads.
-
-    Attributes:
-        consts, const_values: values that are the same in all rounds, in the graph of a round and
-            where the loop is called.
-        xs, stacks: values of a single round, and their stacks over all rounds.
-    """
-
-    consts: Keys
-    const_values: Sequence[V]
-    xs: Keys
-    stacks: Sequence[V]
-
-
-def keep(
-    op: Loop,
-    at: Emitter[V],
-    this: Round,
-    operands: Sequence[V],
-    outputs: Keys,
-    seeds: Keys,
-    active: Sequence[bool] = (),
-) -> Kept[V]:
-    """What `outputs`, which are linear in `seeds`, read of the values of a round of `op`.
-
-    What depends on consts alone is computed once, before the loop. An entry of xs is taken as it
-    is. A value that costs less to compute again than to store is computed again; so are all values
-    but the carry if the loop says `recompute`. The others are stacked by `op` itself, of which one
-    more is emitted for that. Operands that are `active` have no values, and nothing reads them.
-    """
-    fixed = [not on for on in active] or [True] * len(operands)
-    read = [*this.inputs] if op.recompute else residuals(outputs, seeds)
-    if op.recompute:
-        needed = dependencies(outputs, read)
-        read = [key for key in read if key in needed]
-    varying = dependent(read, [*this.carry, *this.xs])
-    read = without_cheap(read, [*this.consts, *this.xs], varying)
-    consts = [key for key in read if key not in varying]
-    known = dict(zip(this.inputs, operands, strict=True))
-    values = [value for value in replay(at, consts, known) if value is not None]
-    given = [key for key in read if key in this.xs]
-    stacked = [key for key in read if key in varying and key not in this.xs]
-    stacks: Sequence[V] = ()
-    if stacked:
-        of_consts, of_carry = fixed[: op.consts], fixed[op.consts :][: op.carry]
-        body = program_of(
-            list(compress(this.inputs, fixed)), [*compress(this.next, of_carry), *stacked]
-        )
-        loop = op.like(body, sum(of_consts), sum(of_carry))
-        stacks = at.emit_all(loop, *compress(operands, fixed))[sum(of_carry) :]
-    return Kept(consts, values, [*given, *stacked], [*(known[key] for key in given), *stacks])
+    def carry(self, values: list[Any]) -> list[Array]:
+        """The carry that the next round would be given."""
+        return [values[slot] for slot in self._to]

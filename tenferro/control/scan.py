@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import compress
 
 import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
 from tenferro.control.checks import ControlOp, plain, reached_in_rounds
+from tenferro.control.rounds import Rounds
 from tenferro.control.scan_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, ExecProgram, Pruned, evaluate, payload, restricted
+from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, describe, runtime_dims
 
 
@@ -125,18 +127,27 @@ class Scan(ControlOp, name="scan"):
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The rounds one after another."""
-        metas = [TensorMeta.of(array.dtype, array.shape) for array in inputs]
-        results = self.infer_all(metas)
-        start = self.consts + self.carry
-        consts, carry, xs = inputs[: self.consts], list(inputs[self.consts : start]), inputs[start:]
-        ys = [np.empty(meta.static_shape or (), meta.dtype) for meta in results[self.carry :]]
-        rounds = range(self._rounds())
-        for number in reversed(rounds) if self.reverse else rounds:
-            outputs = evaluate(self.body, [*consts, *carry, *(x[number] for x in xs)])
-            carry = outputs[: self.carry]
-            for stack, y in zip(ys, outputs[self.carry :], strict=True):
-                stack[number] = y
-        return (*carry, *ys)
+        self._check_arrays(inputs)
+        steps, start = self._steps, self.consts + self.carry
+        values, entries = steps.values(inputs[:start]), inputs[start:]
+        body, places = self.body, self.body.input_slots[start:]
+        metas, returned = body.output_metas[self.carry :], body.output_slots[self.carry :]
+        count = self._rounds()
+        ys = [np.empty((count, *(meta.static_shape or ())), meta.dtype) for meta in metas]
+        xs, stacks = list(zip(places, entries, strict=True)), list(zip(ys, returned, strict=True))
+        for number in reversed(range(count)) if self.reverse else range(count):
+            for slot, x in xs:
+                values[slot] = x[number]
+            steps.run(values)
+            for stack, slot in stacks:
+                stack[number] = values[slot]
+            steps.advance(values)
+        return (*steps.carry(values), *ys)
+
+    @cached_property
+    def _steps(self) -> Rounds:
+        """The body, prepared to run in rounds."""
+        return Rounds(self.body, self.consts, self.carry)
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The scan without dead ys and without dead carries that no live output depends on.

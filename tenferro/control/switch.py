@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
 from tenferro.control.checks import ControlOp, inputs_read, plain
+from tenferro.control.rounds import Rounds
 from tenferro.control.switch_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError
-from tenferro.exec_ir import Array, ExecProgram, Pruned, evaluate, payload, restricted
+from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import TensorMeta
 
 
@@ -91,13 +93,18 @@ class Switch(ControlOp, name="switch"):
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """What the chosen branch returns."""
-        self.infer_all([TensorMeta.of(array.dtype, array.shape) for array in inputs])
+        self._check_arrays(inputs)
         index, *operands = inputs
-        return tuple(evaluate(self.branches[self.chosen(int(index))], operands))
+        number = min(max(int(index), 0), len(self.branches) - 1)
+        branch, steps = self.branches[number], self._steps[number]
+        values = steps.values(operands)
+        steps.run(values)
+        return tuple([values[slot] for slot in branch.output_slots])
 
-    def chosen(self, index: int) -> int:
-        """The number of the branch that an index chooses."""
-        return min(max(index, 0), len(self.branches) - 1)
+    @cached_property
+    def _steps(self) -> tuple[Rounds, ...]:
+        """The branches, prepared to run."""
+        return tuple([Rounds(branch, 0, len(branch.input_slots)) for branch in self.branches])
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The switch without dead outputs, and without operands that no branch then reads."""

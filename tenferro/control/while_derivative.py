@@ -122,7 +122,8 @@ def transpose_rule(op: ConditionalLoop, at: TransposeSite[V]) -> Slots[V]:
     pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
     given = [*at.inputs, *(ct for ct in at.ct if ct is not None)]
     known = dict(zip([*operands, *seeds], given, strict=True))
-    cts = iter(replay(at.emitter, pulled, known))
+    found = replay(at.emitter, pulled, known)
+    cts = iter(found)
     return tuple([next(cts) if on else None for on in at.active])
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
 from tenferro.control.checks import ControlOp, inputs_read, plain, reached_in_rounds
+from tenferro.control.rounds import Rounds
 from tenferro.control.while_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError
-from tenferro.exec_ir import Array, ExecProgram, Pruned, evaluate, payload, restricted
+from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import BOOL, TensorMeta
 
 
@@ -118,17 +120,35 @@ class While(ControlOp, name="while"):
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The rounds one after another."""
-        self.infer_all([TensorMeta.of(array.dtype, array.shape) for array in inputs])
-        start = self.cond_consts + self.body_consts
-        cond_consts, body_consts = inputs[: self.cond_consts], inputs[self.cond_consts : start]
-        carry, steps = list(inputs[start:]), 0
-        while self.max_steps is None or steps < self.max_steps:
-            (goes_on,) = evaluate(self.cond, [*cond_consts, *carry])
-            if not goes_on:
+        self._check_arrays(inputs)
+        cond, body = self._steps
+        asked = cond.values(inputs[: self.cond_consts])
+        values = body.values(inputs[self.cond_consts :])
+        (goes_on,), count = self.cond.output_slots, 0
+        while self.max_steps is None or count < self.max_steps:
+            for slot, leaf in self._read:
+                asked[slot] = values[leaf]
+            cond.run(asked)
+            if not asked[goes_on]:
                 break
-            carry = evaluate(self.body, [*body_consts, *carry])
-            steps += 1
-        return tuple(carry)
+            body.run(values)
+            body.advance(values)
+            count += 1
+        return tuple(body.carry(values))
+
+    @cached_property
+    def _steps(self) -> tuple[Rounds, Rounds]:
+        """Both programs, prepared to run in rounds."""
+        carry = self.n_outputs
+        return Rounds(self.cond, self.cond_consts, 0), Rounds(self.body, self.body_consts, carry)
+
+    @cached_property
+    def _read(self) -> list[tuple[int, int]]:
+        """For each leaf that `cond` reads, its slots in `cond` and in the body."""
+        slots = self.cond.input_slots[self.cond_consts :]
+        leaves = self.body.input_slots[self.body_consts :]
+        read = {*self.cond.read_slots(), *self.cond.output_slots}
+        return [(slot, leaf) for slot, leaf in zip(slots, leaves, strict=True) if slot in read]
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The loop without dead leaves that neither `cond` nor a live leaf depends on.

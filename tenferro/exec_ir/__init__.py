@@ -29,7 +29,7 @@ from tenferro.exec_ir.program import (
     with_slots,
 )
 from tenferro.exec_ir.rewrite import Rewriter
-from tenferro.exec_ir.run import evaluate, run
+from tenferro.exec_ir.run import Steps, evaluate, run
 from tenferro.exec_ir.text import parse_exec
 from tenferro.exec_ir.traits import AxisMap, Conjugation, MaskSite, Order
 from tenferro.exec_ir.verify import verify, verify_once
@@ -54,6 +54,7 @@ __all__ = [
     "Resolution",
     "Rewriter",
     "Sizes",
+    "Steps",
     "check_budget",
     "check_size",
     "encode",
