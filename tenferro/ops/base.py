@@ -140,6 +140,10 @@ class Reduction(StdTensorOp):
             axis for axis in (into[source] for source in order) if axis is not None
         )
 
+    def leading(self, size: Dim) -> Reduction:
+        """The axes are counted one further."""
+        return type(self)(tuple(axis + 1 for axis in self.axes))
+
     def masked(self, at: MaskSite) -> None:
         """Padding is replaced by the neutral element."""
         fill = self.neutral(at.operand_metas[0].dtype)
@@ -148,6 +152,12 @@ class Reduction(StdTensorOp):
             at.keep(at.operand(0), zeros=zero and at.has_zeros(0))
         else:
             at.keep(at.zeroed(0) if zero else at.filled(0, fill), zeros=zero)
+
+
+def entry_meta(at: BatchSite[V], operand: int) -> TensorMeta:
+    """The type of one entry of an operand; of one that is not batched, its type."""
+    meta: TensorMeta = at.ctx.meta(at.inputs[operand])
+    return meta.with_extents(meta.extents[1:]) if at.batched[operand] else meta
 
 
 def batched(outputs: Sequence[V]) -> Batched[V]:

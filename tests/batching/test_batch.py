@@ -170,8 +170,8 @@ def test_what_a_rule_returns_is_checked(
     with pytest.raises(BatchRuleError) as caught:
         batch(VIEW, [emit(Broken(result, number), X)], {X: WHOLE[X]}, 3, ctx=CTX)
     assert str(caught.value) == (
-        f"broken{number}: its batch rule returns {got}; return a tuple of 1 pairs, for each output its "
-        "value and whether it is batched"
+        f"broken{number}: its batch rule returns {got}; return a tuple of 1 pairs, for each output "
+        "its value and whether it is batched"
     )
 
 
