@@ -7,7 +7,7 @@ Read in this order: `capture`, `sites`, `tensor`, `arguments`, `substitute`, `tr
 from tenferro.traced.arguments import argument, open_arguments
 from tenferro.traced.capture import CapturedArray, capture
 from tenferro.traced.compiler import GraphCompiler, specialise
-from tenferro.traced.function import Trace, is_traced, leaf_meta, trace_function
+from tenferro.traced.function import Trace, argument_names, is_traced, leaf_meta, trace_function
 from tenferro.traced.results import Results
 from tenferro.traced.sites import user_site
 from tenferro.traced.substitute import joined, settled, substitute
@@ -32,6 +32,7 @@ __all__ = [
     "TracedTensor",
     "TreeDef",
     "argument",
+    "argument_names",
     "as_key",
     "capture",
     "compiled_within",
