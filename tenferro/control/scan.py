@@ -9,7 +9,8 @@ from itertools import compress
 
 import numpy as np
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
+from tenferro.control.batches import batch_scan
 from tenferro.control.checks import ControlOp, plain, reached_in_rounds
 from tenferro.control.rounds import Rounds
 from tenferro.control.scan_derivative import linearize, transpose_rule
@@ -195,6 +196,10 @@ class Scan(ControlOp, name="scan"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents, by a loop in the other direction."""
         return transpose_rule(self, at)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """One loop for all entries; see `batches`."""
+        return batch_scan(self, at)
 
     def like(self, body: ExecProgram, consts: int, carry: int, backward: bool = False) -> Scan:
         """A loop of as many rounds with another body; in the other direction if `backward`."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
+from tenferro.control.batches import batch_switch
 from tenferro.control.checks import ControlOp, inputs_read, plain
 from tenferro.control.rounds import Rounds
 from tenferro.control.switch_derivative import linearize, transpose_rule
@@ -132,6 +133,10 @@ class Switch(ControlOp, name="switch"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents, by a switch between the transposed branches."""
         return transpose_rule(self, at)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """One switch for all entries; see `batches`."""
+        return batch_switch(self, at)
 
     def like(self, branches: Sequence[ExecProgram]) -> Switch:
         """A switch between as many other programs."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
+from tenferro.control.batches import batch_while
 from tenferro.control.checks import ControlOp, inputs_read, plain, reached_in_rounds
 from tenferro.control.rounds import Rounds
 from tenferro.control.while_derivative import linearize, transpose_rule
@@ -201,6 +202,10 @@ class While(ControlOp, name="while"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents, if there is a bound on the rounds."""
         return transpose_rule(self, at)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """One loop for all entries; see `batches`."""
+        return batch_while(self, at)
 
     def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> While:
         """A loop of as many rounds of another body."""
