@@ -11,6 +11,7 @@ from tenferro.control import Scan
 from tenferro.errors import ControlFlowError
 from tenferro.loops.bodies import Bodies, Body, require_function, tracing_bodies
 from tenferro.loops.carries import settled
+from tenferro.loops.counts import as_count, as_unroll
 from tenferro.loops.leaves import Leaves, leaves_of
 from tenferro.loops.running import operands_of, run
 from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, at_most, describe
@@ -82,6 +83,7 @@ def run_scan(
     """
     entries = leaves_of(xs, f"{caller}: xs")
     rounds = _rounds(caller, entries, length)
+    backwards, at_once = _checked(caller, reverse), as_unroll(caller, unroll, rounds)
     rows = [TensorMeta(meta.dtype, meta.extents[1:]) for meta in entries.metas]
     count = len(init.values)
     ys_tree: list[TreeDef] = []
@@ -102,7 +104,7 @@ def run_scan(
         body = settled(caller, init, trace)
         consts = bodies.closed_over(body)
         program = bodies.program("f", consts, body)
-        op = Scan(program, len(consts), count, rounds, *_options(caller, rounds, reverse, unroll))
+        op = Scan(program, len(consts), count, rounds, backwards, at_once)
         results = run(op, [*operands_of(consts), *init.typed(), *entries.values], bodies)
     return unflatten(init.tree, results[:count]), unflatten(ys_tree[0], results[count:])
 
@@ -158,48 +160,10 @@ def _exact(meta: TensorMeta) -> Dim:
     return extent.dim
 
 
-def as_count(caller: str, name: str, value: Any) -> Dim:
-    """A number of rounds, which must be known when the loop is traced.
-
-    Raises:
-        ControlFlowError: it is traced, not an integer, or negative.
-    """
-    if isinstance(value, TracedTensor):
-        advice = "use while_loop" if caller == "while_loop" else "use fori_loop or while_loop"
-        raise ControlFlowError(
-            f"{caller}: {name} is a traced value {value.meta}, and must be known when the loop is "
-            f"traced; pass a Python integer, or {advice}"
-        )
-    if isinstance(value, DimExpr):
-        return value
-    integer = as_integer(value)
-    if integer is None:
-        raise ControlFlowError(f"{caller}: {name} must be an integer, got {value!r}")
-    if integer < 0:
-        raise ControlFlowError(f"{caller}: {name} must not be negative, got {integer}")
-    return integer
-
-
-def as_integer(value: Any) -> int | None:
-    """The value of an integer that is not traced; None for all else."""
-    if isinstance(value, bool | np.bool_ | str | TracedTensor):
-        return None
-    try:
-        return value.__index__()  # type: ignore[no-any-return]
-    except (AttributeError, TypeError, ValueError):
-        return None
-
-
-def _options(caller: str, rounds: Dim, reverse: object, unroll: object) -> tuple[bool, int]:
-    """The options of the op."""
+def _checked(caller: str, reverse: object) -> bool:
     if not isinstance(reverse, bool | np.bool_):
         raise ControlFlowError(f"{caller}: reverse must be True or False, got {reverse!r}")
-    if isinstance(unroll, bool):
-        return bool(reverse), max(1, rounds) if unroll and isinstance(rounds, int) else 1
-    count = as_integer(unroll)
-    if count is None or count < 1:
-        raise ControlFlowError(f"{caller}: unroll must be a positive integer, got {unroll!r}")
-    return bool(reverse), count
+    return bool(reverse)
 
 
 def _listed(sizes: Sequence[Dim]) -> str:
