@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import compress
 
 import numpy as np
 
+from tenferro.control.checks import ControlOp, plain
+from tenferro.control.rounds import Rounds
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import (
-    Array,
-    Category,
-    ExecProgram,
-    Pruned,
-    evaluate,
-    payload,
-    verify_once,
-    with_last_use,
-)
-from tenferro.ops import StdTensorOp
+from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, describe, runtime_dims
 
 
 @payload
-class Scan(StdTensorOp, name="scan"):
+class Scan(ControlOp, name="scan"):
     """Runs `body` once for each of `length` entries along the first axis of its last operands.
 
     The operands are `consts` values that every round reads, `carry` values that the first round
@@ -53,34 +46,33 @@ class Scan(StdTensorOp, name="scan"):
     reverse: bool = False
     unroll: int = 1
 
-    category = Category.BOUNDARY
-    n_inputs = None
     body_fields = ("body",)
 
     def __post_init__(self) -> None:
-        body: object = self.body
-        if not isinstance(body, ExecProgram):
-            kind = type(body).__name__
-            raise ControlFlowError(f"scan: body must be an ExecProgram, got a {kind}")
-        object.__setattr__(self, "body", with_last_use(body))
+        body = self._as_body("body", self.body)
+        object.__setattr__(self, "body", body)
         self._check_fields()
         super().__post_init__()
         object.__setattr__(self, "n_inputs", len(body.input_slots))
         object.__setattr__(self, "n_outputs", len(body.output_slots))
         self._check_counts()
-        self._check_sizes()
-        self._check_carry()
+        if runtime_dims(self.length):
+            raise UnsupportedDynamicShapeError("scan", "length", describe(Exact(self.length)))
+        roles = [self._role(position) for position in range(len(body.input_slots))]
+        self._check_sizes("body", body, roles)
+        goes_in = body.input_metas[self.consts : self.consts + self.carry]
+        self._check_carry(goes_in, body.output_metas[: self.carry])
 
     def _check_fields(self) -> None:
         """Store the counts as `int`; raise ControlFlowError if a field is of another type."""
         for name in ("consts", "carry", "unroll"):
-            object.__setattr__(self, name, _integer(name, getattr(self, name), "an integer"))
+            object.__setattr__(self, name, self._as_integer(name))
         if not isinstance(self.length, DimExpr):
-            length = _integer("length", self.length, "an integer or a size of the program")
+            length = self._as_integer("length", "an integer or a size of the program")
             object.__setattr__(self, "length", length)
         reverse: object = self.reverse
         if not isinstance(reverse, bool | np.bool_):
-            raise _mistyped("reverse", reverse, "True or False")
+            raise self._mistyped("reverse", "True or False")
         object.__setattr__(self, "reverse", bool(reverse))
 
     def _check_counts(self) -> None:
@@ -91,8 +83,6 @@ class Scan(StdTensorOp, name="scan"):
                 f"scan: {self.consts} consts and {self.carry} carried values do not fit a body of "
                 f"{n_inputs} inputs"
             )
-        if not set(self.body.written_slots()).issuperset(self.body.output_slots):
-            raise ControlFlowError("scan: the body returns a slot that it does not write")
         if self.carry > n_outputs:
             raise ControlFlowError(
                 f"scan: the body returns {n_outputs} values, but carries {self.carry}"
@@ -101,27 +91,6 @@ class Scan(StdTensorOp, name="scan"):
             raise ControlFlowError(f"scan: length must not be negative, got {self.length}")
         if self.unroll < 1:
             raise ControlFlowError(f"scan: unroll must be at least 1, got {self.unroll}")
-
-    def _check_sizes(self) -> None:
-        """Raise UnsupportedDynamicShapeError if data decide a size."""
-        if runtime_dims(self.length):
-            raise UnsupportedDynamicShapeError("scan", "length", describe(Exact(self.length)))
-        for position, meta in enumerate(self.body.input_metas):
-            _require_exact(meta, self._role(position))
-        for step, meta in self.body.results():
-            place = "" if step.site is None else f" at {step.site}"
-            _require_exact(meta, f"in the body, {step.op.name}{place}")
-
-    def _check_carry(self) -> None:
-        """Raise ControlFlowError unless the carry keeps its types."""
-        goes_in = self.body.input_metas[self.consts : self.consts + self.carry]
-        comes_out = self.body.output_metas[: self.carry]
-        for leaf, (before, after) in enumerate(zip(goes_in, comes_out, strict=True)):
-            if before != after:
-                raise ControlFlowError(
-                    f"scan: carry leaf [{leaf}] goes into the body as {before} and comes out as "
-                    f"{after}; it must keep its type"
-                )
 
     def check_arity(self, count: int) -> None:
         """Raise ControlFlowError unless there is an operand for each input of the body."""
@@ -140,31 +109,40 @@ class Scan(StdTensorOp, name="scan"):
                 body's input.
             VerifyError: the body is malformed.
         """
-        verify_once(self.body)
+        self._verify_bodies()
         self.check_arity(len(metas))
         start = self.consts + self.carry
         for position, (meta, entry) in enumerate(zip(metas, self.body.input_metas, strict=True)):
             expected = entry if position < start else self._stacked(entry)
             if meta != expected:
                 raise self._misfit(position, meta, expected)
-        outputs = self.body.output_metas
+        outputs = plain(self.body.output_metas)
         stacks = [self._stacked(meta) for meta in outputs[self.carry :]]
         return (*outputs[: self.carry], *stacks)
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The rounds one after another."""
-        metas = [TensorMeta.of(array.dtype, array.shape) for array in inputs]
-        results = self.infer_all(metas)
-        start = self.consts + self.carry
-        consts, carry, xs = inputs[: self.consts], list(inputs[self.consts : start]), inputs[start:]
-        ys = [np.empty(meta.static_shape or (), meta.dtype) for meta in results[self.carry :]]
-        rounds = range(self._rounds())
-        for number in reversed(rounds) if self.reverse else rounds:
-            outputs = evaluate(self.body, [*consts, *carry, *(x[number] for x in xs)])
-            carry = outputs[: self.carry]
-            for stack, y in zip(ys, outputs[self.carry :], strict=True):
-                stack[number] = y
-        return (*carry, *ys)
+        self._check_arrays(inputs)
+        steps, start = self._steps, self.consts + self.carry
+        values, entries = steps.values(inputs[:start]), inputs[start:]
+        body, places = self.body, self.body.input_slots[start:]
+        metas, returned = body.output_metas[self.carry :], body.output_slots[self.carry :]
+        count = self._rounds()
+        ys = [np.empty((count, *(meta.static_shape or ())), meta.dtype) for meta in metas]
+        xs, stacks = list(zip(places, entries, strict=True)), list(zip(ys, returned, strict=True))
+        for number in reversed(range(count)) if self.reverse else range(count):
+            for slot, x in xs:
+                values[slot] = x[number]
+            steps.run(values)
+            for stack, slot in stacks:
+                stack[number] = values[slot]
+            steps.advance(values)
+        return (*steps.carry(values), *ys)
+
+    @cached_property
+    def _steps(self) -> Rounds:
+        """The body, prepared to run in rounds."""
+        return Rounds(self.body, self.consts, self.carry)
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The scan without dead ys and without dead carries that no live output depends on.
@@ -176,19 +154,9 @@ class Scan(StdTensorOp, name="scan"):
             return None
         outputs = [position for position, is_needed in enumerate(needed) if is_needed]
         operands = [position for position, is_read in enumerate(read) if is_read]
-        body = self.body
-        alive = body.needed_by(body.output_slots[position] for position in outputs)
-        steps = [step for step in body.instructions if not alive.isdisjoint(step.output_slots)]
-        smaller = replace(
-            body,
-            instructions=tuple(steps),
-            input_slots=tuple(body.input_slots[position] for position in operands),
-            input_metas=tuple(body.input_metas[position] for position in operands),
-            output_slots=tuple(body.output_slots[position] for position in outputs),
-        )
         op = replace(
             self,
-            body=smaller,
+            body=restricted(self.body, operands, outputs),
             consts=len([position for position in operands if position < self.consts]),
             carry=len([position for position in outputs if position < self.carry]),
         )
@@ -243,27 +211,3 @@ class Scan(StdTensorOp, name="scan"):
         if position < self.consts + self.carry:
             return f"carry leaf [{position - self.consts}]"
         return f"xs leaf [{position - self.consts - self.carry}]"
-
-
-def _integer(name: str, value: object, expected: str) -> int:
-    """The value of a field as an `int`."""
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return int(value)
-    raise _mistyped(name, value, expected)
-
-
-def _mistyped(name: str, value: object, expected: str) -> ControlFlowError:
-    return ControlFlowError(
-        f"scan: {name} must be {expected}, got {value!r} of type {type(value).__name__}"
-    )
-
-
-def _require_exact(meta: TensorMeta, place: str) -> None:
-    """Raise UnsupportedDynamicShapeError unless all extents are exact."""
-    for axis, extent in enumerate(meta.extents):
-        if not isinstance(extent, Exact):
-            error = UnsupportedDynamicShapeError(
-                "scan", f"{place}: shape[{axis}]", describe(extent)
-            )
-            error.add_note("keep the size and mask, or take the loop out of the program")
-            raise error

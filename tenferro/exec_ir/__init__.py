@@ -5,8 +5,8 @@ Read in this order: `payloads` (what an op may hold), `identity`, `traits`, `op`
 """
 
 from tenferro.exec_ir.budget import check_budget, check_size
-from tenferro.exec_ir.build import ExecBuilder, program_of_op
-from tenferro.exec_ir.identity import payload
+from tenferro.exec_ir.build import ExecBuilder, program_of_op, restricted
+from tenferro.exec_ir.identity import fields_of_bodies, payload
 from tenferro.exec_ir.op import Category, ExecOp, Pruned, Resolution
 from tenferro.exec_ir.payloads import (
     MAX_INTEGER,
@@ -29,7 +29,7 @@ from tenferro.exec_ir.program import (
     with_slots,
 )
 from tenferro.exec_ir.rewrite import Rewriter
-from tenferro.exec_ir.run import evaluate, run
+from tenferro.exec_ir.run import Steps, evaluate, run
 from tenferro.exec_ir.text import parse_exec
 from tenferro.exec_ir.traits import AxisMap, Conjugation, MaskSite, Order
 from tenferro.exec_ir.verify import verify, verify_once
@@ -54,10 +54,12 @@ __all__ = [
     "Resolution",
     "Rewriter",
     "Sizes",
+    "Steps",
     "check_budget",
     "check_size",
     "encode",
     "evaluate",
+    "fields_of_bodies",
     "kind_of",
     "kind_of_tag",
     "last_uses",
@@ -65,6 +67,7 @@ __all__ = [
     "payload",
     "payload_text",
     "program_of_op",
+    "restricted",
     "run",
     "verify",
     "verify_once",

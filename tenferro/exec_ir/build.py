@@ -83,6 +83,23 @@ def program_of_op(op: ExecOp, metas: Sequence[TensorMeta]) -> ExecProgram:
     return builder.build(builder.add(op, slots))
 
 
+def restricted(program: ExecProgram, inputs: Sequence[int], outputs: Sequence[int]) -> ExecProgram:
+    """The program with the inputs and outputs at some positions only, and what these need.
+
+    The outputs do not depend on the inputs that are left out.
+    """
+    returned = tuple([program.output_slots[position] for position in outputs])
+    alive = program.needed_by(returned)
+    steps = [step for step in program.instructions if not alive.isdisjoint(step.output_slots)]
+    return replace(
+        program,
+        instructions=tuple(steps),
+        input_slots=tuple([program.input_slots[position] for position in inputs]),
+        input_metas=tuple([program.input_metas[position] for position in inputs]),
+        output_slots=returned,
+    )
+
+
 def with_named_sizes(program: ExecProgram) -> ExecProgram:
     """The program with names for the sizes that data decide, which its text does not show.
 

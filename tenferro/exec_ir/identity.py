@@ -59,14 +59,35 @@ class Payload:
             **{name: bind_payload(getattr(self, name), sizes) for name in self.payload_fields()}
         )
 
+    def bind_outside(self, sizes: Sizes) -> Self:
+        """The op with symbols replaced, but not those in the programs inside it."""
+        if not self.body_fields:
+            return self.bind(sizes)
+        names = [name for name in self.payload_fields() if name not in self.body_fields]
+        bound = {name: bind_payload(getattr(self, name), sizes) for name in names}
+        if all(bound[name] is getattr(self, name) for name in names):
+            return self
+        return replace(self, **bound)  # type: ignore[type-var]  # every op is a dataclass
+
     @property
     def bodies(self) -> dict[str, Body]:
-        """The programs inside the op, by the name of their field."""
-        return {name: getattr(self, name) for name in self.body_fields}
+        """The programs inside the op, in order, by their label.
+
+        The label is the name of the field; if the field holds a tuple of programs, that of the
+        first one is `field[0]`.
+        """
+        labelled: dict[str, Body] = {}
+        for name in self.body_fields:
+            value: Body | tuple[Body, ...] = getattr(self, name)
+            if isinstance(value, tuple):
+                labelled |= {f"{name}[{number}]": body for number, body in enumerate(value)}
+            else:
+                labelled[name] = value
+        return labelled
 
     def with_bodies(self, bodies: Mapping[str, Body]) -> Self:
-        """The op with its programs replaced, by the name of their field."""
-        return replace(self, **bodies)  # type: ignore[type-var]  # every op is a dataclass
+        """The op with its programs replaced, by their label."""
+        return replace(self, **fields_of_bodies(bodies))  # type: ignore[type-var]  # as above
 
     @property
     def label(self) -> str:
@@ -108,6 +129,20 @@ class Payload:
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def fields_of_bodies(bodies: Mapping[str, T]) -> dict[str, T | tuple[T, ...]]:
+    """The fields of an op whose programs have these labels, which are in order; see `bodies`.
+
+    >>> fields_of_bodies({"cond": 1, "branches[0]": 2, "branches[1]": 3})
+    {'cond': 1, 'branches': (2, 3)}
+    """
+    values: dict[str, T | tuple[T, ...]] = {}
+    for label, body in bodies.items():
+        name, bracket, _ = label.partition("[")
+        before = values.get(name, ())
+        values[name] = (*before, body) if bracket and isinstance(before, tuple) else body
+    return values
 
 
 @dataclass_transform(frozen_default=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -224,6 +224,14 @@ class ExecOp(Payload):
         A compiler writes the output over the operand if nothing else reads the operand.
         """
         return {}
+
+    @property
+    def written_inside(self) -> Collection[int]:
+        """For an op that holds programs, the outputs that lie where the programs write theirs.
+
+        By default those that go from round to round.
+        """
+        return self.overwrites.keys()
 
     def masked(self, at: MaskSite) -> None:
         """Write the op where sizes are rounded up, so that no true element depends on padding.

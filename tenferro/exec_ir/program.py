@@ -262,7 +262,7 @@ def _with_bodies(program: ExecProgram, rewritten: dict[int, ExecProgram]) -> Exe
     def rewrite(op: ExecOp) -> ExecOp:
         if not op.body_fields:
             return op
-        return op.with_bodies({name: rewritten[id(body)] for name, body in op.bodies.items()})
+        return op.with_bodies({label: rewritten[id(body)] for label, body in op.bodies.items()})
 
     return program.with_ops(rewrite)
 
@@ -275,7 +275,7 @@ def _bound(program: ExecProgram, sizes: Sizes) -> ExecProgram:
     }
     steps: list[ExecInstruction] = []
     for step in program.instructions:
-        op = step.op.bind(sizes)
+        op = step.op.bind_outside(sizes)
         inferred = op.infer_all([metas[slot] for slot in step.input_slots])
         named = tuple(
             [
@@ -375,8 +375,8 @@ def _block(label: str, program: ExecProgram, indent: str) -> Iterator[str | Iter
             continue
         line, hash_, site = str(step).partition("  # ")
         yield f"{indent}  {line} {{{hash_}{site}"
-        for name, body in step.op.bodies.items():
-            yield _block(name, cast(ExecProgram, body), f"{indent}    ")  # type: ignore[misc]  # blocks nest
+        for inner, body in step.op.bodies.items():
+            yield _block(inner, cast(ExecProgram, body), f"{indent}    ")  # type: ignore[misc]  # blocks nest
         yield f"{indent}  }}"
     returned = ", ".join(f"%{slot}" for slot in program.output_slots)
     yield f"{indent}  return {returned}".rstrip()

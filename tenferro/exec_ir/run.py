@@ -1,11 +1,16 @@
-"""Running a program: one walk over its instructions, whatever the values are."""
+"""Running a program: one walk over its instructions, whatever the values are.
+
+`Steps` is for a program that runs many times on NumPy arrays, as the body of a loop does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Collection, Sequence
+from operator import itemgetter
+from typing import Any, TypeVar
 
 from tenferro.errors import BindingError
+from tenferro.exec_ir.op import ExecOp
 from tenferro.exec_ir.payloads import Array
 from tenferro.exec_ir.program import ExecInstruction, ExecProgram
 
@@ -39,6 +44,65 @@ def run(program: ExecProgram, inputs: Sequence[T], handler: Handler[T]) -> list[
 def evaluate(program: ExecProgram, arrays: Sequence[Array]) -> list[Array]:
     """The outputs of a program by the NumPy meaning of its ops; the reference for all executors."""
     return run(program, arrays, lambda step, operands: step.op.evaluate(operands))
+
+
+class Steps:
+    """A program prepared to run often by the NumPy meaning of its ops.
+
+    The values of a run are a list with a place for each slot: `start` makes it, the caller fills in
+    the inputs, and `run` computes the others. What a run does not need any more it drops, but for
+    the inputs at the positions `kept` and what ops without operands make; `run` may then be called
+    again, with other values for the other inputs.
+    """
+
+    def __init__(self, program: ExecProgram, kept: Collection[int] = ()) -> None:
+        self._n_slots = program.n_slots
+        self._sources: list[tuple[int, ExecOp]] = []
+        stays = {program.input_slots[position] for position in kept}
+        self._steps: list[tuple[int, Callable[..., Any], Any, Any, Any, tuple[int, ...]]] = []
+        for step, drops in zip(program.instructions, _drops(program), strict=True):
+            if step.op.source and len(step.output_slots) == 1:
+                self._sources.append((step.output_slots[0], step.op))
+                stays.update(step.output_slots)
+            else:
+                dropped = tuple([slot for slot in drops if slot not in stays])
+                self._steps.append((*_call(step), dropped))
+        self.stays = frozenset(stays)
+
+    def start(self) -> list[Any]:
+        """The values before a run: what ops without operands make."""
+        values: list[Any] = [None] * self._n_slots
+        for slot, op in self._sources:
+            (values[slot],) = op.evaluate(())
+        return values
+
+    def run(self, values: list[Any]) -> None:
+        """Compute all values from the inputs."""
+        for operands, call, first, second, place, drops in self._steps:
+            if operands == 2:
+                values[place] = call(values[first], values[second])
+            elif operands == 1:
+                values[place] = call(values[first])
+            elif operands:
+                values[place] = call(*first(values))
+            else:
+                for slot, value in zip(place, call([values[i] for i in first]), strict=True):
+                    values[slot] = value
+            for slot in drops:
+                values[slot] = None
+
+
+def _call(step: ExecInstruction) -> tuple[int, Callable[..., Any], Any, Any, Any]:
+    """How `Steps` runs an instruction: the number of operands, the function, where they are.
+
+    The number is 0 for an op that is run by `evaluate`.
+    """
+    op, operands, places = step.op, step.input_slots, step.output_slots
+    if type(op).evaluate is not ExecOp.evaluate or not operands:
+        return 0, op.evaluate, operands, None, places
+    if len(operands) <= 2:
+        return len(operands), op.numpy, operands[0], operands[-1], places[0]
+    return len(operands), op.numpy, itemgetter(*operands), None, places[0]
 
 
 def _drops(program: ExecProgram) -> list[list[int]]:

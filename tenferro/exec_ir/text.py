@@ -10,6 +10,7 @@ from typing import Any
 
 from tenferro.errors import ParseError, ShapeError
 from tenferro.exec_ir.build import with_named_sizes
+from tenferro.exec_ir.identity import fields_of_bodies
 from tenferro.exec_ir.op import ExecOp
 from tenferro.exec_ir.payloads import parse_payload
 from tenferro.exec_ir.program import ExecInstruction, ExecProgram
@@ -23,7 +24,7 @@ from tenferro.shape import (
     dtype_of_short_name,
 )
 
-_HEADER = re.compile(r"(\w+)\((.*)\)\s*\{$")
+_HEADER = re.compile(r"(\w+(?:\[\d+\])?)\((.*)\)\s*\{$")
 _TYPED = re.compile(r"%(\d+):\s*(\w+)\[([^\]]*)\]")
 _LINE = re.compile(r"(?P<outputs>%\d+: .*?\](?=\s=\s)) = (?P<name>\w+)(?P<rest>.*)$")
 _OPERAND = re.compile(r"%(\d+)(!?)$")
@@ -43,7 +44,7 @@ class _Block:
         steps: the instructions so far.
         outputs: the returned slots, once they have been read.
         line: the line of an instruction that holds programs, until its last one has been read.
-        bodies: the programs that it holds so far.
+        bodies: the programs that it holds so far, by their label.
     """
 
     label: str
@@ -155,7 +156,7 @@ def _instruction(
     if match["name"] not in vocabulary:
         raise ParseError(f"parse: unknown op {match['name']!r} in {line!r}")
     try:
-        op = vocabulary[match["name"]](**fields, **bodies)
+        op = vocabulary[match["name"]](**fields, **fields_of_bodies(bodies))
     except TypeError as error:
         raise ParseError(f"parse: {match['name']}: {error}") from None
     matches = [_OPERAND.match(operand) for operand in _split(operands) if operand]

@@ -34,11 +34,12 @@ def verify_once(program: ExecProgram) -> None:
     if program.verified:
         return
     try:
-        verify(program)
+        for part in reversed(list(program.walk())):
+            if not part.verified:
+                _verify_one(part, "")
+                object.__setattr__(part, "verified", True)
     except UnsupportedExtensionError:
         return
-    for part in program.walk():
-        object.__setattr__(part, "verified", True)
 
 
 def _verify_one(program: ExecProgram, where: str) -> None:

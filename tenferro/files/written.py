@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from tenferro.exec_ir import Body, ExecOp, ExecProgram, Sizes, encode
+from tenferro.exec_ir import Body, ExecOp, ExecProgram, Sizes, encode, fields_of_bodies
 from tenferro.files.missing import MissingExtension
 from tenferro.shape import Leaf
 
@@ -31,9 +31,9 @@ def _original(op: ExecOp, digests: Mapping[int, str]) -> ExecOp:
     if isinstance(op, MissingExtension):
         identity = op.written_identity
     elif op.body_fields:
-        values = [getattr(op, name) for name in op.payload_fields()]
-        meant = [_Digest(digests[id(v)]) if isinstance(v, Body) else v for v in values]
-        identity = op.name.encode() + encode(tuple(meant))
+        values = {name: getattr(op, name) for name in op.payload_fields()}
+        meant = {label: _Digest(digests[id(body)]) for label, body in op.bodies.items()}
+        identity = op.name.encode() + encode(tuple((values | fields_of_bodies(meant)).values()))
     else:
         return op
     return cast(ExecOp, _Identity(identity))

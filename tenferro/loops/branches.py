@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tenferro.arrays import convert
+from tenferro.computegraph import GlobalValKey
 from tenferro.control import Switch
 from tenferro.errors import ControlFlowError, PytreeError
 from tenferro.loops.bodies import Bodies, Body, require_function, tracing_bodies
-from tenferro.loops.leaves import Leaves, leaves_of, promoted
+from tenferro.loops.leaves import leaves_of, promoted
 from tenferro.loops.running import is_recorded, operands_of, run
 from tenferro.shape import INT32, TensorMeta
 from tenferro.traced import Results, TracedTensor, TraceEmitter, unflatten, user_site
@@ -117,23 +118,25 @@ def _branch(
         programs = [
             bodies.program(name, consts, body) for name, body in zip(names, traced, strict=True)
         ]
-        values = [*operands_of(consts), *passed.typed()]
-        if isinstance(index, int) and is_recorded(values):
-            chosen = traced[order[min(max(index, 0), len(order) - 1)]]
-            results = _inlined(chosen, passed, bodies)
-        else:
-            op = Switch(tuple(programs[number] for number in order))
-            number = np.asarray(index, INT32) if isinstance(index, int) else index
-            results = run(op, [number, *values], bodies)
+    values = [*operands_of(consts), *passed.typed()]
+    if isinstance(index, int) and is_recorded(values):
+        chosen = traced[order[min(max(index, 0), len(order) - 1)]]
+        results = _inlined(chosen, consts, values, bodies)
+    else:
+        op = Switch(tuple([programs[number] for number in order]))
+        number = np.asarray(index, INT32) if isinstance(index, int) else index
+        results = run(op, [number, *values], bodies)
     return unflatten(traced[0].tree, results)
 
 
-def _inlined(body: Body, passed: Leaves, bodies: Bodies) -> list[Any]:
+def _inlined(
+    body: Body, consts: Sequence[GlobalValKey], values: Sequence[Any], bodies: Bodies
+) -> list[Any]:
     """The results of a body in the enclosing trace, without an op that holds it."""
-    results = Results(body.inputs, passed.typed(), True, None, bodies.packages)
-    tracked = operands_of(bodies.closed_over(body))
-    del tracked
-    return results.of(body.outputs)
+    keys = [*consts, *body.inputs]
+    passed = [number for number, value in enumerate(values) if value is not keys[number]]
+    inputs, actual = [keys[number] for number in passed], [values[number] for number in passed]
+    return Results(inputs, actual, True, None, bodies.packages).of(body.outputs)
 
 
 def _unify(caller: str, names: Sequence[str], bodies: Sequence[Body]) -> None:

@@ -104,8 +104,8 @@ def run_scan(
         body = settled(caller, init, trace)
         consts = bodies.closed_over(body)
         program = bodies.program("f", consts, body)
-        op = Scan(program, len(consts), count, rounds, backwards, at_once)
-        results = run(op, [*operands_of(consts), *init.typed(), *entries.values], bodies)
+    op = Scan(program, len(consts), count, rounds, backwards, at_once)
+    results = run(op, [*operands_of(consts), *init.typed(), *entries.values], bodies)
     return unflatten(init.tree, results[:count]), unflatten(ys_tree[0], results[count:])
 
 

@@ -73,7 +73,7 @@ def while_loop(
         cond = bodies.trace("cond_fun", cond_fun, carry.metas, carry.weak, on_tree(cond_fun))
         if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
             raise ControlFlowError(f"while_loop: cond_fun must return one bool[], got {cond}")
-        results = _run_while(bodies, cond, body, carry.typed(), steps)
+    results = _run_while(bodies, cond, body, carry.typed(), steps)
     return unflatten(carry.tree, results)  # type: ignore[no-any-return]
 
 
@@ -136,8 +136,8 @@ def _fori_scan(
         body = _counting(bodies, body_fun, carry, TensorMeta(INT64, ()), weak=0)
         consts = bodies.closed_over(body)
         program = bodies.program("body_fun", consts, body)
-        op = Scan(program, len(consts), len(body.outputs), rounds, False, at_once)
-        return run(op, [*operands_of(consts), _value(lower), *carry.typed()], bodies)[1:]
+    op = Scan(program, len(consts), len(body.outputs), rounds, False, at_once)
+    return run(op, [*operands_of(consts), _value(lower), *carry.typed()], bodies)[1:]
 
 
 def _fori_while(
@@ -163,7 +163,7 @@ def _fori_while(
             [None for _ in body.inputs],
             lambda values: values[0] < upper,
         )
-        return _run_while(bodies, cond, body, [lower, *carry.typed()], None)[1:]
+    return _run_while(bodies, cond, body, [lower, *carry.typed()], None)[1:]
 
 
 def _counting(

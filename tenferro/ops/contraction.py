@@ -102,7 +102,7 @@ class DotGeneral(StdTensorOp, name="dot_general"):
 
     def numpy(self, lhs: Array, rhs: Array) -> Array:
         """Transpose and reshape to one batched matrix product."""
-        if lhs.ndim == rhs.ndim == 2 and len(self.lhs_contract) == 1 and not self.lhs_batch:
+        if lhs.ndim <= 2 >= rhs.ndim and len(self.lhs_contract) == 1 and not self.lhs_batch:
             left = lhs if self.lhs_contract == (1,) else lhs.T
             return np.matmul(left, rhs if self.rhs_contract == (0,) else rhs.T)  # type: ignore[no-any-return]
         lhs_free, rhs_free = self.lhs_free(lhs.ndim), self.rhs_free(rhs.ndim)

@@ -23,7 +23,9 @@ from tenferro_xla.lowering import (
     scatter_reduce,
     sort,
     special,
+    switch,
     trigonometric,
+    while_loop,
     window,
 )
 from tenferro_xla.lowering.families import ExtensionLowerings
@@ -60,6 +62,8 @@ __all__ = [
     "scatter_reduce",
     "sort",
     "special",
+    "switch",
     "trigonometric",
+    "while_loop",
     "window",
 ]

@@ -11,8 +11,8 @@ their operand (`ExecOp.view`).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.shape import TensorMeta
@@ -47,14 +47,24 @@ def predict_memory(program: ExecProgram) -> MemoryNeed:
     >>> predict_memory(parse(text + "return %2 \\n }"))
     MemoryNeed(arguments=48, outputs=72, temporaries=48)
     """
-    return _Schedule(program).need()
+    needs: dict[int, MemoryNeed] = {}
+    peaks: dict[int, int] = {}
+    for part in reversed(list(program.walk())):
+        needs[id(part)] = _Schedule(part, peaks).need()
+        peaks[id(part)] = needs[id(part)].peak
+    return needs[id(program)]
 
 
 class _Schedule:
-    """The buffers of a program; a view shares the buffer of its operand."""
+    """The buffers of a program; a view shares the buffer of its operand.
 
-    def __init__(self, program: ExecProgram) -> None:
+    Attributes:
+        peaks: the predicted peaks of the programs inside its ops, by their ids.
+    """
+
+    def __init__(self, program: ExecProgram, peaks: Mapping[int, int]) -> None:
         self.program = program
+        self.peaks = peaks
         self.metas = program.slot_metas()
         self.readers: dict[int, list[int]] = {}
         for number, step in enumerate(program.instructions):
@@ -118,19 +128,19 @@ class _Schedule:
     def _inside(self, step: ExecInstruction) -> int:
         """The bytes that the programs inside an op need beside its operands and results.
 
-        Values that go from round to round are counted as results.
+        What they write where results lie is counted as these results.
         """
         if not step.op.body_fields:
             return 0
-        carried = sum(self.bytes[step.output_slots[place]] for place in step.op.overwrites)
-        needs = [predict_memory(cast(ExecProgram, body)).peak for body in step.op.bodies.values()]
-        return max(0, max(needs) - carried)
+        counted = sum(self.bytes[step.output_slots[place]] for place in step.op.written_inside)
+        peaks = [self.peaks[id(body)] for body in step.op.bodies.values()]
+        return max(0, max(peaks) - counted)
 
     def _place(self, step: ExecInstruction) -> None:
         """Decide whether a result has a buffer of its own."""
-        (slot, *others) = step.output_slots
-        if others:
+        if len(step.output_slots) != 1:
             return
+        (slot,) = step.output_slots
         if step.op.view:
             self.buffer[slot] = self.buffer[step.input_slots[0]]
             if self.buffer[slot] in self.fused:

@@ -1,0 +1,119 @@
+"""What ops that hold programs have in common, and the checks that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+from typing import cast
+
+import numpy as np
+
+from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
+from tenferro.exec_ir import Array, Category, ExecProgram, verify_once, with_last_use
+from tenferro.ops import StdTensorOp
+from tenferro.shape import Exact, TensorMeta, describe
+
+
+class ControlOp(StdTensorOp):
+    """An op that holds programs, on as many operands as they take.
+
+    A subclass checks its fields when it is made, and the types of its operands in `infer_all`.
+    """
+
+    category = Category.BOUNDARY
+    n_inputs = None
+
+    @property
+    def source(self) -> bool:
+        """False: a loop is not computed again wherever it is read."""
+        return False
+
+    def _as_body(self, field: str, value: object) -> ExecProgram:
+        """The value of a field, which must be a program, with its last uses marked."""
+        if not isinstance(value, ExecProgram):
+            kind = type(value).__name__
+            raise ControlFlowError(f"{self.name}: {field} must be an ExecProgram, got a {kind}")
+        if not set(value.written_slots()).issuperset(value.output_slots):
+            raise ControlFlowError(
+                f"{self.name}: the {field} returns a slot that it does not write"
+            )
+        return with_last_use(value)
+
+    def _as_integer(self, field: str, expected: str = "an integer") -> int:
+        """The value of a field as an `int`."""
+        value = getattr(self, field)
+        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+            return int(value)
+        raise self._mistyped(field, expected)
+
+    def _mistyped(self, field: str, expected: str) -> ControlFlowError:
+        """The error for a field of another type."""
+        value = getattr(self, field)
+        return ControlFlowError(
+            f"{self.name}: {field} must be {expected}, got {value!r} of type {type(value).__name__}"
+        )
+
+    def _check_sizes(self, field: str, body: ExecProgram, roles: Sequence[str]) -> None:
+        """Raise UnsupportedDynamicShapeError if data decide a size in a body.
+
+        `roles` are the names of the inputs.
+        """
+        for role, meta in zip(roles, body.input_metas, strict=True):
+            self._require_exact(meta, role)
+        for step, meta in body.results():
+            place = "" if step.site is None else f" at {step.site}"
+            self._require_exact(meta, f"in the {field}, {step.op.name}{place}")
+
+    def _require_exact(self, meta: TensorMeta, place: str) -> None:
+        """Raise UnsupportedDynamicShapeError unless all extents are exact."""
+        for axis, extent in enumerate(meta.extents):
+            if not isinstance(extent, Exact):
+                error = UnsupportedDynamicShapeError(
+                    self.name, f"{place}: shape[{axis}]", describe(extent)
+                )
+                error.add_note("keep the size and mask, or take the loop out of the program")
+                raise error
+
+    def _check_carry(self, goes_in: Sequence[TensorMeta], comes_out: Sequence[TensorMeta]) -> None:
+        """Raise ControlFlowError unless each leaf of the carry keeps its type."""
+        for leaf, (before, after) in enumerate(zip(goes_in, comes_out, strict=True)):
+            if before != after:
+                raise ControlFlowError(
+                    f"{self.name}: carry leaf [{leaf}] goes into the body as {before} and comes "
+                    f"out as {after}; it must keep its type"
+                )
+
+    def _check_operand(
+        self, position: int, role: str, meta: TensorMeta, expected: TensorMeta, body: str = "body"
+    ) -> None:
+        """Raise ControlFlowError unless an operand has the type that the body takes."""
+        if meta != expected:
+            raise ControlFlowError(
+                f"{self.name}: operand {position} ({role}) is {meta}, but the {body} takes "
+                f"{expected}"
+            )
+
+    def _check_arrays(self, arrays: Sequence[Array]) -> None:
+        """Raise what `infer_all` raises, unless the op takes arrays of these types."""
+        types = [(array.dtype, array.shape) for array in arrays]
+        if types != getattr(self, "_accepted", None):
+            self.infer_all([TensorMeta.of(dtype, shape) for dtype, shape in types])
+            object.__setattr__(self, "_accepted", types)
+
+    def _verify_bodies(self) -> None:
+        """Raise VerifyError if a body is malformed: the shape rule relies on its types."""
+        for body in self.bodies.values():
+            verify_once(cast(ExecProgram, body))
+
+
+def plain(metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+    """The types without what is known of the numbers: a round or branch may return others."""
+    return tuple(
+        [meta if meta.as_size is None else TensorMeta(meta.dtype, meta.extents) for meta in metas]
+    )
+
+
+def inputs_read(program: ExecProgram, needed: Sequence[bool]) -> list[bool]:
+    """For each input of a program, whether the needed ones among its outputs depend on it."""
+    alive = program.needed_by(compress(program.output_slots, needed))
+    return [slot in alive for slot in program.input_slots]

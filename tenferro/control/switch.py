@@ -1,0 +1,131 @@
+"""Switch: one of several programs, chosen by a number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from tenferro.control.checks import ControlOp, inputs_read, plain
+from tenferro.control.rounds import Rounds
+from tenferro.errors import ControlFlowError
+from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
+from tenferro.shape import TensorMeta
+
+
+@payload
+class Switch(ControlOp, name="switch"):
+    """Runs the one of its `branches` that the first operand, a rank-0 integer, has the number of.
+
+    A number below 0 chooses the first branch, one that is too large the last. The other operands
+    are those of the branches, which all take and return the same types.
+
+    Attributes:
+        branches: the programs; at least one.
+
+    Raises:
+        ControlFlowError: a field is of another type, or the branches take or return other types.
+        UnsupportedDynamicShapeError: data decide a size in a branch.
+    """
+
+    branches: tuple[ExecProgram, ...]
+
+    body_fields = ("branches",)
+
+    def __post_init__(self) -> None:
+        branches: object = self.branches
+        if not isinstance(branches, tuple):
+            kind = type(branches).__name__
+            raise ControlFlowError(f"switch: branches must be a tuple of programs, got a {kind}")
+        if not branches:
+            raise ControlFlowError("switch: branches is empty; there must be one at least")
+        checked = [self._as_body(f"branch {i}", branch) for i, branch in enumerate(branches)]
+        object.__setattr__(self, "branches", tuple(checked))
+        super().__post_init__()
+        first = checked[0]
+        object.__setattr__(self, "n_inputs", 1 + len(first.input_slots))
+        object.__setattr__(self, "n_outputs", len(first.output_slots))
+        roles = [self._role(1 + position) for position in range(len(first.input_slots))]
+        for number, branch in enumerate(checked):
+            self._check_alike(number, "takes", first.input_metas, branch.input_metas)
+            self._check_alike(number, "returns", first.output_metas, branch.output_metas)
+            self._check_sizes(f"branch {number}", branch, roles)
+
+    def _check_alike(
+        self, number: int, verb: str, first: Sequence[TensorMeta], other: Sequence[TensorMeta]
+    ) -> None:
+        """Raise ControlFlowError unless a branch has the types of the first one."""
+        if first != other:
+            raise ControlFlowError(
+                f"switch: branch {number} {verb} {_types(other)} and branch 0 {_types(first)}; "
+                "branches must take and return the same types"
+            )
+
+    def check_arity(self, count: int) -> None:
+        """Raise ControlFlowError unless there is an index, and an operand for each input."""
+        if count != self.n_inputs:
+            raise ControlFlowError(
+                f"switch: takes {self.n_inputs} operands (the index and those of the branches), "
+                f"got {count}"
+            )
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """The types that each branch returns.
+
+        Raises:
+            ControlFlowError: the number of operands is wrong, the index is no rank-0 integer, or
+                an operand has another type than the branches take.
+            VerifyError: a branch is malformed.
+        """
+        self._verify_bodies()
+        self.check_arity(len(metas))
+        index, *operands = metas
+        if index.rank or index.dtype.kind not in "iu":
+            raise ControlFlowError(f"switch: the index must be a rank-0 integer, got {index}")
+        first = self.branches[0]
+        pairs = zip(operands, first.input_metas, strict=True)
+        for position, (meta, expected) in enumerate(pairs, 1):
+            role = self._role(position)
+            self._check_operand(position, role, meta, expected, "branches")
+        return plain(first.output_metas)
+
+    def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """What the chosen branch returns."""
+        self._check_arrays(inputs)
+        index, *operands = inputs
+        number = min(max(int(index), 0), len(self.branches) - 1)
+        branch, steps = self.branches[number], self._steps[number]
+        values = steps.values(operands)
+        steps.run(values)
+        return tuple([values[slot] for slot in branch.output_slots])
+
+    @cached_property
+    def _steps(self) -> tuple[Rounds, ...]:
+        """The branches, prepared to run."""
+        return tuple([Rounds(branch, 0, len(branch.input_slots)) for branch in self.branches])
+
+    def pruned(self, live: Sequence[bool]) -> Pruned | None:
+        """The switch without dead outputs, and without operands that no branch then reads."""
+        in_branches = [inputs_read(branch, live) for branch in self.branches]
+        read = [any(flags) for flags in zip(*in_branches, strict=True)]
+        if all(live) and all(read):
+            return None
+        outputs = [position for position, is_live in enumerate(live) if is_live]
+        inputs = [position for position, is_read in enumerate(read) if is_read]
+        branches = tuple(restricted(branch, inputs, outputs) for branch in self.branches)
+        operands = (0, *(1 + position for position in inputs))
+        return Pruned(replace(self, branches=branches), operands, tuple(outputs))
+
+    @property
+    def written_inside(self) -> Sequence[int]:
+        """All results are those of the branch."""
+        return range(self.n_outputs)
+
+    def _role(self, position: int) -> str:
+        return f"branch operand [{position - 1}]"
+
+
+def _types(metas: Sequence[TensorMeta]) -> str:
+    """Types as a tuple."""
+    inner = ", ".join(map(str, metas))
+    return f"({inner},)" if len(metas) == 1 else f"({inner})"

@@ -1,0 +1,200 @@
+"""While: a loop whose rounds go on as long as a program says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from tenferro.control.checks import ControlOp, inputs_read, plain
+from tenferro.control.rounds import Rounds
+from tenferro.errors import ControlFlowError
+from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
+from tenferro.shape import BOOL, TensorMeta
+
+
+@payload
+class While(ControlOp, name="while"):
+    """Runs `body` as long as `cond` is true of the carry.
+
+    The operands are `cond_consts` values that `cond` reads in every round, `body_consts` values
+    that `body` reads, and the carry that the first round starts from. `cond` takes its consts and
+    the carry and returns one rank-0 bool; `body` takes its consts and the carry and returns the
+    next carry. The results are the last carry.
+
+    Attributes:
+        cond: whether another round runs.
+        body: what one round computes.
+        cond_consts: number of values that `cond` reads beside the carry.
+        body_consts: number of values that `body` reads beside the carry.
+        max_steps: the largest number of rounds; then the loop ends whatever `cond` says. None for
+            no bound.
+
+    Raises:
+        ControlFlowError: a field is of another type, a program has too few inputs or other
+            outputs, or the body returns the carry with other types than it takes.
+        UnsupportedDynamicShapeError: data decide a size in one of the programs.
+    """
+
+    cond: ExecProgram
+    body: ExecProgram
+    cond_consts: int
+    body_consts: int
+    max_steps: int | None = None
+
+    body_fields = ("cond", "body")
+
+    def __post_init__(self) -> None:
+        for name in self.body_fields:
+            object.__setattr__(self, name, self._as_body(name, getattr(self, name)))
+        for name in ("cond_consts", "body_consts"):
+            object.__setattr__(self, name, self._as_integer(name))
+        if self.max_steps is not None:
+            steps = self._as_integer("max_steps", "an integer or None")
+            object.__setattr__(self, "max_steps", steps)
+        super().__post_init__()
+        self._check_counts()
+        carry = len(self.body.output_slots)
+        object.__setattr__(self, "n_inputs", self.cond_consts + self.body_consts + carry)
+        object.__setattr__(self, "n_outputs", carry)
+        for name, consts in (("cond", self.cond_consts), ("body", self.body_consts)):
+            roles = [f"{name} const {position}" for position in range(consts)]
+            roles += [f"carry leaf [{leaf}]" for leaf in range(carry)]
+            self._check_sizes(name, getattr(self, name), roles)
+        self._check_carry(self.carry_metas, self.body.output_metas)
+
+    @property
+    def carry_metas(self) -> tuple[TensorMeta, ...]:
+        """The types of the carry, as the body takes it."""
+        return self.body.input_metas[self.body_consts :]
+
+    def _check_counts(self) -> None:
+        """Raise ControlFlowError unless the counts fit the programs and these one another."""
+        for name, consts in (("cond", self.cond_consts), ("body", self.body_consts)):
+            program = getattr(self, name)
+            needed, carry = len(program.input_slots), len(self.body.output_slots)
+            if consts < 0 or consts + carry != needed:
+                raise ControlFlowError(
+                    f"while: {consts} consts and {carry} carried values do not fit a {name} of "
+                    f"{needed} inputs"
+                )
+        if self.max_steps is not None and self.max_steps < 0:
+            raise ControlFlowError(f"while: max_steps must not be negative, got {self.max_steps}")
+        returned = self.cond.output_metas
+        if len(returned) != 1 or returned[0] != TensorMeta(BOOL, ()):
+            types = ", ".join(map(str, returned)) or "nothing"
+            raise ControlFlowError(f"while: cond must return one bool[], but returns {types}")
+        read = self.cond.input_metas[self.cond_consts :]
+        for leaf, (meta, expected) in enumerate(zip(read, self.carry_metas, strict=True)):
+            if meta != expected:
+                raise ControlFlowError(
+                    f"while: cond takes carry leaf [{leaf}] as {meta}, but the body takes "
+                    f"{expected}"
+                )
+
+    def check_arity(self, count: int) -> None:
+        """Raise ControlFlowError unless there is an operand for each input of the programs."""
+        if count != self.n_inputs:
+            raise ControlFlowError(
+                f"while: takes {self.n_inputs} operands ({self.cond_consts} cond consts, "
+                f"{self.body_consts} body consts and {self.n_outputs} carried values), got {count}"
+            )
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """The carry's types.
+
+        Raises:
+            ControlFlowError: the number of operands is wrong, or the type of one is not that of the
+                program's input.
+            VerifyError: one of the programs is malformed.
+        """
+        self._verify_bodies()
+        self.check_arity(len(metas))
+        expected = self.cond.input_metas[: self.cond_consts] + self.body.input_metas
+        for position, (meta, entry) in enumerate(zip(metas, expected, strict=True)):
+            program = "cond" if position < self.cond_consts else "body"
+            self._check_operand(position, self._role(position), meta, entry, program)
+        return plain(self.body.output_metas)
+
+    def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """The rounds one after another."""
+        self._check_arrays(inputs)
+        cond, body = self._steps
+        asked = cond.values(inputs[: self.cond_consts])
+        values = body.values(inputs[self.cond_consts :])
+        (goes_on,), count = self.cond.output_slots, 0
+        while self.max_steps is None or count < self.max_steps:
+            for slot, leaf in self._read:
+                asked[slot] = values[leaf]
+            cond.run(asked)
+            if not asked[goes_on]:
+                break
+            body.run(values)
+            body.advance(values)
+            count += 1
+        return tuple(body.carry(values))
+
+    @cached_property
+    def _steps(self) -> tuple[Rounds, Rounds]:
+        """Both programs, prepared to run in rounds."""
+        carry = self.n_outputs
+        return Rounds(self.cond, self.cond_consts, 0), Rounds(self.body, self.body_consts, carry)
+
+    @cached_property
+    def _read(self) -> list[tuple[int, int]]:
+        """For each leaf that `cond` reads, its slots in `cond` and in the body."""
+        slots = self.cond.input_slots[self.cond_consts :]
+        leaves = self.body.input_slots[self.body_consts :]
+        read = {*self.cond.read_slots(), *self.cond.output_slots}
+        return [(slot, leaf) for slot, leaf in zip(slots, leaves, strict=True) if slot in read]
+
+    def pruned(self, live: Sequence[bool]) -> Pruned | None:
+        """The loop without dead leaves that neither `cond` nor a live leaf depends on.
+
+        Operands that the smaller programs do not read are left out, also where all are live.
+        """
+        in_cond = inputs_read(self.cond, [True])
+        of_carry = in_cond[self.cond_consts :]
+        needed = [is_live or read for is_live, read in zip(live, of_carry, strict=True)]
+        while True:
+            in_body = inputs_read(self.body, needed)
+            of_carry = in_body[self.body_consts :]
+            wider = [on or read for on, read in zip(needed, of_carry, strict=True)]
+            if wider == needed:
+                break
+            needed = wider
+        read = [*in_cond[: self.cond_consts], *in_body[: self.body_consts], *needed]
+        if all(read):
+            return None
+        leaves = _positions(needed)
+        consts = [_positions(in_cond[: self.cond_consts]), _positions(in_body[: self.body_consts])]
+        cond, body = (
+            restricted(program, [*kept, *(count + leaf for leaf in leaves)], outputs)
+            for program, kept, count, outputs in (
+                (self.cond, consts[0], self.cond_consts, [0]),
+                (self.body, consts[1], self.body_consts, leaves),
+            )
+        )
+        smaller = replace(
+            self, cond=cond, body=body, cond_consts=len(consts[0]), body_consts=len(consts[1])
+        )
+        return Pruned(smaller, tuple(_positions(read)), tuple(leaves))
+
+    @property
+    def overwrites(self) -> Mapping[int, int]:
+        """Each result may use the buffer of its operand."""
+        start = self.cond_consts + self.body_consts
+        return {leaf: start + leaf for leaf in range(self.n_outputs)}
+
+    def _role(self, position: int) -> str:
+        if position < self.cond_consts:
+            return f"cond const {position}"
+        position -= self.cond_consts
+        if position < self.body_consts:
+            return f"body const {position}"
+        return f"carry leaf [{position - self.body_consts}]"
+
+
+def _positions(flags: Sequence[bool]) -> list[int]:
+    """The positions that are set."""
+    return [position for position, is_set in enumerate(flags) if is_set]
