@@ -77,9 +77,7 @@ class UnsupportedDynamicShapeError(ShapeError):
         text: the message, if it is not made of the other fields.
     """
 
-    def __init__(
-        self, primitive: str, field: str, observed: str, text: str | None = None
-    ) -> None:
+    def __init__(self, primitive: str, field: str, observed: str, text: str | None = None) -> None:
         super().__init__(
             f"UnsupportedDynamicShape: {primitive}: {field} must be exact, but is {observed}"
             if text is None

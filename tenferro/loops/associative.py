@@ -9,8 +9,8 @@ from tenferro.arrays import rearrange
 from tenferro.dispatch import apply
 from tenferro.errors import AxisError, ControlFlowError
 from tenferro.loops.bodies import require_function
-from tenferro.loops.leaves import Leaves, leaves_of, promoted, shown
-from tenferro.traced import TracedTensor, flatten, unflatten
+from tenferro.loops.leaves import Leaves, leaves_of, promoted
+from tenferro.traced import TracedTensor, unflatten
 from tenferro.values import Tensor
 
 Elems = TypeVar("Elems")
@@ -44,7 +44,7 @@ def associative_scan(
     """
     require_function("associative_scan", "fn", fn)
     leaves = leaves_of(elems, "associative_scan: elems")
-    axes = [_axis(path, meta.rank, axis) for path, meta in zip(leaves.paths, leaves.metas, strict=True)]
+    axes = _axes(leaves, axis)
     _check_sizes(leaves, axes)
     values = [_array(value) for value in leaves.values]
     if not values:
@@ -69,15 +69,15 @@ class _Scan:
         count = values[0].shape[self._axes[0]]
         if count < 2:
             return values
-        odd = self.of(self._combined(self._cut(values, 0, count - 1, 2), self._cut(values, 1, count, 2)))
+        odd = self.of(
+            self._combined(self._cut(values, 0, count - 1, 2), self._cut(values, 1, count, 2))
+        )
         before = odd if count % 2 else self._cut(odd, 0, count // 2 - 1)
         first = self._cut(values, 0, 1)
         if count == 2:
             return self._joined(first, odd)
         even = self._joined(first, self._combined(before, self._cut(values, 2, count, 2)))
-        return [
-            _interleaved(a, b, axis) for a, b, axis in zip(even, odd, self._axes, strict=True)
-        ]
+        return [_interleaved(a, b, axis) for a, b, axis in zip(even, odd, self._axes, strict=True)]
 
     def reversed(self, values: list[Leaf]) -> list[Leaf]:
         """The entries in the other order."""
@@ -138,14 +138,20 @@ def _array(value: Any) -> Leaf:
     return value if isinstance(value, Tensor | TracedTensor) else Tensor(value)
 
 
-def _axis(path: str, rank: int, axis: Any) -> int:
+def _axes(leaves: Leaves, axis: Any) -> list[int]:
+    """The axis of each leaf, not negative.
+
+    Raises:
+        AxisError: a leaf does not have it.
+    """
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise AxisError(f"associative_scan: axis must be an integer, got {axis!r}")
-    if not -rank <= axis < rank:
-        raise AxisError(
-            f"associative_scan: axis {axis} is out of range for leaf {path} of rank {rank}"
-        )
-    return int(axis) % rank
+    for path, meta in zip(leaves.paths, leaves.metas, strict=True):
+        if not -meta.rank <= axis < meta.rank:
+            raise AxisError(
+                f"associative_scan: axis {axis} is out of range for elems leaf {path}: {meta}"
+            )
+    return [int(axis) % meta.rank for meta in leaves.metas]
 
 
 def _check_sizes(leaves: Leaves, axes: list[int]) -> None:

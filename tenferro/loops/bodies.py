@@ -28,7 +28,7 @@ from tenferro.traced import (
     raising_site,
     tracing,
 )
-from tenferro.values import Tensor, bring_packages, collecting_packages, meta_of_value, weak_number
+from tenferro.values import Tensor, bring_packages, collecting_packages, meta_of_value
 
 
 @dataclass(slots=True)
@@ -105,8 +105,7 @@ class Bodies:
         self.functions.append(function)
         self.packages += packages
         bring_packages(packages)
-        numbers = [weak_number(leaf) for leaf in leaves]
-        return Body([*inputs], outputs, tree, [None if n is True or n is False else n for n in numbers])
+        return Body([*inputs], outputs, tree, [weak_leaf(leaf) for leaf in leaves])
 
     def _output(self, leaf: Any, name: str, result: Any, position: int) -> GlobalValKey:
         """The graph value of a leaf of a result."""
@@ -137,12 +136,11 @@ class Bodies:
                 found.append(key)
             else:
                 stack += reversed(cast(Derived, key).op.inputs)
-        require_exact([type_of(key) for key in found], _names(found), self.caller)
+        names = ["a value that the function closes over" for _ in found]
+        require_exact([type_of(key) for key in found], names, self.caller)
         return found
 
-    def program(
-        self, name: str, consts: Sequence[GlobalValKey], body: Body
-    ) -> ExecProgram:
+    def program(self, name: str, consts: Sequence[GlobalValKey], body: Body) -> ExecProgram:
         """The program of a body, which takes `consts` first.
 
         Raises:
@@ -193,7 +191,3 @@ def _is_constant(key: GlobalValKey) -> bool:
             return False
         (key,) = op.inputs
     return False
-
-
-def _names(keys: Sequence[GlobalValKey]) -> list[str]:
-    return ["a value that the function closes over" for _ in keys]

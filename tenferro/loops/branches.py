@@ -82,7 +82,7 @@ def switch(
     >>> [tn.switch(i, [tn.sin, tn.cos, tn.exp], 0.0).item() for i in (-1, 1, 5)]
     [0.0, 1.0, 1.0]
     """
-    if callable(branches) or isinstance(branches, str) or not isinstance(branches, Sequence):
+    if not isinstance(branches, list | tuple):
         kind = type(branches).__name__
         raise ControlFlowError(f"switch: branches must be a list of functions, got a {kind}")
     if not branches:

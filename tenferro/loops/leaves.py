@@ -62,16 +62,20 @@ def leaves_of(tree: PyTree, where: str) -> Leaves:
     """
     values, treedef = flatten(tree)
     paths = leaf_names(tree, "")
-    metas = [
-        _meta(value, f"{where}{path}", where) for value, path in zip(values, paths, strict=True)
-    ]
-    weak = [_weak(value) for value in values]
+    metas = [_meta(value, where, path) for value, path in zip(values, paths, strict=True)]
+    weak = [weak_leaf(value) for value in values]
     return Leaves(values, treedef, [path or "[0]" for path in paths], metas, weak)
 
 
 def shown(tree: TreeDef, metas: Iterable[TensorMeta]) -> str:
     """A tree of types: `(f64[2], i64[])`."""
     return repr(unflatten(tree, [_Shown(meta) for meta in metas]))
+
+
+def weak_leaf(value: Any) -> Number | None:
+    """The number that a leaf is or stands for. A bool is no number: it does not become one."""
+    number = weak_number(value)
+    return None if isinstance(number, bool) else number
 
 
 def promoted(meta: TensorMeta, weak: Number | None, goal: TensorMeta) -> bool:
@@ -107,24 +111,17 @@ def _converted(value: Any, meta: TensorMeta) -> Any:
     return value
 
 
-def _meta(value: Any, name: str, where: str) -> TensorMeta:
+def _meta(value: Any, where: str, path: str) -> TensorMeta:
     """The type of a leaf, without what is known of its numbers: other rounds have others."""
+    caller, _, root = where.partition(": ")
     meta = meta_of_value(value)
     if meta is None:
         raise PytreeError(
-            f"{name} is a {type(value).__name__}, not an array or number; let the function close "
-            "over it instead"
+            f"{where}{path} is a {type(value).__name__}, not an array or number; let the function "
+            "close over it instead"
         )
-    plain = TensorMeta(meta.dtype, meta.extents)
-    caller, _, root = where.partition(": ")
-    require_exact([plain], [name.removeprefix(f"{caller}: ") if root else name], caller)
-    return plain
-
-
-def _weak(value: Any) -> Number | None:
-    """The number that a leaf is or stands for. A bool is no number: it does not become one."""
-    number = weak_number(value)
-    return None if isinstance(number, bool) else number
+    require_exact([meta], [f"{root}{path}"], caller)
+    return TensorMeta(meta.dtype, meta.extents)
 
 
 class _Shown:

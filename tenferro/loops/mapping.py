@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tenferro.errors import ControlFlowError
 from tenferro.loops.bodies import require_function
@@ -37,6 +37,8 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     require_function("map", "f", f)
     if batch_size is not None:
         raise ControlFlowError("map: batch_size is not supported yet")
+    if not leaves_of(xs, "map: xs").values:
+        raise ControlFlowError("map: xs has no arrays, so there are no entries to map over")
     nothing = leaves_of(None, "map: init")
     _, ys = run_scan("map", lambda _, x: (None, f(x)), nothing, xs, function=f)
     return ys  # type: ignore[no-any-return]

@@ -9,13 +9,13 @@ import numpy as np
 
 from tenferro.control import Scan
 from tenferro.errors import ControlFlowError
-from tenferro.loops.bodies import Bodies, Body, require_function, tracing_bodies
+from tenferro.loops.bodies import Body, require_function, tracing_bodies
 from tenferro.loops.carries import settled
 from tenferro.loops.counts import as_count, as_unroll
 from tenferro.loops.leaves import Leaves, leaves_of
 from tenferro.loops.running import operands_of, run
-from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, at_most, describe
-from tenferro.traced import TracedTensor, TreeDef, flatten, unflatten
+from tenferro.shape import Dim, Exact, TensorMeta, describe
+from tenferro.traced import TracedTensor, TreeDef, unflatten
 from tenferro.typing import PyTree
 
 Carry = TypeVar("Carry")
@@ -170,5 +170,3 @@ def _listed(sizes: Sequence[Dim]) -> str:
     """`3 and 4`."""
     *rest, last = map(str, sizes)
     return f"{', '.join(rest)} and {last}"
-
-

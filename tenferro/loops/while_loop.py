@@ -140,14 +140,12 @@ def _fori_scan(
     return run(op, [*operands_of(consts), _value(lower), *carry.typed()], bodies)[1:]
 
 
-def _fori_while(
-    lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Leaves
-) -> list[Any]:
+def _fori_while(lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Leaves) -> list[Any]:
     """The results of a loop with a traced bound."""
     dtype = np.result_type(lower.dtype, upper.dtype)
     if dtype.kind not in "iu":
         raise ControlFlowError(
-            f"fori_loop: the bounds are {_value_meta(lower)} and {_value_meta(upper)}, which have "
+            f"fori_loop: the bounds are {lower.dtype} and {upper.dtype}, which have "
             "no common integer dtype; convert one of them"
         )
     lower, upper = (
@@ -210,8 +208,7 @@ def _bound(name: str, value: Any) -> Any:
         return value
     integer = as_integer(value)
     if integer is None:
-        meta = None if isinstance(value, str) else meta_of_value(value)
-        got = repr(value) if meta is None or not hasattr(value, "shape") else meta
+        got = meta_of_value(value) if hasattr(value, "shape") else repr(value)
         raise ControlFlowError(f"fori_loop: {name} must be an integer, got {got}")
     return integer
 
@@ -221,10 +218,6 @@ def _value(bound: Any) -> Any:
     if isinstance(bound, DimExpr):
         return apply(elementwise.add, np.asarray(0), bound)
     return bound if isinstance(bound, TracedTensor) else np.asarray(bound, INT64)
-
-
-def _value_meta(bound: Any) -> TensorMeta | None:
-    return meta_of_value(bound)
 
 
 def _traced(bounds: tuple[Any, Any]) -> str:
