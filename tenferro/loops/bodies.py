@@ -15,7 +15,7 @@ from tenferro.control import program_of
 from tenferro.errors import ControlFlowError, PytreeError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import ExecOp, ExecProgram
 from tenferro.family import Package
-from tenferro.loops.leaves import require_exact, shown
+from tenferro.loops.leaves import require_exact, shown, weak_leaf
 from tenferro.shape import BOOL, DType, Exact, TensorMeta, describe, fresh_input, type_of
 from tenferro.traced import (
     TracedTensor,
