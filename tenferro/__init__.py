@@ -89,6 +89,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "make_program",
         "value_and_grad",
         "vjp",
+        "vmap",
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -123,6 +123,17 @@ class NonScalarGradError(ADError, TypeError):
     """`grad` of a result that is not a scalar, or is complex without `holomorphic=True`."""
 
 
+# --- batches --------------------------------------------------------------------------------------
+
+
+class BatchingError(TenferroError, ValueError):
+    """A function cannot be applied to the entries of a batch as it is called."""
+
+
+class BatchRuleError(BatchingError):
+    """An op on the way has no batch rule, or a rule violates its contract."""
+
+
 # --- extensions -----------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 Values are Python numbers, real or complex, and vectors, which are tuples of numbers. Each op is a
 class with four methods: what it makes of metadata (`infer`), what it means (`evaluate`), and its
 two derivative rules. What `Toy` answers for all of them, an op need not say. The operands of one
-op are of one field and length.
+op are of one field and length. A batch of numbers is a vector; there are no batches of vectors.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tenferro.chainrules import (
+    Batched,
+    BatchSite,
     Emitter,
     JvpSite,
     PrimitiveOp,
@@ -28,7 +30,7 @@ from tenferro.chainrules import (
     multilinear,
 )
 from tenferro.computegraph import GlobalValKey, Input
-from tenferro.errors import ADRuleError
+from tenferro.errors import ADRuleError, BatchRuleError
 
 Number = complex  # a float, by Python's own reckoning, is one too
 Value = Number | tuple[Number, ...]
@@ -73,6 +75,7 @@ class Toy:
 
     n_outputs: int = 1
     n_inputs: int | None = 1
+    pointwise: bool = False
 
     def __init__(self, name: str) -> None:
         self.identity = name
@@ -89,11 +92,20 @@ class Toy:
     def add(self, emitter: Emitter[V], a: V, b: V) -> V:
         return emitter.emit(ADD, a, b)
 
+    def repeat(self, emitter: Emitter[V], value: V, size: int) -> V:
+        return emitter.emit(Broadcast(size), value)
+
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         raise ADRuleError(f"{self}: has no linearize rule")
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         raise ADRuleError(f"{self}: has no transpose rule")
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        if not self.pointwise:
+            raise BatchRuleError(f"{self}: has no batch rule")
+        operands = [at.repeated(operand) for operand in range(len(at.inputs))]
+        return tuple((value, True) for value in at.emitter.emit_all(self, *operands))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         return None
@@ -101,6 +113,7 @@ class Toy:
 
 class Add(Toy):
     n_inputs = 2
+    pointwise = True
 
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         return (entrywise(lambda x, y: x + y, *inputs),)
@@ -114,6 +127,7 @@ class Add(Toy):
 
 class Mul(Toy):
     n_inputs = 2
+    pointwise = True
 
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         return (entrywise(lambda x, y: x * y, *inputs),)
@@ -131,6 +145,8 @@ class Mul(Toy):
 
 
 class Exp(Toy):
+    pointwise = True
+
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         return (entrywise(exponential, *inputs),)
 
@@ -147,6 +163,8 @@ class LinearOp(Toy):
 
 class Involution(LinearOp):
     """A linear op that undoes itself, and is its own transpose."""
+
+    pointwise = True
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         return each_active(at, lambda ct: at.emit(self, ct))

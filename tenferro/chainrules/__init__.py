@@ -1,4 +1,4 @@
-"""The interface that an op set must have to be differentiated.
+"""The interface that an op set must have to be differentiated and batched.
 
 Read in this order: `primitive` (rules, and the sites they see), `emitter`, `combinators`,
 `input_keys`.
@@ -14,6 +14,8 @@ from tenferro.chainrules.combinators import (
 from tenferro.chainrules.emitter import FragmentEmitter, KeyEmitter
 from tenferro.chainrules.input_keys import Cotangent, Tangent, fresh_pass_id
 from tenferro.chainrules.primitive import (
+    Batched,
+    BatchSite,
     Emitter,
     JvpSite,
     PrimitiveOp,
@@ -25,6 +27,8 @@ from tenferro.chainrules.primitive import (
 )
 
 __all__ = [
+    "BatchSite",
+    "Batched",
     "Cotangent",
     "Emitter",
     "FragmentEmitter",

@@ -1,4 +1,4 @@
-"""The derivative rules of an op, and the sites that they are called with.
+"""The derivative and batch rules of an op, and the sites that they are called with.
 
 A rule is written against `Emitter`, so that its values may be graph keys or runtime values.
 """
@@ -16,13 +16,16 @@ V = TypeVar("V")
 Slots = tuple[V | None, ...]
 """One entry for each operand or output; None is a symbolic zero."""
 
+Batched = tuple[tuple[V, bool], ...]
+"""For each output its value, and whether it is batched."""
+
 
 class RuleContext(Protocol):
-    """What rules and transforms use of an op set: metadata of values, and how to add."""
+    """What rules and transforms use of an op set: metadata of values, how to add and to repeat."""
 
     @property
     def adder(self) -> PrimitiveOp:
-        """Any op of the set; its `add` sums cotangents."""
+        """Any op of the set; its `add` sums cotangents, its `repeat` makes batches."""
 
     def meta(self, value: Any) -> Any:
         """Metadata of a value: for tensors, its `TensorMeta`."""
@@ -125,14 +128,53 @@ class TransposeSite(Generic[V]):
         return self.emitter.ctx
 
 
+class BatchSite(Generic[V]):
+    """The argument of a batch rule: one application of its op to entries of batches.
+
+    Attributes:
+        emitter: what ops are emitted with.
+        emit: the emitter's `emit`.
+        inputs: the operands; those that are batched have the batch as their axis 0.
+        batched: which operands are batched, at least one of them. The others are the same for all
+            entries.
+        size: the number of entries, as the op set writes sizes.
+    """
+
+    __slots__ = ("batched", "emit", "emitter", "inputs", "size")
+
+    def __init__(
+        self, emitter: Emitter[V], inputs: tuple[V, ...], batched: tuple[bool, ...], size: Any
+    ) -> None:
+        self.emitter = emitter
+        self.emit = emitter.emit
+        self.inputs = inputs
+        self.batched = batched
+        self.size = size
+
+    @property
+    def ctx(self) -> RuleContext:
+        """The metadata of values."""
+        return self.emitter.ctx
+
+    def repeated(self, operand: int) -> V:
+        """An operand for all entries: one that is not batched is repeated."""
+        value = self.inputs[operand]
+        if self.batched[operand]:
+            return value
+        return self.emitter.ctx.adder.repeat(self.emitter, value, self.size)
+
+
 class PrimitiveOp(GraphOp, Protocol):
-    """A graph op with derivative rules.
+    """A graph op with derivative rules and a batch rule.
 
     The rules may emit only ops that have rules themselves; `autodiff.check_closure` tests that.
     """
 
     def add(self, emitter: Emitter[V], a: V, b: V) -> V:
         """The sum of two cotangents, as the op set defines it."""
+
+    def repeat(self, emitter: Emitter[V], value: V, size: Any) -> V:
+        """A batch of `size` entries that are all `value`, as the op set defines it."""
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Tangents of the outputs, linear in `at.tangent`.
@@ -142,6 +184,13 @@ class PrimitiveOp(GraphOp, Protocol):
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Cotangents of the active operands, None for the fixed ones."""
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The outputs for all entries of a batch, and for each whether it is batched.
+
+        The batch is axis 0 of a batched output. An output that is the same for all entries need
+        not be batched.
+        """
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """A value equal to this op on `operands`, or None; it may look at what made the operands.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
+from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import (
     BackendFailureError,
+    BatchRuleError,
     DTypeError,
     InvalidConfigError,
     TenferroError,
@@ -172,6 +173,19 @@ class Extension(StdTensorOp, name="extension"):
         except Exception as error:
             error.add_note(f"in the transpose rule of {self.family_id}")
             raise
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The op itself if it is pointwise.
+
+        Raises:
+            BatchRuleError: it is not.
+        """
+        if not self.pointwise:
+            raise BatchRuleError(
+                f"{self.family_id}: has no batch rule, no standard ops and no single-call form; "
+                "register an ExtensionBatchRule"
+            )
+        return super().batch_rule(at)
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The op that `prune_outputs` returns, or None.

@@ -53,6 +53,7 @@ from tenferro.ops.broadcast_reduce import (
     broadcast_like,
     full,
     full_like,
+    repeated,
     uniform,
     zeros_like,
 )
@@ -335,6 +336,7 @@ __all__ = [
     "gather_along",
     "inverse",
     "meta_of",
+    "repeated",
     "replay",
     "scalar",
     "shape_context",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
+from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.base import StdTensorOp
 from tenferro.shape import TensorMeta
@@ -46,6 +46,10 @@ class Argument(StdTensorOp, name="argument"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangent of the result."""
         return at.ct
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The operand."""
+        return ((at.inputs[0], True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V:
         """The operand: a graph that is emitted again does not need the argument."""

@@ -18,9 +18,9 @@ from tenferro.chainrules import (
     multilinear,
 )
 from tenferro.exec_ir import Array, Conjugation, payload
-from tenferro.ops.broadcast_reduce import full, uniform
+from tenferro.ops.broadcast_reduce import full, repeated, uniform
 from tenferro.ops.elementwise import Elementwise, is_value
-from tenferro.shape import DType, is_complex, is_inexact, is_integer
+from tenferro.shape import Dim, DType, is_complex, is_inexact, is_integer
 
 Constants = Sequence[Array | None]
 
@@ -37,6 +37,10 @@ class Add(Elementwise, name="add"):
     def numpy(self, x: Array, y: Array) -> Array:
         """`numpy.add`."""
         return np.add(x, y)
+
+    def repeat(self, emitter: Emitter[V], value: V, size: Dim) -> V:
+        """The value, repeated along a new first axis."""
+        return repeated(emitter, value, size)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The sum of the tangents."""

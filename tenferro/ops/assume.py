@@ -39,6 +39,10 @@ class AssumeSize(StdTensorOp, name="assume_size"):
         extents[self.axis] = Exact(self.size)
         return TensorMeta(x.dtype, extents)
 
+    def leading(self, size: Dim) -> AssumeSize:
+        """The axis is counted one further."""
+        return AssumeSize(self.axis + 1, self.size)
+
     def numpy(self, x: Array) -> Array:
         """The operand."""
         if x.shape[self.axis] != self.size:

@@ -6,16 +6,26 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar, cast
 
-from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
+from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import (
     ADRuleError,
     AxisError,
+    BatchRuleError,
     DTypeError,
     ShapeError,
     UnsupportedDynamicShapeError,
 )
 from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, payload
-from tenferro.shape import DType, Exact, ShapeExtent, TensorMeta, describe, make_meta, same_size
+from tenferro.shape import (
+    Dim,
+    DType,
+    Exact,
+    ShapeExtent,
+    TensorMeta,
+    describe,
+    make_meta,
+    same_size,
+)
 
 Infer = TypeVar("Infer", bound=Callable[..., TensorMeta])
 
@@ -39,14 +49,18 @@ def inferred_once(infer: Infer) -> Infer:
 
 
 class StdTensorOp(ExecOp):
-    """An `ExecOp` of a graph: it has derivative rules and a local simplification.
+    """An `ExecOp` of a graph: it has derivative rules, a batch rule and a local simplification.
 
-    A missing rule raises `ADRuleError`; it does not mean a zero derivative.
+    A missing derivative rule raises `ADRuleError`; it does not mean a zero derivative.
     """
 
     def add(self, emitter: Emitter[V], a: V, b: V) -> V:
         """The sum of two cotangents."""
         return emitter.emit(emitter.ctx.adder, a, b)
+
+    def repeat(self, emitter: Emitter[V], value: V, size: Dim) -> V:
+        """A batch of `size` entries that are all `value`."""
+        return emitter.ctx.adder.repeat(emitter, value, size)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Tangents of the outputs; see `PrimitiveOp`."""
@@ -55,6 +69,21 @@ class StdTensorOp(ExecOp):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Cotangents of the active operands; see `PrimitiveOp`."""
         raise ADRuleError(f"{self.name}: has no transpose rule")
+
+    def leading(self, size: Dim) -> StdTensorOp | None:
+        """The op that does the same for each entry of one more leading axis of every operand.
+
+        None if no op does. A pointwise op does so itself. `size` is that of the axis.
+        """
+        return self if self.pointwise else None
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The `leading` op on the operands, repeated if they are not batched; see `PrimitiveOp`."""
+        op = self.leading(at.size)
+        if op is None:
+            raise BatchRuleError(f"{self.name}: has no batch rule")
+        operands = [at.repeated(operand) for operand in range(len(at.inputs))]
+        return batched(at.emitter.emit_all(op, *operands))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """A simpler value that is equal, or None; see `PrimitiveOp`."""
@@ -111,6 +140,10 @@ class Reduction(StdTensorOp):
             axis for axis in (into[source] for source in order) if axis is not None
         )
 
+    def leading(self, size: Dim) -> Reduction:
+        """The axes are counted one further."""
+        return type(self)(tuple(axis + 1 for axis in self.axes))
+
     def masked(self, at: MaskSite) -> None:
         """Padding is replaced by the neutral element."""
         fill = self.neutral(at.operand_metas[0].dtype)
@@ -119,6 +152,17 @@ class Reduction(StdTensorOp):
             at.keep(at.operand(0), zeros=zero and at.has_zeros(0))
         else:
             at.keep(at.zeroed(0) if zero else at.filled(0, fill), zeros=zero)
+
+
+def entry_meta(at: BatchSite[V], operand: int) -> TensorMeta:
+    """The type of one entry of an operand; of one that is not batched, its type."""
+    meta: TensorMeta = at.ctx.meta(at.inputs[operand])
+    return meta.with_extents(meta.extents[1:]) if at.batched[operand] else meta
+
+
+def batched(outputs: Sequence[V]) -> Batched[V]:
+    """The result of a batch rule all of whose outputs are batched."""
+    return tuple([(output, True) for output in outputs])
 
 
 def reduced(name: str, x: TensorMeta, axes: Sequence[int]) -> TensorMeta:

@@ -31,7 +31,7 @@ from tenferro.ops.base import (
     reduced,
 )
 from tenferro.ops.constant import Constant, scalar
-from tenferro.ops.shape_sources import extent_of, runtime_shape, size_at
+from tenferro.ops.shape_sources import extent_of, runtime_shape, shifted, size_at
 from tenferro.shape import Dim, DType, Exact, TensorMeta, same_size
 
 
@@ -51,6 +51,10 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
         """Axis i becomes axis `dims[i]`."""
         return (self.dims,)
+
+    def leading(self, size: Dim) -> BroadcastInDim:
+        """The new axis becomes the first axis of the result."""
+        return BroadcastInDim((size, *self.shape), (0, *(axis + 1 for axis in self.dims)))
 
     def trailing(self, size: int) -> BroadcastInDim:
         """The new axis becomes the last axis of the result."""
@@ -167,6 +171,11 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
 
     def _at(self, shapes: Sequence[tuple[Dim, ...]]) -> BroadcastInDim:
         return BroadcastInDim(tuple(size_at(size, shapes) for size in self.shape), self.dims)
+
+    def leading(self, size: Dim) -> DynamicBroadcastInDim:
+        """The new axis becomes the first axis of the result."""
+        shape = (size, *(shifted(extent) for extent in self.shape))
+        return DynamicBroadcastInDim(shape, (0, *(axis + 1 for axis in self.dims)))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Linear in the first operand; the other operands have no tangents."""
@@ -331,6 +340,13 @@ def full(at: Emitter[V], value: object, meta: TensorMeta, primitive: str = "full
 def full_like(at: Emitter[V], value: object, like: V) -> V:
     """A value of the type of `like` whose every element is `value`."""
     return full(at, value, at.ctx.meta(like))
+
+
+def repeated(at: Emitter[V], value: V, size: Dim) -> V:
+    """`value` for each of `size` positions of a new first axis."""
+    meta = at.ctx.meta(value)
+    wide = meta.with_extents([Exact(size), *meta.extents])
+    return broadcast_like(at, value, wide, range(1, wide.rank), "vmap")
 
 
 def zeros_like(at: Emitter[V], like: V) -> V:

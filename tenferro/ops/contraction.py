@@ -8,7 +8,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active, multilinear
+from tenferro.chainrules import (
+    Batched,
+    BatchSite,
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    each_active,
+    multilinear,
+)
 from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, Category, Conjugation, MaskSite, payload
 from tenferro.ops.arithmetic import conj
@@ -118,6 +128,28 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         one = np.transpose(lhs, (*self.lhs_batch, *lhs_free, *self.lhs_contract)).reshape(b, m, k)
         other = np.transpose(rhs, (*self.rhs_batch, *self.rhs_contract, *rhs_free)).reshape(b, k, n)
         return np.matmul(one, other).reshape((*batch, *free))  # type: ignore[no-any-return]
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """A further batch axis; if only one operand is batched, a free axis, moved to the front.
+
+        So a product with an operand that is the same for all entries stays one product.
+        """
+        lhs, rhs = at.inputs
+        left, right = at.batched
+        dot = DotGeneral(
+            tuple([axis + left for axis in self.lhs_contract]),
+            tuple([axis + right for axis in self.rhs_contract]),
+            (*(0,) * (left and right), *[axis + left for axis in self.lhs_batch]),
+            (*(0,) * (left and right), *[axis + right for axis in self.rhs_batch]),
+        )
+        product = at.emit(dot, lhs, rhs)
+        if left and right:
+            return ((product, True),)
+        place = len(self.lhs_batch)
+        if right:
+            place += len(self.lhs_free(at.ctx.meta(lhs).rank))
+        rest = [axis for axis in range(at.ctx.meta(product).rank) if axis != place]
+        return ((at.emit(Transpose((place, *rest)), product), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The product with a rank-0 one is the other operand."""

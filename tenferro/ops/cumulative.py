@@ -16,7 +16,7 @@ from tenferro.ops.arithmetic import MUL, conj
 from tenferro.ops.base import StdTensorOp, check_axes, check_kind, same_type
 from tenferro.ops.broadcast_reduce import full
 from tenferro.ops.window import Pad
-from tenferro.shape import DType, TensorMeta
+from tenferro.shape import Dim, DType, TensorMeta
 
 NUMBERS = "iufc"
 
@@ -39,6 +39,10 @@ class Cumulative(StdTensorOp):
         """The scan along the position of `axis`."""
         (order,) = orders
         return replace(self, axis=order.index(self.axis)), order  # type: ignore[type-var]  # every op is a dataclass
+
+    def leading(self, size: Dim) -> Cumulative:
+        """The axis is counted one further."""
+        return replace(self, axis=self.axis + 1)  # type: ignore[type-var]  # every op is a dataclass
 
     def masked(self, at: MaskSite) -> None:
         """Forward, padding comes after the elements; backward, it becomes the neutral element."""
@@ -119,6 +123,10 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
         result = same_type(self.name, metas, NUMBERS)
         check_axes(self.name, (self.axis,), result.rank, result)
         return result
+
+    def leading(self, size: Dim) -> LinearRecurrence:
+        """The axis is counted one further."""
+        return LinearRecurrence(self.axis + 1, self.reverse)
 
     def numpy(self, a: Array, b: Array) -> Array:
         """One step for each position of the axis."""

@@ -8,7 +8,7 @@ from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, each_active, m
 from tenferro.errors import AxisError, ShapeError
 from tenferro.exec_ir import Array, MaskSite, payload
 from tenferro.ops.base import StdTensorOp, check_axes, keep_axes
-from tenferro.shape import TensorMeta
+from tenferro.shape import Dim, TensorMeta
 
 
 class Diagonal(StdTensorOp):
@@ -43,6 +43,10 @@ class ExtractDiag(Diagonal, name="extract_diag"):
             )
         return keep_axes(x, [axis for axis in range(x.rank) if axis != self.axis_b])
 
+    def leading(self, size: Dim) -> ExtractDiag:
+        """The axes are counted one further."""
+        return ExtractDiag(self.axis_a + 1, self.axis_b + 1)
+
     def numpy(self, x: Array) -> Array:
         """`numpy.diagonal`, moved to `axis_a`."""
         return np.moveaxis(np.diagonal(x, axis1=self.axis_a, axis2=self.axis_b), -1, self.axis_a)
@@ -74,6 +78,10 @@ class EmbedDiag(Diagonal, name="embed_diag"):
         sources = [*range(self.axis_b), self.axis_a, *range(self.axis_b, x.rank)]
         return keep_axes(x, sources)
 
+    def leading(self, size: Dim) -> EmbedDiag:
+        """The axes are counted one further."""
+        return EmbedDiag(self.axis_a + 1, self.axis_b + 1)
+
     def numpy(self, x: Array) -> Array:
         """Selected by a mask, so that zeros are exact even beside NaN or infinity."""
         size = x.shape[self.axis_a]
@@ -96,6 +104,10 @@ class Triangle(Diagonal):
     """The elements on one side of diagonal `k` of the last two axes, zeros on the other side."""
 
     k: int
+
+    def leading(self, size: Dim) -> Triangle:
+        """The op itself: it acts on the last two axes."""
+        return self
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type."""

@@ -39,6 +39,31 @@ class DimensionNumbers:
     operand_batching: tuple[int, ...] = ()
     indices_batching: tuple[int, ...] = ()
 
+    @property
+    def axes(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], int]:
+        """The first four attributes, in the order in which ops have them."""
+        return self.window_dims, self.dropped, self.index_map, self.index_vector_dim
+
+    @property
+    def batching(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The last two attributes."""
+        return self.operand_batching, self.indices_batching
+
+    def leading(self, operand: bool, indices: bool) -> DimensionNumbers:
+        """The relation where operand or indices have one more leading axis, and so the windows.
+
+        The axis of the operand alone is one of the windows.
+        """
+        both, windows = operand and indices, operand or indices
+        return DimensionNumbers(
+            (*(0,) * (windows and not indices), *_moved(self.window_dims, windows)),
+            _moved(self.dropped, operand),
+            _moved(self.index_map, operand),
+            self.index_vector_dim + indices,
+            (*(0,) * both, *_moved(self.operand_batching, operand)),
+            (*(0,) * both, *_moved(self.indices_batching, indices)),
+        )
+
     def check(self, name: str, x: TensorMeta, indices: TensorMeta) -> None:
         """Raise a typed error if operand and indices do not fit these dimension numbers."""
         check_kind(name, indices, "iu")
@@ -175,6 +200,10 @@ class DimensionNumbers:
     def from_result(self, windows: Array) -> Array:
         """An array of windows, transposed so that the batch axes come first."""
         return windows.transpose([*self.batch_dims(windows.ndim), *self.window_dims])
+
+
+def _moved(axes: Sequence[int], by: int) -> tuple[int, ...]:
+    return tuple([axis + by for axis in axes])
 
 
 def require_same(name: str, a: ShapeExtent, b: ShapeExtent, axes_text: str) -> None:

@@ -10,8 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active
-from tenferro.errors import DTypeError, RuntimeSizeError, ShapeError
+from tenferro.chainrules import (
+    Batched,
+    BatchSite,
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    each_active,
+)
+from tenferro.errors import BatchingError, DTypeError, RuntimeSizeError, ShapeError
 from tenferro.exec_ir import Array, Category, MaskSite, Resolution, payload
 from tenferro.ops.base import Inactive, StdTensorOp, check_axes, types
 from tenferro.ops.broadcast_reduce import full
@@ -63,6 +72,10 @@ class ShapeOf(Inactive, name="shape_of"):
         check_axes(self.name, (self.axis,), x.rank, x)
         return TensorMeta(INT64, (), x.extents[self.axis])
 
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The size of the axis, which is the same for all entries."""
+        return ((at.emit(ShapeOf(self.axis + 1), *at.inputs), False),)
+
     def numpy(self, x: Array) -> Array:
         """An entry of `numpy.shape`."""
         return np.asarray(x.shape[self.axis], np.int64)
@@ -111,6 +124,19 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
         else:
             extents[self.axis] = _decided(x.extents[self.axis])
         return x.with_extents(extents)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The first elements of each entry.
+
+        Raises:
+            BatchingError: the entries have sizes of their own.
+        """
+        if at.batched[1]:
+            raise BatchingError(
+                "vmap: dynamic_truncate: the size differs from entry to entry; truncate outside of "
+                "vmap, or keep the size and mask with tn.where"
+            )
+        return ((at.emit(DynamicTruncate(self.axis + 1), *at.inputs), True),)
 
     def numpy(self, x: Array, size: Array) -> Array:
         """Basic indexing."""
@@ -179,6 +205,10 @@ class PadToMatch(StdTensorOp, name="pad_to_match"):
         extents = list(x.extents)
         extents[self.axis] = larger(x.extents[self.axis], reference.extents[self.axis])
         return x.with_extents(extents)
+
+    def leading(self, size: Dim) -> PadToMatch:
+        """The axis is counted one further."""
+        return PadToMatch(self.axis + 1)
 
     def numpy(self, x: Array, reference: Array) -> Array:
         """`numpy.pad`, at the end of the axis."""

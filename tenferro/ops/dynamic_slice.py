@@ -7,13 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active
+from tenferro.chainrules import (
+    Batched,
+    BatchSite,
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    each_active,
+)
 from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError
 from tenferro.exec_ir import Array, payload
+from tenferro.ops.arithmetic import SUB
 from tenferro.ops.base import StdTensorOp, check_kind, types
-from tenferro.ops.broadcast_reduce import zeros_like
-from tenferro.ops.dimension_numbers import exceeds
-from tenferro.shape import Dim, Exact, TensorMeta
+from tenferro.ops.broadcast_reduce import BroadcastInDim, full, full_like, repeated, zeros_like
+from tenferro.ops.compare import CLAMP, MINIMUM
+from tenferro.ops.constant import scalar
+from tenferro.ops.convert import Convert
+from tenferro.ops.dimension_numbers import DimensionNumbers, exceeds
+from tenferro.ops.dynamic import ShapeOf
+from tenferro.ops.indexing import Scatter, gathering
+from tenferro.ops.joining import Concatenate
+from tenferro.shape import BOOL, INT64, UINT64, Dim, Exact, TensorMeta
 
 
 @payload
@@ -61,6 +77,19 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
             lambda ct: at.emit(DynamicUpdateSlice(), zeros_like(at.emitter, x), ct, *starts),
             *rest,
         )
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The window of all entries; if starts are batched, a gather at starts moved inside."""
+        x, *starts = at.inputs
+        if True not in at.batched[1:]:
+            whole = DynamicSlice((at.size, *self.slice_sizes))
+            return ((at.emit(whole, x, *_and_zero(at.emitter, starts)), True),)
+        of_x = at.batched[0]
+        sizes = (1, *self.slice_sizes) if of_x else self.slice_sizes
+        gather = gathering(_one_window(len(starts)).leading(of_x, True), sizes, unique=of_x)
+        lengths = [_length(at.emitter, size) for size in self.slice_sizes]
+        inside = [_inside(at, 1, axis, length) for axis, length in enumerate(lengths)]
+        return ((at.emit(gather, x, _side_by_side(at, inside)), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The operand, if the window is the whole operand."""
@@ -123,12 +152,62 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
             *rest,
         )
 
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The window of all entries; if starts are batched, a scatter to starts moved inside."""
+        x, window = at.repeated(0), at.repeated(1)
+        starts = at.inputs[2:]
+        if True not in at.batched[2:]:
+            return ((at.emit(self, x, window, *_and_zero(at.emitter, starts)), True),)
+        numbers = _one_window(len(starts)).leading(True, True)
+        scatter = Scatter(*numbers.axes, *numbers.batching, "set", unique=True)
+        lengths = [at.emit(ShapeOf(1 + axis), window) for axis in range(len(starts))]
+        inside = [_inside(at, 2, axis, length) for axis, length in enumerate(lengths)]
+        return ((at.emit(scatter, x, _side_by_side(at, inside), window), True),)
+
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The window if it is as large as the operand; the operand if the window is empty."""
         x, window = (at.ctx.meta(operand) for operand in operands[:2])
         if window.dims is not None and window.dims == x.dims:
             return operands[1]
         return operands[0] if any(extent == Exact(0) for extent in window.extents) else None
+
+
+def _and_zero(at: Emitter[V], starts: Sequence[V]) -> list[V]:
+    """The starts of a window that is whole along a new first axis."""
+    dtype = at.ctx.meta(starts[0]).dtype if starts else INT64
+    return [at.emit(scalar(0, dtype)), *starts]
+
+
+def _one_window(rank: int) -> DimensionNumbers:
+    """Of one window of an operand of that rank, whose start is a vector."""
+    axes = tuple(range(rank))
+    return DimensionNumbers(axes, (), axes, 0)
+
+
+def _side_by_side(at: BatchSite[V], starts: Sequence[V]) -> V:
+    """Batched starts, one for each axis, as a batch of vectors."""
+    columns = [at.emit(BroadcastInDim((at.size, 1), (0,)), start) for start in starts]
+    return at.emit(Concatenate(1), *columns)
+
+
+def _inside(at: BatchSite[V], first: int, axis: int, length: V) -> V:
+    """The batched starts along an axis, in int64, moved so that windows of `length` fit.
+
+    Operand 0 is what the windows lie in; the starts begin with operand `first`. A gather would move
+    windows by itself, but its transpose, a scatter, drops those that do not fit.
+    """
+    size = at.emit(ShapeOf(axis + at.batched[0]), at.inputs[0])
+    start = at.repeated(first + axis)
+    if at.ctx.meta(start).dtype == UINT64:  # larger numbers have no int64
+        start = at.emit(MINIMUM, start, full_like(at.emitter, 2**63 - 1, start))
+    start = at.emit(Convert(INT64), start)
+    limit = repeated(at.emitter, at.emit(SUB, size, length), at.size)
+    return at.emit(CLAMP, zeros_like(at.emitter, start), start, limit)
+
+
+def _length(at: Emitter[V], size: Dim) -> V:
+    """A size as an int64."""
+    return at.emit(ShapeOf(0), full(at, False, TensorMeta.of(BOOL, (size,))))
 
 
 def _check_starts(name: str, x: TensorMeta, starts: Sequence[TensorMeta]) -> None:

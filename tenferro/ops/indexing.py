@@ -8,10 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_active
+from tenferro.chainrules import (
+    Batched,
+    BatchSite,
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    each_active,
+)
 from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError
 from tenferro.exec_ir import Array, MaskSite, Resolution, payload
-from tenferro.ops.base import StdTensorOp, check_kind, types
+from tenferro.ops.base import StdTensorOp, check_kind, entry_meta, types
 from tenferro.ops.broadcast_reduce import (
     BroadcastInDim,
     full,
@@ -30,7 +39,7 @@ from tenferro.ops.dimension_numbers import (
 )
 from tenferro.ops.inactive import Iota
 from tenferro.ops.rearrange import Reshape
-from tenferro.ops.shape_sources import extent_of, size_at
+from tenferro.ops.shape_sources import extent_of, shifted, size_at
 from tenferro.shape import (
     INT64,
     Dim,
@@ -61,27 +70,13 @@ class Gathering(StdTensorOp):
     @property
     def numbers(self) -> DimensionNumbers:
         """The dimension numbers."""
-        return DimensionNumbers(
-            self.offset_dims,
-            self.collapsed_slice_dims,
-            self.start_index_map,
-            self.index_vector_dim,
-            self.operand_batching_dims,
-            self.start_indices_batching_dims,
-        )
+        axes = (self.offset_dims, self.collapsed_slice_dims, self.start_index_map)
+        batching = (self.operand_batching_dims, self.start_indices_batching_dims)
+        return DimensionNumbers(*axes, self.index_vector_dim, *batching)
 
     def fixed(self, sizes: Sequence[Dim]) -> Gather:
         """The `Gather` with these slice sizes, which must be numbers."""
-        return Gather(
-            self.offset_dims,
-            self.collapsed_slice_dims,
-            self.start_index_map,
-            self.index_vector_dim,
-            tuple(sizes),
-            self.operand_batching_dims,
-            self.start_indices_batching_dims,
-            self.unique,
-        )
+        return Gather(*self.numbers.axes, tuple(sizes), *self.numbers.batching, self.unique)
 
     @abstractmethod
     def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
@@ -107,21 +102,24 @@ class Gathering(StdTensorOp):
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Zeros with the windows of the cotangent added; None for indices and shape sources."""
-        scatter = Scatter(
-            self.offset_dims,
-            self.collapsed_slice_dims,
-            self.start_index_map,
-            self.index_vector_dim,
-            self.operand_batching_dims,
-            self.start_indices_batching_dims,
-            unique=self.unique,
-        )
+        scatter = Scatter(*self.numbers.axes, *self.numbers.batching, unique=self.unique)
         rest: list[Callable[[V], V | None]] = [lambda ct: None] * (len(at.inputs) - 1)
 
         def pull(ct: V) -> V:
             return at.emit(scatter, zeros_like(at.emitter, at.inputs[0]), at.inputs[1], ct)
 
         return each_active(at, pull, *rest)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """A further batch axis; of the operand alone, a further axis of the windows."""
+        of_x, of_indices, *_ = at.batched
+        sizes = [shifted(size, at.batched) for size in self.slice_sizes]
+        if of_x:
+            sizes.insert(0, 1 if of_indices else at.size)
+        unique = self.unique and of_x  # entries share an operand that is not batched
+        gather = gathering(self.numbers.leading(of_x, of_indices), sizes, unique)
+        sources = at.inputs if isinstance(gather, GatherDynamicSliceSizes) else at.inputs[:2]
+        return ((at.emit(gather, *sources), of_x or of_indices),)
 
 
 @payload
@@ -233,14 +231,10 @@ class Scattering(StdTensorOp):
     @property
     def numbers(self) -> DimensionNumbers:
         """The dimension numbers."""
-        return DimensionNumbers(
-            self.update_window_dims,
-            self.inserted_window_dims,
-            self.scatter_dims_to_operand_dims,
-            self.index_vector_dim,
-            self.operand_batching_dims,
-            self.scatter_indices_batching_dims,
-        )
+        windows = (self.update_window_dims, self.inserted_window_dims)
+        batching = (self.operand_batching_dims, self.scatter_indices_batching_dims)
+        to_operand = self.scatter_dims_to_operand_dims
+        return DimensionNumbers(*windows, to_operand, self.index_vector_dim, *batching)
 
     def reads_shape_only(self, operand: int) -> bool:
         """True for the fourth operand."""
@@ -292,17 +286,16 @@ class Scattering(StdTensorOp):
             else:
                 sizes[axis] = updates.exact_shape(self.name, "updates")[of_updates]
         fixed = all(isinstance(size, int) for size in sizes)
-        gather = (Gather if fixed else GatherDynamicSliceSizes)(
-            self.update_window_dims,
-            self.inserted_window_dims,
-            self.scatter_dims_to_operand_dims,
-            self.index_vector_dim,
-            tuple(sizes),
-            self.operand_batching_dims,
-            self.scatter_indices_batching_dims,
-            self.unique,
-        )
+        gather = gathering(self.numbers, sizes, self.unique)
         return at.emit(gather, x, indices, *(() if fixed else source))
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """A further batch axis; if the indices are not batched, a further axis of the windows."""
+        numbers = self.numbers.leading(True, at.batched[1])
+        unique = self.is_unique(entry_meta(at, 2))
+        scatter = type(self)(*numbers.axes, *numbers.batching, self.combiner, unique)
+        x, updates, *source = [at.repeated(i) for i in range(len(at.inputs)) if i != 1]
+        return ((at.emit(scatter, x, at.inputs[1], updates, *source), True),)
 
     def is_unique(self, updates: TensorMeta) -> bool:
         """Whether no element is in two windows: it is promised, or there is only one window."""
@@ -387,6 +380,15 @@ class Scatter(Scattering, name="scatter"):
             return x
         value = uniform(at, updates) if self.combiner == "add" else None
         return x if value is not None and bool(value == 0) else None
+
+
+def gathering(
+    numbers: DimensionNumbers, sizes: Sequence[Dim], unique: bool
+) -> Gather | GatherDynamicSliceSizes:
+    """The gather with these dimension numbers and slice sizes, which may be symbolic."""
+    fixed = all(isinstance(size, int) for size in sizes)
+    op = Gather if fixed else GatherDynamicSliceSizes
+    return op(*numbers.axes, tuple(sizes), *numbers.batching, unique)
 
 
 def _windows_of_repeated(op: Gathering, at: Emitter[V], operands: Sequence[V]) -> V | None:

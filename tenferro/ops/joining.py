@@ -43,6 +43,10 @@ class Concatenate(StdTensorOp, name="concatenate"):
             return None
         return Concatenate(order.index(self.axis)), order
 
+    def leading(self, size: Dim) -> Concatenate:
+        """The axis is counted one further."""
+        return Concatenate(self.axis + 1)
+
     def trailing(self, size: int) -> Concatenate:
         """The same axis."""
         return self

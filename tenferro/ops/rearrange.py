@@ -51,6 +51,10 @@ class Transpose(Rearrangement, name="transpose"):
         """Axis `perm[i]` becomes axis i."""
         return (inverse(self.perm),)
 
+    def leading(self, size: Dim) -> Transpose:
+        """The new axis stays first."""
+        return Transpose((0, *(axis + 1 for axis in self.perm)))
+
     def trailing(self, size: int) -> Transpose:
         """The new axis stays last."""
         return Transpose((*self.perm, len(self.perm)))
@@ -93,6 +97,10 @@ class Reshape(Rearrangement, name="reshape"):
     shape: tuple[Dim, ...]
 
     view = True
+
+    def leading(self, size: Dim) -> Reshape:
+        """The new axis stays first."""
+        return Reshape((size, *self.shape))
 
     def trailing(self, size: int) -> Reshape:
         """The new axis stays last."""
@@ -157,6 +165,10 @@ class Reverse(Rearrangement, name="reverse"):
         """The reversal of the positions of `axes`."""
         (order,) = orders
         return Reverse(tuple(p for p, axis in enumerate(order) if axis in self.axes)), order
+
+    def leading(self, size: Dim) -> Reverse:
+        """The axes are counted one further."""
+        return Reverse(tuple(axis + 1 for axis in self.axes))
 
     def trailing(self, size: int) -> Reverse:
         """The same axes."""

@@ -88,12 +88,5 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
 
     def _sum(self, unique: bool) -> Scatter:
         """The `Scatter` that adds at the same indices."""
-        return Scatter(
-            self.update_window_dims,
-            self.inserted_window_dims,
-            self.scatter_dims_to_operand_dims,
-            self.index_vector_dim,
-            self.operand_batching_dims,
-            self.scatter_indices_batching_dims,
-            unique=unique,
-        )
+        numbers = self.numbers
+        return Scatter(*numbers.axes, *numbers.batching, unique=unique)

@@ -59,6 +59,22 @@ def size_at(size: Dim, shapes: Sequence[tuple[Dim, ...]]) -> Dim:
     )
 
 
+def shifted(size: Dim, batched: Sequence[bool] | None = None) -> Dim:
+    """A size in an op's payload for operands with one more leading axis.
+
+    `batched` says which operands have it; None means all.
+    """
+    if not isinstance(size, DimExpr):
+        return size
+
+    def moved(leaf: Leaf) -> Dim:
+        if isinstance(leaf, InputDim) and (batched is None or batched[leaf.input]):
+            return symbol(InputDim(leaf.input, leaf.axis + 1))
+        return symbol(leaf)
+
+    return substitute(size, moved)
+
+
 def runtime_shape(meta: TensorMeta, primitive: str) -> tuple[tuple[Dim, ...], tuple[Any, ...]]:
     """The shape of a value for a payload, and the values that must be operands 1, 2, ….
 

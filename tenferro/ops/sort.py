@@ -12,7 +12,7 @@ from tenferro.errors import ShapeError
 from tenferro.exec_ir import Array, Pruned, payload
 from tenferro.ops.base import Inactive, StdTensorOp, check_axes, check_kind, reduced
 from tenferro.ops.indexing import Gather
-from tenferro.shape import INT64, TensorMeta
+from tenferro.shape import INT64, Dim, TensorMeta
 
 
 @payload
@@ -47,6 +47,10 @@ class Sort(StdTensorOp, name="sort"):
         if self.outputs == (False, True):
             return (places,)
         return np.take_along_axis(x, places, self.axis), places
+
+    def leading(self, size: Dim) -> Sort:
+        """The axis is counted one further."""
+        return Sort(self.axis + 1, self.outputs)
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The elements alone, or the places alone."""
@@ -86,6 +90,10 @@ class ArgMax(Extreme, name="argmax"):
 
     axis: int
 
+    def leading(self, size: Dim) -> ArgMax:
+        """The axis is counted one further."""
+        return ArgMax(self.axis + 1)
+
     def numpy(self, x: Array) -> Array:
         """`numpy.argmax`."""
         return np.asarray(np.argmax(x, axis=self.axis), np.int64)
@@ -96,6 +104,10 @@ class ArgMin(Extreme, name="argmin"):
     """The place of the smallest element along `axis`: the first of several; NaN wins."""
 
     axis: int
+
+    def leading(self, size: Dim) -> ArgMin:
+        """The axis is counted one further."""
+        return ArgMin(self.axis + 1)
 
     def numpy(self, x: Array) -> Array:
         """`numpy.argmin`."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tenferro.chainrules import (
+    Batched,
+    BatchSite,
     Emitter,
     JvpSite,
     Slots,
@@ -27,14 +29,24 @@ from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, Resolution
 from tenferro.ops.arithmetic import SUB
 from tenferro.ops.base import (
     StdTensorOp,
+    entry_meta,
     exact_meta,
     inferred_once,
     meta_of,
     types,
 )
-from tenferro.ops.broadcast_reduce import ReduceSum, full, uniform, zeros_like
-from tenferro.ops.shape_sources import extent_of, size_at, size_in
+from tenferro.ops.broadcast_reduce import (
+    ReduceSum,
+    broadcast_like,
+    full,
+    repeated,
+    uniform,
+    zeros_like,
+)
+from tenferro.ops.compare import SELECT
+from tenferro.ops.shape_sources import extent_of, shifted, size_at, size_in
 from tenferro.shape import (
+    BOOL,
     Dim,
     Exact,
     InputDim,
@@ -85,6 +97,11 @@ class Slice(StdTensorOp, name="slice"):
             tuple([self.limits[axis] for axis in order]),
             tuple([self.strides[axis] for axis in order]),
         ), order
+
+    def leading(self, size: Dim) -> Slice:
+        """The whole new axis."""
+        starts, limits = (tuple(map(shifted, sizes)) for sizes in (self.starts, self.limits))
+        return Slice((0, *starts), (size, *limits), (1, *self.strides))
 
     def trailing(self, size: int) -> Slice:
         """The whole new axis."""
@@ -292,6 +309,22 @@ class Pad(StdTensorOp, name="pad"):
             )
 
         return each_active(at, lambda ct: picked, rest)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The padding of each entry; where values differ, they are selected into the padding."""
+        x, value = at.inputs
+        pad = Pad((0, *self.low), (0, *self.high), (0, *self.interior))
+        if not at.batched[1]:
+            return ((at.emit(pad, x, value), True),)
+        entry = entry_meta(at, 0)
+        false, zero = (
+            full(at.emitter, 0, TensorMeta.of(dtype, ())) for dtype in (BOOL, entry.dtype)
+        )
+        there = at.emit(self, full(at.emitter, True, entry.with_dtype(BOOL), self.name), false)
+        padded = at.emit(pad, at.repeated(0), zero)
+        filler = broadcast_like(at.emitter, value, at.ctx.meta(padded), (0,), self.name)
+        inside = repeated(at.emitter, there, at.size)
+        return ((at.emit(SELECT, inside, padded, filler), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """Drop a padding of 0 everywhere."""

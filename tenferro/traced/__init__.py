@@ -12,7 +12,7 @@ from tenferro.traced.capture import (
     capturing_tracked,
 )
 from tenferro.traced.compiler import GraphCompiler, specialise
-from tenferro.traced.function import Trace, is_traced, leaf_meta, trace_function
+from tenferro.traced.function import Trace, argument_names, is_traced, leaf_meta, trace_function
 from tenferro.traced.results import Results
 from tenferro.traced.sites import raising_site, user_site
 from tenferro.traced.substitute import joined, settled, substitute
@@ -38,6 +38,7 @@ __all__ = [
     "TrackedTensor",
     "TreeDef",
     "argument",
+    "argument_names",
     "as_key",
     "capture",
     "capturing_tracked",

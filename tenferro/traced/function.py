@@ -100,7 +100,7 @@ def trace_function(
         PytreeError: a leaf that must be an array, or a leaf of the result, is not one.
     """
     leaves, treedef = flatten((args, dict(kwargs)))
-    names = _argument_names(function, args, kwargs)
+    names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
@@ -161,7 +161,7 @@ def _split_aux(result: Any) -> tuple[Any, Any]:
     return result
 
 
-def _argument_names(
+def argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> list[str]:
     """Names for the leaves of the arguments, in the order of `flatten((args, kwargs))`.

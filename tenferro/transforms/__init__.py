@@ -1,6 +1,7 @@
-"""Compiling functions of arrays: `jit` and `make_program`; exports all functional transforms.
+"""Compiling functions of arrays, and batching them; exports all functional transforms.
 
-Read in this order: `call`, `symbolic` (the arguments of a call), `jitted`, `jit`, `programs`.
+Read in this order: `call`, `symbolic` (the arguments of a call), `jitted`, `jit`, `programs`,
+`mapped_axes`, `vmap`.
 Derivatives are in `tenferro.derivatives`.
 """
 
@@ -21,6 +22,7 @@ from tenferro.traced import flatten, leaf_names, unflatten
 from tenferro.transforms.jit import jit
 from tenferro.transforms.jitted import Jitted
 from tenferro.transforms.programs import make_program
+from tenferro.transforms.vmap import vmap
 
 __all__ = [
     "Jitted",
@@ -40,4 +42,5 @@ __all__ = [
     "unflatten",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]

@@ -1,0 +1,204 @@
+"""vmap: a function of arrays applied to each entry of batches at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
+
+import optree
+
+from tenferro.batching import batch
+from tenferro.chainrules import KeyEmitter
+from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
+from tenferro.errors import BatchingError, TracingError
+from tenferro.families import STANDARD
+from tenferro.family import Package, rules_of
+from tenferro.ops import StdTensorOp, Transpose, repeated, shape_context
+from tenferro.shape import Dim, ShapeGuardContext, fresh_input, type_of
+from tenferro.traced import (
+    Results,
+    Trace,
+    TracedTensor,
+    TreeDef,
+    argument_names,
+    as_key,
+    flatten,
+    is_traced,
+    leaf_meta,
+    trace_function,
+    unflatten,
+    wraps,
+)
+from tenferro.transforms.mapped_axes import AxesTree, MappedArgument, common_size, placed
+from tenferro.typing import PyTree
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_STANDARD_RULES = rules_of(STANDARD)
+
+
+def vmap(
+    function: Callable[P, R],
+    in_axes: PyTree = 0,
+    out_axes: PyTree = 0,
+    *,
+    axis_size: int | Dim | None = None,
+) -> Callable[P, R]:
+    """A function that applies `function` to each entry along an axis of its arguments, at once.
+
+    The function is traced once, for one entry. Its ops are then replaced by ops on all entries.
+
+    Args:
+        function: takes and returns trees of arrays.
+        in_axes: the axis of each positional argument to map over: an integer, None for an argument
+            that is the same for all entries, or a tree of these that is a prefix of the tuple of
+            arguments. Keyword arguments are mapped over axis 0.
+        out_axes: the axis of each result along which entries lie: an integer, None for a result
+            that does not depend on the mapped axis, or a tree of these that is a prefix of the
+            result. Other results that do not depend on the mapped axis are repeated.
+        axis_size: the number of entries; needed if no argument is mapped.
+
+    Raises:
+        BatchingError: an axis is out of range, or sizes of mapped axes differ, or a result that
+            depends on the mapped axis has `out_axes` None.
+        BatchRuleError: an op in the function has no batch rule.
+        PytreeError: `in_axes` or `out_axes` is not a prefix of the arguments or of the result.
+        UnsupportedDynamicShapeError: data decide the size of a mapped axis.
+
+    >>> import tenferro as tn
+    >>> dot = vmap(lambda x, y: tn.sum(x * y), in_axes=(0, None))
+    >>> dot(tn.Tensor([[1.0, 2.0], [3.0, 4.0]]), tn.Tensor([1.0, 10.0]))
+    Tensor([21., 43.])
+    """
+    if not callable(function):
+        raise TracingError(f"vmap: takes a function, got a {type(function).__name__}")
+    in_axes = tuple(in_axes) if type(in_axes) is list else in_axes  # the arguments are a tuple
+    mapping = _Mapping(
+        function, AxesTree("in_axes", in_axes), AxesTree("out_axes", out_axes), axis_size
+    )
+
+    def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        return mapping(args, kwargs)  # type: ignore[no-any-return]  # as the function
+
+    return wraps(function, mapped)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mapping:
+    """A call of a function that `vmap` returned."""
+
+    function: Callable[..., Any]
+    in_axes: AxesTree
+    out_axes: AxesTree
+    axis_size: Any
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        leaves, treedef = flatten((args, kwargs))
+        mapped = self._mapped(args, kwargs, leaves)
+        size = common_size(list(mapped.values()), self.axis_size)
+        trace = self._traced(leaves, treedef, mapped)
+        emitter = KeyEmitter(_context(trace.packages))
+        results, values = self._bound(trace, leaves, mapped)
+        whole = {
+            key: emitter.emit(Transpose(mapped[position].front), value)
+            for (position, key), value in zip(trace.input_at.items(), values, strict=True)
+            if position in mapped
+        }
+        same = {
+            key: value
+            for key, value in zip(trace.inputs, values, strict=True)
+            if key not in whole and key is not value
+        }
+        view: ResolvedView[StdTensorOp] = resolve_keys()
+        outputs = batch(
+            view, trace.outputs, whole, size, ctx=emitter.ctx, replaced=same, emitter=emitter
+        )
+        emitter.site = None
+        placed_outputs = self._placed(trace.out_tree, outputs, size, emitter)
+        return unflatten(trace.out_tree, results.of(placed_outputs))
+
+    def _mapped(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
+    ) -> dict[int, MappedArgument]:
+        """The arrays to map over, by the position of the leaf."""
+        axes = [*self.in_axes.of(args, "arguments"), *[0] * len(flatten(kwargs)[0])]
+        names = argument_names(self.function, args, kwargs)
+        return {
+            position: MappedArgument.of(name, leaf_meta(leaf, f"argument {name}"), axis)
+            for position, (leaf, name, axis) in enumerate(zip(leaves, names, axes, strict=True))
+            if axis is not None
+        }
+
+    def _traced(
+        self, leaves: Sequence[Any], treedef: TreeDef, mapped: dict[int, MappedArgument]
+    ) -> Trace:
+        """The trace of the function for one entry."""
+        entries = [
+            TracedTensor(fresh_input(mapped[position].entry, mapped[position].name))
+            if position in mapped
+            else leaf
+            for position, leaf in enumerate(leaves)
+        ]
+        args, kwargs = unflatten(treedef, entries)
+        trace, _ = trace_function(self.function, args, kwargs, active=mapped, nested=False)
+        return trace
+
+    def _bound(
+        self, trace: Trace, leaves: Sequence[Any], mapped: dict[int, MappedArgument]
+    ) -> tuple[Results, list[GlobalValKey]]:
+        """What makes results, and graph values for the arguments.
+
+        In an outer trace these are the passed values, otherwise inputs.
+        """
+        actual = [leaves[position] for position in trace.input_at]
+        traced = trace.outer or is_traced(actual)
+        results = Results([], [], traced, self.function, trace.packages)
+        if traced:
+            return results, [as_key(leaf) for leaf in actual]
+        inputs = [
+            fresh_input(mapped[position].meta, mapped[position].name) if position in mapped else key
+            for position, key in trace.input_at.items()
+        ]
+        return results.extended(inputs, actual), inputs
+
+    def _placed(
+        self,
+        tree: TreeDef,
+        outputs: Sequence[tuple[GlobalValKey, bool]],
+        size: Dim,
+        emitter: KeyEmitter,
+    ) -> list[GlobalValKey]:
+        """The results, with their entries along the axes of `out_axes`."""
+        axes = self.out_axes.of(unflatten(tree, range(len(outputs))), "result")
+        names = [f"result {path.codify('')}".strip() for path in optree.treespec_accessors(tree)]
+        placed_outputs: list[GlobalValKey] = []
+        for (key, is_batched), axis, name in zip(outputs, axes, names, strict=True):
+            if axis is not None:
+                whole = key if is_batched else repeated(emitter, key, size)
+                placed_outputs.append(_with_axis_at(emitter, whole, axis, name))
+            elif is_batched:
+                raise BatchingError(
+                    f"vmap: {name} depends on the mapped axis, so its out_axes cannot be None"
+                )
+            else:
+                placed_outputs.append(key)
+        return placed_outputs
+
+
+def _with_axis_at(emitter: KeyEmitter, value: GlobalValKey, axis: int, name: str) -> GlobalValKey:
+    """The value with its first axis moved to `axis`."""
+    meta = type_of(value)
+    place = placed(axis, meta.rank)
+    if place is None:
+        raise BatchingError(f"vmap: out_axes {axis} is out of range for {name}: {meta}")
+    order = list(range(1, meta.rank))
+    order.insert(place, 0)
+    return emitter.emit(Transpose(tuple(order)), value)
+
+
+def _context(packages: Sequence[Package]) -> ShapeGuardContext:
+    """The metadata of graph values, with the rules of tenferro's own families and of `packages`."""
+    rules = rules_of(packages).over(_STANDARD_RULES) if packages else _STANDARD_RULES
+    return shape_context(rules.lookup)
