@@ -9,9 +9,8 @@ from tenferro.arrays import rearrange
 from tenferro.dispatch import apply
 from tenferro.errors import AxisError, ControlFlowError
 from tenferro.loops.bodies import require_function
-from tenferro.loops.leaves import Leaves, leaves_of, promoted
-from tenferro.traced import TracedTensor, unflatten
-from tenferro.values import Tensor
+from tenferro.loops.leaves import Leaves, as_array, leaves_of, promoted
+from tenferro.traced import unflatten
 
 Elems = TypeVar("Elems")
 Leaf = Any
@@ -46,7 +45,7 @@ def associative_scan(
     leaves = leaves_of(elems, "associative_scan: elems")
     axes = _axes(leaves, axis)
     _check_sizes(leaves, axes)
-    values = [_array(value) for value in leaves.values]
+    values = [as_array(value) for value in leaves.values]
     if not values:
         return elems
     scan = _Scan(fn, leaves, axes)
@@ -118,7 +117,7 @@ class _Scan:
                 f"associative_scan: fn takes {taken} and returns {found}; it must return what it "
                 "takes"
             )
-        return [_array(value) for value in found.typed()]
+        return [as_array(value) for value in found.typed()]
 
 
 def _interleaved(even: Leaf, odd: Leaf, axis: int) -> Leaf:
@@ -127,15 +126,10 @@ def _interleaved(even: Leaf, odd: Leaf, axis: int) -> Leaf:
     cut = (slice(None),) * axis
     pairs = apply(rearrange.stack, even[(*cut, slice(0, count))], odd, axis=axis + 1)
     shape = odd.shape
-    joined = apply(rearrange.reshape, pairs, (*shape[:axis], 2 * count, *shape[axis + 1 :]))
+    joined = apply(rearrange.reshape, pairs, shape=(*shape[:axis], 2 * count, *shape[axis + 1 :]))
     if even.shape[axis] == count:
         return joined
     return apply(rearrange.concat, joined, even[(*cut, slice(count, count + 1))], axis=axis)
-
-
-def _array(value: Any) -> Leaf:
-    """A leaf with operators that index."""
-    return value if isinstance(value, Tensor | TracedTensor) else Tensor(value)
 
 
 def _axes(leaves: Leaves, axis: Any) -> list[int]:

@@ -21,7 +21,7 @@ from tenferro.traced import (
     user_site,
 )
 from tenferro.typing import PyTree
-from tenferro.values import meta_of_value, weak_number
+from tenferro.values import Tensor, meta_of_value, weak_number
 
 
 @dataclass(slots=True)
@@ -76,6 +76,11 @@ def weak_leaf(value: Any) -> Number | None:
     """The number that a leaf is or stands for. A bool is no number: it does not become one."""
     number = weak_number(value)
     return None if isinstance(number, bool) else number
+
+
+def as_array(value: Any) -> Any:
+    """A leaf as an array with tenferro's operators."""
+    return value if isinstance(value, Tensor | TracedTensor) else Tensor(value)
 
 
 def promoted(meta: TensorMeta, weak: Number | None, goal: TensorMeta) -> bool:

@@ -82,7 +82,7 @@ def run_scan(
     `function` is the user's function, if `f` only calls it.
     """
     entries = leaves_of(xs, f"{caller}: xs")
-    rounds = _rounds(caller, entries, length)
+    rounds = rounds_of(caller, entries, length)
     backwards, at_once = _checked(caller, reverse), as_unroll(caller, unroll, rounds)
     rows = [TensorMeta(meta.dtype, meta.extents[1:]) for meta in entries.metas]
     count = len(init.values)
@@ -124,7 +124,7 @@ def _pair(caller: str, result: Any) -> tuple[Any, Any]:
     return carry, y
 
 
-def _rounds(caller: str, entries: Leaves, length: Any) -> Dim:
+def rounds_of(caller: str, entries: Leaves, length: Any) -> Dim:
     """The number of rounds.
 
     Raises:
