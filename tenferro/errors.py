@@ -74,19 +74,23 @@ class UnsupportedDynamicShapeError(ShapeError):
         primitive: the op that needs the extent.
         field: the metadata field that must be exact.
         observed: the extent of that field, in words.
+        text: the message, if it is not made of the other fields.
     """
 
-    def __init__(self, primitive: str, field: str, observed: str) -> None:
+    def __init__(self, primitive: str, field: str, observed: str, text: str | None = None) -> None:
         super().__init__(
             f"UnsupportedDynamicShape: {primitive}: {field} must be exact, but is {observed}"
+            if text is None
+            else text
         )
         self.primitive = primitive
         self.field = field
         self.observed = observed
+        self.text = text
 
-    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
-        """Pickle the three fields, from which the message is made."""
-        return type(self), (self.primitive, self.field, self.observed)
+    def __reduce__(self) -> tuple[type, tuple[str, str, str, str | None]]:
+        """Pickle the fields, from which the message is made."""
+        return type(self), (self.primitive, self.field, self.observed, self.text)
 
 
 class RuntimeSizeError(ShapeError):
