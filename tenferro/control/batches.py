@@ -9,10 +9,8 @@ from typing import NamedTuple
 from tenferro.batching import batch
 from tenferro.chainrules import Batched, BatchSite, Emitter, KeyEmitter, V
 from tenferro.computegraph import GlobalValKey, resolve_keys
-from tenferro.control.branches import Choice
 from tenferro.control.graphs import Keys, graph_of, inlined, inner_context, program_of
-from tenferro.control.kept import Loop
-from tenferro.control.while_derivative import ConditionalLoop
+from tenferro.control.interfaces import Choice, ConditionalLoop, Loop
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import (
     Compare,
