@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress
-from typing import cast
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, Category, ExecProgram, verify_once, with_last_use
+from tenferro.exec_ir import Array, Body, Category, ExecProgram, verify_once, with_last_use
 from tenferro.ops import StdTensorOp
 from tenferro.shape import Exact, TensorMeta, describe
 
@@ -22,6 +22,24 @@ class ControlOp(StdTensorOp):
 
     category = Category.BOUNDARY
     n_inputs = None
+    is_loop: ClassVar[bool] = True
+    """Whether it runs its programs in rounds."""
+
+    @property
+    def const_places(self) -> dict[str, range]:
+        """For each program, the operands that it takes first, and that no round changes.
+
+        They are all operands but for those that come after them, or before them.
+        """
+        raise AssertionError(f"{self.name}: does not say where its consts are")
+
+    def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
+        """The op with other programs, of which each takes that number of consts."""
+        raise AssertionError(f"{self.name}: does not say where its consts are")
+
+    def surely_runs(self, label: str) -> bool:
+        """Whether a program certainly runs, whatever the operands are."""
+        return False
 
     @property
     def source(self) -> bool:

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
+from typing import Self, cast
 
 import numpy as np
 
 from tenferro.control.checks import ControlOp, plain
 from tenferro.control.rounds import Rounds
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
+from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, describe, runtime_dims
 
 
@@ -91,6 +92,19 @@ class Scan(ControlOp, name="scan"):
             raise ControlFlowError(f"scan: length must not be negative, got {self.length}")
         if self.unroll < 1:
             raise ControlFlowError(f"scan: unroll must be at least 1, got {self.unroll}")
+
+    @property
+    def const_places(self) -> dict[str, range]:
+        """The first operands."""
+        return {"body": range(self.consts)}
+
+    def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
+        """The scan of another body."""
+        return replace(self, body=cast(ExecProgram, bodies["body"]), consts=counts["body"])
+
+    def surely_runs(self, label: str) -> bool:
+        """Whether there is certainly a round."""
+        return isinstance(self.length, int) and self.length > 0
 
     def check_arity(self, count: int) -> None:
         """Raise ControlFlowError unless there is an operand for each input of the body."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Self
 
 from tenferro.control.checks import ControlOp, inputs_read, plain
 from tenferro.control.rounds import Rounds
 from tenferro.errors import ControlFlowError
-from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
+from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import TensorMeta
 
 
@@ -31,6 +32,7 @@ class Switch(ControlOp, name="switch"):
     branches: tuple[ExecProgram, ...]
 
     body_fields = ("branches",)
+    is_loop = False
 
     def __post_init__(self) -> None:
         branches: object = self.branches
@@ -60,6 +62,15 @@ class Switch(ControlOp, name="switch"):
                 f"switch: branch {number} {verb} {_types(other)} and branch 0 {_types(first)}; "
                 "branches must take and return the same types"
             )
+
+    @property
+    def const_places(self) -> dict[str, range]:
+        """All operands but the index, for each branch."""
+        return dict.fromkeys(self.bodies, range(1, 1 + len(self.branches[0].input_slots)))
+
+    def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
+        """The choice among other branches."""
+        return self.with_bodies(bodies)
 
     def check_arity(self, count: int) -> None:
         """Raise ControlFlowError unless there is an index, and an operand for each input."""

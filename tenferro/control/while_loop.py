@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Self, cast
 
 from tenferro.control.checks import ControlOp, inputs_read, plain
 from tenferro.control.rounds import Rounds
 from tenferro.errors import ControlFlowError
-from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
+from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import BOOL, TensorMeta
 
 
@@ -91,6 +92,22 @@ class While(ControlOp, name="while"):
                     f"while: cond takes carry leaf [{leaf}] as {meta}, but the body takes "
                     f"{expected}"
                 )
+
+    @property
+    def const_places(self) -> dict[str, range]:
+        """The consts of `cond`, then those of `body`."""
+        start = self.cond_consts
+        return {"cond": range(start), "body": range(start, start + self.body_consts)}
+
+    def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
+        """The loop of other programs."""
+        cond, body = (cast(ExecProgram, bodies[name]) for name in self.body_fields)
+        consts = {"cond_consts": counts["cond"], "body_consts": counts["body"]}
+        return replace(self, cond=cond, body=body, **consts)
+
+    def surely_runs(self, label: str) -> bool:
+        """Whether it is `cond`, which is asked before the first round."""
+        return label == "cond" and self.max_steps != 0
 
     def check_arity(self, count: int) -> None:
         """Raise ControlFlowError unless there is an operand for each input of the programs."""
