@@ -47,14 +47,12 @@ class ControlOp(StdTensorOp):
         return False
 
     def _as_body(self, field: str, value: object) -> ExecProgram:
-        """The value of a field, which must be a program, with its last uses marked."""
+        """The value of a field, such as `the body`: a program, with its last uses marked."""
         if not isinstance(value, ExecProgram):
-            kind = type(value).__name__
-            raise ControlFlowError(f"{self.name}: {field} must be an ExecProgram, got a {kind}")
+            name, kind = field.removeprefix("the "), type(value).__name__
+            raise ControlFlowError(f"{self.name}: {name} must be an ExecProgram, got a {kind}")
         if not set(value.written_slots()).issuperset(value.output_slots):
-            raise ControlFlowError(
-                f"{self.name}: the {field} returns a slot that it does not write"
-            )
+            raise ControlFlowError(f"{self.name}: {field} returns a slot that it does not write")
         return with_last_use(value)
 
     def _as_integer(self, field: str, expected: str = "an integer") -> int:
@@ -80,7 +78,7 @@ class ControlOp(StdTensorOp):
             self._require_exact(meta, role)
         for step, meta in body.results():
             place = "" if step.site is None else f" at {step.site}"
-            self._require_exact(meta, f"in the {field}, {step.op.name}{place}")
+            self._require_exact(meta, f"in {field}, {step.op.name}{place}")
 
     def _require_exact(self, meta: TensorMeta, place: str) -> None:
         """Raise UnsupportedDynamicShapeError unless all extents are exact."""
@@ -102,13 +100,17 @@ class ControlOp(StdTensorOp):
                 )
 
     def _check_operand(
-        self, position: int, role: str, meta: TensorMeta, expected: TensorMeta, body: str = "body"
+        self,
+        position: int,
+        role: str,
+        meta: TensorMeta,
+        expected: TensorMeta,
+        body: str = "the body takes",
     ) -> None:
         """Raise ControlFlowError unless an operand has the type that the body takes."""
         if meta != expected:
             raise ControlFlowError(
-                f"{self.name}: operand {position} ({role}) is {meta}, but the {body} takes "
-                f"{expected}"
+                f"{self.name}: operand {position} ({role}) is {meta}, but {body} {expected}"
             )
 
     def _check_arrays(self, arrays: Sequence[Array]) -> None:

@@ -50,7 +50,7 @@ class Scan(ControlOp, name="scan"):
     body_fields = ("body",)
 
     def __post_init__(self) -> None:
-        body = self._as_body("body", self.body)
+        body = self._as_body("the body", self.body)
         object.__setattr__(self, "body", body)
         self._check_fields()
         super().__post_init__()
@@ -60,7 +60,7 @@ class Scan(ControlOp, name="scan"):
         if runtime_dims(self.length):
             raise UnsupportedDynamicShapeError("scan", "length", describe(Exact(self.length)))
         roles = [self._role(position) for position in range(len(body.input_slots))]
-        self._check_sizes("body", body, roles)
+        self._check_sizes("the body", body, roles)
         goes_in = body.input_metas[self.consts : self.consts + self.carry]
         self._check_carry(goes_in, body.output_metas[: self.carry])
 

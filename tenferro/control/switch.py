@@ -97,7 +97,7 @@ class Switch(ControlOp, name="switch"):
         pairs = zip(operands, first.input_metas, strict=True)
         for position, (meta, expected) in enumerate(pairs, 1):
             role = self._role(position)
-            self._check_operand(position, role, meta, expected, "branches")
+            self._check_operand(position, role, meta, expected, "the branches take")
         return plain(first.output_metas)
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:

@@ -46,8 +46,8 @@ class While(ControlOp, name="while"):
     body_fields = ("cond", "body")
 
     def __post_init__(self) -> None:
-        for name in self.body_fields:
-            object.__setattr__(self, name, self._as_body(name, getattr(self, name)))
+        object.__setattr__(self, "cond", self._as_body("cond", self.cond))
+        object.__setattr__(self, "body", self._as_body("the body", self.body))
         for name in ("cond_consts", "body_consts"):
             object.__setattr__(self, name, self._as_integer(name))
         if self.max_steps is not None:
@@ -61,7 +61,8 @@ class While(ControlOp, name="while"):
         for name, consts in (("cond", self.cond_consts), ("body", self.body_consts)):
             roles = [f"{name} const {position}" for position in range(consts)]
             roles += [f"carry leaf [{leaf}]" for leaf in range(carry)]
-            self._check_sizes(name, getattr(self, name), roles)
+            where = "cond" if name == "cond" else "the body"
+            self._check_sizes(where, getattr(self, name), roles)
         self._check_carry(self.carry_metas, self.body.output_metas)
 
     @property
@@ -129,7 +130,7 @@ class While(ControlOp, name="while"):
         self.check_arity(len(metas))
         expected = self.cond.input_metas[: self.cond_consts] + self.body.input_metas
         for position, (meta, entry) in enumerate(zip(metas, expected, strict=True)):
-            program = "cond" if position < self.cond_consts else "body"
+            program = "cond takes" if position < self.cond_consts else "the body takes"
             self._check_operand(position, self._role(position), meta, entry, program)
         return plain(self.body.output_metas)
 
