@@ -10,7 +10,6 @@ import pytest
 
 from tenferro.compiler import optimize, parse, predict_memory
 from tenferro.control import Scan, Switch, While
-from tenferro.errors import FileError
 from tenferro.exec_ir import (
     ExecBuilder,
     ExecOp,
@@ -20,9 +19,7 @@ from tenferro.exec_ir import (
     verify,
     with_last_use,
 )
-from tenferro.files import dumps
 from tenferro.shape import SymDim, dim
-from tests.files.samples import of_exec
 
 DEPTH = 300
 ONCE = parse("""
@@ -72,5 +69,3 @@ def test_a_nest_does_not_need_the_stack_of_python(name: str) -> None:
     inputs = [np.asarray(0, np.int32), np.ones(3)]
     for each in (bound, optimize(bound)):
         np.testing.assert_array_equal(evaluate(each, inputs)[-1], np.sin(np.ones(3)))
-    with pytest.raises(FileError, match="nested more than 32 deep"):
-        dumps(of_exec(program))
