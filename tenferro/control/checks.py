@@ -9,7 +9,7 @@ from typing import ClassVar, Self, cast
 import numpy as np
 
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, Body, Category, ExecProgram, verify_once, with_last_use
+from tenferro.exec_ir import Array, Body, Category, ExecProgram, Pruned, verify_once, with_last_use
 from tenferro.ops import StdTensorOp
 from tenferro.shape import Exact, TensorMeta, describe
 
@@ -36,6 +36,14 @@ class ControlOp(StdTensorOp):
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
         """The op with other programs, of which each takes that number of consts."""
         raise AssertionError(f"{self.name}: does not say where its consts are")
+
+    def without_fixed(self) -> Pruned | None:
+        """The loop that carries only what rounds change; None if that is the whole carry.
+
+        What it does not carry it reads as consts. The results that it leaves out are the operands
+        in their place; see `overwrites`.
+        """
+        return None
 
     def surely_runs(self, label: str) -> bool:
         """Whether a program certainly runs, whatever the operands are."""
@@ -137,3 +145,9 @@ def inputs_read(program: ExecProgram, needed: Sequence[bool]) -> list[bool]:
     """For each input of a program, whether the needed ones among its outputs depend on it."""
     alive = program.needed_by(compress(program.output_slots, needed))
     return [slot in alive for slot in program.input_slots]
+
+
+def fixed_leaves(body: ExecProgram, consts: int, carry: int) -> list[int]:
+    """The leaves of the carry that a body returns as it takes them."""
+    taken = body.input_slots[consts : consts + carry]
+    return [leaf for leaf, slot in enumerate(taken) if body.output_slots[leaf] == slot]

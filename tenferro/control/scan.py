@@ -10,7 +10,7 @@ from typing import Self, cast
 
 import numpy as np
 
-from tenferro.control.checks import ControlOp, plain
+from tenferro.control.checks import ControlOp, fixed_leaves, plain
 from tenferro.control.rounds import Rounds
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
@@ -101,6 +101,23 @@ class Scan(ControlOp, name="scan"):
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
         """The scan of another body."""
         return replace(self, body=cast(ExecProgram, bodies["body"]), consts=counts["body"])
+
+    def without_fixed(self) -> Pruned | None:
+        """The scan without the leaves that its body returns as they are."""
+        body, start = self.body, self.consts
+        fixed = fixed_leaves(body, start, self.carry)
+        if not fixed:
+            return None
+        kept = [leaf for leaf in range(self.n_outputs) if leaf not in fixed]
+        rest = [at for at in range(start, len(body.input_slots)) if at - start not in fixed]
+        operands = (*range(start), *(start + leaf for leaf in fixed), *rest)
+        op = replace(
+            self,
+            body=restricted(body, operands, kept),
+            consts=start + len(fixed),
+            carry=self.carry - len(fixed),
+        )
+        return Pruned(op, operands, tuple(kept))
 
     def surely_runs(self, label: str) -> bool:
         """Whether there is certainly a round."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Self, cast
 
-from tenferro.control.checks import ControlOp, inputs_read, plain
+from tenferro.control.checks import ControlOp, fixed_leaves, inputs_read, plain
 from tenferro.control.rounds import Rounds
 from tenferro.errors import ControlFlowError
 from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
@@ -105,6 +105,28 @@ class While(ControlOp, name="while"):
         cond, body = (cast(ExecProgram, bodies[name]) for name in self.body_fields)
         consts = {"cond_consts": counts["cond"], "body_consts": counts["body"]}
         return replace(self, cond=cond, body=body, **consts)
+
+    def without_fixed(self) -> Pruned | None:
+        """The loop without the leaves that its body returns as they are, unless these are all."""
+        fixed = fixed_leaves(self.body, self.body_consts, self.n_outputs)
+        kept = [leaf for leaf in range(self.n_outputs) if leaf not in fixed]
+        if not fixed or not kept:
+            return None
+        cond, body = (
+            [*range(consts), *(consts + leaf for leaf in (*fixed, *kept))]
+            for consts in (self.cond_consts, self.body_consts)
+        )
+        op = replace(
+            self,
+            cond=restricted(self.cond, cond, [0]),
+            body=restricted(self.body, body, kept),
+            cond_consts=self.cond_consts + len(fixed),
+            body_consts=self.body_consts + len(fixed),
+        )
+        start = self.cond_consts + self.body_consts
+        also = [start + leaf for leaf in fixed]
+        consts = (*range(self.cond_consts), *also, *range(self.cond_consts, start), *also)
+        return Pruned(op, (*consts, *(start + leaf for leaf in kept)), tuple(kept))
 
     def surely_runs(self, label: str) -> bool:
         """Whether it is `cond`, which is asked before the first round."""

@@ -19,11 +19,12 @@ LARGE = 1024
 class LoopInvariants(Pass):
     """Moves what reads consts alone out of loops, and scalar constants into programs inside ops.
 
-    In a body, a constant can be folded. An instruction is moved out if it computes something. What
-    only moves or repeats elements is done where it is read, and so is what an op without operands
-    makes, unless it is large. A loop may have no round, in which an op that may fail, or take long,
-    would not have run: ops of extension families and ops that hold programs are moved out only if
-    it certainly has one. Works for any extents.
+    In a body, a constant can be folded. A carried value that no round changes becomes a const. An
+    instruction is moved out if it computes something. What only moves or repeats elements is done
+    where it is read, and so is what an op without operands makes, unless it is large. A loop may
+    have no round, in which an op that may fail, or take long, would not have run: ops of extension
+    families and ops that hold programs are moved out only if it certainly has one. Works for any
+    extents.
     """
 
     name = "loop_invariants"
@@ -33,7 +34,7 @@ class LoopInvariants(Pass):
         """The program in which bodies have their constants and none of their invariants."""
         if not program.has_op(ControlOp):
             return program
-        return _hoisted(_Sinking().run(program).map_bodies(_hoisted))
+        return _without_invariants(_Sinking().run(program).map_bodies(_without_invariants))
 
 
 class _Sinking:
@@ -146,6 +147,37 @@ def _with_steps(
             return None
         op, kept = replaced[step]
         return rewriter.emit_all(op, *[operands[place] for place in kept])
+
+    return rewriter.run(rule)
+
+
+def _without_invariants(program: ExecProgram) -> ExecProgram:
+    """The program with what no round changes outside its loops."""
+    return _hoisted(_without_fixed(program))
+
+
+def _without_fixed(program: ExecProgram) -> ExecProgram:
+    """The program whose loops carry only what rounds change."""
+    replaced = {
+        step: found
+        for step in program.steps_of(ControlOp)
+        if (found := cast(ControlOp, step.op).without_fixed()) is not None
+    }
+    if not replaced:
+        return program
+    rewriter = Rewriter(program)
+
+    def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
+        if step not in replaced:
+            return None
+        op, places, outputs = replaced[step]
+        given = [operands[place] for place in places]
+        made = dict(zip(outputs, rewriter.emit_all(op, *given) if outputs else (), strict=True))
+        start = step.op.overwrites
+        return [
+            made[place] if place in made else operands[start[place]]
+            for place in range(len(step.output_slots))
+        ]
 
     return rewriter.run(rule)
 

@@ -220,3 +220,57 @@ def test_folds_see_constants_that_were_outside() -> None:
     (body,) = program.bodies()
     assert [op.name for op in body.ops()] == ["sine"]
     assert [op.name for op in program.ops()] == ["scan"]
+
+
+def test_a_carry_that_no_round_changes_is_a_const() -> None:
+    assert_rewrites(
+        LoopInvariants(),
+        before="""
+            exec_program(%0: f64[2], %1: f64[2], %2: f64[4,2]) {
+              %3: f64[2], %4: f64[2], %5: f64[4,2] = scan[consts=0, carry=2, length=4] %0, %1, %2 {
+                body(%0: f64[2], %1: f64[2], %2: f64[2]) {
+                  %3: f64[2] = exponential %0
+                  %4: f64[2] = multiply %1, %3
+                  %5: f64[2] = add %4, %2
+                  return %0, %5, %4
+                }
+              }
+              return %3, %4, %5
+            }""",
+        after="""
+            exec_program(%0: f64[2], %1: f64[2], %2: f64[4,2]) {
+              %8: f64[2] = exponential %0
+              %9: f64[2], %10: f64[4,2] = scan[consts=2, carry=1, length=4] %0, %8, %1, %2 {
+                body(%0: f64[2], %3: f64[2], %1: f64[2], %2: f64[2]) {
+                  %4: f64[2] = multiply %1!, %3!
+                  %5: f64[2] = add %4, %2!
+                  return %5, %4
+                }
+              }
+              return %0, %9, %10
+            }""",
+    )
+
+
+def test_a_while_reads_what_it_does_not_change_as_consts_of_both_programs() -> None:
+    program = parse("""
+        exec_program(%0: f64[], %1: i64[], %2: i64[]) {
+          %3: f64[], %4: i64[], %5: i64[] = while[cond_consts=0, body_consts=0] %0, %1, %2 {
+            cond(%0: f64[], %1: i64[], %2: i64[]) {
+              %3: bool[] = compare[direction='LT'] %1, %2
+              return %3
+            }
+            body(%0: f64[], %1: i64[], %2: i64[]) {
+              %3: i64[] = constant[value=1, dtype=i64]
+              %4: i64[] = add %1, %3
+              %5: f64[] = multiply %0, %0
+              return %5, %4, %2
+            }
+          }
+          return %3, %4, %5
+        }""")
+    after = optimize(program)
+    assert "while[cond_consts=1, body_consts=0] %2, %0!, %1! {" in str(after)
+    inputs = [np.array(1.5), np.array(0), np.array(3)]
+    for one, other in zip(evaluate(program, inputs), evaluate(after, inputs), strict=True):
+        np.testing.assert_array_equal(one, other)
