@@ -12,6 +12,8 @@ from tenferro.compiler.canonical import (
     ConjugateSinking,
     DeadCode,
     DotDimensionSorter,
+    LoopInlining,
+    LoopInvariants,
     LoopJoining,
     TransposeFolding,
 )
@@ -81,6 +83,8 @@ __all__ = [
     "DotDimensionSorter",
     "ExpandFamilies",
     "LayoutCosts",
+    "LoopInlining",
+    "LoopInvariants",
     "LoopJoining",
     "MaskPadding",
     "Masked",

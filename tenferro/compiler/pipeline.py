@@ -15,6 +15,8 @@ from tenferro.compiler.canonical import (
     ConjugateSinking,
     DeadCode,
     DotDimensionSorter,
+    LoopInlining,
+    LoopInvariants,
     LoopJoining,
     TransposeFolding,
 )
@@ -46,7 +48,9 @@ CANONICAL: tuple[Pass, ...] = (
     AlgebraicSimplifier(),
     ConjugateSinking(),
     DeadCode(),  # before passes that ask whether a value is used once
+    LoopInlining(),
     LoopJoining(),
+    LoopInvariants(),
     DotDimensionSorter(),
     TransposeFolding(),
     DotDimensionSorter(),  # axes have other numbers now
@@ -104,7 +108,9 @@ class OptimizerOptions:
     common_subexpressions: bool = True
     conjugate_sinking: bool = True
     dead_code: bool = True
+    loop_inlining: bool = True
     loop_joining: bool = True
+    loop_invariants: bool = True
     dot_dimension_sorter: bool = True
     transpose_folding: bool = True
     contraction_layout: bool = True

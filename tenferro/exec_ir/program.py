@@ -96,7 +96,7 @@ class ExecProgram(Body):
     """Instructions over SSA slots; `input_metas` are the types of `input_slots`.
 
     Attributes:
-        verified: whether `verify_once` has found the program correct.
+        verified: whether the verifier has found the program correct.
     """
 
     instructions: tuple[ExecInstruction, ...]
@@ -220,10 +220,11 @@ class ExecProgram(Body):
         """The symbols that the inputs' extents and the ops' payloads mention."""
         return self.symbols().union(*(op.symbols() for op in self.ops()))
 
-    def walk(self) -> Iterator[ExecProgram]:
+    def walk(self, unverified: bool = False) -> Iterator[ExecProgram]:
         """The program, and every program inside its ops, each before those inside it.
 
-        A program that several ops hold comes once, after all of them.
+        A program that several ops hold comes once, after all of them. If `unverified`, those that
+        are `verified` are left out, with what is inside them.
         """
         innermost_first: list[ExecProgram] = []
         seen: set[int] = set()
@@ -234,7 +235,7 @@ class ExecProgram(Body):
             if body is None:
                 stack.pop()
                 innermost_first.append(program)
-            elif id(body) not in seen:
+            elif id(body) not in seen and not (unverified and body.verified):
                 seen.add(id(body))
                 stack.append((body, reversed(body.bodies())))
         yield from reversed(innermost_first)

@@ -57,23 +57,26 @@ class Steps:
 
     def __init__(self, program: ExecProgram, kept: Collection[int] = ()) -> None:
         self._n_slots = program.n_slots
-        self._sources: list[tuple[int, ExecOp]] = []
+        self._once: list[ExecInstruction] = []
+        once: set[int] = set()
         stays = {program.input_slots[position] for position in kept}
         self._steps: list[tuple[int, Callable[..., Any], Any, Any, Any, tuple[int, ...]]] = []
         for step, drops in zip(program.instructions, _drops(program), strict=True):
-            if step.op.source and len(step.output_slots) == 1:
-                self._sources.append((step.output_slots[0], step.op))
-                stays.update(step.output_slots)
+            if once.issuperset(step.input_slots) and (step.op.source or step.op.repeats):
+                self._once.append(step)
+                once.update(step.output_slots)
             else:
-                dropped = tuple([slot for slot in drops if slot not in stays])
+                dropped = tuple([slot for slot in drops if slot not in stays | once])
                 self._steps.append((*_call(step), dropped))
-        self.stays = frozenset(stays)
+        self.stays = frozenset(stays | once)
 
     def start(self) -> list[Any]:
-        """The values before a run: what ops without operands make."""
+        """The values before a run: what ops without operands make, also repeated."""
         values: list[Any] = [None] * self._n_slots
-        for slot, op in self._sources:
-            (values[slot],) = op.evaluate(())
+        for step in self._once:
+            results = step.op.evaluate([values[slot] for slot in step.input_slots])
+            for slot, value in zip(step.output_slots, results, strict=True):
+                values[slot] = value
         return values
 
     def run(self, values: list[Any]) -> None:

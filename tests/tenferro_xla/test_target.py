@@ -59,7 +59,30 @@ exec_program(%0: f64[3,3], %1: f64[4,3], %2: f64[3]) {
   }
   return %3, %4
 }"""
+ONE_ROUND = """
+exec_program(%0: f64[3], %1: f64[1,3]) {
+  %2: f64[3] = scan[consts=0, carry=1, length=1] %0, %1 {
+    body(%0: f64[3], %1: f64[3]) {
+      %2: f64[3] = add %0, %1
+      return %2
+    }
+  }
+  return %2
+}"""
+INVARIANT = """
+exec_program(%0: f64[3], %1: f64[3]) {
+  %2: f64[3] = scan[consts=1, carry=1, length=4] %0, %1 {
+    body(%0: f64[3], %1: f64[3]) {
+      %2: f64[3] = sine %0
+      %3: f64[3] = add %1, %2
+      return %3
+    }
+  }
+  return %2
+}"""
 PIECES = {
+    "loop_inlining": ONE_ROUND,
+    "loop_invariants": INVARIANT,
     "loop_joining": LOOPS,
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,

@@ -9,6 +9,8 @@ from tenferro.compiler.canonical.common_subexpressions import CommonSubexpressio
 from tenferro.compiler.canonical.conjugate_sinking import ConjugateSinking
 from tenferro.compiler.canonical.dead_code import DeadCode
 from tenferro.compiler.canonical.dot_dimension_sorter import DotDimensionSorter
+from tenferro.compiler.canonical.loop_inlining import LoopInlining
+from tenferro.compiler.canonical.loop_invariants import LoopInvariants
 from tenferro.compiler.canonical.loop_joining import LoopJoining
 from tenferro.compiler.canonical.transpose_folding import TransposeFolding
 
@@ -18,6 +20,8 @@ __all__ = [
     "ConjugateSinking",
     "DeadCode",
     "DotDimensionSorter",
+    "LoopInlining",
+    "LoopInvariants",
     "LoopJoining",
     "TransposeFolding",
 ]
