@@ -77,14 +77,14 @@ def _applied(
 
 
 def _checked(op: Any, result: Any, count: int) -> Batched[GlobalValKey]:
-    if isinstance(result, tuple) and len(result) == count and all(map(_is_pair, result)):
-        return result
+    if type(result) is tuple and len(result) == count:
+        for entry in result:
+            if type(entry) is not tuple or len(entry) != 2 or type(entry[1]) is not bool:
+                break
+        else:
+            return result
     got = f"{len(result)} values" if isinstance(result, tuple) else f"one {type(result).__name__}"
     raise BatchRuleError(
         f"{op}: its batch rule returns {got}; return a tuple of {count} pairs, for each output its "
         "value and whether it is batched"
     )
-
-
-def _is_pair(entry: object) -> bool:
-    return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[1], bool)

@@ -79,15 +79,23 @@ class StdTensorOp(ExecOp):
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """The `leading` op on the operands, repeated if they are not batched; see `PrimitiveOp`."""
-        op = self.leading(at.size)
+        op = self if self.pointwise else _leading(self, at.size)
         if op is None:
             raise BatchRuleError(f"{self.name}: has no batch rule")
-        operands = [at.repeated(operand) for operand in range(len(at.inputs))]
-        return batched(at.emitter.emit_all(op, *operands))
+        operands: Sequence[V] = at.inputs
+        if False in at.batched:
+            operands = [at.repeated(operand) for operand in range(len(at.inputs))]
+        return tuple([(output, True) for output in at.emitter.emit_all(op, *operands)])
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """A simpler value that is equal, or None; see `PrimitiveOp`."""
         return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _leading(op: StdTensorOp, size: Dim) -> StdTensorOp | None:
+    """`op.leading(size)`, made once: a program has many ops of few kinds."""
+    return op.leading(size)
 
 
 class Inactive(StdTensorOp):
@@ -158,11 +166,6 @@ def entry_meta(at: BatchSite[V], operand: int) -> TensorMeta:
     """The type of one entry of an operand; of one that is not batched, its type."""
     meta: TensorMeta = at.ctx.meta(at.inputs[operand])
     return meta.with_extents(meta.extents[1:]) if at.batched[operand] else meta
-
-
-def batched(outputs: Sequence[V]) -> Batched[V]:
-    """The result of a batch rule all of whose outputs are batched."""
-    return tuple([(output, True) for output in outputs])
 
 
 def reduced(name: str, x: TensorMeta, axes: Sequence[int]) -> TensorMeta:

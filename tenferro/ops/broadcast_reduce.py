@@ -113,7 +113,7 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
         if producer is None or type(producer[0]) is not BroadcastInDim:
             return None
         inner, (source,) = producer
-        return at.emit(BroadcastInDim(self.shape, tuple(self.dims[i] for i in inner.dims)), source)
+        return at.emit(_broadcast(self.shape, tuple([self.dims[i] for i in inner.dims])), source)
 
 
 @payload

@@ -136,20 +136,15 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         """
         lhs, rhs = at.inputs
         left, right = at.batched
-        dot = DotGeneral(
-            tuple([axis + left for axis in self.lhs_contract]),
-            tuple([axis + right for axis in self.rhs_contract]),
-            (*(0,) * (left and right), *[axis + left for axis in self.lhs_batch]),
-            (*(0,) * (left and right), *[axis + right for axis in self.rhs_batch]),
-        )
-        product = at.emit(dot, lhs, rhs)
+        product = at.emit(_batched(self, left, right), lhs, rhs)
         if left and right:
             return ((product, True),)
         place = len(self.lhs_batch)
         if right:
             place += len(self.lhs_free(at.ctx.meta(lhs).rank))
-        rest = [axis for axis in range(at.ctx.meta(product).rank) if axis != place]
-        return ((at.emit(Transpose((place, *rest)), product), True),)
+        if place:
+            product = at.emit(_to_front(place, at.ctx.meta(product).rank), product)
+        return ((product, True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The product with a rank-0 one is the other operand."""
@@ -175,6 +170,23 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         return each_active(
             at, lambda ct: pulled(to_lhs, ct, rhs), lambda ct: pulled(to_rhs, ct, lhs)
         )
+
+
+@functools.lru_cache(maxsize=1024)
+def _batched(op: DotGeneral, left: bool, right: bool) -> DotGeneral:
+    """The contraction of operands of which one or both have one more leading axis."""
+    both = (0,) * (left and right)
+    return DotGeneral(
+        tuple([axis + left for axis in op.lhs_contract]),
+        tuple([axis + right for axis in op.rhs_contract]),
+        (*both, *[axis + left for axis in op.lhs_batch]),
+        (*both, *[axis + right for axis in op.rhs_batch]),
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _to_front(place: int, rank: int) -> Transpose:
+    return Transpose((place, *[axis for axis in range(rank) if axis != place]))
 
 
 _Pullback = tuple[DotGeneral, Transpose]
