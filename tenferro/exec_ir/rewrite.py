@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from tenferro.chainrules import PrimitiveOp, only_output
+from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.op import ExecOp
-from tenferro.exec_ir.program import ExecInstruction, ExecProgram, with_slots
+from tenferro.exec_ir.program import ExecProgram, with_slots
 from tenferro.exec_ir.run import run
 from tenferro.shape import TensorMeta
 

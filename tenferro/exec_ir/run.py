@@ -10,9 +10,10 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from tenferro.errors import BindingError
+from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.op import ExecOp
 from tenferro.exec_ir.payloads import Array
-from tenferro.exec_ir.program import ExecInstruction, ExecProgram
+from tenferro.exec_ir.program import ExecProgram
 
 T = TypeVar("T")
 Handler = Callable[[ExecInstruction, list[T]], Sequence[T]]

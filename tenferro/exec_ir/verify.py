@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from tenferro.errors import TenferroError, UnsupportedExtensionError, VerifyError
-from tenferro.exec_ir.program import ExecInstruction, ExecProgram, with_slots
+from tenferro.exec_ir.instruction import ExecInstruction
+from tenferro.exec_ir.program import ExecProgram, with_slots
 from tenferro.shape import TensorMeta
 
 
