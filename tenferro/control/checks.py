@@ -117,3 +117,24 @@ def inputs_read(program: ExecProgram, needed: Sequence[bool]) -> list[bool]:
     """For each input of a program, whether the needed ones among its outputs depend on it."""
     alive = program.needed_by(compress(program.output_slots, needed))
     return [slot in alive for slot in program.input_slots]
+
+
+def reached_in_rounds(
+    body: ExecProgram, active: Sequence[bool], start: int, carry: int
+) -> list[bool]:
+    """For each output of a body whether it depends on an active input, in any round.
+
+    The first `carry` outputs are what the inputs from `start` on are in the next round.
+    """
+    flags = list(active)
+    while True:
+        reached = body.reached(flags)
+        wider = [
+            on or (start <= place < start + carry and reached[place - start])
+            for place, on in enumerate(flags)
+        ]
+        if wider == flags:
+            return [
+                on or (place < carry and flags[start + place]) for place, on in enumerate(reached)
+            ]
+        flags = wider

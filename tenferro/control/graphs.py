@@ -1,18 +1,52 @@
-"""Graphs as programs, which ops hold."""
+"""Programs as graphs, which rules transform, and graphs as programs, which ops hold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, cast
 
-from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
+from tenferro.autodiff import LinearFragment, finish
+from tenferro.chainrules import Emitter, FragmentEmitter, PrimitiveOp, RuleContext, V
+from tenferro.computegraph import (
+    PRIMAL,
+    FragmentBuilder,
+    GlobalValKey,
+    Input,
+    ResolvedView,
+    SingleOutputNode,
+    input_key,
+    op_key,
+    resolve_keys,
+)
 from tenferro.errors import TracingError
-from tenferro.exec_ir import ExecBuilder, ExecProgram
-from tenferro.ops import Argument, StdTensorOp
-from tenferro.shape import type_of
+from tenferro.exec_ir import ExecBuilder, ExecProgram, run
+from tenferro.ops import Argument, StdTensorOp, replay, shape_context
+from tenferro.shape import ShapeGuardContext, TensorInput, TensorMeta, fresh_input, type_of
+
+T = TypeVar("T")
+Keys = Sequence[GlobalValKey]
 
 
-def program_of(inputs: Sequence[GlobalValKey], outputs: Sequence[GlobalValKey]) -> ExecProgram:
+def graph_of(program: ExecProgram) -> tuple[list[GlobalValKey], list[GlobalValKey]]:
+    """The inputs and outputs of a program, as values of a graph.
+
+    The inputs of equal programs are the same values, and so are then their outputs.
+    """
+    inputs = [
+        input_key(TensorInput(f"body{number}", meta))
+        for number, meta in enumerate(program.input_metas)
+    ]
+    outputs = run(
+        program,
+        cast(list[GlobalValKey], inputs),
+        lambda step, operands: (
+            op_key(cast(StdTensorOp, step.op), tuple(operands), PRIMAL, step.site).outputs
+        ),
+    )
+    return [*inputs], outputs
+
+
+def program_of(inputs: Keys, outputs: Keys) -> ExecProgram:
     """The program that computes `outputs` from `inputs`, which may be any values of a graph.
 
     Its instructions stand in the order in which a walk from the outputs meets them, so that graphs
@@ -38,3 +72,158 @@ def program_of(inputs: Sequence[GlobalValKey], outputs: Sequence[GlobalValKey]) 
         for key, slot in zip(op.outputs, made, strict=True):
             slots.setdefault(key, slot)  # an input stays the input
     return builder.build([slots[key] for key in outputs])
+
+
+def inner_context(ctx: RuleContext) -> ShapeGuardContext:
+    """The context of a graph inside an op: types of its own, and the rules of the context."""
+    return shape_context(ctx.registered_rule)
+
+
+def fresh_like(keys: Iterable[GlobalValKey], name: str) -> list[GlobalValKey]:
+    """A new input of a graph for each value, of its type."""
+    return [fresh_input(type_of(key), f"{name}{number}") for number, key in enumerate(keys)]
+
+
+def fresh_of_type(meta: TensorMeta) -> GlobalValKey:
+    """A new input of a graph that nothing reads."""
+    return fresh_input(meta, "unread")
+
+
+def with_active_carry(
+    given: Sequence[bool],
+    start: int,
+    count: int,
+    linear_by: Callable[[Sequence[bool]], LinearFragment[Any]],
+) -> tuple[list[bool], LinearFragment[Any]]:
+    """Which inputs of a round are active, and the linear part of the round in these.
+
+    The first `count` outputs are the carry of the next round, whose inputs begin at `start`. A leaf
+    of the carry is active if a tangent reaches it in any round.
+    """
+    active = list(given)
+    while True:
+        linear = linear_by(active)
+        wider = list(active)
+        for leaf, key in enumerate(linear.output_keys[:count]):
+            wider[start + leaf] |= key is not None
+        if wider == active:
+            return active, linear
+        active = wider
+
+
+def spread(values: Iterable[T], places: Iterable[bool]) -> tuple[T | None, ...]:
+    """The values in the places that are True, None in the others."""
+    rest = iter(values)
+    return tuple([next(rest) if place else None for place in places])
+
+
+def linear_in(
+    inputs: Keys, outputs: Keys, active: Iterable[int], ctx: RuleContext
+) -> LinearFragment[Any]:
+    """A graph that is linear in the inputs at the positions `active`, as a linear fragment of them.
+
+    Its tangent outputs are None for outputs that do not depend on these.
+    """
+    emitter = _Splitting(FragmentBuilder(), ctx)
+    seeds: dict[GlobalValKey, Input] = {}
+    for position in active:
+        like = inputs[position]
+        (seed,) = fresh_like([like], "active")
+        seeds[like] = emitter.active_input(cast(Input, seed).key, like)
+    known = {key: seeds.get(key, key) for key in inputs}
+    results = replay(emitter, outputs, known)
+    linear = [key if key is not None and emitter.may_flow(key) else None for key in results]
+    return finish(emitter.builder, list(seeds.values()), linear)
+
+
+def dependent(values: Keys, sources: Iterable[GlobalValKey]) -> set[GlobalValKey]:
+    """The sources, and what depends on them of all that the values are computed from."""
+    view: ResolvedView[Any] = resolve_keys()
+    found = set(sources)
+    ops, _ = view.topo_order(values, leaves=found)
+    for op in ops:
+        if not found.isdisjoint(op.inputs):
+            found.update(op.outputs)
+    return found
+
+
+class _Splitting(FragmentEmitter):
+    """Emits an op some of whose outputs depend on active values, and others do not, as two ops.
+
+    So each output of a linear op that is read is active.
+    """
+
+    def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
+        """The output of a single-output op."""
+        return (
+            self.emit_all(op, *operands)[0] if _holds_programs(op) else super().emit(op, *operands)
+        )
+
+    def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
+        """All outputs of `op`."""
+        active = [self.may_flow(operand) for operand in operands]
+        if not (any(active) and _holds_programs(op)):
+            return super().emit_all(op, *operands)
+        whole = cast(StdTensorOp, op)
+        fixed = [not on for on in whole.reached(active)]
+        part = whole.pruned(fixed) if any(fixed) else None
+        outputs = list(self._apply(op, operands).outputs)
+        if part is not None:
+            results = self._apply(
+                cast(StdTensorOp, part.op), tuple([operands[place] for place in part.operands])
+            ).outputs
+            for place, result in zip(part.outputs, results, strict=True):
+                outputs[place] = result
+        return tuple(outputs)
+
+
+def _holds_programs(op: PrimitiveOp) -> bool:
+    return bool(cast(StdTensorOp, op).body_fields)
+
+
+def dependencies(values: Keys, among: Iterable[GlobalValKey]) -> set[GlobalValKey]:
+    """Those of the values `among` that the others are computed from."""
+    view: ResolvedView[Any] = resolve_keys()
+    candidates = set(among)
+    ops, _ = view.topo_order(values, leaves=candidates)
+    read = {key for op in ops for key in op.inputs}.union(values)
+    return candidates & read
+
+
+def without_cheap(
+    read: Keys, given: Iterable[GlobalValKey], among: set[GlobalValKey]
+) -> list[GlobalValKey]:
+    """The values to store so that the others follow from them, and from `given`, at little cost.
+
+    Only values `among` a set are left out. A value of `given` from which another one follows comes
+    last.
+    """
+    at_hand, stored = {*read, *given}, dict.fromkeys(read)
+    for key in read:
+        if key in among and type(key) is SingleOutputNode and _is_cheap(key.primitive):
+            operands = [operand for operand in key.inputs if not _is_constant(operand)]
+            if at_hand.issuperset(operands):
+                del stored[key]
+                stored.update((operand, None) for operand in operands if operand not in read)
+    return list(stored)
+
+
+def _is_constant(value: GlobalValKey) -> bool:
+    """Whether a value is a constant, or one op on a constant."""
+    if type(value) is not SingleOutputNode:
+        return False
+    return all(type(key) is SingleOutputNode and not key.inputs for key in value.inputs)
+
+
+def _is_cheap(op: Any) -> bool:
+    """Whether computing its result takes no longer than reading it from memory."""
+    return bool(op.moves or op.repeats or (op.pointwise and (op.componentwise or op.commutative)))
+
+
+def inlined(at: Emitter[V], program: ExecProgram, values: Sequence[V]) -> list[V]:
+    """The outputs of a program on these values, each of its ops emitted."""
+    return run(
+        program,
+        values,
+        lambda step, operands: at.emit_all(cast(StdTensorOp, step.op), *operands),
+    )

@@ -9,8 +9,10 @@ from itertools import compress
 
 import numpy as np
 
-from tenferro.control.checks import ControlOp, plain
+from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.control.checks import ControlOp, plain, reached_in_rounds
 from tenferro.control.rounds import Rounds
+from tenferro.control.scan_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, describe, runtime_dims
@@ -32,6 +34,8 @@ class Scan(ControlOp, name="scan"):
         length: number of rounds.
         reverse: whether the rounds go from the last entry to the first.
         unroll: number of rounds that an executor may compile as one; does not change results.
+        recompute: whether derivatives store of each round only the carry, and compute its other
+            values again; does not change results.
 
     Raises:
         ControlFlowError: a field is of another type, the body has too few inputs or outputs, or it
@@ -45,6 +49,7 @@ class Scan(ControlOp, name="scan"):
     length: Dim
     reverse: bool = False
     unroll: int = 1
+    recompute: bool = False
 
     body_fields = ("body",)
 
@@ -70,10 +75,10 @@ class Scan(ControlOp, name="scan"):
         if not isinstance(self.length, DimExpr):
             length = self._as_integer("length", "an integer or a size of the program")
             object.__setattr__(self, "length", length)
-        reverse: object = self.reverse
-        if not isinstance(reverse, bool | np.bool_):
-            raise self._mistyped("reverse", "True or False")
-        object.__setattr__(self, "reverse", bool(reverse))
+        for name in ("reverse", "recompute"):
+            if not isinstance(value := getattr(self, name), bool | np.bool_):
+                raise self._mistyped(name, "True or False")
+            object.__setattr__(self, name, bool(value))
 
     def _check_counts(self) -> None:
         """Raise ControlFlowError unless the counts fit one another and the body."""
@@ -178,6 +183,23 @@ class Scan(ControlOp, name="scan"):
                     read[self.consts + leaf] = needed[leaf]
                 return needed, read
             needed = wider
+
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """Which results depend on the active operands, in any round."""
+        return reached_in_rounds(self.body, active, self.consts, self.carry)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents, by a loop over the linear part of the body."""
+        return linearize(self, at)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents, by a loop in the other direction."""
+        return transpose_rule(self, at)
+
+    def like(self, body: ExecProgram, consts: int, carry: int, backward: bool = False) -> Scan:
+        """A loop of as many rounds with another body; in the other direction if `backward`."""
+        reverse = self.reverse != backward
+        return replace(self, body=body, consts=consts, carry=carry, reverse=reverse)
 
     @property
     def overwrites(self) -> Mapping[int, int]:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
 from tenferro.control.checks import ControlOp, inputs_read, plain
 from tenferro.control.rounds import Rounds
+from tenferro.control.switch_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError
 from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import TensorMeta
@@ -115,6 +117,25 @@ class Switch(ControlOp, name="switch"):
         branches = tuple(restricted(branch, inputs, outputs) for branch in self.branches)
         operands = (0, *(1 + position for position in inputs))
         return Pruned(replace(self, branches=branches), operands, tuple(outputs))
+
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """Which results depend on the active operands in some branch; all, on an active index."""
+        if active[0]:
+            return [True] * self.n_outputs
+        in_branches = [branch.reached(active[1:]) for branch in self.branches]
+        return [any(flags) for flags in zip(*in_branches, strict=True)]
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents, by a switch between the linear parts of the branches."""
+        return linearize(self, at)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents, by a switch between the transposed branches."""
+        return transpose_rule(self, at)
+
+    def like(self, branches: Sequence[ExecProgram]) -> Switch:
+        """A switch between as many other programs."""
+        return replace(self, branches=tuple(branches))
 
     @property
     def written_inside(self) -> Sequence[int]:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from tenferro.control.checks import ControlOp, inputs_read, plain
+from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.control.checks import ControlOp, inputs_read, plain, reached_in_rounds
 from tenferro.control.rounds import Rounds
+from tenferro.control.while_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError
 from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import BOOL, TensorMeta
@@ -179,6 +181,30 @@ class While(ControlOp, name="while"):
             self, cond=cond, body=body, cond_consts=len(consts[0]), body_consts=len(consts[1])
         )
         return Pruned(smaller, tuple(_positions(read)), tuple(leaves))
+
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """Which leaves depend on the active operands, in any round.
+
+        The number of rounds may depend on those that `cond` reads, and then all leaves do.
+        """
+        if any(active[: self.cond_consts]):
+            return [True] * self.n_outputs
+        flags = active[self.cond_consts :]
+        reached = reached_in_rounds(self.body, flags, self.body_consts, self.n_outputs)
+        fixed = [False] * self.cond_consts
+        return [True] * self.n_outputs if any(self.cond.reached([*fixed, *reached])) else reached
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents, by a loop that carries them beside the values."""
+        return linearize(self, at)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents, if there is a bound on the rounds."""
+        return transpose_rule(self, at)
+
+    def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> While:
+        """A loop of as many rounds of another body."""
+        return replace(self, cond=cond, body=body, body_consts=body_consts)
 
     @property
     def overwrites(self) -> Mapping[int, int]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from tenferro.autodiff import transpose
+from tenferro.autodiff import residuals, transpose
 from tenferro.chainrules import Cotangent
-from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
+from tenferro.computegraph import GlobalValKey, Input
 from tenferro.derivatives.context import AdContext
-from tenferro.ops import StdTensorOp
 from tenferro.shape import fresh_input
 from tenferro.traced import Results, Trace, substitute
 
@@ -41,8 +40,8 @@ class LinearMap:
             ad.zeros_like(primal) if key is None else key
             for key, primal in zip(outputs, like, strict=True)
         ]
-        residuals = [] if results.traced else _residuals(filled, seeds)
-        values = results.of([*trace.outputs, *trace.aux.keys, *residuals])
+        read = [] if results.traced else residuals(filled, seeds)
+        values = results.of([*trace.outputs, *trace.aux.keys, *read])
         n_outputs, n_aux = len(trace.outputs), len(trace.aux.keys)
         self.values = values[:n_outputs]
         self.aux = trace.aux.rebuild(values[n_outputs : n_outputs + n_aux])
@@ -52,12 +51,10 @@ class LinearMap:
             self._outputs = filled
         else:
             self._inputs = [
-                fresh_input(ad.shapes.meta(key), f"residual{i}") for i, key in enumerate(residuals)
+                fresh_input(ad.shapes.meta(key), f"residual{i}") for i, key in enumerate(read)
             ]
             self._actual = values[n_outputs + n_aux :]
-            replaced = substitute(
-                filled, dict(zip(residuals, self._inputs, strict=True)), ad.shapes
-            )
+            replaced = substitute(filled, dict(zip(read, self._inputs, strict=True)), ad.shapes)
             self._outputs = [key for key in replaced if key is not None]
         self._results = results
 
@@ -87,22 +84,3 @@ class LinearMap:
         seeds = [key for key in self._seeds if isinstance(key, Input)]
         applied = self._results.extended([*self._inputs, *seeds], [*self._actual, *leaves])
         return applied.of(self._outputs)
-
-
-def _residuals(outputs: Keys, seeds: Keys) -> list[GlobalValKey]:
-    """The values, except constants, that ops which depend on `seeds` read of the other ops."""
-    view: ResolvedView[StdTensorOp] = resolve_keys()
-    ops, inputs = view.topo_order(outputs)
-    active: set[GlobalValKey] = set(seeds)
-    variable: set[GlobalValKey] = set(inputs)
-    residuals: dict[GlobalValKey, None] = {}
-    for op in ops:
-        if any(key in active for key in op.inputs):
-            active.update(op.outputs)
-            residuals.update(
-                (key, None) for key in op.inputs if key not in active and key in variable
-            )
-        elif any(key in variable for key in op.inputs):
-            variable.update(op.outputs)
-    residuals.update((key, None) for key in outputs if key not in active and key in variable)
-    return list(residuals)

@@ -89,11 +89,14 @@ def restricted(program: ExecProgram, inputs: Sequence[int], outputs: Sequence[in
     The outputs do not depend on the inputs that are left out.
     """
     returned = tuple([program.output_slots[position] for position in outputs])
-    alive = program.needed_by(returned)
-    steps = [step for step in program.instructions if not alive.isdisjoint(step.output_slots)]
+    alive, steps = set(returned), []
+    for step in reversed(program.instructions):
+        if not alive.isdisjoint(step.output_slots):
+            steps.append(step.computing(alive))
+            alive.update(steps[-1].input_slots)
     return replace(
         program,
-        instructions=tuple(steps),
+        instructions=tuple(reversed(steps)),
         input_slots=tuple([program.input_slots[position] for position in inputs]),
         input_metas=tuple([program.input_metas[position] for position in inputs]),
         output_slots=returned,

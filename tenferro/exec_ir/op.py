@@ -217,6 +217,13 @@ class ExecOp(Payload):
         """
         return None
 
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """For each output whether it depends on one of the operands that are active.
+
+        An op that holds programs looks into them; of any other op, all outputs do.
+        """
+        return [any(active)] * self.n_outputs
+
     @property
     def overwrites(self) -> Mapping[int, int]:
         """For each output that can lie where an operand lay, the position of that operand.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
@@ -55,6 +55,26 @@ class ExecInstruction:
     def output_extents(self) -> tuple[tuple[ShapeExtent, ...], ...]:
         """For each output the extent of each axis, with its guarantee."""
         return tuple(meta.extents for meta in self.output_metas)
+
+    def computing(self, slots: Container[int]) -> ExecInstruction:
+        """The instruction without results that are not among `slots`, as far as its op can.
+
+        Operands that it then does not read are left out too.
+        """
+        if len(self.output_slots) == 1 and not self.op.body_fields:
+            return self  # nearly always
+        live = tuple([slot in slots for slot in self.output_slots])
+        pruned = None if all(live) and not self.op.body_fields else self.op.pruned(live)
+        if pruned is None:
+            return self
+        return ExecInstruction(
+            pruned.op,
+            tuple([self.input_slots[position] for position in pruned.operands]),
+            tuple([self.output_slots[position] for position in pruned.outputs]),
+            tuple([self.output_metas[position] for position in pruned.outputs]),
+            (),
+            self.site,
+        )
 
     def __str__(self) -> str:
         results = ", ".join(
@@ -171,8 +191,18 @@ class ExecProgram(Body):
         needed = set(slots)
         for step in reversed(self.instructions):
             if not needed.isdisjoint(step.output_slots):
-                needed.update(step.input_slots)
+                needed.update(step.computing(needed).input_slots)
         return needed
+
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """For each output whether it depends on one of the inputs that are active."""
+        dependent = dict(zip(self.input_slots, active, strict=True))
+        for step in self.instructions:
+            flags = [dependent[slot] for slot in step.input_slots]
+            results = step.op.reached(flags) if any(flags) else flags[:0]
+            for place, slot in enumerate(step.output_slots):
+                dependent[slot] = bool(results) and results[place]
+        return [dependent[slot] for slot in self.output_slots]
 
     def with_ops(self, rewrite: Callable[[ExecOp], ExecOp]) -> ExecProgram:
         """The program with each op replaced by what `rewrite` returns; types are not inferred."""

@@ -49,30 +49,19 @@ def _pruned(step: ExecInstruction, alive: set[int], program: ExecProgram) -> Exe
         InvalidConfigError, VerifyError: the op that its `pruned` returns has other outputs than
             the live ones.
     """
-    live = tuple([slot in alive for slot in step.output_slots])
-    pruned = None if all(live) and not step.op.body_fields else step.op.pruned(live)
-    if pruned is None:
+    pruned = step.computing(alive)
+    if pruned is step:
         return step
-    smaller, operands, outputs = pruned
-    inputs = tuple([step.input_slots[position] for position in operands])
-    slots = tuple([step.output_slots[position] for position in outputs])
-    live_metas = tuple([step.output_metas[position] for position in outputs])
     types = program.slot_metas()
-    inferred = smaller.infer_all([meta for slot in inputs if (meta := types[slot]) is not None])
-    if inferred != live_metas:
+    operands = [meta for slot in pruned.input_slots if (meta := types[slot]) is not None]
+    inferred = pruned.op.infer_all(operands)
+    if inferred != pruned.output_metas:
         actual, expected = (
-            ", ".join(map(str, metas)) or "nothing" for metas in (inferred, live_metas)
+            ", ".join(map(str, metas)) or "nothing" for metas in (inferred, pruned.output_metas)
         )
         problem = f"gave an op that makes {actual}, asked for {expected}"
         family = step.op.family
         if family is None:
             raise VerifyError(f"{step.op.name}: pruned {problem}")
         raise InvalidConfigError(family, f"family_id={family}: prune_outputs {problem}")
-    return replace(
-        step,
-        op=smaller,
-        input_slots=inputs,
-        output_slots=slots,
-        output_metas=live_metas,
-        last_use=(),
-    )
+    return pruned

@@ -1,0 +1,162 @@
+"""The derivative rules of loops without a known number of rounds.
+
+The tangents need no bound: they go along with the carry. The cotangents go from the last round to
+the first, so the rounds must be kept in memory that is allocated before: a loop of at most n rounds
+is written as ⌈√n⌉ blocks of ⌈√n⌉ rounds. The carry at the start of each block is stored, and the
+values of one block at a time are computed again.
+
+Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2nd ed., chapter 12.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import compress
+from typing import Protocol
+
+from tenferro.autodiff import differentiate, pull_back
+from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
+from tenferro.computegraph import GlobalValKey, resolve_keys
+from tenferro.control.graphs import (
+    Keys,
+    fresh_like,
+    graph_of,
+    inlined,
+    inner_context,
+    linear_in,
+    program_of,
+    spread,
+    with_active_carry,
+)
+from tenferro.control.scan import Scan
+from tenferro.control.switch import Switch
+from tenferro.errors import ADRuleError
+from tenferro.exec_ir import ExecProgram
+from tenferro.ops import ADD, AND, Compare, Convert, StdTensorOp, replay, scalar, zeros_like
+from tenferro.shape import INT32, INT64
+
+
+class ConditionalLoop(Protocol):
+    """The part of a `While` that its rules read."""
+
+    @property
+    def cond(self) -> ExecProgram:
+        """Whether another round runs."""
+
+    @property
+    def body(self) -> ExecProgram:
+        """What one round computes."""
+
+    @property
+    def cond_consts(self) -> int:
+        """Number of values that `cond` reads beside the carry."""
+
+    @property
+    def body_consts(self) -> int:
+        """Number of values that `body` reads beside the carry."""
+
+    @property
+    def max_steps(self) -> int | None:
+        """The largest number of rounds."""
+
+    def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> StdTensorOp:
+        """A loop of as many rounds of another body."""
+
+
+def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
+    """The tangents of the carry: they go from round to round beside it."""
+    ctx = inner_context(at.ctx)
+    inputs, following = graph_of(op.body)
+    consts, carry = inputs[: op.body_consts], inputs[op.body_consts :]
+    given = [tangent is not None for tangent in at.tangent[op.cond_consts :]]
+    if not any(given):
+        return (None,) * len(carry)
+    active, linear = with_active_carry(
+        given,
+        op.body_consts,
+        len(carry),
+        lambda active: differentiate(
+            resolve_keys(), following, [*compress(inputs, active)], ctx=ctx
+        ),
+    )
+    of_carry = active[op.body_consts :]
+    count = sum(active[: op.body_consts])
+    seed_consts, seed_carry = linear.input_keys[:count], linear.input_keys[count:]
+    emitter = KeyEmitter(ctx)
+    tangents = [
+        zeros_like(emitter, start) if key is None else key
+        for start, key in compress(zip(carry, linear.output_keys, strict=True), of_carry)
+    ]
+    body = program_of([*consts, *seed_consts, *carry, *seed_carry], [*following, *tangents])
+    read, (goes_on,) = graph_of(op.cond)
+    cond = program_of([*read, *fresh_like(seed_carry, "unread")], [goes_on])
+    starts = [
+        zeros_like(at.emitter, primal) if tangent is None else tangent
+        for primal, tangent in compress(
+            zip(at.primal[op.cond_consts :], at.tangent[op.cond_consts :], strict=True), active
+        )
+    ]
+    split = op.cond_consts + op.body_consts
+    loop = op.like(cond, body, op.body_consts + count)
+    operands = [*at.primal[:split], *starts[:count], *at.primal[split:], *starts[count:]]
+    results = at.emitter.emit_all(loop, *operands)
+    return spread(results[len(carry) :], of_carry)
+
+
+def transpose_rule(op: ConditionalLoop, at: TransposeSite[V]) -> Slots[V]:
+    """The cotangents of the active operands, through an equal program of scans and switches."""
+    if op.max_steps is None:
+        raise ADRuleError(
+            "while_loop: reverse mode needs a bound on the rounds; pass max_steps=, or use scan or "
+            "fori_loop with constant bounds"
+        )
+    ctx = inner_context(at.ctx)
+    read, _ = graph_of(op.cond)
+    inputs, _ = graph_of(op.body)
+    operands = fresh_like([*read[: op.cond_consts], *inputs], "operand")
+    outputs = _bounded(op, op.max_steps, KeyEmitter(ctx), operands)
+    linear = linear_in(operands, outputs, list(compress(range(len(operands)), at.active)), ctx)
+    arriving = [ct is not None for ct in at.ct]
+    seeds = fresh_like(compress(outputs, arriving), "ct")
+    pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
+    given = [*at.inputs, *(ct for ct in at.ct if ct is not None)]
+    known = dict(zip([*operands, *seeds], given, strict=True))
+    found = replay(at.emitter, pulled, known)
+    cts = iter(found)
+    return tuple([next(cts) if on else None for on in at.active])
+
+
+def _bounded(
+    op: ConditionalLoop, steps: int, at: KeyEmitter, operands: Keys
+) -> Sequence[GlobalValKey]:
+    """The carry after the rounds of `op` on these operands, by blocks of rounds."""
+    split = op.cond_consts + op.body_consts
+    consts = operands[:split]
+    size = math.isqrt(max(steps - 1, 0)) + 1
+    carry = [*operands[split:], at.emit(scalar(0, INT64))]
+    state = fresh_like(carry, "carry")
+    inputs = [*consts, *state]
+    *values, count = state
+    under = at.emit(Compare("LT"), count, at.emit(scalar(steps, INT64)))
+    (wanted,) = inlined(at, op.cond, [*consts[: op.cond_consts], *values])
+    index = at.emit(Convert(INT32), at.emit(AND, wanted, under))
+    following = inlined(at, op.body, [*consts[op.cond_consts :], *values])
+    counted = at.emit(ADD, count, at.emit(scalar(1, INT64)))
+    stays = program_of(inputs, state)
+
+    def guarded(then: Keys) -> ExecProgram:
+        """One step, which does nothing once the loop has ended."""
+        choice = Switch((stays, program_of(inputs, then)))
+        return program_of(inputs, at.emit_all(choice, index, *inputs))
+
+    one = guarded([*following, counted])
+    block = Scan(one, consts=split, carry=len(state), length=size)
+    blocks = Scan(
+        guarded(at.emit_all(block, *inputs)),
+        consts=split,
+        carry=len(state),
+        length=-(-steps // size),
+        recompute=True,
+    )
+    return at.emit_all(blocks, *consts, *carry)[:-1]
