@@ -143,6 +143,9 @@ def test_tensors_of_a_runtime_are_operands_of_one_recorded_op() -> None:
     total, _ = tn.scan(lambda c, x: (c * w + x, None), 0.0, X)
     assert total.tracked
     assert total.item() == 4.0
+    total.backward()
+    assert w.grad is not None
+    assert w.grad.item() == 1.0
     assert tn.cond(w > 1, lambda: w * w, lambda: 0.0).tracked
     assert tn.map(lambda x: x * w, X, batch_size=2).tolist() == [0, 2, 4]
 
