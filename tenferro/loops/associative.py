@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from tenferro.arrays import rearrange
 from tenferro.dispatch import apply
@@ -11,14 +11,14 @@ from tenferro.errors import AxisError, ControlFlowError
 from tenferro.loops.bodies import require_function
 from tenferro.loops.leaves import Leaves, as_array, leaves_of, promoted
 from tenferro.traced import unflatten
+from tenferro.typing import PyTree
 
-Elems = TypeVar("Elems")
 Leaf = Any
 
 
 def associative_scan(
-    fn: Callable[[Elems, Elems], Elems], elems: Elems, reverse: bool = False, axis: int = 0
-) -> Elems:
+    fn: Callable[[Any, Any], PyTree], elems: PyTree, reverse: bool = False, axis: int = 0
+) -> PyTree:
     """For each entry the combination of all entries up to it, computed in logarithmic depth.
 
     Entry k of the result is `fn(...fn(fn(x0, x1), x2)..., xk)`. It is computed by slices and
@@ -52,7 +52,7 @@ def associative_scan(
     if reverse:
         values = scan.reversed(values)
     results = scan.of(values)
-    return unflatten(leaves.tree, scan.reversed(results) if reverse else results)  # type: ignore[no-any-return]
+    return unflatten(leaves.tree, scan.reversed(results) if reverse else results)
 
 
 class _Scan:

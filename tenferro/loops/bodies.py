@@ -1,4 +1,10 @@
-"""Tracing the functions of loops and branches, and what they close over."""
+"""Tracing the functions of loops and branches, and what they close over.
+
+A function closes over the graph values that it reads and that are older than its trace: what it
+computes itself, also of such values alone, stays in its program, so that a branch that is not
+taken does not compute it. Constants stay inside. Captured arrays above the limit of literals are
+inputs of the graph, and become operands; so do tensors that an eager runtime tracks.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,15 +19,13 @@ from tenferro.traced import Results, TracedTensor, TraceEmitter, unflatten, user
 from tenferro.typing import ArrayLike, PyTree
 from tenferro.values import meta_of_value
 
-Result = TypeVar("Result")
-
 
 def cond(
     pred: ArrayLike,
-    true_fun: Callable[..., Result],
-    false_fun: Callable[..., Result],
+    true_fun: Callable[..., PyTree],
+    false_fun: Callable[..., PyTree],
     *operands: PyTree,
-) -> Result:
+) -> PyTree:
     """`true_fun(*operands)` if `pred` is true, else `false_fun(*operands)`.
 
     Both functions are traced, but only one is run. They may read values from around the branch.
@@ -55,12 +53,12 @@ def cond(
     require_function("cond", "false_fun", false_fun)
     chosen = _predicate(pred)
     names, functions = ("true_fun", "false_fun"), (true_fun, false_fun)
-    return _branch("cond", chosen, names, functions, operands, order=(1, 0))  # type: ignore[no-any-return]
+    return _branch("cond", chosen, names, functions, operands, order=(1, 0))
 
 
 def switch(
-    index: ArrayLike, branches: Sequence[Callable[..., Result]], *operands: PyTree
-) -> Result:
+    index: ArrayLike, branches: Sequence[Callable[..., PyTree]], *operands: PyTree
+) -> PyTree:
     """`branches[index](*operands)`, where an index out of range chooses the nearest branch.
 
     All branches are traced, but only one is run. They may read values from around the branch.
@@ -91,7 +89,7 @@ def switch(
     for number, function in enumerate(branches):
         require_function("switch", f"branches[{number}]", function)
     order = range(len(branches))
-    return _branch("switch", _index(index), names, branches, operands, order)  # type: ignore[no-any-return]
+    return _branch("switch", _index(index), names, branches, operands, order)
 
 
 def _branch(

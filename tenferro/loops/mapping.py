@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from tenferro.arrays import rearrange
 from tenferro.dispatch import apply
@@ -15,12 +15,10 @@ from tenferro.loops.running import is_recorded
 from tenferro.loops.scan import rounds_of, run_scan
 from tenferro.traced import flatten, unflatten
 from tenferro.transforms import vmap
-
-X = TypeVar("X")
-Y = TypeVar("Y")
+from tenferro.typing import PyTree
 
 
-def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
+def map(f: Callable[[Any], PyTree], xs: PyTree, *, batch_size: int | None = None) -> PyTree:
     """The stacked results of `f` for each entry along the first axis of `xs`.
 
     The entries are taken one after another, in a loop that is compiled once. `f` may read values
@@ -48,7 +46,7 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
         raise ControlFlowError("map: xs has no arrays, so there are no entries to map over")
     rounds = rounds_of("map", entries, None)
     if batch_size is None:
-        return _one_by_one(f, xs, f)  # type: ignore[no-any-return]
+        return _one_by_one(f, xs, f)
     size = as_integer(batch_size)
     if size is None or size < 1:
         raise ControlFlowError(f"map: batch_size must be a positive integer, got {batch_size!r}")
@@ -57,7 +55,7 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
             f"map: batch_size needs a known number of entries, but xs has {rounds}; leave it out, "
             "or use vmap"
         )
-    return _in_batches(f, entries, rounds, size)  # type: ignore[no-any-return]
+    return _in_batches(f, entries, rounds, size)
 
 
 def _one_by_one(f: Callable[[Any], Any], xs: Any, function: Callable[..., Any]) -> Any:

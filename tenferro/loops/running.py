@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tenferro.computegraph import PRIMAL, GlobalValKey, Input, op_key
 from tenferro.dispatch import OpFunction, apply
 from tenferro.eager import EagerTensor
@@ -17,6 +19,7 @@ from tenferro.traced import (
     TracedTensor,
     TrackedTensor,
     as_key,
+    capture,
     compiled_within,
     is_tracing,
     leaf_meta,
@@ -70,7 +73,9 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
 
 
 def _key_of(operand: Any) -> GlobalValKey:
-    return operand if isinstance(operand, GlobalValKey) else as_key(operand)
+    if isinstance(operand, GlobalValKey):
+        return operand
+    return capture(operand) if isinstance(operand, np.ndarray) else as_key(operand)
 
 
 def _input_of(operand: Any) -> GlobalValKey:

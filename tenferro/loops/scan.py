@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,19 +18,15 @@ from tenferro.shape import Dim, Exact, TensorMeta, describe
 from tenferro.traced import TracedTensor, TreeDef, unflatten
 from tenferro.typing import PyTree
 
-Carry = TypeVar("Carry")
-X = TypeVar("X")
-Y = TypeVar("Y")
-
 
 def scan(
-    f: Callable[[Carry, X], tuple[Carry, Y]],
-    init: Carry,
-    xs: X | None = None,
+    f: Callable[[Any, Any], tuple[PyTree, PyTree]],
+    init: PyTree,
+    xs: PyTree = None,
     length: Dim | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
-) -> tuple[Carry, Y]:
+) -> tuple[PyTree, PyTree]:
     """The last carry and the stacked ys of a loop over the first axis of `xs`.
 
     The loop calls `carry, y = f(carry, x)` for each x; it is compiled once, whatever its length.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,20 +18,19 @@ from tenferro.loops.leaves import Leaves, leaves_of
 from tenferro.loops.running import operands_of, run
 from tenferro.shape import BOOL, INT64, Dim, DimExpr, TensorMeta, at_most, maximum
 from tenferro.traced import TracedTensor, TreeDef, unflatten
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.typing import ArrayLike, PyTree
 from tenferro.values import meta_of_value
 
-Carry = TypeVar("Carry")
 _FLAG = TensorMeta(BOOL, ())
 
 
 def while_loop(
-    cond_fun: Callable[[Carry], ArrayLike],
-    body_fun: Callable[[Carry], Carry],
-    init_val: Carry,
+    cond_fun: Callable[[Any], ArrayLike],
+    body_fun: Callable[[Any], PyTree],
+    init_val: PyTree,
     *,
     max_steps: int | None = None,
-) -> Carry:
+) -> PyTree:
     """The first of `init_val`, `body_fun(init_val)`, … of which `cond_fun` is not true.
 
     The functions may read values from around the loop.
@@ -74,17 +73,17 @@ def while_loop(
         if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
             raise ControlFlowError(f"while_loop: cond_fun must return one bool[], got {cond}")
     results = _run_while(bodies, cond, body, carry.typed(), steps)
-    return unflatten(carry.tree, results)  # type: ignore[no-any-return]
+    return unflatten(carry.tree, results)
 
 
 def fori_loop(
     lower: Dim | ArrayLike,
     upper: Dim | ArrayLike,
-    body_fun: Callable[[AnyTensor, Carry], Carry],
-    init_val: Carry,
+    body_fun: Callable[[Any, Any], PyTree],
+    init_val: PyTree,
     *,
     unroll: int | bool | None = None,
-) -> Carry:
+) -> PyTree:
     """The last value of a loop over the integers from `lower` to `upper`, without `upper`.
 
     The loop calls `value = body_fun(i, value)`. If the bounds are known when the loop is traced, it
@@ -118,7 +117,7 @@ def fori_loop(
         results = _fori_while(_value(bounds[0]), _value(bounds[1]), body_fun, carry)
     else:
         results = _fori_scan(*bounds, body_fun, carry, unroll)
-    return unflatten(carry.tree, results)  # type: ignore[no-any-return]
+    return unflatten(carry.tree, results)
 
 
 def _fori_scan(
