@@ -1,4 +1,4 @@
-"""Factors that users hold, with SciPy's names: `lu`, `lu_factor`, `lu_solve` and the like.
+"""Systems solved by factors that users hold: `lu_factor`, `lu_solve` and the like.
 
 Derivatives go through the factors. `solve`, `det` and `inv` share one factorization by themselves,
 and their derivatives are cheaper.
@@ -9,49 +9,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple, cast
 
 from tenferro import dispatch
-from tenferro.arrays import (
-    Expression,
-    Operand,
-    apply,
-    creation,
-    named,
-    promote,
-    rearrange,
-    sorting,
-)
+from tenferro.arrays import Expression, Operand, apply, named, promote, rearrange, sorting
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError
 from tenferro.families import linalg as families
-from tenferro.families.linalg import (
-    PivotsToPermutation,
-    identity,
-    picked_rows,
-    real_part,
-    triangular_solve,
-    tril,
-    triu,
-)
+from tenferro.families.linalg import PivotsToPermutation, picked_rows, triangular_solve
 from tenferro.family import Extension
-from tenferro.linalg.factors import cholesky
+from tenferro.linalg.factorizations import cholesky
 from tenferro.linalg.operands import matrix, same_batch, square, systems
 from tenferro.linalg.solving import transposition
-from tenferro.shape import minimum
 from tenferro.typing import AnyTensor, ArrayLike
-
-
-class LUResult(NamedTuple):
-    """a = p l u, for a permutation matrix p, which is real."""
-
-    p: AnyTensor
-    l: AnyTensor  # noqa: E741  # SciPy's name
-    u: AnyTensor
-
-
-class PermutedLUResult(NamedTuple):
-    """a = pl u, where pl is p l."""
-
-    pl: AnyTensor
-    u: AnyTensor
 
 
 class LUFactorResult(NamedTuple):
@@ -59,50 +26,6 @@ class LUFactorResult(NamedTuple):
 
     lu: AnyTensor
     piv: AnyTensor
-
-
-class CholeskyFactorResult(NamedTuple):
-    """A Cholesky factor, and whether it is the lower one."""
-
-    c: AnyTensor
-    lower: bool
-
-
-def lu(a: ArrayLike, permute_l: bool = False) -> LUResult | PermutedLUResult:
-    """The factors of a = p l u by partial pivoting: l has a unit diagonal, u is upper triangular.
-
-    Args:
-        a: matrices, of shape [..., m, n]; with k = min(m, n), l is [..., m, k] and u [..., k, n].
-        permute_l: return (p l, u) instead of (p, l, u).
-
-    Raises:
-        ShapeError: a has fewer than two axes.
-        DTypeError: a is of half precision.
-
-    >>> p, l, u = tn.linalg.lu([[1.0, 2.0], [2.0, 0.0]])
-    >>> l, u
-    (Tensor([[1. , 0. ],
-            [0.5, 1. ]]), Tensor([[2., 0.],
-            [0., 2.]]))
-    """
-    p, lower, upper = cast(tuple[Any, Any, Any], dispatch.apply(_lu, a, permute_l=permute_l))
-    return PermutedLUResult(lower, upper) if permute_l else LUResult(p, lower, upper)
-
-
-@named("lu")
-def _lu(at: Emitter[V], a: Operand[V], permute_l: bool) -> tuple[V, V, V]:
-    packed, _, permutation = families.lu(Expression(at, matrix(at, "lu", a)))
-    m, n = packed.shape[-2:]
-    k = minimum(m, n)
-    left = packed if k == n else packed[..., :, :k]
-    ones = Expression(at, creation.eye(at, 1, shape=(m, k), dtype=packed.dtype))
-    lower = tril(left, -1) + ones
-    upper = triu(packed if k == m else packed[..., :k, :])
-    places: Expression = apply(sorting.argsort, permutation)
-    if permute_l:
-        return places.value, picked_rows(lower, places).value, upper.value
-    swapped = picked_rows(identity(real_part(packed)), places)
-    return swapped.value, lower.value, upper.value
 
 
 def lu_factor(a: ArrayLike) -> LUFactorResult:
@@ -180,6 +103,13 @@ def _lu_solve(
     half = triangular_solve(a, x, lower=False, trans=trans)
     half = triangular_solve(a, half, unit=True, trans=trans)
     return restore(picked_rows(half, apply(sorting.argsort, places)).value)
+
+
+class CholeskyFactorResult(NamedTuple):
+    """A Cholesky factor, and whether it is the lower one."""
+
+    c: AnyTensor
+    lower: bool
 
 
 def cho_factor(a: ArrayLike, lower: bool = False) -> CholeskyFactorResult:

@@ -8,6 +8,7 @@ from operator import index
 from typing import Any, SupportsFloat
 
 from tenferro.arrays import (
+    Expression,
     Operand,
     assume_size,
     broadcast_extents,
@@ -18,7 +19,7 @@ from tenferro.arrays import (
 )
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
-from tenferro.families.linalg import Degeneracy, check_matrix, check_square
+from tenferro.families.linalg import Degeneracy, check_matrix, check_square, tril
 from tenferro.family import sizes_differ
 from tenferro.shape import FLOAT16, FLOAT64, TensorMeta, canonical, is_inexact, short_name
 from tenferro.traced import TracedTensor
@@ -118,6 +119,11 @@ def square(at: Emitter[V], name: str, x: Operand[V]) -> V:
     meta: TensorMeta = at.ctx.meta(value)
     check_square(name, meta.dtype, meta.exact_shape(name, "x"))
     return value
+
+
+def hermitian(a: Expression) -> Expression:
+    """The Hermitian matrix with the lower triangle of a."""
+    return tril(a) + tril(a, -1).H
 
 
 def same_batch(at: Emitter[V], name: str, *operands: V) -> list[V]:
