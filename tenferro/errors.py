@@ -77,9 +77,13 @@ class UnsupportedDynamicShapeError(ShapeError):
     """
 
     def __init__(self, primitive: str, field: str, observed: str) -> None:
-        super().__init__(
-            f"UnsupportedDynamicShape: {primitive}: {field} must be exact, but is {observed}"
-        )
+        text = f"UnsupportedDynamicShape: {primitive}: {field} must be exact, but is {observed}"
+        if observed.startswith("at most"):
+            text += (
+                "; data decide it, so it is a number only where nothing is traced: call the "
+                "function without jit, and for derivatives with a tn.EagerRuntime"
+            )
+        super().__init__(text)
         self.primitive = primitive
         self.field = field
         self.observed = observed
