@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenferro import dispatch
-from tenferro.arrays import Expression, Operand, apply, convert, expressions, named, rearrange
+from tenferro.arrays import (
+    Expression,
+    Operand,
+    apply,
+    common_batch,
+    convert,
+    expressions,
+    named,
+    rearrange,
+)
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families.linalg import REAL_OF, Pinv, Svd, check_matrix, rows, sym
@@ -58,7 +67,8 @@ def _pinv_up_to(at: Emitter[V], x: Operand[V], rtol: Operand[V], *, hermitian: b
     """The pseudoinverse with a tolerance for each matrix; see `pinv`."""
     a = _read(at, "pinv", x, hermitian)
     limit = Expression(at, _threshold(at, "pinv", "rtol", rtol, a.dtype))
-    each = same_batch(at, "pinv", a.value, rows(rows(limit)).value)
+    given = (a.meta, limit.meta)
+    each = same_batch(at, "pinv", a.value, rows(rows(limit)).value, given=given)
     whole, limits = expressions(at, each)
     return whole.emit_all(Extension(Pinv(given=True)), limits[..., 0, 0])[0].value  # type: ignore[no-any-return]
 
@@ -183,7 +193,9 @@ def _matrix_rank_above(
     a = _read(at, name, x, hermitian)
     (s,) = a.emit_all(Extension(Svd(vectors=False)))
     what = "rtol" if relative else "tol"
-    limits = rows(Expression(at, _threshold(at, name, what, limit, a.dtype)))
+    limits = Expression(at, _threshold(at, name, what, limit, a.dtype))
+    common_batch(name, [a.meta, rows(rows(limits)).meta], (a.meta, limits.meta))
+    limits = rows(limits)
     if relative and s.shape[-1] != 0:
         limits = limits * s.max(axis=-1, keepdims=True)
     return (s > limits).astype("int64").sum(axis=-1).value  # type: ignore[no-any-return]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, overload
 
 from tenferro import dispatch
-from tenferro.arrays import Expression, Operand, apply, expressions, named, rearrange
+from tenferro.arrays import Expression, Operand, apply, common_batch, expressions, named, rearrange
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families.linalg import (
@@ -16,6 +16,7 @@ from tenferro.families.linalg import (
     embedded,
     generic_bases,
     reflections,
+    rows,
 )
 from tenferro.family import Extension, sizes_differ
 from tenferro.linalg.operands import degeneracy, floating, hermitian, matrix, square
@@ -161,6 +162,7 @@ def _eigh_tridiagonal(at: Emitter[V], d: Operand[V], e: Operand[V]) -> tuple[V, 
         raise ShapeError(f"{name}: d and e must have an axis, got {metas[0]} and {metas[1]}")
     if sizes_differ(off.shape[-1] + 1, main.shape[-1]):
         raise ShapeError(f"{name}: e must be shorter by one than d, got d {metas[0]}, e {metas[1]}")
+    common_batch(name, [rows(x).meta for x in (main, off)], metas)
     beside = embedded(off)
     widths = [(0, 0)] * (off.ndim - 1)
     below = apply(rearrange.pad, beside, pad_width=[*widths, (1, 0), (0, 1)])

@@ -95,7 +95,9 @@ def _toeplitz(at: Emitter[V], c: Operand[V], r: Operand[V]) -> V:
         if not at.ctx.meta(value).rank:
             raise ShapeError(f"{name}: {label} must have an axis, got {at.ctx.meta(value)}")
     lines = [rearrange.expand_dims(at, value, -2) for value in (column, row)]
-    lines = [rearrange.squeeze(at, line, -2) for line in same_batch(at, name, *lines)]
+    given = [at.ctx.meta(value) for value in (column, row)]
+    lines = same_batch(at, name, *lines, given=given)
+    lines = [rearrange.squeeze(at, line, -2) for line in lines]
     first, top = expressions(at, lines)
     n, m = first.shape[-1], top.shape[-1]
     if 0 in (n, m):
