@@ -181,7 +181,9 @@ def eig(x: ArrayLike, /) -> EigResult:
 
     Both are complex always. Each eigenvector has norm 1, and its largest entry is real and
     positive; the first one, if several are as large. The derivative of any loss is NaN for a matrix
-    with equal eigenvalues, or without as many eigenvectors as rows. XLA has it on the CPU only.
+    with eigenvalues that are equal, or too close for the derivative to be known in spite of
+    rounding, or without as many eigenvectors as rows. Higher derivatives need larger gaps. XLA has
+    it on the CPU only.
 
     Args:
         x: matrices, of shape [..., n, n].
@@ -206,7 +208,7 @@ def _eig(at: Emitter[V], x: Operand[V], /) -> tuple[V, V]:
 def eigvals(at: Emitter[V], x: Operand[V], /) -> V:
     """The eigenvalues of square matrices, complex always, in no particular order.
 
-    The derivative is NaN for a matrix with equal eigenvalues.
+    The derivative is NaN for a matrix with equal eigenvalues, or nearly equal ones; see `eig`.
 
     Args:
         x: matrices, of shape [..., n, n].
