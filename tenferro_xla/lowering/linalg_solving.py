@@ -41,7 +41,8 @@ def pivots_to_permutation(op: PivotsToPermutation, pivots: Array) -> Array:
     """The permutations."""
     if is_empty(pivots):
         return pivots
-    return lax.linalg.lu_pivots_to_permutation(pivots, pivots.shape[-1])
+    n = pivots.shape[-1]
+    return lax.linalg.lu_pivots_to_permutation(jnp.clip(pivots, 0, n - 1), n)
 
 
 def lu_solve(op: LuSolve, a: Array, *rest: Array) -> Array:
