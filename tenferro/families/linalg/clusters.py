@@ -173,8 +173,10 @@ def largest_where(condition: Expression, x: Expression) -> Expression:
 
 def largest_of_sorted(values: Expression) -> Expression:
     """The largest modulus of values that are sorted along the last axis, of shape [..., 1]."""
-    ends = absolute(values[..., :1]), absolute(values[..., -1:])
-    result: Expression = apply(elementwise.maximum, *ends)
+    first, last = absolute(values[..., :1]), absolute(values[..., -1:])
+    # Sums of one element: that the axes have size 1 is not known while sizes are symbols.
+    sums = first.sum(axis=-1, keepdims=True), last.sum(axis=-1, keepdims=True)
+    result: Expression = apply(elementwise.maximum, *sums)
     return result
 
 

@@ -257,7 +257,7 @@ class _Checks:
         self._mode = degeneracy.mode
         self._s = s
         self._chi = Degeneracy.tolerance(s.dtype)
-        self._size = s[..., 0] * 0.0
+        self._size = s[..., :1].sum(axis=-1) * 0.0
         self._allowed: list[Expression] = []
 
     @cached_property
