@@ -29,7 +29,7 @@ nox.options.download_python = "never"
 
 GENERIC_CORE = ["computegraph", "chainrules", "autodiff"]
 EXTENSION = "examples/tenferro-ext-tropical"
-WITHOUT_JAX = [*GENERIC_CORE, "shape", "exec_ir", "compiler", "runtime"]
+WITHOUT_JAX = [*GENERIC_CORE, "shape", "exec_ir", "control", "compiler", "runtime"]
 
 
 @nox.session(python=False)
