@@ -15,7 +15,9 @@ from tenferro.compiler.canonical import (
     LoopInlining,
     LoopInvariants,
     LoopJoining,
+    SwitchJoining,
     TransposeFolding,
+    WhileJoining,
 )
 from tenferro.compiler.late import (
     Axes,
@@ -100,8 +102,10 @@ __all__ = [
     "SegmentPlan",
     "Settle",
     "Specialised",
+    "SwitchJoining",
     "Target",
     "TransposeFolding",
+    "WhileJoining",
     "XlaSegment",
     "compile_program",
     "compile_std_to_exec",

@@ -18,7 +18,9 @@ from tenferro.compiler.canonical import (
     LoopInlining,
     LoopInvariants,
     LoopJoining,
+    SwitchJoining,
     TransposeFolding,
+    WhileJoining,
 )
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.numbering import Numbering
@@ -50,6 +52,8 @@ CANONICAL: tuple[Pass, ...] = (
     DeadCode(),  # before passes that ask whether a value is used once
     LoopInlining(),
     LoopJoining(),
+    SwitchJoining(),
+    WhileJoining(),
     LoopInvariants(),
     DotDimensionSorter(),
     TransposeFolding(),
@@ -110,6 +114,8 @@ class OptimizerOptions:
     dead_code: bool = True
     loop_inlining: bool = True
     loop_joining: bool = True
+    switch_joining: bool = True
+    while_joining: bool = True
     loop_invariants: bool = True
     dot_dimension_sorter: bool = True
     transpose_folding: bool = True

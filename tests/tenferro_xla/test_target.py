@@ -87,10 +87,59 @@ exec_program(%0: f64[64,64], %1: f64[64]) {
   %4: f64[64,64] = multiply %0, %3
   return %4
 }"""
+SWITCHES = """
+exec_program(%0: i32[], %1: f64[3]) {
+  %2: f64[3] = switch %0, %1 {
+    branches[0](%0: f64[3]) {
+      %1: f64[3] = sine %0
+      return %1
+    }
+    branches[1](%0: f64[3]) {
+      return %0
+    }
+  }
+  %3: f64[3] = switch %0, %2 {
+    branches[0](%0: f64[3]) {
+      return %0
+    }
+    branches[1](%0: f64[3]) {
+      %1: f64[3] = cosine %0
+      return %1
+    }
+  }
+  return %2, %3
+}"""
+WHILES = """
+exec_program(%0: f64[], %1: f64[]) {
+  %2: f64[] = while[cond_consts=0, body_consts=0] %0 {
+    cond(%0: f64[]) {
+      %1: bool[] = compare[direction='LT'] %0, %0
+      return %1
+    }
+    body(%0: f64[]) {
+      %1: f64[] = exponential %0
+      return %1
+    }
+  }
+  %3: f64[], %4: f64[] = while[cond_consts=0, body_consts=0] %0, %1 {
+    cond(%0: f64[], %1: f64[]) {
+      %2: bool[] = compare[direction='LT'] %0, %0
+      return %2
+    }
+    body(%0: f64[], %1: f64[]) {
+      %2: f64[] = exponential %0
+      %3: f64[] = multiply %2, %1
+      return %2, %3
+    }
+  }
+  return %2, %4
+}"""
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariants": INVARIANT,
     "loop_joining": LOOPS,
+    "switch_joining": SWITCHES,
+    "while_joining": WHILES,
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,

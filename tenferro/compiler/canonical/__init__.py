@@ -12,7 +12,9 @@ from tenferro.compiler.canonical.dot_dimension_sorter import DotDimensionSorter
 from tenferro.compiler.canonical.loop_inlining import LoopInlining
 from tenferro.compiler.canonical.loop_invariants import LoopInvariants
 from tenferro.compiler.canonical.loop_joining import LoopJoining
+from tenferro.compiler.canonical.switch_joining import SwitchJoining
 from tenferro.compiler.canonical.transpose_folding import TransposeFolding
+from tenferro.compiler.canonical.while_joining import WhileJoining
 
 __all__ = [
     "AlgebraicSimplifier",
@@ -23,5 +25,7 @@ __all__ = [
     "LoopInlining",
     "LoopInvariants",
     "LoopJoining",
+    "SwitchJoining",
     "TransposeFolding",
+    "WhileJoining",
 ]

@@ -2,10 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from tenferro.exec_ir import ExecInstruction, ExecProgram
+from tenferro.exec_ir import ExecInstruction, ExecOp, ExecProgram
+
+
+def independent_pairs(
+    program: ExecProgram, op_class: type[ExecOp], passed_on: bool
+) -> Iterator[tuple[int, int]]:
+    """Positions of instructions of an op class of which the second does not need the first.
+
+    If `passed_on`, it may read results of the first, but nothing that is computed from them.
+    """
+    found: list[int] = []
+    needs: dict[int, int] = {}  # for each slot, as a bit mask, which of these it depends on
+    for position, step in enumerate(program.instructions):
+        needed = union(needs, step.input_slots)
+        if isinstance(step.op, op_class):
+            for number, earlier in enumerate(found):
+                direct = set(program.instructions[earlier].output_slots) if passed_on else ()
+                others = [slot for slot in step.input_slots if slot not in direct]
+                if not union(needs, others) >> number & 1:
+                    yield earlier, position
+            needed |= 1 << len(found)
+            found.append(position)
+        if needed:
+            needs.update(dict.fromkeys(step.output_slots, needed))
+
+
+def union(needs: Mapping[int, int], slots: Iterable[int]) -> int:
+    """All bits that any of the slots needs."""
+    needed = 0
+    for slot in slots:
+        needed |= needs.get(slot, 0)
+    return needed
 
 
 def with_joined(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tenferro.compiler.canonical.joining import with_joined
+from tenferro.compiler.canonical.joining import union, with_joined
 from tenferro.compiler.passing import Pass
 from tenferro.control import Scan
 from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram
@@ -149,7 +149,7 @@ def _candidates(program: ExecProgram, work: _Work) -> Iterator[tuple[_Loop, _Loo
     stacked: dict[int, int] = {}  # the loop that stacks a slot
     needs: dict[int, int] = {}  # for each slot, as a bit mask, the loops that it depends on
     for position, step in enumerate(program.instructions):
-        needed = _union(needs, step.input_slots)
+        needed = union(needs, step.input_slots)
         if isinstance(step.op, Scan):
             loop = _Loop(position, step, step.op)
             alike = [doing.setdefault((loop.rounds, loop.xs, piece), []) for piece in work.of(loop)]
@@ -161,7 +161,7 @@ def _candidates(program: ExecProgram, work: _Work) -> Iterator[tuple[_Loop, _Loo
                     *loop.starts,
                     *(slot for slot in loop.xs if slot not in fed),
                 ]
-                if not _union(needs, others) >> earlier & 1 and (fed or earlier not in feeding):
+                if not union(needs, others) >> earlier & 1 and (fed or earlier not in feeding):
                     yield loops[earlier], loop
             for numbers in alike:
                 numbers.append(len(loops))
@@ -170,14 +170,6 @@ def _candidates(program: ExecProgram, work: _Work) -> Iterator[tuple[_Loop, _Loo
             loops.append(loop)
         if needed:
             needs.update(dict.fromkeys(step.output_slots, needed))
-
-
-def _union(needs: Mapping[int, int], slots: Iterable[int]) -> int:
-    """The loops that some of the slots depend on."""
-    needed = 0
-    for slot in slots:
-        needed |= needs.get(slot, 0)
-    return needed
 
 
 def _joint_body(first: _Loop, second: _Loop) -> _JointBody:
