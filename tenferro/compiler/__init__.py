@@ -13,6 +13,8 @@ from tenferro.compiler.canonical import (
     DeadCode,
     DotDimensionSorter,
     LoopJoining,
+    PadJoining,
+    Rolling,
     TransposeFolding,
 )
 from tenferro.compiler.late import (
@@ -89,9 +91,11 @@ __all__ = [
     "Numbering",
     "Observer",
     "OptimizerOptions",
+    "PadJoining",
     "Pass",
     "PassReport",
     "PlanFamilies",
+    "Rolling",
     "Rounding",
     "SegmentPlan",
     "Settle",

@@ -10,6 +10,8 @@ from tenferro.compiler.canonical.conjugate_sinking import ConjugateSinking
 from tenferro.compiler.canonical.dead_code import DeadCode
 from tenferro.compiler.canonical.dot_dimension_sorter import DotDimensionSorter
 from tenferro.compiler.canonical.loop_joining import LoopJoining
+from tenferro.compiler.canonical.pad_joining import PadJoining
+from tenferro.compiler.canonical.rolling import Rolling
 from tenferro.compiler.canonical.transpose_folding import TransposeFolding
 
 __all__ = [
@@ -19,5 +21,7 @@ __all__ = [
     "DeadCode",
     "DotDimensionSorter",
     "LoopJoining",
+    "PadJoining",
+    "Rolling",
     "TransposeFolding",
 ]
