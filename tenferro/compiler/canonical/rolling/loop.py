@@ -203,7 +203,7 @@ class Body:
         """Raises Irregular if an op infers other types in the body."""
         self._loop, self._builder = loop, ExecBuilder()
         sequence, rounds = loop.sequence, loop.rounds
-        metas = sequence.program.slot_metas()
+        metas = sequence.metas
         every = [operand.slot for operand in loop._constants()]
         self.consts = [slot for slot in every if not sequence.is_constant(slot)]
         self._now: dict[int, int] = {}

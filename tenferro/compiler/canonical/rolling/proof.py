@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenferro.compiler.canonical.rolling.loop import Loop
 from tenferro.compiler.canonical.rolling.symbols import Sequence
 from tenferro.control import Scan
-from tenferro.exec_ir import ExecProgram
+from tenferro.exec_ir import ExecOp, ExecProgram
 
 Key = tuple[int, ...]
 
@@ -73,8 +73,8 @@ class _Replay:
     def __init__(self, sequence: Sequence, body: ExecProgram) -> None:
         self._body = body
         self._lines = [
-            (sequence.exact(op), step.input_slots, step.output_slots, op.commutative)
-            for op, step in zip(body.ops(), body.instructions, strict=True)
+            (sequence.exact(step.op), step.input_slots, step.output_slots, step.op.commutative)
+            for step in body.steps_of(ExecOp)
         ]
 
     def run(self, inputs: list[int], known: dict[Key, tuple[int, ...]]) -> list[int] | None:

@@ -94,7 +94,7 @@ class _Building:
         """Raises Irregular if some loop does not compute what its rounds did."""
         self._rolling, self._depth = rolling, depth
         self._sequence, self._loops, self._rolled = sequence, loops, rolled
-        self._at = Emitter(sequence.program.slot_metas())
+        self._at = Emitter(list(sequence.metas))
         self._stacks: list[list[int]] = []
         values = Values(sequence)
         self._bodies = [Body(loop) for loop in loops]

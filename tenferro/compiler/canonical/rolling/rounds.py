@@ -79,6 +79,10 @@ class Rounds:
             raise Irregular
         for column in self.positions.T:
             self.steps.append(self._step(column))
+        while not self._can_start():
+            self.low += 1
+            if self.low > self._middle:
+                raise Irregular
 
     @property
     def count(self) -> int:
@@ -88,6 +92,14 @@ class Rounds:
     def rolled_positions(self) -> Ints:
         """The instructions of the rounds of the loop."""
         return self.positions[self.low : self.high]
+
+    def _can_start(self) -> bool:
+        """Whether all that is carried into the first round exists before it."""
+        low, begin = self.low, self.start + self.low * self.period
+        carried = [known for known in self._operands.values() if isinstance(known, Carried)]
+        return all(
+            (self._places(each.slots[low : low + each.distance]) < begin).all() for each in carried
+        )
 
     def _step(self, column: Ints) -> Step:
         """One instruction of the round, from its positions in all rounds."""

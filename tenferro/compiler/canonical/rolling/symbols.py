@@ -65,6 +65,7 @@ class Sequence:
         places: for each instruction its place in `order`, or -1.
         reads: the operands of all instructions, one after the other.
         first_read: for each instruction where its operands start in `reads`.
+        metas: for each slot its type.
         types: for each slot the number of its type.
         makers: for each slot the position of its instruction, or -1 for an input.
         outputs: for each slot which output of its instruction it is.
@@ -82,6 +83,7 @@ class Sequence:
         self.outputs = np.zeros(program.n_slots, np.int64)
         for slot, meta in zip(program.input_slots, program.input_metas, strict=True):
             self.types[slot] = self._type(meta)
+        self.metas = program.slot_metas()
         self._number()
 
     def _number(self) -> None:
