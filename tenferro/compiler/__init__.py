@@ -7,6 +7,7 @@ rounded up, and `text` reads programs back.
 
 from tenferro.compiler.assumptions import guards_of
 from tenferro.compiler.canonical import (
+    ROLLED,
     AlgebraicSimplifier,
     CommonSubexpressions,
     ConjugateSinking,
@@ -70,6 +71,7 @@ __all__ = [
     "DEFAULT_OPTIONS",
     "NATIVE",
     "PASSES",
+    "ROLLED",
     "AlgebraicSimplifier",
     "Axes",
     "BindSizes",

@@ -11,10 +11,11 @@ from tenferro.compiler.canonical.dead_code import DeadCode
 from tenferro.compiler.canonical.dot_dimension_sorter import DotDimensionSorter
 from tenferro.compiler.canonical.loop_joining import LoopJoining
 from tenferro.compiler.canonical.pad_joining import PadJoining
-from tenferro.compiler.canonical.rolling import Rolling
+from tenferro.compiler.canonical.rolling import ROLLED, Rolling
 from tenferro.compiler.canonical.transpose_folding import TransposeFolding
 
 __all__ = [
+    "ROLLED",
     "AlgebraicSimplifier",
     "CommonSubexpressions",
     "ConjugateSinking",

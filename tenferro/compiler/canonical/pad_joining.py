@@ -56,9 +56,7 @@ class PadJoining(Pass):
             terms = list(_terms(step, makers, inner))
             windows = [_window(rewriter, slot) if reads[slot] == 1 else None for slot in terms]
             pieces = [window for window in windows if window is not None]
-            rest = [
-                slot for slot, window in zip(terms, windows, strict=True) if window is None
-            ]
+            rest = [slot for slot, window in zip(terms, windows, strict=True) if window is None]
             joined = self._joined(rewriter, pieces)
             if len(pieces) - len(joined) < self.least - 1:
                 return None
@@ -181,17 +179,20 @@ def _window(at: Rewriter, old: int) -> _Window | None:
 def _updated(at: Rewriter, operands: Sequence[int]) -> _Window | None:
     """The window of zeros that is replaced, if it is known where it starts."""
     x, value, *starts = operands
-    zero = uniform(at, x)
+    number = uniform(at, x)
     whole, sizes = at.ctx.meta(x).static_shape, at.ctx.meta(value).static_shape
-    numbers = [_number(at, start) for start in starts]
-    if zero is None or not _is_zero(at, zero) or whole is None or sizes is None:
+    if number is None or number.any() or not whole or sizes is None:
         return None
-    if any(number is None for number in numbers):
+    places = [_number(at, start) for start in starts]
+    if any(place is None for place in places):
         return None
     low = [
-        min(max(number or 0, 0), total - size)
-        for number, total, size in zip(numbers, whole, sizes, strict=True)
+        min(max(place or 0, 0), total - size)
+        for place, total, size in zip(places, whole, sizes, strict=True)
     ]
+    producer = at.producer(x)
+    assert producer is not None, "a uniform array repeats a number"
+    (zero,) = producer[1]
     high = [total - size - start for total, size, start in zip(whole, sizes, low, strict=True)]
     return _Window(value, sizes, tuple(low), tuple(high), (0,) * len(low), zero)
 
@@ -212,9 +213,7 @@ def _number(at: Rewriter, slot: int) -> int | None:
 def _is_zero(at: Rewriter, slot: int) -> bool:
     producer = at.producer(slot)
     return (
-        producer is not None
-        and isinstance(producer[0], Constant)
-        and not producer[0].numpy().any()
+        producer is not None and isinstance(producer[0], Constant) and not producer[0].numpy().any()
     )
 
 

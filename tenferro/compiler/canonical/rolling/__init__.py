@@ -5,6 +5,6 @@ Read in this order: `symbols` (a program as arrays of numbers), `period` (runs o
 `results` (what is read of loops), `stacking` (xs and ys), `proof`, `rolling` (the pass).
 """
 
-from tenferro.compiler.canonical.rolling.rolling import Rolling
+from tenferro.compiler.canonical.rolling.rolling import ROLLED, Rolling
 
-__all__ = ["Rolling"]
+__all__ = ["ROLLED", "Rolling"]

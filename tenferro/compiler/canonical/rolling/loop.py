@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tenferro.compiler.canonical.rolling.operands import (
@@ -15,7 +15,7 @@ from tenferro.compiler.canonical.rolling.operands import (
     Windows,
     Wire,
 )
-from tenferro.compiler.canonical.rolling.rounds import Irregular, Rounds, Step
+from tenferro.compiler.canonical.rolling.rounds import IrregularError, Rounds, Step
 from tenferro.compiler.canonical.rolling.symbols import OUTSIDE, Sequence
 from tenferro.control import Scan
 from tenferro.exec_ir import ExecBuilder, ExecProgram
@@ -78,7 +78,7 @@ class Loop:
             if isinstance(entries, Windows):
                 self.votes += 1 if entries.step > 0 else -1
 
-    def _sites(self) -> Iterable[str]:
+    def _sites(self) -> Iterator[str]:
         for position in self.positions[len(self.positions) // 2]:
             site = self.sequence.steps[position].site
             if site is not None:
@@ -200,7 +200,7 @@ class Body:
     """
 
     def __init__(self, loop: Loop) -> None:
-        """Raises Irregular if an op infers other types in the body."""
+        """Raises IrregularError if an op infers other types in the body."""
         self._loop, self._builder = loop, ExecBuilder()
         sequence, rounds = loop.sequence, loop.rounds
         metas = sequence.metas
@@ -265,7 +265,7 @@ class Body:
         operands = [self._value(operand) for operand in step.operands]
         results = self._builder.add(instruction.op, operands, instruction.site)
         if tuple([self._builder.metas[slot] for slot in results]) != instruction.output_metas:
-            raise Irregular
+            raise IrregularError
         return results
 
     def _value(self, operand: Operand) -> int:

@@ -64,7 +64,7 @@ class Values:
 
     def _slot(self, loop: Loop, number: int, step: int, output: int) -> int:
         """The slot that held a result of one round."""
-        return self._sequence.steps[loop.positions[number, step]].output_slots[output]
+        return self._sequence.steps[int(loop.positions[number, step])].output_slots[output]
 
 
 class _Replay:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence as Items
+from collections.abc import Iterator
+from collections.abc import Sequence as Items
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +16,7 @@ from tenferro.ops import Concatenate
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Operands `start : stop` of a concatenation, which are results of rounds at constant distances."""
+    """Operands `start : stop` of a concatenation: results of rounds at constant distances."""
 
     start: int
     stop: int

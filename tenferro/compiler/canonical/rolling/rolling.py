@@ -11,13 +11,15 @@ from tenferro.compiler.canonical.rolling.operands import Rolled
 from tenferro.compiler.canonical.rolling.period import Run, find_runs
 from tenferro.compiler.canonical.rolling.proof import Values
 from tenferro.compiler.canonical.rolling.results import Demands, ask
-from tenferro.compiler.canonical.rolling.rounds import Irregular, Rounds
+from tenferro.compiler.canonical.rolling.rounds import IrregularError, Rounds
 from tenferro.compiler.canonical.rolling.stacking import Emitter, joined, stack, unstacked
 from tenferro.compiler.canonical.rolling.symbols import OUTSIDE, Sequence
 from tenferro.compiler.passing import Pass
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.ops import BroadcastInDim, Concatenate, scalar
 
+ROLLED = "rolled: "
+"""How the site of a loop starts that the pass has made."""
 COMPILING = 0.003
 """Seconds that XLA takes for a kernel."""
 DEEPEST = 3
@@ -66,17 +68,18 @@ class Rolling(Pass):
             return program
         try:
             result = _Building(self, sequence, [loop for _, loop in loops], rolled, depth)
-        except Irregular:
+        except IrregularError:
             return program
         return DeadCode().run(result.program(demands))
 
     def _loops(self, sequence: Sequence, runs: list[Run]) -> tuple[list[tuple[Run, Loop]], Rolled]:
         """The runs whose operands follow rules, as loops."""
-        rolled, loops = Rolled(sequence), []
+        rolled = Rolled(sequence)
+        loops: list[tuple[Run, Loop]] = []
         for run in runs:
             try:
                 rounds = Rounds(sequence, run, rolled)
-            except Irregular:
+            except IrregularError:
                 continue
             if rounds.count >= max(self.rounds, 2):
                 loop = Loop(sequence, rounds, [earlier for _, earlier in loops])
@@ -91,7 +94,7 @@ class _Building:
     def __init__(
         self, rolling: Rolling, sequence: Sequence, loops: list[Loop], rolled: Rolled, depth: int
     ) -> None:
-        """Raises Irregular if some loop does not compute what its rounds did."""
+        """Raises IrregularError if some loop does not compute what its rounds did."""
         self._rolling, self._depth = rolling, depth
         self._sequence, self._loops, self._rolled = sequence, loops, rolled
         self._at = Emitter(list(sequence.metas))
@@ -101,7 +104,7 @@ class _Building:
         for loop, body in zip(loops, self._bodies, strict=True):
             scan = loop.scan(body.program, len(body.consts))
             if not values.replay(loop, scan, body.consts):
-                raise Irregular
+                raise IrregularError
 
     def program(self, demands: Demands) -> ExecProgram:
         """The program."""
@@ -143,7 +146,7 @@ class _Building:
         carried = [asked.get(leaf) for leaf in range(len(loop.carries))]
         outputs = [at.new() if slot is None else slot for slot in carried]
         outputs += [at.new() for _ in loop.stacked]
-        site = f"rolled: {loop.rounds.count} rounds of {loop.size} instructions"
+        site = f"{ROLLED}{loop.rounds.count} rounds of {loop.size} instructions"
         site += f" at {loop.site}" if loop.site is not None else ""
         scan = loop.scan(inner, len(body.consts))
         at.emit_all(scan, (*body.consts, *starts, *xs), outputs, site)

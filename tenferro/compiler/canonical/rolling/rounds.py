@@ -29,7 +29,7 @@ DEEPEST = 16  # free instructions that a round computes one on the other
 WIDEST = 8  # elements of a window, if neighbouring windows overlap or leave gaps
 
 
-class Irregular(Exception):
+class IrregularError(Exception):
     """Some operand follows no rule."""
 
 
@@ -63,7 +63,7 @@ class Rounds:
     """
 
     def __init__(self, sequence: Sequence, run: Run, rolled: Rolled) -> None:
-        """Raises Irregular if some operand follows no rule."""
+        """Raises IrregularError if some operand follows no rule."""
         self._sequence, self._rolled = sequence, rolled
         self.period = run.period
         self.start, count = _first_round(sequence, run)
@@ -76,13 +76,13 @@ class Rounds:
         self.entries: list[Entries] = []
         self._operands: dict[bytes, Operand] = {}
         if not all(sequence.may_roll(sequence.steps[i]) for i in self.positions[self._middle]):
-            raise Irregular
+            raise IrregularError
         for column in self.positions.T:
             self.steps.append(self._step(column))
         while not self._can_start():
             self.low += 1
             if self.low > self._middle:
-                raise Irregular
+                raise IrregularError
 
     @property
     def count(self) -> int:
@@ -109,7 +109,7 @@ class Rounds:
             slots = np.array([self._sequence.steps[i].output_slots[0] for i in column], np.int64)
             moving = self._window(column, slots)
             if isinstance(moving, Stack):
-                raise Irregular
+                raise IrregularError
             if moving is not None:
                 return Step(position, self._entry(moving))
         reads = [self._sequence.operands(column, place) for place in range(len(step.input_slots))]
@@ -129,13 +129,15 @@ class Rounds:
     def _as_in_the_middle(self, slots: Ints, other: Ints) -> Ints:
         """1 in rounds in which `slots` are what `other` are in the middle round."""
         middle = other[self._middle]
-        inside = self._inside(self._places(other)[self._middle])
-        if not inside:
-            return (slots == middle).astype(np.int64)
-        distance = self._places(other)[self._middle] - self._first_places[self._middle]
-        outputs = self._sequence.outputs
-        same = self._places(slots) - self._first_places == distance
-        return (same & (outputs[slots] == outputs[middle])).astype(np.int64)
+        place = int(self._places(other)[self._middle])
+        if self._inside(place):
+            outputs = self._sequence.outputs
+            distances = self._places(slots) - self._first_places
+            same = distances == place - self._first_places[self._middle]
+            same &= outputs[slots] == outputs[middle]
+        else:
+            same = slots == middle
+        return np.asarray(same, np.int64)
 
     def _operand(self, slots: Ints, depth: int = 0) -> Operand:
         """What an operand is, from its slots in all rounds."""
@@ -171,7 +173,7 @@ class Rounds:
         if self._inside(place):
             self.low = max(self.low, (place - self.start) // self.period + 1)
             if self.low > self._middle:
-                raise Irregular
+                raise IrregularError
         return Same(slot)
 
     def _of_a_round(self, slots: Ints, places: Ints) -> Operand:
@@ -181,7 +183,7 @@ class Rounds:
         offset, output = int(offsets[self._middle]), int(outputs[self._middle])
         distance = max(0, -(offset // self.period))
         if distance > FARTHEST:
-            raise Irregular
+            raise IrregularError
         self._keep((offsets == offset) & (outputs == output), distance)
         step = offset + distance * self.period
         return Carried(step, output, distance, slots) if distance else Wire(step, output)
@@ -199,7 +201,7 @@ class Rounds:
             & (rounds == expected)
         )
         if stride == 0:
-            raise Irregular
+            raise IrregularError
         self._keep(follows)
         loop, place = int(rolled.loops[middle]), int(rolled.places[middle])
         return Results(slots, rounds, loop, place, int(rolled.outputs[middle]), stride)
@@ -275,7 +277,7 @@ class Rounds:
         if after > 0:
             self.low = max(self.low, int(broken[after - 1]) + 1 - distance)
         if not self.low <= self._middle < self.high:
-            raise Irregular
+            raise IrregularError
 
     def _places(self, slots: Ints) -> Ints:
         """The places of the instructions in the sequence; -1 for inputs and free ones."""

@@ -121,14 +121,17 @@ def _windows(at: Emitter, loop: Loop, entries: Windows, numbers: Items[int]) -> 
     op = loop.sequence.steps[positions[0]].op
     assert isinstance(op, Slice)
     entry = loop.sequence.steps[positions[0]].output_metas[0].exact_shape()
-    size, stride = int(str(entry[axis])), op.strides[axis]
+    size, stride = entry[axis], op.strides[axis]
+    assert isinstance(size, int)
     begin, step = _progression(loop.sequence.starts(positions)[:, axis])
     low = min(begin, begin + (count - 1) * step)
-    whole = _covering(at, op, entries.base, axis, low, low + (count - 1) * abs(step) + (size - 1) * stride + 1)
+    length = (count - 1) * abs(step) + (size - 1) * stride + 1
+    whole = _covering(at, op, entries.base, axis, low, low + length)
     if size == abs(step) and stride == 1:
         shape = at.shape(whole)
         apart = at.reshape(whole, (*shape[:axis], count, size, *shape[axis + 1 :]))
-        return at.cut(at.moved(apart, axis, 0), 0, 0 if step > 0 else count - 1, count, 1 if step > 0 else -1)
+        first, direction = (0, 1) if step > 0 else (count - 1, -1)
+        return at.cut(at.moved(apart, axis, 0), 0, first, count, direction)
     single = (count, *entry[:axis], 1, *entry[axis + 1 :])
     elements = [
         at.cut(whole, axis, begin - low + place * stride, count, step) for place in range(size)

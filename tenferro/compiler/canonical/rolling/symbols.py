@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class Sequence:
                     self.outputs[slot] = place
             numbered.append(symbols.of((kind.similar, len(slots), *made)))
             lengths.append(len(slots))
-            if kind.moves and all([is_free[slot] for slot in slots]):
+            if kind.moves and all(is_free[slot] for slot in slots):
                 is_free[step.output_slots[0]] = True
             else:
                 order.append(position)
@@ -120,7 +120,7 @@ class Sequence:
     def is_constant(self, slot: int) -> bool:
         """Whether a slot holds a number, or repeats of one."""
         while self.makers[slot] != OUTSIDE:
-            step = self.steps[self.makers[slot]]
+            step = self.maker(slot)
             if isinstance(step.op, Constant):
                 return step.op.numpy().ndim == 0
             if not step.op.repeats:
@@ -134,7 +134,7 @@ class Sequence:
 
     def maker(self, slot: int) -> ExecInstruction:
         """The instruction that writes a slot."""
-        return self.steps[self.makers[slot]]
+        return self.steps[int(self.makers[slot])]
 
     def operands(self, positions: Ints, place: int) -> Ints:
         """The slots that instructions of equal symbols read at one place."""
@@ -153,8 +153,9 @@ class Sequence:
     def _found(self, op: ExecOp) -> Kind:
         starts: tuple[int, ...] | None = None
         similar: Hashable = op.identity
-        if isinstance(op, Slice) and all(type(size) is int for size in (*op.starts, *op.limits)):
-            starts = tuple([int(str(start)) for start in op.starts])
+        fixed = isinstance(op, Slice) and all(type(start) is int for start in op.starts)
+        if isinstance(op, Slice) and fixed:
+            starts = cast(tuple[int, ...], op.starts)
             sizes = [limit - start for start, limit in zip(op.starts, op.limits, strict=True)]
             similar = ("slice", tuple(sizes), op.strides)
         elif isinstance(op, Constant):
@@ -175,7 +176,7 @@ class Sequence:
         return number
 
     def may_roll(self, step: ExecInstruction) -> bool:
-        """Whether an instruction can stand in the body of a loop."""
-        if isinstance(step.op, AssumeSize) or step.op.family is not None:
-            return False
-        return all(meta.dims is not None for meta in step.output_metas)
+        """Whether an instruction can stand in the body of a loop, which has exact sizes."""
+        metas = [self.metas[slot] for slot in (*step.input_slots, *step.output_slots)]
+        exact = all(meta is not None and meta.dims is not None for meta in metas)
+        return exact and not isinstance(step.op, AssumeSize)
