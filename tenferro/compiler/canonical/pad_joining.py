@@ -136,16 +136,12 @@ class _Window:
 
 
 def _sums(program: ExecProgram) -> tuple[set[int], set[int]]:
-    """The sums that only another sum reads, and the others of which some term is such a sum."""
-    reads, inner, roots = program.read_counts(), set(), set()
-    sums = program.steps_of(Add)
+    """The sums that only another sum reads, and all others."""
+    reads, sums = program.read_counts(), program.steps_of(Add)
     made = {step.output_slots[0] for step in sums}
-    for step in sums:
-        terms = [slot for slot in step.input_slots if slot in made and reads[slot] == 1]
-        inner.update(terms)
-        if terms:
-            roots.add(step.output_slots[0])
-    return inner, roots - inner
+    terms = {slot for step in sums for slot in step.input_slots}
+    inner = {slot for slot in made & terms if reads[slot] == 1}
+    return inner, made - inner
 
 
 def _terms(

@@ -14,7 +14,7 @@ from tenferro.compiler.canonical.rolling.results import Demands, ask
 from tenferro.compiler.canonical.rolling.rounds import IrregularError, Rounds
 from tenferro.compiler.canonical.rolling.stacking import Emitter, joined, stack, unstacked
 from tenferro.compiler.canonical.rolling.symbols import OUTSIDE, Sequence
-from tenferro.compiler.passing import Pass
+from tenferro.compiler.passing import Needs, Pass
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.ops import BroadcastInDim, Concatenate, scalar
 
@@ -43,6 +43,7 @@ class Rolling(Pass):
     seconds: float = 0.5
 
     name = "rolling"
+    needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with loops; itself if it has no repeated structure that pays."""
