@@ -21,6 +21,7 @@ from tenferro.compiler.canonical.rolling.rounds import Rounds
 from tenferro.compiler.canonical.rolling.symbols import Sequence
 from tenferro.control import Scan
 from tenferro.exec_ir import ExecProgram, verify
+from tenferro.shape import SymDim
 from tests.compiler.repeated import repeated
 from tests.programs import arguments, assert_leaves_alone, assert_rewrites, run
 
@@ -196,12 +197,13 @@ def test_a_family_may_be_in_a_loop() -> None:
     np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
 
 
-def test_sizes_may_have_names() -> None:
+def test_a_program_with_named_sizes_is_rolled_when_they_are_known() -> None:
+    """Sizes may be rounded up, and nothing masks the padding in a loop."""
     program = program_of(in_time, tn.TensorSpec(("n",), "float64"))
-    result = Rolling(seconds=0.2).run(program)
-    verify(result)
-    (loop,) = loops(result)
-    assert str(loop.body.input_metas[0]) == "f64[n]"
+    rolling = Rolling(seconds=0.2)
+    assert rolling.run(program) is program
+    (loop,) = loops(rolling.run(program.bind({SymDim("n"): 5})))
+    assert str(loop.body.input_metas[0]) == "f64[5]"
 
 
 def test_the_option_turns_it_off() -> None:
