@@ -140,6 +140,15 @@ def two_rounds_ago(y: Any) -> Any:
     return y
 
 
+def alternating(y: Any) -> Any:
+    """The sequence of ops has half the period of the operands."""
+    z = tn.cos(y)
+    for _ in range(60):
+        y = tn.sin(y) + y
+        y = tn.sin(y) + z
+    return y
+
+
 def collected(y: Any) -> Any:
     values = []
     for _ in range(100):
@@ -154,6 +163,7 @@ def collected(y: Any) -> Any:
         (nested, "20 rounds of 42 instructions"),
         (in_time, "99 rounds of 4 instructions"),
         (two_rounds_ago, "100 rounds of 5 instructions"),
+        (alternating, "58 rounds of 4 instructions"),
         (collected, "100 rounds of 5 instructions"),
     ],
 )
