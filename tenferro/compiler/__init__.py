@@ -7,6 +7,7 @@ rounded up, and `text` reads programs back.
 
 from tenferro.compiler.assumptions import guards_of
 from tenferro.compiler.canonical import (
+    ROLLED,
     AlgebraicSimplifier,
     CommonSubexpressions,
     ConjugateSinking,
@@ -15,6 +16,8 @@ from tenferro.compiler.canonical import (
     LoopInlining,
     LoopInvariants,
     LoopJoining,
+    PadJoining,
+    Rolling,
     SwitchJoining,
     TransposeFolding,
     WhileJoining,
@@ -72,6 +75,7 @@ __all__ = [
     "DEFAULT_OPTIONS",
     "NATIVE",
     "PASSES",
+    "ROLLED",
     "AlgebraicSimplifier",
     "Axes",
     "BindSizes",
@@ -95,9 +99,11 @@ __all__ = [
     "Numbering",
     "Observer",
     "OptimizerOptions",
+    "PadJoining",
     "Pass",
     "PassReport",
     "PlanFamilies",
+    "Rolling",
     "Rounding",
     "SegmentPlan",
     "Settle",

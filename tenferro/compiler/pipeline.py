@@ -18,6 +18,8 @@ from tenferro.compiler.canonical import (
     LoopInlining,
     LoopInvariants,
     LoopJoining,
+    PadJoining,
+    Rolling,
     SwitchJoining,
     TransposeFolding,
     WhileJoining,
@@ -58,6 +60,10 @@ CANONICAL: tuple[Pass, ...] = (
     DotDimensionSorter(),
     TransposeFolding(),
     DotDimensionSorter(),  # axes have other numbers now
+    *SIMPLIFICATION,
+    PadJoining(),
+    *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
+    Rolling(),
     *SIMPLIFICATION,
 )
 """Passes that need neither sizes nor a device. Files hold their result."""
@@ -119,6 +125,8 @@ class OptimizerOptions:
     loop_invariants: bool = True
     dot_dimension_sorter: bool = True
     transpose_folding: bool = True
+    pad_joining: bool = True
+    rolling: bool = True
     contraction_layout: bool = True
     dot_decomposer: bool = True
     real_contractions: bool = True

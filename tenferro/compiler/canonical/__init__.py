@@ -12,11 +12,14 @@ from tenferro.compiler.canonical.dot_dimension_sorter import DotDimensionSorter
 from tenferro.compiler.canonical.loop_inlining import LoopInlining
 from tenferro.compiler.canonical.loop_invariants import LoopInvariants
 from tenferro.compiler.canonical.loop_joining import LoopJoining
+from tenferro.compiler.canonical.pad_joining import PadJoining
+from tenferro.compiler.canonical.rolling import ROLLED, Rolling
 from tenferro.compiler.canonical.switch_joining import SwitchJoining
 from tenferro.compiler.canonical.transpose_folding import TransposeFolding
 from tenferro.compiler.canonical.while_joining import WhileJoining
 
 __all__ = [
+    "ROLLED",
     "AlgebraicSimplifier",
     "CommonSubexpressions",
     "ConjugateSinking",
@@ -25,6 +28,8 @@ __all__ = [
     "LoopInlining",
     "LoopInvariants",
     "LoopJoining",
+    "PadJoining",
+    "Rolling",
     "SwitchJoining",
     "TransposeFolding",
     "WhileJoining",
