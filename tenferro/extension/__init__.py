@@ -2,7 +2,7 @@
 
 An op is a frozen dataclass derived from `ExtensionOp` and named with `@family_id`. `apply` applies
 it to arrays. An `ExtensionAdRule` in an `ExtensionRuleSet` defines its derivatives, an
-`ExtensionRuntime` runs it on a native backend, and `lower_to_standard_ops`, written with `inline`,
+`ExtensionBatchRule` how it is applied to batches, an `ExtensionRuntime` runs it on a native backend, and `lower_to_standard_ops`, written with `inline`,
 lowers it to XLA. A `Package` has all of these as one value, which every context accepts as
 `packages=(...)`.
 
@@ -12,9 +12,10 @@ the formula. `LinearFormula` is one whose adjoint is another formula, such as a 
 """
 
 from tenferro.arrays import Expression
-from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite
+from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite
 from tenferro.errors import (
     BackendFailureError,
+    BatchRuleError,
     DTypeError,
     DuplicateRuleError,
     ExtensionError,
@@ -42,6 +43,7 @@ from tenferro.families import (
 from tenferro.family import (
     Extension,
     ExtensionAdRule,
+    ExtensionBatchRule,
     ExtensionCache,
     ExtensionCaches,
     ExtensionOp,
@@ -49,6 +51,7 @@ from tenferro.family import (
     ExtensionRuleSet,
     ExtensionRuntime,
     FamilyId,
+    LeadingBatchRule,
     OutputMeta,
     Package,
     family_id,
@@ -60,6 +63,9 @@ from tenferro.shape import Dim, DType
 
 __all__ = [
     "BackendFailureError",
+    "BatchRuleError",
+    "BatchSite",
+    "Batched",
     "DType",
     "DTypeError",
     "Dim",
@@ -68,6 +74,7 @@ __all__ = [
     "Expression",
     "Extension",
     "ExtensionAdRule",
+    "ExtensionBatchRule",
     "ExtensionCache",
     "ExtensionCaches",
     "ExtensionError",
@@ -84,6 +91,7 @@ __all__ = [
     "JvpSite",
     "KernelOp",
     "KernelRuntime",
+    "LeadingBatchRule",
     "LinearFormula",
     "LinearFormulaRule",
     "MalformedFamilyIdError",
