@@ -18,7 +18,7 @@ from tenferro.errors import (
     ExtensionRegistryError,
     TenferroError,
 )
-from tenferro.extension import ExtensionRegistry
+from tenferro.extension import ExtensionRegistry, LeadingBatchRule
 from tenferro.files import PayloadCodecs
 from tenferro.testing import CLAUSES, check_extension
 from tests.families.cube import CUBE, Cube, Table
@@ -28,6 +28,7 @@ from tests.testing.families import (
     SQUARE,
     First,
     Pair,
+    PairRule,
     Square,
     SquareRule,
     Times,
@@ -69,7 +70,7 @@ def test_a_family_that_keeps_the_contract_passes(inputs: Any) -> None:
         Pair(), inputs=inputs, different=[Pair(3.0)], codecs=CODECS, skip={"processes"}, **PAIR
     )
     assert {verdict.word for verdict in report.verdicts} == {"holds"}
-    assert str(report).startswith("tests.pair.v1: 32 clauses hold\n  §5 family_id: ")
+    assert str(report).startswith("tests.pair.v1: 34 clauses hold\n  §5 family_id: ")
 
 
 def test_identity_is_checked_in_another_process() -> None:
@@ -127,6 +128,17 @@ def test_a_registered_lowering_is_compared() -> None:
         Pair(), inputs=[X, Y], register_xla=register, skip={"processes"}, **PAIR
     )
     assert report["xla"].word == report["derivative programs"].word == "holds"
+
+
+def test_the_report_says_how_a_family_without_a_batch_rule_is_batched() -> None:
+    notes = check_extension(Pair(), inputs=[X, Y], skip=SLOW)["batch"].notes
+    assert notes == ("there is no batch rule: by standard ops",)
+    notes = check_extension(Square(), inputs=[X], skip=SLOW)["batch"].notes
+    assert notes == ("there is no batch rule: its op is called for one entry after the other",)
+    rules = rule_set(LeadingBatchRule(Square))
+    report = check_extension(Square(), inputs=[X], rules=rules, skip=SLOW)
+    assert (report["batch"].word, report["batch"].notes) == ("holds", ())
+    assert report["rules"].word == "not checked"
 
 
 def test_a_terminal_family_ends_differentiation() -> None:
@@ -323,6 +335,34 @@ RULES: list[tuple[str, Any, Any, Any, str]] = [
     ),
     ("symbolic rules", Square, (X,), [broken.NeedsNumbers()], "raises TypeError"),
     ("late sizes", Square, (X,), [broken.DividesByTheBound()], "the gradient by input 0 is"),
+    (
+        "batch",
+        Pair,
+        (X, Y),
+        [PairRule(), broken.Reversed(Pair)],
+        r"with inputs 0, 1 batched, 3 entries: output 0 is .*, expected",
+    ),
+    (
+        "batch",
+        Pair,
+        (X, Y),
+        [PairRule(), broken.ForgetsToRepeat()],
+        r"its batch rule returns for output 1 f64\[2,3\], which must be f64\[3,2,3\]",
+    ),
+    (
+        "batch",
+        Pair,
+        (X, Y),
+        [PairRule(), broken.WithoutMarks(Pair)],
+        r"returns 2 values; return a tuple of 2 pairs",
+    ),
+    (
+        "batch of gradients",
+        Pair,
+        (X, Y),
+        [PairRule(), broken.StopsGradients(Pair)],
+        "the gradient of the batch: that of input 0 is 0 at",
+    ),
 ]
 
 
