@@ -2,9 +2,9 @@
 
 An op is a frozen dataclass derived from `ExtensionOp` and named with `@family_id`. `apply` applies
 it to arrays. An `ExtensionAdRule` in an `ExtensionRuleSet` defines its derivatives, an
-`ExtensionBatchRule` how it is applied to batches, an `ExtensionRuntime` runs it on a native backend, and `lower_to_standard_ops`, written with `inline`,
-lowers it to XLA. A `Package` has all of these as one value, which every context accepts as
-`packages=(...)`.
+`ExtensionBatchRule` how it is applied to the entries of batches, an `ExtensionRuntime` runs it on a
+native backend, and `lower_to_standard_ops`, written with `inline`, lowers it to XLA. A `Package` has
+all of these as one value, which every context accepts as `packages=(...)`.
 
 tenferro's own families use further base classes. `KernelOp` imports its implementation when it is
 first run. `FormulaOp` is an op that a formula defines, and derives derivatives of all orders from

@@ -47,9 +47,9 @@ class Package:
 
     Raises:
         MalformedFamilyIdError: an op class has no valid family id.
-        ExtensionRegistryError: two op classes have one family, or a rule, batch rule, runtime,
-            lowering or codec belongs to a family that the package does not have, or the name of a primitive is
-            that of another op; the text names it.
+        ExtensionRegistryError: two op classes have one family, or a rule, runtime, lowering, codec
+            or batch rule belongs to a family that the package does not have, or the name of a
+            primitive is that of another op; the text names it.
     """
 
     name: str

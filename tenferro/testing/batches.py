@@ -39,7 +39,7 @@ def _batch(subject: FamilySubject) -> Findings:
     function = subject.applied(subject.metas)
     for mask in _masks(len(subject.arrays)):
         singles = [_mixed(entries[0], entry, mask) for entry in entries]
-        expected = [_reference(subject, entry) for entry in singles]
+        expected = [subject.expected, *[_reference(subject, entry) for entry in singles[1:]]]
         for count in (3, 1) if mask.count(True) in (1, len(mask)) else (3,):
             try:
                 yield from _compared(function, mask, singles[:count], expected[:count])
@@ -114,7 +114,9 @@ def _compared(
 def _batched(function: GraphFunction, mask: Mask, size: int) -> GraphFunction:
     """The function of stacks of those inputs that the mask marks; all outputs are stacks."""
     inputs = [
-        TracedTensor.input((size, *old.meta.exact_shape()), old.dtype, name=f"batch{i}") if on else old
+        TracedTensor.input((size, *old.meta.exact_shape()), old.dtype, name=f"batch{i}")
+        if on
+        else old
         for i, (old, on) in enumerate(zip(function.inputs, mask, strict=True))
     ]
     ctx = function.ad.shapes
@@ -168,9 +170,7 @@ def _masks(count: int) -> list[Mask]:
     return [(True,) * count, *ones, *[tuple([not on for on in mask]) for mask in ones]]
 
 
-def _mixed(
-    first: Sequence[Array], entry: Sequence[Array], mask: Mask
-) -> tuple[Array, ...]:
+def _mixed(first: Sequence[Array], entry: Sequence[Array], mask: Mask) -> tuple[Array, ...]:
     """The inputs of an entry; those that are not batched are the same for all."""
     return tuple([new if on else old for old, new, on in zip(first, entry, mask, strict=True)])
 

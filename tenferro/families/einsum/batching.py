@@ -100,9 +100,7 @@ def labeled(op: Any, batched: frozenset[int]) -> Any:
     EinsumOp(inputs=((0, 1), (2, 1, 3)), output=(2, 0, 3), plan=('pairs', ((0, 1),)))
     """
     new = 1 + max([label for labels in (*op.inputs, op.output) for label in labels], default=-1)
-    terms = [
-        (new, *labels) if term in batched else labels for term, labels in enumerate(op.inputs)
-    ]
+    terms = [(new, *labels) if term in batched else labels for term, labels in enumerate(op.inputs)]
     numbers: dict[int, int] = {}
     for labels in (*terms, (new, *op.output)):
         for label in labels:

@@ -10,6 +10,7 @@ from tenferro.families.linalg.tridiagonal import TridiagonalSolve
 from tenferro.family import Extension, ExtensionBatchRule, ExtensionOp, LeadingBatchRule
 from tenferro.shape import TensorMeta
 
+
 class SystemBatchRule(LeadingBatchRule):
     """Systems of equations, whose last input is the right side.
 
