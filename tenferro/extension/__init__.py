@@ -3,8 +3,8 @@
 An op is a frozen dataclass derived from `ExtensionOp` and named with `@family_id`. `apply` applies
 it to arrays. An `ExtensionAdRule` in an `ExtensionRuleSet` defines its derivatives, an
 `ExtensionBatchRule` how it is applied to the entries of batches, an `ExtensionRuntime` runs it on a
-native backend, and `lower_to_standard_ops`, written with `inline`, lowers it to XLA. A `Package` has
-all of these as one value, which every context accepts as `packages=(...)`.
+native backend, and `lower_to_standard_ops`, written with `inline`, lowers it to XLA. A `Package`
+has all of these as one value, which every context accepts as `packages=(...)`.
 
 tenferro's own families use further base classes. `KernelOp` imports its implementation when it is
 first run. `FormulaOp` is an op that a formula defines, and derives derivatives of all orders from
@@ -55,6 +55,7 @@ from tenferro.family import (
     OutputMeta,
     Package,
     family_id,
+    one_by_one,
     parse_family_id,
     sizes_differ,
 )
@@ -109,6 +110,7 @@ __all__ = [
     "apply_eager",
     "family_id",
     "inline",
+    "one_by_one",
     "parse_family_id",
     "replay",
     "sizes_differ",
