@@ -18,7 +18,7 @@ from tenferro.errors import (
     ExtensionRegistryError,
     TenferroError,
 )
-from tenferro.extension import ExtensionRegistry, LeadingBatchRule
+from tenferro.extension import ExtensionRegistry
 from tenferro.files import PayloadCodecs
 from tenferro.testing import CLAUSES, check_extension
 from tests.families.cube import CUBE, Cube, Table
@@ -128,17 +128,6 @@ def test_a_registered_lowering_is_compared() -> None:
         Pair(), inputs=[X, Y], register_xla=register, skip={"processes"}, **PAIR
     )
     assert report["xla"].word == report["derivative programs"].word == "holds"
-
-
-def test_the_report_says_how_a_family_without_a_batch_rule_is_batched() -> None:
-    notes = check_extension(Pair(), inputs=[X, Y], skip=SLOW)["batch"].notes
-    assert notes == ("there is no batch rule: by standard ops",)
-    notes = check_extension(Square(), inputs=[X], skip=SLOW)["batch"].notes
-    assert notes == ("there is no batch rule: its op is called for one entry after the other",)
-    rules = rule_set(LeadingBatchRule(Square))
-    report = check_extension(Square(), inputs=[X], rules=rules, skip=SLOW)
-    assert (report["batch"].word, report["batch"].notes) == ("holds", ())
-    assert report["rules"].word == "not checked"
 
 
 def test_a_terminal_family_ends_differentiation() -> None:
