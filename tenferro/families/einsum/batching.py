@@ -14,6 +14,9 @@ from tenferro.families.formula import Transform
 from tenferro.family import Extension, ExtensionBatchRule, ExtensionOp
 from tenferro.planning import Labels
 
+MOST_PARTS = 3
+"""How many ops a derivative is parted into at most, so that terms need not be repeated."""
+
 RESULT = -1
 """The owner of what has the type of the network's result."""
 
@@ -35,16 +38,59 @@ class NetworkBatchRule(ExtensionBatchRule):
         return self._family_id
 
     def batch(self, op: ExtensionOp, at: BatchSite[V]) -> Batched[V]:
-        """The network with the label."""
-        assert isinstance(op, EinsumOp | NetworkDerivative | SlicedNetwork)
-        owners = Owners.of(len(op.inputs), getattr(op, "transforms", ()))
-        batched = owners.batched(at.batched)
-        inputs = [
-            at.repeated(place) if owner in batched else value
-            for place, (owner, value) in enumerate(zip(owners.inputs, at.inputs, strict=True))
-        ]
-        outputs = at.emitter.emit_all(Extension(labeled(op, batched)), *inputs)
-        return tuple([(output, True) for output in outputs])
+        """The network with the label; several ops, if that saves repeating terms."""
+        if not isinstance(op, NetworkDerivative):
+            return _applied(op, at)
+        results: dict[int, tuple[V, bool]] = {}
+        for part, places in parted(op, at.batched):
+            results.update(zip(places, _applied(part, at), strict=True))
+        return tuple([results[place] for place in sorted(results)])
+
+
+def _applied(op: Any, at: BatchSite[V]) -> Batched[V]:
+    """The op with the label, on inputs that are repeated where their owner is batched."""
+    owners = Owners.of(len(op.inputs), getattr(op, "transforms", ()))
+    batched = owners.batched(at.batched)
+    inputs = [
+        at.repeated(place) if owner in batched else value
+        for place, (owner, value) in enumerate(zip(owners.inputs, at.inputs, strict=True))
+    ]
+    outputs = at.emitter.emit_all(Extension(labeled(op, batched)), *inputs)
+    return tuple([(output, True) for output in outputs])
+
+
+def parted(
+    op: NetworkDerivative, given: Sequence[bool]
+) -> list[tuple[NetworkDerivative, Sequence[int]]]:
+    """Ops that together compute what `op` does, each with the places of its outputs among all.
+
+    A cotangent of a term that is the same for all entries is computed alone: only its own term must
+    be batched then, and it does not read that one. Ops that are planned apart may share nothing, so
+    there are `MOST_PARTS` at most; one op of batched terms takes about three contractions of all.
+
+    >>> chain = NetworkDerivative(((0, 1), (1, 2)), (0, 2), ("auto",), (("vjp", (True, True)),))
+    >>> [(part.transforms, places) for part, places in parted(chain, (True, False, False))]
+    [((('vjp', (True, False)),), [0]), ((('vjp', (False, True)),), [1])]
+    """
+    *before, last = op.transforms
+    whole = [(op, range(op.output_count))]
+    if last[0] != "vjp" or any(kind == "vjp" for kind, _ in before):
+        return whole
+    terms = len(op.inputs)
+    read = Owners.of(terms, op.transforms).given(given)
+    places = [place for place, on in enumerate(last[1]) if on]
+    owner = Owners.of(terms, before).inputs
+    alone = [[number] for number, place in enumerate(places) if owner[place] not in read]
+    others = [number for number, place in enumerate(places) if owner[place] in read]
+    groups = [others, *alone] if others else alone
+    if not 1 < len(groups) <= MOST_PARTS:
+        return whole
+    parts: list[tuple[NetworkDerivative, Sequence[int]]] = []
+    for group in groups:
+        chosen = {places[number] for number in group}
+        mask = tuple([place in chosen for place in range(len(last[1]))])
+        parts.append((replace(op, transforms=(*before, ("vjp", mask))), group))
+    return parts
 
 
 @dataclass(frozen=True)
@@ -86,8 +132,11 @@ class Owners:
         The result is among them, and each term of which there is a cotangent: it would otherwise be
         the sum over the batch.
         """
-        read = {owner for owner, on in zip(self.inputs, given, strict=True) if on}
-        return frozenset(read) | self.cotangents | {RESULT}
+        return self.given(given) | self.cotangents | {RESULT}
+
+    def given(self, given: Sequence[bool]) -> frozenset[int]:
+        """The owners of the batched inputs."""
+        return frozenset(owner for owner, on in zip(self.inputs, given, strict=True) if on)
 
 
 def labeled(op: Any, batched: frozenset[int]) -> Any:

@@ -12,7 +12,7 @@ import pytest
 import tenferro as tn
 from tenferro.exec_ir import Array
 from tenferro.families.einsum import EinsumOp, NetworkDerivative, SlicedNetwork
-from tenferro.families.einsum.batching import RESULT, Owners, labeled
+from tenferro.families.einsum.batching import RESULT, Owners, labeled, parted
 from tenferro.family import Extension
 
 RNG = np.random.default_rng(0)
@@ -147,6 +147,31 @@ def test_terms_that_are_the_same_for_all_entries_are_not_repeated() -> None:
     program = tn.make_program(tn.vmap(total, in_axes=(0, None, None)), *specs).exec_program
     ((op, operands),) = operands_of(program, NetworkDerivative)
     assert operands == ["f64[b,i,j]", "f64[j,k]", "f64[k,l]", "f64[b,i,l]"]
+
+
+def test_cotangents_of_terms_that_are_the_same_for_all_entries_are_computed_apart() -> None:
+    specs = [tn.TensorSpec(shape) for shape in (("i", "j"), ("j", "k"), ("b", "i", "k"))]
+
+    def rows(a: Any, b: Any, seeds: Any) -> Any:
+        _, pull = tn.vjp(lambda a, b: tn.einsum("ij,jk->ik", a, b), a, b)
+        return tn.vmap(pull)(seeds)
+
+    program = tn.make_program(rows, *specs)
+    parts = operands_of(program.exec_program, NetworkDerivative)
+    assert [operands for _, operands in parts] == [
+        ["f64[b,i,j]", "f64[j,k]", "f64[b,i,k]"],
+        ["f64[i,j]", "f64[b,j,k]", "f64[b,i,k]"],
+    ]
+    a, b, seeds = (RNG.normal(size=shape) for shape in ((2, 3), (3, 4), (5, 2, 4)))
+    bindings = {"a": a, "b": b, "seeds": seeds}
+    found = tn.GraphExecutor(tn.NumpyBackend()).run(program, bindings)
+    np.testing.assert_allclose(found[0], seeds @ b.T, rtol=1e-12)
+    np.testing.assert_allclose(found[1], a.T @ seeds, rtol=1e-12)
+    many = NetworkDerivative(((0, 1),) * 4, (0, 1), PAIRS, (("vjp", (True,) * 4),))
+    assert parted(many, (False,) * 4 + (True,)) == [(many, range(4))]
+
+
+PAIRS = ("pairs", ((0, 1), (4, 2), (5, 3)))
 
 
 def test_the_batch_is_never_sliced() -> None:
