@@ -8,7 +8,6 @@ from typing import Any
 
 from tenferro.chainrules import Batched, BatchSite, V
 from tenferro.families.einsum.derivative import NetworkDerivative
-from tenferro.families.einsum.op import EinsumOp
 from tenferro.families.einsum.sliced import SlicedNetwork
 from tenferro.families.formula import Transform
 from tenferro.family import Extension, ExtensionBatchRule, ExtensionOp
@@ -73,7 +72,7 @@ def parted(
     [((('vjp', (True, False)),), [0]), ((('vjp', (False, True)),), [1])]
     """
     *before, last = op.transforms
-    whole = [(op, range(op.output_count))]
+    whole: list[tuple[NetworkDerivative, Sequence[int]]] = [(op, range(op.output_count))]
     if last[0] != "vjp" or any(kind == "vjp" for kind, _ in before):
         return whole
     terms = len(op.inputs)
@@ -144,6 +143,7 @@ def labeled(op: Any, batched: frozenset[int]) -> Any:
 
     Labels are numbered by first occurrence.
 
+    >>> from tenferro.families.einsum import EinsumOp
     >>> chain = EinsumOp(((0, 1), (1, 2)), (0, 2), ("pairs", ((0, 1),)))
     >>> labeled(chain, frozenset({1, RESULT}))  # doctest: +NORMALIZE_WHITESPACE
     EinsumOp(inputs=((0, 1), (2, 1, 3)), output=(2, 0, 3), plan=('pairs', ((0, 1),)))
