@@ -11,7 +11,8 @@ import tenferro as tn
 from tenferro.errors import BatchingError
 from tenferro.extension import apply
 from tenferro.families import linalg
-from tenferro.family import Extension
+from tenferro.family import Extension, ExtensionOp
+from tenferro.testing import CLAUSES, check_extension
 from tests.families.linalg.matrices import Array
 
 RNG = np.random.default_rng(0)
@@ -87,3 +88,44 @@ def test_ranks_of_entries_may_differ_where_columns_are_filled_with_zeros() -> No
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
     with pytest.raises(BatchingError, match="the size differs from entry to entry"):
         tn.vmap(lambda x: tn.linalg.svd_truncate(x, cutoff=0.5)[1])(a)
+
+
+def factored(a: Array, *others: Array) -> list[Array]:
+    packed, _, permutation = linalg.Lu().eager_execute([a])
+    return [a, packed, permutation, *others]
+
+
+POSITIVE, TALL = A @ A.T, LEFT[0]
+W, V = np.linalg.eigh(POSITIVE / 9)
+U, S, VH = np.linalg.svd(TALL, full_matrices=False)
+COMPLEX = A + 1j * A.T
+CHECKED: list[tuple[ExtensionOp, list[Array], list[int]]] = [
+    (linalg.LuSolve(), factored(A, TALL), [0, 3]),
+    (linalg.LuSolve("c"), factored(COMPLEX, TALL + 0j), [0, 3]),
+    (linalg.LuSolve(kind="pos"), [POSITIVE, np.linalg.cholesky(POSITIVE), TALL], [0, 2]),
+    (linalg.Inverse(), factored(A), [0]),
+    (linalg.Determinant("slogdet"), factored(A), [0]),
+    (linalg.Adjugate(1), factored(A, A.T), [0, 3]),
+    (linalg.TriangularSolve(False, False, "t", True), [A, RIGHT[0]], [0, 1]),
+    (linalg.TridiagonalSolve(), [A[0], A[1] + 5, A[2], TALL], [0, 1, 2, 3]),
+    (linalg.PivotsToPermutation(), [np.array([1, 2, 2], np.int32)], []),
+    (linalg.Pinv(given=True), [TALL, np.array(1e-9)], [0]),
+    (linalg.HermitianFunction("exp", None, 1), [POSITIVE / 9, W, V, A], [0, 3]),
+    (linalg.EighBlock(1), [POSITIVE / 9, W, V], []),
+    (linalg.SvdBlock(1), [TALL, S, U, VH], [0]),
+    (linalg.SvdTruncated(), [TALL, S, U, VH, np.array(1)], [0]),
+    (linalg.BlockSylvester(1), [np.diag([1.0, 2.0, 3.0]), np.eye(2), TALL], [0, 1, 2]),
+    (linalg.Svd(full_matrices=True), [TALL], [0]),
+    (linalg.Schur(vectors=False), [A], []),
+]
+CHECKED_CLAUSES = ("payload", "arity", "inference", "reference", "rules", "jvp", "adjoint", "batch")
+
+
+@pytest.mark.parametrize(("op", "inputs", "wrt"), CHECKED, ids=[str(op) for op, *_ in CHECKED])
+def test_the_check_of_extensions_holds_on_batches(
+    op: ExtensionOp, inputs: list[Array], wrt: list[int]
+) -> None:
+    skip = {clause.name for clause in CLAUSES}.difference(CHECKED_CLAUSES, {"batch of gradients"})
+    report = check_extension(op, inputs=inputs, wrt=wrt, rules=linalg.RULES, skip=skip)
+    assert (report["batch"].word, report["batch"].notes) == ("holds", ())
+    assert report["batch of gradients"].word == ("holds" if wrt else "not checked")
