@@ -95,11 +95,8 @@ def _scan(language: Language, x: Sequence[Any], calls: Sequence[Inner], s: Any) 
         length=None if xs else s["length"],
         reverse=s["reverse"],
     )
-    return [*last["c"], *(y if keep else _sum0(language, y) for y, keep in zip(ys, s["stacked"]))]
-
-
-def _sum0(language: Language, y: Any) -> Any:
-    return language.xp.sum(y, axis=0)
+    pairs = zip(ys, s["stacked"], strict=True)
+    return [*last["c"], *(y if keep else language.xp.sum(y, axis=0) for y, keep in pairs)]
 
 
 def _while(language: Language, x: Sequence[Any], calls: Sequence[Inner], s: Any) -> list[Any]:
@@ -278,9 +275,7 @@ class Writer:
         empty = bool(xs) and self.rng.random() < 0.1
         stacked = [bool(xs) and not empty and y in STACK for y in ys]
         kinds = "".join("i" if y == "b" else y for y in ys)
-        results = carry + "".join(
-            STACK[y] if s else y for y, s in zip(kinds, stacked, strict=True)
-        )
+        results = carry + "".join(STACK[y] if s else y for y, s in zip(kinds, stacked, strict=True))
         setting = {
             "carry": len(carry),
             "length": self.rng.choice((0, 1, 2, 3, 4)),
@@ -326,8 +321,7 @@ class Writer:
         ]
         axes[0] = axes[0] or 0
         given = [
-            kind if axis is None else ENTRY[kind]
-            for kind, axis in zip(operands, axes, strict=True)
+            kind if axis is None else ENTRY[kind] for kind, axis in zip(operands, axes, strict=True)
         ]
         ys = self.some("fv", 1, 2)
         stacks = "".join(STACK[y] for y in ys)
