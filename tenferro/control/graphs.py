@@ -176,15 +176,15 @@ class _Splitting(FragmentEmitter):
 
     def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
         """The output of a single-output op."""
-        return (
-            self.emit_all(op, *operands)[0] if _holds_programs(op) else super().emit(op, *operands)
-        )
+        if self._splits(op, operands):
+            return self.emit_all(op, *operands)[0]
+        return super().emit(op, *operands)
 
     def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
         """All outputs of `op`."""
-        active = [self.may_flow(operand) for operand in operands]
-        if not (any(active) and _holds_programs(op)):
+        if not self._splits(op, operands):
             return super().emit_all(op, *operands)
+        active = [self.may_flow(operand) for operand in operands]
         whole = cast(StdTensorOp, op)
         fixed = [not on for on in whole.reached(active)]
         part = whole.pruned(fixed) if any(fixed) else None
@@ -197,9 +197,9 @@ class _Splitting(FragmentEmitter):
                 outputs[place] = result
         return tuple(outputs)
 
-
-def _holds_programs(op: PrimitiveOp) -> bool:
-    return bool(cast(StdTensorOp, op).body_fields)
+    def _splits(self, op: PrimitiveOp, operands: Iterable[GlobalValKey]) -> bool:
+        """Whether an op holds programs and depends on active values."""
+        return bool(cast(StdTensorOp, op).body_fields) and any(map(self.may_flow, operands))
 
 
 def dependencies(values: Keys, among: Iterable[GlobalValKey]) -> set[GlobalValKey]:

@@ -43,8 +43,6 @@ def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
     inputs, following = graph_of(op.body)
     consts, carry = inputs[: op.body_consts], inputs[op.body_consts :]
     given = [tangent is not None for tangent in at.tangent[op.cond_consts :]]
-    if not any(given):
-        return (None,) * len(carry)
     active, linear = with_active_carry(
         given,
         op.body_consts,
@@ -54,6 +52,8 @@ def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
         ),
     )
     of_carry = active[op.body_consts :]
+    if not any(of_carry):
+        return (None,) * len(carry)
     count = sum(active[: op.body_consts])
     seed_consts, seed_carry = linear.input_keys[:count], linear.input_keys[count:]
     emitter = KeyEmitter(ctx)
