@@ -48,6 +48,8 @@ def linearize_beside(op: Loop, at: JvpSite[V]) -> Slots[V]:
     counts = [sum(part) for part in flags]
     seeds = _parts(linear.input_keys, counts)
     reached = [*flags[1], *(key is not None for key in linear.output_keys[op.carry :])]
+    if not any(reached):
+        return (None,) * len(reached)
     tangents = filled(KeyEmitter(ctx), linear.output_keys, this.outputs, reached)
     values = [
         zeros_like(at.emitter, primal) if tangent is None else tangent

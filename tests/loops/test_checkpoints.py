@@ -45,7 +45,7 @@ def test_derivatives_are_those_without_checkpoints(levels: int, reverse: bool) -
 @pytest.mark.parametrize("rounds", [0, 1, 2, 4])
 def test_few_rounds(rounds: int) -> None:
     for levels in (1, 2, 3):
-        ours = tn.grad(lambda w: loss(w, H, XS[:rounds], checkpoints=levels))(W)
+        ours = tn.grad(lambda w, k=levels: loss(w, H, XS[:rounds], checkpoints=k))(W)
         plain = tn.grad(lambda w: loss(w, H, XS[:rounds]))(W)
         np.testing.assert_allclose(np.asarray(ours), np.asarray(plain), rtol=1e-12)
 
@@ -91,12 +91,8 @@ def test_refusals() -> None:
         ControlFlowError, match="checkpoints must be a positive integer or None, got 0"
     ):
         loss(W, H, XS, checkpoints=0)
-    with pytest.raises(
-        ControlFlowError, match="while_loop: checkpoints must be"
-    ):
+    with pytest.raises(ControlFlowError, match="while_loop: checkpoints must be"):
         tn.while_loop(lambda x: x < 3.0, lambda x: x + 1.0, 0.0, checkpoints="all")
     spec = tn.TensorSpec(("n", 3), "float64")
-    with pytest.raises(
-        ControlFlowError, match="known number of rounds, but the loop has n"
-    ):
+    with pytest.raises(ControlFlowError, match="known number of rounds, but the loop has n"):
         tn.make_program(lambda xs: loss(W, H, xs, checkpoints=2), spec)
