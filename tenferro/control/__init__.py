@@ -4,6 +4,7 @@
 among programs. The ops of `tenferro.ops` do not hold programs. `checks` has what the three share.
 """
 
+from tenferro.control.graphs import program_of
 from tenferro.control.scan import Scan
 from tenferro.control.switch import Switch
 from tenferro.control.while_loop import While
@@ -13,4 +14,4 @@ CONTROL_OPS: tuple[type[StdTensorOp], ...] = (Scan, Switch, While)
 VOCABULARY: dict[str, type[StdTensorOp]] = {op.name: op for op in (*ALL_OPS, *CONTROL_OPS)}
 """All ops by name: what programs are parsed and loaded with."""
 
-__all__ = ["CONTROL_OPS", "VOCABULARY", "Scan", "Switch", "While"]
+__all__ = ["CONTROL_OPS", "VOCABULARY", "Scan", "Switch", "While", "program_of"]
