@@ -63,10 +63,11 @@ def _applied(
     emitter: KeyEmitter,
 ) -> Batched[GlobalValKey]:
     """The outputs of an op, some of whose operands have other values than those of the graph."""
-    inputs = tuple(
-        [key if value is None else value[0] for key, value in zip(op.inputs, known, strict=True)]
-    )
-    mask = tuple([value is not None and value[1] for value in known])
+    pairs = [
+        (key, False) if value is None else value
+        for key, value in zip(op.inputs, known, strict=True)
+    ]
+    inputs, mask = zip(*pairs, strict=True)
     primitive: Any = op.primitive
     if True not in mask:
         return tuple([(value, False) for value in emitter.emit_all(primitive, *inputs)])
@@ -77,14 +78,14 @@ def _applied(
 
 
 def _checked(op: Any, result: Any, count: int) -> Batched[GlobalValKey]:
-    if isinstance(result, tuple) and len(result) == count and all(map(_is_pair, result)):
-        return result
+    if type(result) is tuple and len(result) == count:
+        for entry in result:
+            if not (type(entry) is tuple and len(entry) == 2 and type(entry[1]) is bool):
+                break
+        else:
+            return result
     got = f"{len(result)} values" if isinstance(result, tuple) else f"one {type(result).__name__}"
     raise BatchRuleError(
         f"{op}: its batch rule returns {got}; return a tuple of {count} pairs, for each output its "
         "value and whether it is batched"
     )
-
-
-def _is_pair(entry: object) -> bool:
-    return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[1], bool)

@@ -79,9 +79,11 @@ class StdTensorOp(ExecOp):
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """The `leading` op on the operands, repeated if they are not batched; see `PrimitiveOp`."""
-        op = self.leading(at.size)
+        op = self if self.pointwise else _leading(self, at.size)
         if op is None:
             raise BatchRuleError(f"{self.name}: has no batch rule")
+        if False not in at.batched:
+            return batched(at.emitter.emit_all(op, *at.inputs))
         operands = [at.repeated(operand) for operand in range(len(at.inputs))]
         return batched(at.emitter.emit_all(op, *operands))
 
@@ -152,6 +154,12 @@ class Reduction(StdTensorOp):
             at.keep(at.operand(0), zeros=zero and at.has_zeros(0))
         else:
             at.keep(at.zeroed(0) if zero else at.filled(0, fill), zeros=zero)
+
+
+@functools.lru_cache(maxsize=4096)
+def _leading(op: StdTensorOp, size: Dim) -> StdTensorOp | None:
+    """`leading`, cached: a program has many ops of few kinds."""
+    return op.leading(size)
 
 
 def entry_meta(at: BatchSite[V], operand: int) -> TensorMeta:

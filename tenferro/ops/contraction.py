@@ -135,21 +135,9 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         So a product with an operand that is the same for all entries stays one product.
         """
         lhs, rhs = at.inputs
-        left, right = at.batched
-        dot = DotGeneral(
-            tuple([axis + left for axis in self.lhs_contract]),
-            tuple([axis + right for axis in self.rhs_contract]),
-            (*(0,) * (left and right), *[axis + left for axis in self.lhs_batch]),
-            (*(0,) * (left and right), *[axis + right for axis in self.rhs_batch]),
-        )
+        dot, order = _batched(self, at.batched, at.ctx.meta(lhs).rank, at.ctx.meta(rhs).rank)
         product = at.emit(dot, lhs, rhs)
-        if left and right:
-            return ((product, True),)
-        place = len(self.lhs_batch)
-        if right:
-            place += len(self.lhs_free(at.ctx.meta(lhs).rank))
-        rest = [axis for axis in range(at.ctx.meta(product).rank) if axis != place]
-        return ((at.emit(Transpose((place, *rest)), product), True),)
+        return ((product if order is None else at.emit(order, product), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The product with a rank-0 one is the other operand."""
@@ -175,6 +163,28 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         return each_active(
             at, lambda ct: pulled(to_lhs, ct, rhs), lambda ct: pulled(to_rhs, ct, lhs)
         )
+
+
+@functools.lru_cache(maxsize=1024)
+def _batched(
+    op: DotGeneral, which: tuple[bool, ...], lhs_rank: int, rhs_rank: int
+) -> tuple[DotGeneral, Transpose | None]:
+    """The contraction for all entries, and the order that moves the batch to the front.
+
+    The ranks are those of the operands with the batch.
+    """
+    left, right = which
+    both = left and right
+    dot = DotGeneral(
+        tuple([axis + left for axis in op.lhs_contract]),
+        tuple([axis + right for axis in op.rhs_contract]),
+        (*(0,) * both, *[axis + left for axis in op.lhs_batch]),
+        (*(0,) * both, *[axis + right for axis in op.rhs_batch]),
+    )
+    free, others = len(dot.lhs_free(lhs_rank)), len(dot.rhs_free(rhs_rank))
+    place = 0 if both else len(dot.lhs_batch) + (free if right else 0)
+    rest = [axis for axis in range(len(dot.lhs_batch) + free + others) if axis != place]
+    return dot, Transpose((place, *rest)) if place else None
 
 
 _Pullback = tuple[DotGeneral, Transpose]
