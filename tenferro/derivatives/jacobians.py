@@ -170,7 +170,12 @@ class _Jacobian:
         forward = self.name == "jacfwd"
         domain, image = (inputs, outputs) if forward else (outputs, inputs)
         self._check_real(domain)
-        part = (LinearPart.pushforward if forward else LinearPart.pullback)(trace, ad)
+        linear = ad.linearize(trace.outputs, trace.inputs)
+        part = (
+            LinearPart.pushforward(linear)
+            if forward
+            else LinearPart.pullback(linear, len(outputs), ad.shapes)
+        )
         basis = Basis(domain, [seed is not None for seed in part.seeds])
         at = KeyEmitter(ad.shapes)
         images = part.of_basis(basis, self.chunk_size, at)

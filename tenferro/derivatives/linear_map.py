@@ -66,13 +66,14 @@ class LinearMap:
     @classmethod
     def pushforward(cls, trace: Trace, results: Results, ad: AdContext) -> Self:
         """The map from tangents of the inputs to tangents of the outputs."""
-        part = LinearPart.pushforward(trace, ad)
+        part = LinearPart.pushforward(ad.linearize(trace.outputs, trace.inputs))
         return cls(trace, results, part, trace.inputs, trace.outputs, ad)
 
     @classmethod
     def pullback(cls, trace: Trace, results: Results, ad: AdContext) -> Self:
         """The map from cotangents of the outputs to cotangents of the inputs."""
-        part = LinearPart.pullback(trace, ad)
+        linear = ad.linearize(trace.outputs, trace.inputs)
+        part = LinearPart.pullback(linear, len(trace.outputs), ad.shapes)
         return cls(trace, results, part, trace.outputs, trace.inputs, ad)
 
     def __call__(self, leaves: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The derivative of a traced function as a graph, for one direction or for many at once."""
+"""A derivative as a graph, for one direction or for many at once."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self, cast
 
-from tenferro.autodiff import residuals, transpose
+from tenferro.autodiff import LinearFragment, residuals, transpose
 from tenferro.batching import batch
-from tenferro.chainrules import Cotangent, KeyEmitter
+from tenferro.chainrules import Cotangent, KeyEmitter, RuleContext
 from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.control import Scan, program_of
 from tenferro.derivatives.basis import Basis
-from tenferro.derivatives.context import AdContext
 from tenferro.ops import MUL, Concatenate, Iota, Reshape, StdTensorOp, full_like, repeated
 from tenferro.shape import INT64, TensorMeta, fresh_input, type_of
-from tenferro.traced import Trace
 
 Key = GlobalValKey
 Images = list[Key | None]
@@ -34,21 +32,20 @@ class LinearPart:
     outputs: Sequence[Key | None]
 
     @classmethod
-    def pushforward(cls, trace: Trace, ad: AdContext) -> Self:
+    def pushforward(cls, linear: LinearFragment[StdTensorOp]) -> Self:
         """From tangents of the inputs to tangents of the outputs."""
-        linear = ad.linearize(trace.outputs, trace.inputs)
         return cls(linear.input_keys, linear.output_keys)
 
     @classmethod
-    def pullback(cls, trace: Trace, ad: AdContext) -> Self:
-        """From cotangents of the outputs to cotangents of the inputs."""
-        reverse = transpose(ad.linearize(trace.outputs, trace.inputs), ctx=ad.shapes)
+    def pullback(cls, linear: LinearFragment[StdTensorOp], count: int, ctx: RuleContext) -> Self:
+        """From cotangents of the `count` outputs to cotangents of the inputs."""
+        reverse = transpose(linear, ctx=ctx)
         by_slot: dict[int, Key] = {
             key.slot: seed
             for (key, _), seed in zip(reverse.tangent_inputs, reverse.input_keys, strict=True)
             if isinstance(key, Cotangent)
         }
-        return cls([by_slot.get(slot) for slot in range(len(trace.outputs))], reverse.output_keys)
+        return cls([by_slot.get(slot) for slot in range(count)], reverse.output_keys)
 
     def batched(self, directions: Sequence[Key | None], size: int, at: KeyEmitter) -> Images:
         """The images of `size` directions, which are entries along axis 0. None is a zero.
