@@ -34,7 +34,7 @@ class Basis:
     """
 
     def __init__(self, metas: Sequence[TensorMeta], read: Sequence[bool]) -> None:
-        self._metas = metas
+        self._metas, self._read = metas, read
         self._counts = [prod(_shape(meta)) * on for meta, on in zip(metas, read, strict=True)]
         *self._starts, self.size = accumulate(self._counts, initial=0)
 
@@ -48,8 +48,8 @@ class Basis:
         if not isinstance(first, int):
             number = at.emit(ADD, number, at.emit(BroadcastInDim((count,), ()), first))
         return [
-            _one_hot(at, number, start - skipped, meta) if size else None
-            for meta, start, size in zip(self._metas, self._starts, self._counts, strict=True)
+            _one_hot(at, number, start - skipped, meta) if on else None
+            for meta, start, on in zip(self._metas, self._starts, self._read, strict=True)
         ]
 
     def block(self, at: Emitter[V], images: V | None, leaf: int, of: TensorMeta, last: bool) -> V:
