@@ -132,11 +132,14 @@ class DotGeneral(StdTensorOp, name="dot_general"):
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """A further batch axis; if only one operand is batched, a free axis, moved to the front.
 
-        So a product with an operand that is the same for all entries stays one product.
+        So a product with an operand that is the same for all entries stays one product. A batched
+        rhs becomes the lhs of it, so that the batch is in front at once.
         """
         lhs, rhs = at.inputs
-        dot, order = _batched(self, at.batched, at.ctx.meta(lhs).rank, at.ctx.meta(rhs).rank)
-        product = at.emit(dot, lhs, rhs)
+        dot, order, swapped = _batched(
+            self, at.batched, at.ctx.meta(lhs).rank, at.ctx.meta(rhs).rank
+        )
+        product = at.emit(dot, rhs, lhs) if swapped else at.emit(dot, lhs, rhs)
         return ((product if order is None else at.emit(order, product), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
@@ -168,8 +171,9 @@ class DotGeneral(StdTensorOp, name="dot_general"):
 @functools.lru_cache(maxsize=1024)
 def _batched(
     op: DotGeneral, which: tuple[bool, ...], lhs_rank: int, rhs_rank: int
-) -> tuple[DotGeneral, Transpose | None]:
-    """The contraction for all entries, and the order that moves the batch to the front.
+) -> tuple[DotGeneral, Transpose | None, bool]:
+    """The contraction for all entries, the order that moves the batch to the front, if there is
+    one, and whether the operands change places.
 
     The ranks are those of the operands with the batch.
     """
@@ -181,10 +185,18 @@ def _batched(
         (*(0,) * both, *[axis + left for axis in op.lhs_batch]),
         (*(0,) * both, *[axis + right for axis in op.rhs_batch]),
     )
-    free, others = len(dot.lhs_free(lhs_rank)), len(dot.rhs_free(rhs_rank))
-    place = 0 if both else len(dot.lhs_batch) + (free if right else 0)
-    rest = [axis for axis in range(len(dot.lhs_batch) + free + others) if axis != place]
-    return dot, Transpose((place, *rest)) if place else None
+    swapped = not left
+    if swapped:
+        dot = DotGeneral(dot.rhs_contract, dot.lhs_contract, dot.rhs_batch, dot.lhs_batch)
+        lhs_rank, rhs_rank = rhs_rank, lhs_rank
+    batch, first = len(dot.lhs_batch), len(dot.lhs_free(lhs_rank))
+    rank = batch + first + len(dot.rhs_free(rhs_rank))
+    if both:
+        return dot, None, False
+    own = (*range(batch + 1, batch + first),)
+    others = (*range(batch + first, rank),)
+    order = (batch, *range(batch), *((*others, *own) if swapped else (*own, *others)))
+    return dot, None if order == (*range(rank),) else Transpose(order), swapped
 
 
 _Pullback = tuple[DotGeneral, Transpose]
