@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
 
-from tenferro.chainrules import Emitter, V
+from tenferro.chainrules import Emitter, KeyEmitter, PrimitiveOp, RuleContext, V
+from tenferro.computegraph import GlobalValKey
 from tenferro.ops import (
     ADD,
+    MUL,
     BroadcastInDim,
     Compare,
     Convert,
+    DotGeneral,
     Iota,
     Reshape,
     Slice,
@@ -52,6 +55,12 @@ class Basis:
             for meta, start, on in zip(self._metas, self._starts, self._read, strict=True)
         ]
 
+    def identity(self, rows: Sequence[V | None]) -> V | None:
+        """Of all `rows` those of a leaf, if they are the identity matrix."""
+        if len(rows) == 1 and len(_shape(self._metas[0])) == 1:
+            return rows[0]
+        return None
+
     def block(self, at: Emitter[V], images: V | None, leaf: int, of: TensorMeta, last: bool) -> V:
         """Of the images of all unit vectors those of a leaf, with its axes last or first.
 
@@ -68,6 +77,55 @@ class Basis:
         if last:
             images = at.emit(Transpose((*range(1, 1 + len(shape)), 0)), images)
         return at.emit(Reshape(target), images)
+
+
+class DiagonalEmitter(KeyEmitter):
+    """Emits what the unit vectors of one vector become, and knows which values are diagonal.
+
+    The product of a diagonal matrix and another one scales its rows; no contraction is emitted. So
+    an infinite coefficient makes only those entries of a Jacobian infinite or NaN that it is in.
+    """
+
+    def __init__(self, ctx: RuleContext, identity: GlobalValKey) -> None:
+        super().__init__(ctx)
+        self._diagonals: dict[GlobalValKey, GlobalValKey | None] = {identity: None}
+
+    def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
+        """The output of a single-output op."""
+        if len(operands) != 2 or self._diagonals.keys().isdisjoint(operands):
+            return super().emit(op, *operands)
+        if type(op) is DotGeneral and op.lhs_contract == (1,) and operands[0] in self._diagonals:
+            return self._scaled(self._diagonals[operands[0]], operands[1], op.rhs_contract[0])
+        result = super().emit(op, *operands)
+        if op is MUL:
+            self._multiplied(result, operands)
+        return result
+
+    def _scaled(
+        self, diagonal: GlobalValKey | None, other: GlobalValKey, axis: int
+    ) -> GlobalValKey:
+        """The other operand with its contracted axis in front, its entries times the diagonal."""
+        meta: TensorMeta = self.ctx.meta(other)
+        rest = [place for place in range(meta.rank) if place != axis]
+        rows = super().emit(Transpose((axis, *rest)), other)
+        if diagonal is None:
+            return rows
+        wide = BroadcastInDim(_shape(self.ctx.meta(rows)), (0,))
+        return super().emit(MUL, rows, super().emit(wide, diagonal))
+
+    def _multiplied(self, result: GlobalValKey, operands: tuple[GlobalValKey, ...]) -> None:
+        """Record that a diagonal matrix times a repeated row is diagonal."""
+        for matrix, factor in (operands, operands[::-1]):
+            producer = self.producer(factor)
+            if matrix not in self._diagonals or producer is None:
+                continue
+            op, sources = producer
+            if type(op) is BroadcastInDim and op.dims in ((0,), (1,)):
+                before = self._diagonals[matrix]
+                row = sources[0]
+                diagonal = row if before is None else super().emit(MUL, before, row)
+                self._diagonals[result] = diagonal
+                return
 
 
 def _one_hot(at: Emitter[V], number: V, start: int, meta: TensorMeta) -> V:

@@ -11,7 +11,7 @@ from tenferro.batching import batch
 from tenferro.chainrules import Cotangent, KeyEmitter, RuleContext
 from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.control import Scan, program_of
-from tenferro.derivatives.basis import Basis
+from tenferro.derivatives.basis import Basis, DiagonalEmitter
 from tenferro.ops import MUL, Concatenate, Iota, Reshape, StdTensorOp, full_like, repeated
 from tenferro.shape import INT64, TensorMeta, fresh_input, type_of
 
@@ -70,6 +70,9 @@ class LinearPart:
             return [None] * len(self.outputs)
         if chunk is None or chunk >= basis.size:
             rows = basis.rows(at, 0, basis.size)
+            identity = basis.identity(rows)
+            if identity is not None:
+                at = DiagonalEmitter(at.ctx, identity)
             return self.batched(rows, basis.size, at)
         rounds, rest = divmod(basis.size, chunk)
         images = self._in_rounds(basis, chunk, rounds, at)
