@@ -42,8 +42,9 @@ def jacfwd(
     place of each leaf. For a result leaf of shape `[*o]` and an argument leaf of shape `[*i]` it
     has an array `[*o, *i]`.
 
-    The program has as many instructions for any number of elements. An op without a batch rule is
-    an error, as in `vmap`: no pass for each element takes its place.
+    The program has as many instructions for any number of elements. An op that `vmap` refuses is an
+    error here too: no pass for each element takes its place. Products with unit vectors are not
+    computed, so that an infinite coefficient is only in the entries that contain it.
 
     Args:
         function: takes and returns trees of arrays.

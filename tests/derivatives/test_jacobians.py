@@ -92,6 +92,23 @@ def test_the_size_of_the_program_does_not_depend_on_the_number_of_elements(
     assert len(set(counts)) == 1, counts
 
 
+def test_the_identity_is_not_multiplied() -> None:
+    def f(x: Any) -> Any:
+        return tn.tanh(W.T @ tn.tanh(W @ tn.sin(x)))
+
+    x = ARGS["a"]
+    programs = [tn.make_program(transform(f), x) for transform in (tn.jacfwd, tn.jacrev)]
+    for program in programs:
+        steps = program.exec_program.instructions
+        square = [s for s in steps if s.op.name == "dot_general" and s.output_metas[0].rank == 2]
+        assert (len(square), "iota" in str(program)) == (1, False)
+    check_same(tn.jacfwd(f)(x), tn.jacrev(f, chunk_size=1)(x))
+    coefficients = np.array([1.0, np.inf, 2.0])
+    for transform in (tn.jacfwd, tn.jacrev):
+        jacobian = transform(lambda x: np.ones((2, 3)) @ (coefficients * x))(x)
+        check_same(jacobian, np.stack([coefficients, coefficients]))
+
+
 def test_chunks_inside_of_other_transforms() -> None:
     x = RNG.normal(size=3)
     whole = tn.hessian(lambda x: tn.sum(tn.sin(W @ x)))
