@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tenferro.files import load as load
     from tenferro.files import loads as loads
     from tenferro.files import save as save
+    from tenferro.loops import *  # noqa: F403
     from tenferro.namespace import *  # noqa: F403  # its `__all__` names them
     from tenferro.network import einsum as einsum
     from tenferro.network import einsum_plan as einsum_plan
@@ -55,6 +56,15 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
     "tenferro.files": ("PayloadCodecs", "call", "dumps", "load", "loads", "save"),
+    "tenferro.loops": (
+        "associative_scan",
+        "cond",
+        "fori_loop",
+        "map",
+        "scan",
+        "switch",
+        "while_loop",
+    ),
     "tenferro.network": ("einsum", "einsum_plan"),
     "tenferro.runtime": (
         "GraphExecutor",

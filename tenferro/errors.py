@@ -74,19 +74,29 @@ class UnsupportedDynamicShapeError(ShapeError):
         primitive: the op that needs the extent.
         field: the metadata field that must be exact.
         observed: the extent of that field, in words.
+        text: the message, if it is not made of the other fields.
     """
 
-    def __init__(self, primitive: str, field: str, observed: str) -> None:
-        super().__init__(
-            f"UnsupportedDynamicShape: {primitive}: {field} must be exact, but is {observed}"
-        )
+    def __init__(self, primitive: str, field: str, observed: str, text: str | None = None) -> None:
+        message = text
+        if message is None:
+            message = (
+                f"UnsupportedDynamicShape: {primitive}: {field} must be exact, but is {observed}"
+            )
+            if observed.startswith("at most"):
+                message += (
+                    "; data decide it, so it is a number only where nothing is traced: call the "
+                    "function without jit, and for derivatives with a tn.EagerRuntime"
+                )
+        super().__init__(message)
         self.primitive = primitive
         self.field = field
         self.observed = observed
+        self.text = text
 
-    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
-        """Pickle the three fields, from which the message is made."""
-        return type(self), (self.primitive, self.field, self.observed)
+    def __reduce__(self) -> tuple[type, tuple[str, str, str, str | None]]:
+        """Pickle the fields, from which the message is made."""
+        return type(self), (self.primitive, self.field, self.observed, self.text)
 
 
 class RuntimeSizeError(ShapeError):

@@ -83,7 +83,7 @@ def _applied(
 def _checked(op: Any, result: Any, count: int) -> Batched[GlobalValKey]:
     if type(result) is tuple and len(result) == count:
         for entry in result:
-            if not (type(entry) is tuple and len(entry) == 2 and type(entry[1]) is bool):
+            if type(entry) is not tuple or len(entry) != 2 or type(entry[1]) is not bool:
                 break
         else:
             return result

@@ -15,8 +15,14 @@ from tenferro.compiler.canonical import (
     ConjugateSinking,
     DeadCode,
     DotDimensionSorter,
+    LoopInlining,
+    LoopInvariants,
     LoopJoining,
+    PadJoining,
+    Rolling,
+    SwitchJoining,
     TransposeFolding,
+    WhileJoining,
 )
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.numbering import Numbering
@@ -46,10 +52,18 @@ CANONICAL: tuple[Pass, ...] = (
     AlgebraicSimplifier(),
     ConjugateSinking(),
     DeadCode(),  # before passes that ask whether a value is used once
+    LoopInlining(),
     LoopJoining(),
+    SwitchJoining(),
+    WhileJoining(),
+    LoopInvariants(),
     DotDimensionSorter(),
     TransposeFolding(),
     DotDimensionSorter(),  # axes have other numbers now
+    *SIMPLIFICATION,
+    PadJoining(),
+    *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
+    Rolling(),
     *SIMPLIFICATION,
 )
 """Passes that need neither sizes nor a device. Files hold their result."""
@@ -104,13 +118,20 @@ class OptimizerOptions:
     common_subexpressions: bool = True
     conjugate_sinking: bool = True
     dead_code: bool = True
+    loop_inlining: bool = True
     loop_joining: bool = True
+    switch_joining: bool = True
+    while_joining: bool = True
+    loop_invariants: bool = True
     dot_dimension_sorter: bool = True
     transpose_folding: bool = True
+    pad_joining: bool = True
+    rolling: bool = True
     contraction_layout: bool = True
     dot_decomposer: bool = True
     real_contractions: bool = True
     kept_transposes: bool = True
+    stored_vectors: bool = True
     layout_costs: DeviceCosts | None = None
 
     def __new__(cls, *args: Any, **options: Any) -> Self:

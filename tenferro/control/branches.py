@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from tenferro.autodiff import residuals
 from tenferro.chainrules import Emitter, KeyEmitter, V
@@ -17,22 +17,12 @@ from tenferro.control.graphs import (
     program_of,
     without_cheap,
 )
-from tenferro.exec_ir import ExecProgram, restricted
-from tenferro.ops import StdTensorOp, full, shape_context
+from tenferro.control.interfaces import Choice
+from tenferro.exec_ir import restricted
+from tenferro.ops import full, shape_context
 from tenferro.shape import TensorMeta, type_of
 
 _TYPES = shape_context()
-
-
-class Choice(Protocol):
-    """The part of a `Switch` that its rules read."""
-
-    @property
-    def branches(self) -> tuple[ExecProgram, ...]:
-        """The programs."""
-
-    def like(self, branches: Sequence[ExecProgram]) -> StdTensorOp:
-        """A choice between as many other programs."""
 
 
 class Branches(NamedTuple):

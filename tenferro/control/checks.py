@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress
-from typing import cast
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, Category, ExecProgram, verify_once, with_last_use
+from tenferro.exec_ir import Array, Body, Category, ExecProgram, Pruned, verify_once, with_last_use
 from tenferro.ops import StdTensorOp
 from tenferro.shape import Exact, TensorMeta, describe
 
@@ -22,6 +22,32 @@ class ControlOp(StdTensorOp):
 
     category = Category.BOUNDARY
     n_inputs = None
+    is_loop: ClassVar[bool] = True
+    """Whether it runs its programs in rounds."""
+
+    @property
+    def const_places(self) -> dict[str, range]:
+        """For each program, the operands that it takes first, and that no round changes.
+
+        They are all operands but for those that come after them, or before them.
+        """
+        raise AssertionError(f"{self.name}: does not say where its consts are")
+
+    def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
+        """The op with other programs, of which each takes that number of consts."""
+        raise AssertionError(f"{self.name}: does not say where its consts are")
+
+    def without_fixed(self) -> Pruned | None:
+        """The loop that carries only what rounds change; None if that is the whole carry.
+
+        What it does not carry it reads as consts. The results that it leaves out are the operands
+        in their place; see `overwrites`.
+        """
+        return None
+
+    def surely_runs(self, label: str) -> bool:
+        """Whether a program certainly runs, whatever the operands are."""
+        return False
 
     @property
     def source(self) -> bool:
@@ -29,14 +55,12 @@ class ControlOp(StdTensorOp):
         return False
 
     def _as_body(self, field: str, value: object) -> ExecProgram:
-        """The value of a field, which must be a program, with its last uses marked."""
+        """The value of a field, such as `the body`: a program, with its last uses marked."""
         if not isinstance(value, ExecProgram):
-            kind = type(value).__name__
-            raise ControlFlowError(f"{self.name}: {field} must be an ExecProgram, got a {kind}")
+            name, kind = field.removeprefix("the "), type(value).__name__
+            raise ControlFlowError(f"{self.name}: {name} must be an ExecProgram, got a {kind}")
         if not set(value.written_slots()).issuperset(value.output_slots):
-            raise ControlFlowError(
-                f"{self.name}: the {field} returns a slot that it does not write"
-            )
+            raise ControlFlowError(f"{self.name}: {field} returns a slot that it does not write")
         return with_last_use(value)
 
     def _as_integer(self, field: str, expected: str = "an integer") -> int:
@@ -62,7 +86,7 @@ class ControlOp(StdTensorOp):
             self._require_exact(meta, role)
         for step, meta in body.results():
             place = "" if step.site is None else f" at {step.site}"
-            self._require_exact(meta, f"in the {field}, {step.op.name}{place}")
+            self._require_exact(meta, f"in {field}, {step.op.name}{place}")
 
     def _require_exact(self, meta: TensorMeta, place: str) -> None:
         """Raise UnsupportedDynamicShapeError unless all extents are exact."""
@@ -84,13 +108,17 @@ class ControlOp(StdTensorOp):
                 )
 
     def _check_operand(
-        self, position: int, role: str, meta: TensorMeta, expected: TensorMeta, body: str = "body"
+        self,
+        position: int,
+        role: str,
+        meta: TensorMeta,
+        expected: TensorMeta,
+        body: str = "the body takes",
     ) -> None:
         """Raise ControlFlowError unless an operand has the type that the body takes."""
         if meta != expected:
             raise ControlFlowError(
-                f"{self.name}: operand {position} ({role}) is {meta}, but the {body} takes "
-                f"{expected}"
+                f"{self.name}: operand {position} ({role}) is {meta}, but {body} {expected}"
             )
 
     def _check_arrays(self, arrays: Sequence[Array]) -> None:
@@ -138,3 +166,9 @@ def reached_in_rounds(
                 on or (place < carry and flags[start + place]) for place, on in enumerate(reached)
             ]
         flags = wider
+
+
+def fixed_leaves(body: ExecProgram, consts: int, carry: int) -> list[int]:
+    """The leaves of the carry that a body returns as it takes them."""
+    taken = body.input_slots[consts : consts + carry]
+    return [leaf for leaf, slot in enumerate(taken) if body.output_slots[leaf] == slot]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Generic, Protocol, Self
+from typing import Generic, Self
 
 from tenferro.autodiff import residuals
 from tenferro.chainrules import Emitter, V
@@ -17,33 +17,9 @@ from tenferro.control.graphs import (
     program_of,
     without_cheap,
 )
-from tenferro.exec_ir import ExecProgram, restricted
-from tenferro.ops import StdTensorOp, replay
-
-
-class Loop(Protocol):
-    """The part of a `Scan` that its rules read."""
-
-    @property
-    def body(self) -> ExecProgram:
-        """What one round computes."""
-
-    @property
-    def consts(self) -> int:
-        """Number of values that are the same in all rounds."""
-
-    @property
-    def carry(self) -> int:
-        """Number of values that go from round to round."""
-
-    @property
-    def recompute(self) -> bool:
-        """Whether to compute the values of a round again and not to store them."""
-
-    def like(
-        self, body: ExecProgram, consts: int, carry: int, backward: bool = False
-    ) -> StdTensorOp:
-        """A loop of as many rounds; in the other direction if `backward`."""
+from tenferro.control.interfaces import Loop
+from tenferro.exec_ir import restricted
+from tenferro.ops import replay
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
-from tenferro.control.checks import ControlOp, plain, reached_in_rounds
+from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
+from tenferro.control.batches import batch_scan
+from tenferro.control.checks import ControlOp, fixed_leaves, plain, reached_in_rounds
 from tenferro.control.rounds import Rounds
 from tenferro.control.scan_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
+from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, describe, runtime_dims
 
 
@@ -34,8 +36,6 @@ class Scan(ControlOp, name="scan"):
         length: number of rounds.
         reverse: whether the rounds go from the last entry to the first.
         unroll: number of rounds that an executor may compile as one; does not change results.
-        recompute: whether derivatives store of each round only the carry, and compute its other
-            values again; does not change results.
 
     Raises:
         ControlFlowError: a field is of another type, the body has too few inputs or outputs, or it
@@ -49,12 +49,14 @@ class Scan(ControlOp, name="scan"):
     length: Dim
     reverse: bool = False
     unroll: int = 1
-    recompute: bool = False
 
     body_fields = ("body",)
 
+    recompute: ClassVar[bool] = False
+    """Whether derivatives store of each round only the carry, and compute the rest again."""
+
     def __post_init__(self) -> None:
-        body = self._as_body("body", self.body)
+        body = self._as_body("the body", self.body)
         object.__setattr__(self, "body", body)
         self._check_fields()
         super().__post_init__()
@@ -64,7 +66,7 @@ class Scan(ControlOp, name="scan"):
         if runtime_dims(self.length):
             raise UnsupportedDynamicShapeError("scan", "length", describe(Exact(self.length)))
         roles = [self._role(position) for position in range(len(body.input_slots))]
-        self._check_sizes("body", body, roles)
+        self._check_sizes("the body", body, roles)
         goes_in = body.input_metas[self.consts : self.consts + self.carry]
         self._check_carry(goes_in, body.output_metas[: self.carry])
 
@@ -75,10 +77,10 @@ class Scan(ControlOp, name="scan"):
         if not isinstance(self.length, DimExpr):
             length = self._as_integer("length", "an integer or a size of the program")
             object.__setattr__(self, "length", length)
-        for name in ("reverse", "recompute"):
-            if not isinstance(value := getattr(self, name), bool | np.bool_):
-                raise self._mistyped(name, "True or False")
-            object.__setattr__(self, name, bool(value))
+        reverse: object = self.reverse
+        if not isinstance(reverse, bool | np.bool_):
+            raise self._mistyped("reverse", "True or False")
+        object.__setattr__(self, "reverse", bool(reverse))
 
     def _check_counts(self) -> None:
         """Raise ControlFlowError unless the counts fit one another and the body."""
@@ -96,6 +98,36 @@ class Scan(ControlOp, name="scan"):
             raise ControlFlowError(f"scan: length must not be negative, got {self.length}")
         if self.unroll < 1:
             raise ControlFlowError(f"scan: unroll must be at least 1, got {self.unroll}")
+
+    @property
+    def const_places(self) -> dict[str, range]:
+        """The first operands."""
+        return {"body": range(self.consts)}
+
+    def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
+        """The scan of another body."""
+        return replace(self, body=cast(ExecProgram, bodies["body"]), consts=counts["body"])
+
+    def without_fixed(self) -> Pruned | None:
+        """The scan without the leaves that its body returns as they are."""
+        body, start = self.body, self.consts
+        fixed = fixed_leaves(body, start, self.carry)
+        if not fixed:
+            return None
+        kept = [leaf for leaf in range(self.n_outputs) if leaf not in fixed]
+        rest = [at for at in range(start, len(body.input_slots)) if at - start not in fixed]
+        operands = (*range(start), *(start + leaf for leaf in fixed), *rest)
+        op = replace(
+            self,
+            body=restricted(body, operands, kept),
+            consts=start + len(fixed),
+            carry=self.carry - len(fixed),
+        )
+        return Pruned(op, operands, tuple(kept))
+
+    def surely_runs(self, label: str) -> bool:
+        """Whether there is certainly a round."""
+        return isinstance(self.length, int) and self.length > 0
 
     def check_arity(self, count: int) -> None:
         """Raise ControlFlowError unless there is an operand for each input of the body."""
@@ -196,6 +228,10 @@ class Scan(ControlOp, name="scan"):
         """The cotangents, by a loop in the other direction."""
         return transpose_rule(self, at)
 
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """One loop for all entries; see `batches`."""
+        return batch_scan(self, at)
+
     def like(self, body: ExecProgram, consts: int, carry: int, backward: bool = False) -> Scan:
         """A loop of as many rounds with another body; in the other direction if `backward`."""
         reverse = self.reverse != backward
@@ -233,3 +269,10 @@ class Scan(ControlOp, name="scan"):
         if position < self.consts + self.carry:
             return f"carry leaf [{position - self.consts}]"
         return f"xs leaf [{position - self.consts - self.carry}]"
+
+
+@payload
+class CheckpointedScan(Scan, name="checkpointed_scan"):
+    """A `Scan` of which derivatives store the carry of each round, and compute the rest again."""
+
+    recompute = True

@@ -17,7 +17,8 @@ from tenferro.control.graphs import (
     spread,
     with_active_carry,
 )
-from tenferro.control.kept import Loop, Round, keep
+from tenferro.control.interfaces import Loop
+from tenferro.control.kept import Round, keep
 from tenferro.ops import full, zeros_like
 from tenferro.shape import type_of
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Self
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
+from tenferro.control.batches import batch_switch
 from tenferro.control.checks import ControlOp, inputs_read, plain
 from tenferro.control.rounds import Rounds
 from tenferro.control.switch_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError
-from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
+from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import TensorMeta
 
 
@@ -33,6 +35,7 @@ class Switch(ControlOp, name="switch"):
     branches: tuple[ExecProgram, ...]
 
     body_fields = ("branches",)
+    is_loop = False
 
     def __post_init__(self) -> None:
         branches: object = self.branches
@@ -63,6 +66,15 @@ class Switch(ControlOp, name="switch"):
                 "branches must take and return the same types"
             )
 
+    @property
+    def const_places(self) -> dict[str, range]:
+        """All operands but the index, for each branch."""
+        return dict.fromkeys(self.bodies, range(1, 1 + len(self.branches[0].input_slots)))
+
+    def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
+        """The choice among other branches."""
+        return self.with_bodies(bodies)
+
     def check_arity(self, count: int) -> None:
         """Raise ControlFlowError unless there is an index, and an operand for each input."""
         if count != self.n_inputs:
@@ -88,7 +100,7 @@ class Switch(ControlOp, name="switch"):
         pairs = zip(operands, first.input_metas, strict=True)
         for position, (meta, expected) in enumerate(pairs, 1):
             role = self._role(position)
-            self._check_operand(position, role, meta, expected, "branches")
+            self._check_operand(position, role, meta, expected, "the branches take")
         return plain(first.output_metas)
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -132,6 +144,10 @@ class Switch(ControlOp, name="switch"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents, by a switch between the transposed branches."""
         return transpose_rule(self, at)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """One switch for all entries; see `batches`."""
+        return batch_switch(self, at)
 
     def like(self, branches: Sequence[ExecProgram]) -> Switch:
         """A switch between as many other programs."""

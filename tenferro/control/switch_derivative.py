@@ -8,8 +8,9 @@ from itertools import compress
 from tenferro.autodiff import differentiate, pull_back
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
 from tenferro.computegraph import GlobalValKey, resolve_keys
-from tenferro.control.branches import Branches, Choice, Part, chosen_part
+from tenferro.control.branches import Branches, Part, chosen_part
 from tenferro.control.graphs import Keys, fresh_like, inner_context, linear_in, spread
+from tenferro.control.interfaces import Choice
 from tenferro.ops import zeros_like
 
 Found = Sequence[GlobalValKey | None]

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import compress
-from typing import Protocol
 
 from tenferro.autodiff import differentiate, pull_back
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
@@ -29,39 +28,13 @@ from tenferro.control.graphs import (
     spread,
     with_active_carry,
 )
-from tenferro.control.scan import Scan
+from tenferro.control.interfaces import ConditionalLoop
+from tenferro.control.scan import CheckpointedScan, Scan
 from tenferro.control.switch import Switch
 from tenferro.errors import ADRuleError
 from tenferro.exec_ir import ExecProgram
-from tenferro.ops import ADD, AND, Compare, Convert, StdTensorOp, replay, scalar, zeros_like
+from tenferro.ops import ADD, AND, Compare, Convert, replay, scalar, zeros_like
 from tenferro.shape import INT32, INT64
-
-
-class ConditionalLoop(Protocol):
-    """The part of a `While` that its rules read."""
-
-    @property
-    def cond(self) -> ExecProgram:
-        """Whether another round runs."""
-
-    @property
-    def body(self) -> ExecProgram:
-        """What one round computes."""
-
-    @property
-    def cond_consts(self) -> int:
-        """Number of values that `cond` reads beside the carry."""
-
-    @property
-    def body_consts(self) -> int:
-        """Number of values that `body` reads beside the carry."""
-
-    @property
-    def max_steps(self) -> int | None:
-        """The largest number of rounds."""
-
-    def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> StdTensorOp:
-        """A loop of as many rounds of another body."""
 
 
 def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
@@ -152,11 +125,10 @@ def _bounded(
 
     one = guarded([*following, counted])
     block = Scan(one, consts=split, carry=len(state), length=size)
-    blocks = Scan(
+    blocks = CheckpointedScan(
         guarded(at.emit_all(block, *inputs)),
         consts=split,
         carry=len(state),
         length=-(-steps // size),
-        recompute=True,
     )
     return at.emit_all(blocks, *consts, *carry)[:-1]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Self, cast
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
-from tenferro.control.checks import ControlOp, inputs_read, plain, reached_in_rounds
+from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
+from tenferro.control.batches import batch_while
+from tenferro.control.checks import ControlOp, fixed_leaves, inputs_read, plain, reached_in_rounds
 from tenferro.control.rounds import Rounds
 from tenferro.control.while_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError
-from tenferro.exec_ir import Array, ExecProgram, Pruned, payload, restricted
+from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
 from tenferro.shape import BOOL, TensorMeta
 
 
@@ -47,8 +49,8 @@ class While(ControlOp, name="while"):
     body_fields = ("cond", "body")
 
     def __post_init__(self) -> None:
-        for name in self.body_fields:
-            object.__setattr__(self, name, self._as_body(name, getattr(self, name)))
+        object.__setattr__(self, "cond", self._as_body("cond", self.cond))
+        object.__setattr__(self, "body", self._as_body("the body", self.body))
         for name in ("cond_consts", "body_consts"):
             object.__setattr__(self, name, self._as_integer(name))
         if self.max_steps is not None:
@@ -62,7 +64,8 @@ class While(ControlOp, name="while"):
         for name, consts in (("cond", self.cond_consts), ("body", self.body_consts)):
             roles = [f"{name} const {position}" for position in range(consts)]
             roles += [f"carry leaf [{leaf}]" for leaf in range(carry)]
-            self._check_sizes(name, getattr(self, name), roles)
+            where = "cond" if name == "cond" else "the body"
+            self._check_sizes(where, getattr(self, name), roles)
         self._check_carry(self.carry_metas, self.body.output_metas)
 
     @property
@@ -94,6 +97,44 @@ class While(ControlOp, name="while"):
                     f"{expected}"
                 )
 
+    @property
+    def const_places(self) -> dict[str, range]:
+        """The consts of `cond`, then those of `body`."""
+        start = self.cond_consts
+        return {"cond": range(start), "body": range(start, start + self.body_consts)}
+
+    def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
+        """The loop of other programs."""
+        cond, body = (cast(ExecProgram, bodies[name]) for name in self.body_fields)
+        consts = {"cond_consts": counts["cond"], "body_consts": counts["body"]}
+        return replace(self, cond=cond, body=body, **consts)
+
+    def without_fixed(self) -> Pruned | None:
+        """The loop without the leaves that its body returns as they are, unless these are all."""
+        fixed = fixed_leaves(self.body, self.body_consts, self.n_outputs)
+        kept = [leaf for leaf in range(self.n_outputs) if leaf not in fixed]
+        if not fixed or not kept:
+            return None
+        cond, body = (
+            [*range(consts), *(consts + leaf for leaf in (*fixed, *kept))]
+            for consts in (self.cond_consts, self.body_consts)
+        )
+        op = replace(
+            self,
+            cond=restricted(self.cond, cond, [0]),
+            body=restricted(self.body, body, kept),
+            cond_consts=self.cond_consts + len(fixed),
+            body_consts=self.body_consts + len(fixed),
+        )
+        start = self.cond_consts + self.body_consts
+        also = [start + leaf for leaf in fixed]
+        consts = (*range(self.cond_consts), *also, *range(self.cond_consts, start), *also)
+        return Pruned(op, (*consts, *(start + leaf for leaf in kept)), tuple(kept))
+
+    def surely_runs(self, label: str) -> bool:
+        """Whether it is `cond`, which is asked before the first round."""
+        return label == "cond" and self.max_steps != 0
+
     def check_arity(self, count: int) -> None:
         """Raise ControlFlowError unless there is an operand for each input of the programs."""
         if count != self.n_inputs:
@@ -114,7 +155,7 @@ class While(ControlOp, name="while"):
         self.check_arity(len(metas))
         expected = self.cond.input_metas[: self.cond_consts] + self.body.input_metas
         for position, (meta, entry) in enumerate(zip(metas, expected, strict=True)):
-            program = "cond" if position < self.cond_consts else "body"
+            program = "cond takes" if position < self.cond_consts else "the body takes"
             self._check_operand(position, self._role(position), meta, entry, program)
         return plain(self.body.output_metas)
 
@@ -201,6 +242,10 @@ class While(ControlOp, name="while"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents, if there is a bound on the rounds."""
         return transpose_rule(self, at)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """One loop for all entries; see `batches`."""
+        return batch_while(self, at)
 
     def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> While:
         """A loop of as many rounds of another body."""

@@ -1,12 +1,13 @@
 """The one execution IR: ops, instructions over SSA slots, their text, and the verifier.
 
-Read in this order: `payloads` (what an op may hold), `identity`, `traits`, `op`, `program`,
-`build`, `run`, `rewrite`, `verify`, `text`, `budget`.
+Read in this order: `payloads` (what an op may hold), `identity`, `traits`, `op`, `instruction`,
+`program`, `build`, `run`, `rewrite`, `verify`, `text`, `budget`.
 """
 
 from tenferro.exec_ir.budget import check_budget, check_size
 from tenferro.exec_ir.build import ExecBuilder, program_of_op, restricted
 from tenferro.exec_ir.identity import fields_of_bodies, payload
+from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.op import Category, ExecOp, Pruned, Resolution
 from tenferro.exec_ir.payloads import (
     MAX_INTEGER,
@@ -22,7 +23,6 @@ from tenferro.exec_ir.payloads import (
     payload_text,
 )
 from tenferro.exec_ir.program import (
-    ExecInstruction,
     ExecProgram,
     last_uses,
     with_last_use,

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tenferro.errors import TenferroError
+from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.op import ExecOp
-from tenferro.exec_ir.program import ExecInstruction, ExecProgram, with_slots
+from tenferro.exec_ir.program import ExecProgram, with_slots
 from tenferro.shape import TensorMeta
 
 

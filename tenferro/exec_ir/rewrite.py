@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from tenferro.chainrules import PrimitiveOp, only_output
+from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.op import ExecOp
-from tenferro.exec_ir.program import ExecInstruction, ExecProgram, with_slots
+from tenferro.exec_ir.program import ExecProgram, with_slots
+from tenferro.exec_ir.run import run
 from tenferro.shape import TensorMeta
 
 Operands = tuple[int, ...]
@@ -127,8 +129,21 @@ class Rewriter:
         folded = op.fold(self, operands)
         return folded if folded is not None else only_output(op, self.emit_all(op, *operands))
 
-    def emit_all(self, op: PrimitiveOp | ExecOp, *operands: int) -> Operands:
-        """All outputs of `op`, which is not simplified."""
+    def inline(self, program: ExecProgram, operands: Sequence[int]) -> list[int]:
+        """The outputs of another program on these operands; its ops are not simplified."""
+        return run(
+            program,
+            operands,
+            lambda step, values: self.emit_all(step.op, *values, site=step.site),
+        )
+
+    def emit_all(
+        self, op: PrimitiveOp | ExecOp, *operands: int, site: str | None = None
+    ) -> Operands:
+        """All outputs of `op`, which is not simplified.
+
+        `site` is where it was recorded; by default where the instruction that it replaces was.
+        """
         metas = self._metas
         exec_op = cast(ExecOp, op)
         inferred = exec_op.infer_all([self.ctx.meta(slot) for slot in operands])
@@ -142,7 +157,7 @@ class Rewriter:
             )
         metas.extend(named)
         outputs = tuple(range(first, len(metas)))
-        step = ExecInstruction(exec_op, operands, outputs, named, (), self._site)
+        step = ExecInstruction(exec_op, operands, outputs, named, (), site or self._site)
         self._instructions.append(step)
         self._makers += (step,) if len(outputs) == 1 else (None,) * len(outputs)
         return outputs

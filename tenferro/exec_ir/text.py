@@ -11,9 +11,10 @@ from typing import Any
 from tenferro.errors import ParseError, ShapeError
 from tenferro.exec_ir.build import with_named_sizes
 from tenferro.exec_ir.identity import fields_of_bodies
+from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.op import ExecOp
 from tenferro.exec_ir.payloads import parse_payload
-from tenferro.exec_ir.program import ExecInstruction, ExecProgram
+from tenferro.exec_ir.program import ExecProgram
 from tenferro.shape import (
     Exact,
     ShapeExtent,

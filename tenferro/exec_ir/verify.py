@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from tenferro.errors import TenferroError, UnsupportedExtensionError, VerifyError
-from tenferro.exec_ir.program import ExecInstruction, ExecProgram, with_slots
+from tenferro.exec_ir.instruction import ExecInstruction
+from tenferro.exec_ir.program import ExecProgram, with_slots
 from tenferro.shape import TensorMeta
 
 
@@ -20,6 +21,7 @@ def verify(program: ExecProgram, after: str = "") -> None:
     where = f"after pass '{after}': " if after else ""
     for part in reversed(list(program.walk())):
         _verify_one(part, where)
+        object.__setattr__(part, "verified", True)
 
 
 def verify_once(program: ExecProgram) -> None:
@@ -34,10 +36,9 @@ def verify_once(program: ExecProgram) -> None:
     if program.verified:
         return
     try:
-        for part in reversed(list(program.walk())):
-            if not part.verified:
-                _verify_one(part, "")
-                object.__setattr__(part, "verified", True)
+        for part in reversed(list(program.walk(unverified=True))):
+            _verify_one(part, "")
+            object.__setattr__(part, "verified", True)
     except UnsupportedExtensionError:
         return
 

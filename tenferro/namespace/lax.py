@@ -16,6 +16,13 @@ from tenferro.arrays import is_number, sorting
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import OpFunction, apply, create
 from tenferro.errors import GraphError
+from tenferro.loops import associative_scan as associative_scan
+from tenferro.loops import cond as cond
+from tenferro.loops import fori_loop as fori_loop
+from tenferro.loops import map as map
+from tenferro.loops import scan as scan
+from tenferro.loops import switch as switch
+from tenferro.loops import while_loop as while_loop
 from tenferro.namespace.creation import asarray
 from tenferro.namespace.indexing import top_k as top_k
 from tenferro.ops import StdTensorOp

@@ -87,11 +87,17 @@ class StdTensorOp(ExecOp):
             operands = tuple([at.repeated(operand) for operand in range(len(operands))])
         if op.n_outputs == 1:
             return ((at.emit(op, *operands), True),)
-        return batched(at.emitter.emit_all(op, *operands))
+        return tuple([(output, True) for output in at.emitter.emit_all(op, *operands)])
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """A simpler value that is equal, or None; see `PrimitiveOp`."""
         return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _leading(op: StdTensorOp, size: Dim) -> StdTensorOp | None:
+    """`op.leading(size)`, made once: a program has many ops of few kinds."""
+    return op.leading(size)
 
 
 class Inactive(StdTensorOp):
@@ -168,11 +174,6 @@ def entry_meta(at: BatchSite[V], operand: int) -> TensorMeta:
     """The type of one entry of an operand; of one that is not batched, its type."""
     meta: TensorMeta = at.ctx.meta(at.inputs[operand])
     return meta.with_extents(meta.extents[1:]) if at.batched[operand] else meta
-
-
-def batched(outputs: Sequence[V]) -> Batched[V]:
-    """The result of a batch rule all of whose outputs are batched."""
-    return tuple([(output, True) for output in outputs])
 
 
 def reduced(name: str, x: TensorMeta, axes: Sequence[int]) -> TensorMeta:

@@ -20,7 +20,7 @@ from tenferro.chainrules import (
 from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import SUB
-from tenferro.ops.base import StdTensorOp, check_kind, types
+from tenferro.ops.base import StdTensorOp, check_kind, entry_meta, types
 from tenferro.ops.broadcast_reduce import BroadcastInDim, full, full_like, repeated, zeros_like
 from tenferro.ops.compare import CLAMP, MINIMUM
 from tenferro.ops.constant import scalar
@@ -29,7 +29,7 @@ from tenferro.ops.dimension_numbers import DimensionNumbers, exceeds
 from tenferro.ops.dynamic import ShapeOf
 from tenferro.ops.indexing import Scatter, gathering
 from tenferro.ops.joining import Concatenate
-from tenferro.shape import BOOL, INT64, UINT64, Dim, Exact, TensorMeta
+from tenferro.shape import BOOL, INT64, UINT64, Dim, Exact, TensorMeta, same_size
 
 
 @payload
@@ -80,16 +80,18 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """The window of all entries; if starts are batched, a gather at starts moved inside."""
-        x, *starts = at.inputs
-        if True not in at.batched[1:]:
-            whole = DynamicSlice((at.size, *self.slice_sizes))
-            return ((at.emit(whole, x, *_and_zero(at.emitter, starts)), True),)
-        of_x = at.batched[0]
+        x, of_x = at.inputs[0], at.batched[0]
+        axes = _moving(at, TensorMeta.of(at.ctx.meta(x).dtype, self.slice_sizes))
+        if not any(at.batched[1 + axis] for axis in axes):
+            zero, *starts = _starts(at, 1, axes)
+            if not of_x:
+                return ((at.emit(self, x, *starts), False),)
+            return ((at.emit(DynamicSlice((at.size, *self.slice_sizes)), x, zero, *starts), True),)
+        lengths = [_length(at.emitter, self.slice_sizes[axis]) for axis in axes]
+        indices = _inside(at, 1, axes, lengths)
         sizes = (1, *self.slice_sizes) if of_x else self.slice_sizes
-        gather = gathering(_one_window(len(starts)).leading(of_x, True), sizes, unique=of_x)
-        lengths = [_length(at.emitter, size) for size in self.slice_sizes]
-        inside = [_inside(at, 1, axis, length) for axis, length in enumerate(lengths)]
-        return ((at.emit(gather, x, _side_by_side(at, inside)), True),)
+        numbers = _one_window(len(self.slice_sizes), axes).leading(of_x, True)
+        return ((at.emit(gathering(numbers, sizes, unique=of_x), x, indices), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The operand, if the window is the whole operand."""
@@ -154,15 +156,20 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """The window of all entries; if starts are batched, a scatter to starts moved inside."""
-        x, window = at.repeated(0), at.repeated(1)
-        starts = at.inputs[2:]
-        if True not in at.batched[2:]:
-            return ((at.emit(self, x, window, *_and_zero(at.emitter, starts)), True),)
-        numbers = _one_window(len(starts)).leading(True, True)
+        x, window = at.inputs[:2]
+        axes = _moving(at, entry_meta(at, 1))
+        unbatched = not any(at.batched[2 + axis] for axis in axes)
+        zero, *starts = _starts(at, 2, axes)
+        if unbatched and True not in at.batched[:2]:
+            return ((at.emit(self, x, window, *starts), False),)
+        whole = (at.repeated(0), at.repeated(1))
+        if unbatched:
+            return ((at.emit(self, *whole, zero, *starts), True),)
+        lengths = [at.emit(ShapeOf(axis + at.batched[1]), window) for axis in axes]
+        indices = _inside(at, 2, axes, lengths)
+        numbers = _one_window(len(starts), axes).leading(True, True)
         scatter = Scatter(*numbers.axes, *numbers.batching, "set", unique=True)
-        lengths = [at.emit(ShapeOf(1 + axis), window) for axis in range(len(starts))]
-        inside = [_inside(at, 2, axis, length) for axis, length in enumerate(lengths)]
-        return ((at.emit(scatter, x, _side_by_side(at, inside), window), True),)
+        return ((at.emit(scatter, whole[0], indices, whole[1]), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The window if it is as large as the operand; the operand if the window is empty."""
@@ -172,37 +179,44 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
         return operands[0] if any(extent == Exact(0) for extent in window.extents) else None
 
 
-def _and_zero(at: Emitter[V], starts: Sequence[V]) -> list[V]:
-    """The starts of a window that is whole along a new first axis."""
-    dtype = at.ctx.meta(starts[0]).dtype if starts else INT64
-    return [at.emit(scalar(0, dtype)), *starts]
+def _moving(at: BatchSite[V], window: TensorMeta) -> list[int]:
+    """The axes along which a window is not as large as operand 0, so that its start matters."""
+    extents = zip(entry_meta(at, 0).extents, window.extents, strict=True)
+    return [axis for axis, pair in enumerate(extents) if not same_size(*pair)]
 
 
-def _one_window(rank: int) -> DimensionNumbers:
-    """Of one window of an operand of that rank, whose start is a vector."""
-    axes = tuple(range(rank))
-    return DimensionNumbers(axes, (), axes, 0)
+def _starts(at: BatchSite[V], first: int, axes: Sequence[int]) -> list[V]:
+    """The starts, beginning with operand `first`, behind that of a new first axis.
+
+    Those that do not matter are zero.
+    """
+    given = at.inputs[first:]
+    zero = at.emit(scalar(0, at.ctx.meta(given[0]).dtype if given else INT64))
+    return [zero, *(start if axis in axes else zero for axis, start in enumerate(given))]
 
 
-def _side_by_side(at: BatchSite[V], starts: Sequence[V]) -> V:
-    """Batched starts, one for each axis, as a batch of vectors."""
-    columns = [at.emit(BroadcastInDim((at.size, 1), (0,)), start) for start in starts]
-    return at.emit(Concatenate(1), *columns)
+def _one_window(rank: int, axes: Sequence[int]) -> DimensionNumbers:
+    """Of one window of an operand of that rank, whose start along `axes` is a vector."""
+    return DimensionNumbers(tuple(range(rank)), (), tuple(axes), 0)
 
 
-def _inside(at: BatchSite[V], first: int, axis: int, length: V) -> V:
-    """The batched starts along an axis, in int64, moved so that windows of `length` fit.
+def _inside(at: BatchSite[V], first: int, axes: Sequence[int], lengths: Sequence[V]) -> V:
+    """The batched starts along `axes`, side by side, moved so that windows of `lengths` fit.
 
     Operand 0 is what the windows lie in; the starts begin with operand `first`. A gather would move
     windows by itself, but its transpose, a scatter, drops those that do not fit.
     """
-    size = at.emit(ShapeOf(axis + at.batched[0]), at.inputs[0])
-    start = at.repeated(first + axis)
-    if at.ctx.meta(start).dtype == UINT64:  # larger numbers have no int64
-        start = at.emit(MINIMUM, start, full_like(at.emitter, 2**63 - 1, start))
-    start = at.emit(Convert(INT64), start)
-    limit = repeated(at.emitter, at.emit(SUB, size, length), at.size)
-    return at.emit(CLAMP, zeros_like(at.emitter, start), start, limit)
+    columns: list[V] = []
+    for axis, length in zip(axes, lengths, strict=True):
+        size = at.emit(ShapeOf(axis + at.batched[0]), at.inputs[0])
+        start = at.repeated(first + axis)
+        if at.ctx.meta(start).dtype == UINT64:  # larger numbers have no int64
+            start = at.emit(MINIMUM, start, full_like(at.emitter, 2**63 - 1, start))
+        start = at.emit(Convert(INT64), start)
+        limit = repeated(at.emitter, at.emit(SUB, size, length), at.size)
+        inside = at.emit(CLAMP, zeros_like(at.emitter, start), start, limit)
+        columns.append(at.emit(BroadcastInDim((at.size, 1), (0,)), inside))
+    return at.emit(Concatenate(1), *columns)
 
 
 def _length(at: Emitter[V], size: Dim) -> V:

@@ -5,11 +5,16 @@ Read in this order: `capture`, `sites`, `tensor`, `arguments`, `substitute`, `tr
 """
 
 from tenferro.traced.arguments import argument, open_arguments
-from tenferro.traced.capture import CapturedArray, capture
+from tenferro.traced.capture import (
+    CapturedArray,
+    TrackedTensor,
+    capture,
+    capturing_tracked,
+)
 from tenferro.traced.compiler import GraphCompiler, specialise
 from tenferro.traced.function import Trace, argument_names, is_traced, leaf_meta, trace_function
 from tenferro.traced.results import Results
-from tenferro.traced.sites import user_site
+from tenferro.traced.sites import raising_site, user_site
 from tenferro.traced.substitute import joined, settled, substitute
 from tenferro.traced.tensor import (
     TracedTensor,
@@ -30,11 +35,13 @@ __all__ = [
     "Trace",
     "TraceEmitter",
     "TracedTensor",
+    "TrackedTensor",
     "TreeDef",
     "argument",
     "argument_names",
     "as_key",
     "capture",
+    "capturing_tracked",
     "compiled_within",
     "flatten",
     "is_traced",
@@ -43,6 +50,7 @@ __all__ = [
     "leaf_meta",
     "leaf_names",
     "open_arguments",
+    "raising_site",
     "record",
     "settled",
     "specialise",

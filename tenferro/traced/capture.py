@@ -10,6 +10,9 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -42,9 +45,48 @@ _captured: weakref.WeakValueDictionary[int, CapturedArray] = weakref.WeakValueDi
 _lock = threading.Lock()
 
 
+class TrackedTensor:
+    """The key of an input that stands for a tensor that an eager runtime tracks.
+
+    Only the bodies of loops and branches read such inputs; the ops that hold the bodies take the
+    tensors as operands.
+    """
+
+    __slots__ = ("meta", "name", "tensor")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.meta: TensorMeta = tensor.meta
+        self.name = f"captured{next(_numbers)}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_tracked: ContextVar[dict[int, TrackedTensor] | None] = ContextVar("tenferro_tracked", default=None)
+
+
+@contextmanager
+def capturing_tracked() -> Iterator[None]:
+    """A context in which tracked tensors can be captured: a `TrackedTensor` stands for each."""
+    outer = _tracked.get()
+    token = _tracked.set({} if outer is None else outer)
+    try:
+        yield
+    finally:
+        _tracked.reset(token)
+
+
 def capture(value: object, limit: int = config.literal_bytes) -> GlobalValKey:
-    """The graph value of a concrete array: a constant up to `limit` bytes, else an input."""
+    """The graph value of a concrete array: a constant up to `limit` bytes, else an input.
+
+    Raises:
+        ADError: an eager runtime tracks the value, and this is not within `capturing_tracked`.
+    """
     if isinstance(value, Tensor):
+        tracked = _tracked.get() if value.tracked else None
+        if tracked is not None:
+            return input_key(tracked.setdefault(id(value), TrackedTensor(value)))
         value = Tensor(value)  # raises for tensors that an eager runtime tracks
     source = value.data if isinstance(value, Tensor) else value
     size = getattr(source, "nbytes", 0)

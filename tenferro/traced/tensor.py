@@ -134,9 +134,7 @@ class TracedTensor(ArrayOperators):
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
-        self._refuse(
-            "bool()", "choose with tn.where, or compute the condition outside the traced function"
-        )
+        self._refuse("bool()", "branch with tn.cond or tn.where")
 
     def __float__(self) -> float:
         self._refuse("float()", "keep it a tensor, or return it from the traced function")
@@ -281,7 +279,9 @@ def as_key(value: object) -> GlobalValKey:
     Raises:
         DTypeError: the value is not an array of numbers.
     """
-    return value.key if isinstance(value, TracedTensor) else capture(Tensor(value))
+    if isinstance(value, TracedTensor):
+        return value.key
+    return capture(value if isinstance(value, Tensor) else Tensor(value))
 
 
 def _lift(operand: Any) -> Any:

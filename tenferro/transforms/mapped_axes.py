@@ -22,6 +22,7 @@ class AxesTree:
 
     def __init__(self, name: str, axes: Any) -> None:
         self._name = name
+        flatten(axes)  # registers dataclasses
         self._axes = optree.tree_map(self._leaf, axes, none_is_leaf=True, namespace=NAMESPACE)
 
     def of(self, tree: Any, what: str) -> list[int | None]:
@@ -81,7 +82,9 @@ class MappedArgument:
             raise BatchingError(f"vmap: in_axes {axis} is out of range for argument {name}: {meta}")
         extent = meta.extents[place]
         if not isinstance(extent, Exact):
-            raise UnsupportedDynamicShapeError("vmap", f"axis {place} of {name}", describe(extent))
+            raise UnsupportedDynamicShapeError(
+                "vmap", f"axis {place} of argument {name}", describe(extent)
+            )
         return cls(name, place, meta)
 
     @property

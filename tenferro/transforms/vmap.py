@@ -171,7 +171,8 @@ class _Mapping:
         emitter: KeyEmitter,
     ) -> list[GlobalValKey]:
         """The results, with their entries along the axes of `out_axes`."""
-        axes = self.out_axes.of(unflatten(tree, range(len(outputs))), "result")
+        result = unflatten(tree, [TracedTensor(key) for key, _ in outputs])
+        axes = self.out_axes.of(result, "result")
         names = [f"result {path.codify('')}".strip() for path in optree.treespec_accessors(tree)]
         placed_outputs: list[GlobalValKey] = []
         for (key, is_batched), axis, name in zip(outputs, axes, names, strict=True):

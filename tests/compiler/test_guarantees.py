@@ -98,7 +98,13 @@ def test_every_pass_says_what_it_needs_of_extents() -> None:
         "dead_code": Needs.RANKS,
         "dot_decomposer": Needs.EXACT_EXTENTS,
         "dot_dimension_sorter": Needs.RANKS,
+        "loop_inlining": Needs.EXACT_EXTENTS,
+        "loop_invariants": Needs.RANKS,
         "loop_joining": Needs.RANKS,
+        "switch_joining": Needs.RANKS,
+        "while_joining": Needs.RANKS,
+        "pad_joining": Needs.EXACT_EXTENTS,
+        "rolling": Needs.EXACT_EXTENTS,
         "transpose_folding": Needs.RANKS,
     }
     assert VOCABULARY.keys() >= WITH_SIZES

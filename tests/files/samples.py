@@ -93,6 +93,33 @@ exec_program(%0: f64[n,2], %1: f64[2]) {
 }
 """
 
+BRANCHES = """
+exec_program(%0: i32[], %1: f64[n], %2: f64[]) {
+  %3: f64[n], %4: f64[] = switch %0, %1, %2 {  # branch.py:3
+    branches[0](%0: f64[n], %1: f64[]) {
+      %2: f64[n] = sine %0  # branch.py:1
+      return %2, %1
+    }
+    branches[1](%0: f64[n], %1: f64[]) {
+      return %0, %1
+    }
+  }
+  %5: f64[], %6: f64[n] = while[cond_consts=1, body_consts=1, max_steps=9] %4, %1, %2, %3 {
+    cond(%0: f64[], %1: f64[], %2: f64[n]) {
+      %3: bool[] = compare[direction='LT'] %1, %0
+      return %3
+    }
+    body(%0: f64[n], %1: f64[], %2: f64[n]) {
+      %3: f64[] = reduce_sum[axes=(0,)] %0
+      %4: f64[] = add %1, %3
+      %5: f64[n] = add %2, %0
+      return %4, %5
+    }
+  }
+  return %6, %5
+}
+"""
+
 NOTHING = """
 exec_program(%0: f64[0]) {
   return %0, %0
@@ -137,6 +164,7 @@ def samples() -> dict[str, GraphProgram]:
         "choice": program(CHOICE, "a b unused"),
         "late": program(LATE, "x size"),
         "loop": program(LOOP, "xs start"),
+        "branches": program(BRANCHES, "index x limit"),
         "nothing": program(NOTHING, "x"),
     }
 

@@ -59,12 +59,110 @@ exec_program(%0: f64[3,3], %1: f64[4,3], %2: f64[3]) {
   }
   return %3, %4
 }"""
+ONE_ROUND = """
+exec_program(%0: f64[3], %1: f64[1,3]) {
+  %2: f64[3] = scan[consts=0, carry=1, length=1] %0, %1 {
+    body(%0: f64[3], %1: f64[3]) {
+      %2: f64[3] = add %0, %1
+      return %2
+    }
+  }
+  return %2
+}"""
+INVARIANT = """
+exec_program(%0: f64[3], %1: f64[3]) {
+  %2: f64[3] = scan[consts=1, carry=1, length=4] %0, %1 {
+    body(%0: f64[3], %1: f64[3]) {
+      %2: f64[3] = sine %0
+      %3: f64[3] = add %1, %2
+      return %3
+    }
+  }
+  return %2
+}"""
+REPEATED = """
+exec_program(%0: f64[64,64], %1: f64[64]) {
+  %2: f64[64] = cosine %1
+  %3: f64[64,64] = broadcast_in_dim[shape=(64, 64), dims=(1,)] %2
+  %4: f64[64,64] = multiply %0, %3
+  return %4
+}"""
+SWITCHES = """
+exec_program(%0: i32[], %1: f64[3]) {
+  %2: f64[3] = switch %0, %1 {
+    branches[0](%0: f64[3]) {
+      %1: f64[3] = sine %0
+      return %1
+    }
+    branches[1](%0: f64[3]) {
+      return %0
+    }
+  }
+  %3: f64[3] = switch %0, %2 {
+    branches[0](%0: f64[3]) {
+      return %0
+    }
+    branches[1](%0: f64[3]) {
+      %1: f64[3] = cosine %0
+      return %1
+    }
+  }
+  return %2, %3
+}"""
+WHILES = """
+exec_program(%0: f64[], %1: f64[]) {
+  %2: f64[] = while[cond_consts=0, body_consts=0] %0 {
+    cond(%0: f64[]) {
+      %1: bool[] = compare[direction='LT'] %0, %0
+      return %1
+    }
+    body(%0: f64[]) {
+      %1: f64[] = exponential %0
+      return %1
+    }
+  }
+  %3: f64[], %4: f64[] = while[cond_consts=0, body_consts=0] %0, %1 {
+    cond(%0: f64[], %1: f64[]) {
+      %2: bool[] = compare[direction='LT'] %0, %0
+      return %2
+    }
+    body(%0: f64[], %1: f64[]) {
+      %2: f64[] = exponential %0
+      %3: f64[] = multiply %2, %1
+      return %2, %3
+    }
+  }
+  return %2, %4
+}"""
+WINDOWS = """
+exec_program(%0: f64[1], %1: f64[1], %2: f64[1], %3: f64[1]) {
+  %4: f64[] = constant[value=0.0, dtype=f64]
+  %5: f64[4] = pad[low=(0,), high=(3,), interior=(0,)] %0, %4
+  %6: f64[4] = pad[low=(1,), high=(2,), interior=(0,)] %1, %4
+  %7: f64[4] = pad[low=(2,), high=(1,), interior=(0,)] %2, %4
+  %8: f64[4] = pad[low=(3,), high=(0,), interior=(0,)] %3, %4
+  %9: f64[4] = add %5, %6
+  %10: f64[4] = add %9, %7
+  %11: f64[4] = add %10, %8
+  return %11
+}"""
+ROUNDS = "\n".join(
+    f"%{i}: f64[3] = {'sine' if i % 2 else 'cosine'} %{i - 1}" for i in range(1, 201)
+)
+ROLLED = f"exec_program(%0: f64[3]) {{\n{ROUNDS}\nreturn %200\n}}"
 PIECES = {
+    "loop_inlining": ONE_ROUND,
+    "loop_invariants": INVARIANT,
+    "pad_joining": WINDOWS,
+    "rolling": ROLLED,
     "loop_joining": LOOPS,
+    "switch_joining": SWITCHES,
+    "while_joining": WHILES,
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
     "kept_transposes": TURNED,
+    "stored_vectors": REPEATED,
 }
 
 

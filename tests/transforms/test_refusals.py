@@ -166,7 +166,8 @@ def test_a_derivative_that_cannot_be_taken_is_refused(
 USES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (
         lambda x: x if x > 0 else -x,
-        r"bool\(\) of a traced value bool\[\] \(compare.*\): it has no value yet; choose with tn",
+        r"bool\(\) of a traced value bool\[\] \(compare.*\): it has no value yet; "
+        r"branch with tn.cond or tn.where",
     ),
     "and": (lambda x: x > 0 and x < 1, r"bool\(\) of a traced value bool\[\]"),
     "float": (

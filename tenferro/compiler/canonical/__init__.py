@@ -9,15 +9,28 @@ from tenferro.compiler.canonical.common_subexpressions import CommonSubexpressio
 from tenferro.compiler.canonical.conjugate_sinking import ConjugateSinking
 from tenferro.compiler.canonical.dead_code import DeadCode
 from tenferro.compiler.canonical.dot_dimension_sorter import DotDimensionSorter
+from tenferro.compiler.canonical.loop_inlining import LoopInlining
+from tenferro.compiler.canonical.loop_invariants import LoopInvariants
 from tenferro.compiler.canonical.loop_joining import LoopJoining
+from tenferro.compiler.canonical.pad_joining import PadJoining
+from tenferro.compiler.canonical.rolling import ROLLED, Rolling
+from tenferro.compiler.canonical.switch_joining import SwitchJoining
 from tenferro.compiler.canonical.transpose_folding import TransposeFolding
+from tenferro.compiler.canonical.while_joining import WhileJoining
 
 __all__ = [
+    "ROLLED",
     "AlgebraicSimplifier",
     "CommonSubexpressions",
     "ConjugateSinking",
     "DeadCode",
     "DotDimensionSorter",
+    "LoopInlining",
+    "LoopInvariants",
     "LoopJoining",
+    "PadJoining",
+    "Rolling",
+    "SwitchJoining",
     "TransposeFolding",
+    "WhileJoining",
 ]

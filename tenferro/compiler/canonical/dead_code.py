@@ -49,7 +49,7 @@ def _pruned(step: ExecInstruction, alive: set[int], program: ExecProgram) -> Exe
         InvalidConfigError, VerifyError: the op that its `pruned` returns has other outputs than
             the live ones.
     """
-    pruned = step.computing(alive)
+    pruned = step.computing(alive, operands=bool(step.op.body_fields))
     if pruned is step:
         return step
     types = program.slot_metas()

@@ -1,0 +1,225 @@
+"""The batch rules of loops and branches: the programs that they hold, for all entries at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+from typing import NamedTuple
+
+from tenferro.batching import batch
+from tenferro.chainrules import Batched, BatchSite, Emitter, KeyEmitter, V
+from tenferro.computegraph import GlobalValKey, resolve_keys
+from tenferro.control.graphs import Keys, graph_of, inlined, inner_context, program_of
+from tenferro.control.interfaces import Choice, ConditionalLoop, Loop
+from tenferro.exec_ir import ExecProgram
+from tenferro.ops import (
+    Compare,
+    ReduceOr,
+    Select,
+    StopGradient,
+    Transpose,
+    broadcast_like,
+    repeated,
+    scalar,
+)
+from tenferro.shape import INT32, Dim, Exact, fresh_input, is_inexact, type_of
+
+
+class _Whole(NamedTuple):
+    """The graph of a program for all entries, and which of its outputs are batched."""
+
+    inputs: Keys
+    outputs: Keys
+    batched: Sequence[bool]
+
+    def with_batched(self, wanted: Sequence[bool], size: Dim, emitter: KeyEmitter) -> Keys:
+        """The outputs, repeated where they are to be batched and are not."""
+        return [
+            repeated(emitter, key, size) if want and not is_batched else key
+            for key, is_batched, want in zip(self.outputs, self.batched, wanted, strict=True)
+        ]
+
+
+def batch_scan(op: Loop, at: BatchSite[V]) -> Batched[V]:
+    """One loop for all entries. A leaf of the carry is batched if it is so in any round."""
+    emitter = KeyEmitter(inner_context(at.ctx))
+    start, end = op.consts, op.consts + op.carry
+    flags, whole = _with_batched_carry(op.body, list(at.batched), start, op.carry, at.size, emitter)
+    wanted = [*flags[start:end], *whole.batched[op.carry :]]
+    body = program_of(whole.inputs, whole.with_batched(wanted, at.size, emitter))
+    operands = [
+        at.repeated(place) if on else value
+        for place, (value, on) in enumerate(zip(at.inputs[:end], flags, strict=False))
+    ]
+    xs = [
+        _swapped(at.emitter, value) if on else value
+        for value, on in zip(at.inputs[end:], flags[end:], strict=True)
+    ]
+    results = at.emitter.emit_all(op.like(body, op.consts, op.carry), *operands, *xs)
+    ys = [
+        _swapped(at.emitter, value) if on else value
+        for value, on in zip(results[op.carry :], wanted[op.carry :], strict=True)
+    ]
+    return tuple(zip([*results[: op.carry], *ys], wanted, strict=True))
+
+
+def batch_switch(op: Choice, at: BatchSite[V]) -> Batched[V]:
+    """One switch for all entries; if the index is batched, all branches run and one is selected.
+
+    The branches then get operands through which no cotangent flows to entries that do not take
+    them. Otherwise a branch could give NaN for an entry that another branch is there for.
+    """
+    if at.batched[0] and len(op.branches) > 1:
+        return _select_branches(op, at)
+    emitter = KeyEmitter(inner_context(at.ctx))
+    index = at.emit(scalar(0, INT32)) if at.batched[0] else at.inputs[0]
+    graphs = [_whole(branch, at.batched[1:], at.size, emitter) for branch in op.branches]
+    wanted = [any(flags) for flags in zip(*(graph.batched for graph in graphs), strict=True)]
+    programs = [
+        program_of(graph.inputs, graph.with_batched(wanted, at.size, emitter)) for graph in graphs
+    ]
+    results = at.emitter.emit_all(op.like(programs), index, *at.inputs[1:])
+    return tuple(zip(results, wanted, strict=True))
+
+
+def batch_while(op: ConditionalLoop, at: BatchSite[V]) -> Batched[V]:
+    """One loop for all entries, until all have finished; a finished entry stays as it is."""
+    emitter = KeyEmitter(inner_context(at.ctx))
+    split = op.cond_consts + op.body_consts
+    of_cond, of_body, of_carry = (
+        list(at.batched[: op.cond_consts]),
+        list(at.batched[op.cond_consts : split]),
+        list(at.batched[split:]),
+    )
+    count = len(of_carry)
+    flags, body = _with_batched_carry(
+        op.body, [*of_body, *of_carry], op.body_consts, count, at.size, emitter
+    )
+    of_carry = flags[op.body_consts :]
+    cond = _whole(op.cond, [*of_cond, *of_carry], at.size, emitter)
+    if not cond.batched[0]:
+        outputs = body.with_batched(of_carry, at.size, emitter)
+        loop = op.like(
+            program_of(cond.inputs, cond.outputs), program_of(body.inputs, outputs), op.body_consts
+        )
+        operands = [*at.inputs[:split], *_carried(at, split, of_carry)]
+        return tuple(zip(at.emitter.emit_all(loop, *operands), of_carry, strict=True))
+    everything = [True] * count
+    cond = _whole(op.cond, [*of_cond, *everything], at.size, emitter)
+    body = _whole(op.body, [*of_body, *everything], at.size, emitter)
+    state = cond.inputs[op.cond_consts :]
+    taken = cond.outputs[0]
+    consts = [
+        _guarded(emitter, taken, key) if on else key
+        for key, on in zip(body.inputs, of_body, strict=False)
+    ]
+    guarded = [_guarded(emitter, taken, key) for key in state]
+    program = program_of(body.inputs, body.with_batched(everything, at.size, emitter))
+    following = inlined(emitter, program, [*consts, *guarded])
+    kept = [
+        emitter.emit(Select(), _like(emitter, taken, new), new, old)
+        for new, old in zip(following, state, strict=True)
+    ]
+    goes_on = emitter.emit(ReduceOr((0,)), taken)
+    loop = op.like(
+        program_of(cond.inputs, [goes_on]),
+        program_of([*cond.inputs[: op.cond_consts], *body.inputs[: op.body_consts], *state], kept),
+        split,
+    )
+    operands = [
+        *at.inputs[: op.cond_consts],
+        *at.inputs[:split],
+        *_carried(at, split, everything),
+    ]
+    return tuple([(result, True) for result in at.emitter.emit_all(loop, *operands)])
+
+
+def _whole(program: ExecProgram, flags: Sequence[bool], size: Dim, emitter: KeyEmitter) -> _Whole:
+    """The graph of a program for all entries, of which some inputs are batched."""
+    inputs, outputs = graph_of(program)
+    whole = [
+        _with_batch_axis(key, size) if on else key for key, on in zip(inputs, flags, strict=True)
+    ]
+    batched = dict(compress(zip(inputs, whole, strict=True), flags))
+    results = batch(resolve_keys(), outputs, batched, size, ctx=emitter.ctx, emitter=emitter)
+    return _Whole(whole, [key for key, _ in results], [on for _, on in results])
+
+
+def _with_batched_carry(
+    body: ExecProgram, flags: list[bool], start: int, count: int, size: Dim, emitter: KeyEmitter
+) -> tuple[list[bool], _Whole]:
+    """Which inputs of a body are batched, and its graph for all entries.
+
+    The first `count` outputs are the carry of the next round, whose inputs begin at `start`.
+    """
+    while True:
+        whole = _whole(body, flags, size, emitter)
+        wider = list(flags)
+        for leaf, on in enumerate(whole.batched[:count]):
+            wider[start + leaf] |= on
+        if wider == flags:
+            return flags, whole
+        flags = wider
+
+
+def _select_branches(op: Choice, at: BatchSite[V]) -> Batched[V]:
+    """All branches on all entries, and for each entry the results of the branch that it takes."""
+    inner = KeyEmitter(inner_context(at.ctx))
+    index, count = at.inputs[0], len(op.branches)
+    operands = [at.repeated(place) for place in range(1, len(at.inputs))]
+    everything = [True] * len(operands)
+    results: list[V] = []
+    for number in reversed(range(count)):
+        taken = _takes(at.emitter, index, number, count)
+        graph = _whole(op.branches[number], everything, at.size, inner)
+        wanted = [True] * len(graph.outputs)
+        program = program_of(graph.inputs, graph.with_batched(wanted, at.size, inner))
+        guarded = [_guarded(at.emitter, taken, value) for value in operands]
+        values = inlined(at.emitter, program, guarded)
+        if results:
+            values = [
+                at.emit(Select(), _like(at.emitter, taken, new), new, old)
+                for new, old in zip(values, results, strict=True)
+            ]
+        results = values
+    return tuple([(result, True) for result in results])
+
+
+def _takes(at: Emitter[V], index: V, number: int, count: int) -> V:
+    """For each entry whether its index, held within the branches, is `number`."""
+    direction = "LE" if number == 0 else "GE" if number == count - 1 else "EQ"
+    meta = at.ctx.meta(index)
+    limit = broadcast_like(at, at.emit(scalar(number, meta.dtype)), meta, (), "vmap")
+    return at.emit(Compare(direction), index, limit)
+
+
+def _guarded(at: Emitter[V], taken: V, value: V) -> V:
+    """The value, through which no cotangent flows to entries that are not taken."""
+    if not is_inexact(at.ctx.meta(value).dtype):
+        return value
+    return at.emit(Select(), _like(at, taken, value), value, at.emit(StopGradient(), value))
+
+
+def _like(at: Emitter[V], taken: V, value: V) -> V:
+    """One bool for each entry, repeated to the shape of a batch."""
+    bools = at.ctx.meta(taken).with_extents(at.ctx.meta(value).extents)
+    return broadcast_like(at, taken, bools, (0,), "vmap")
+
+
+def _carried(at: BatchSite[V], start: int, flags: Sequence[bool]) -> list[V]:
+    """The operands of the carry, repeated where they are to be batched."""
+    return [
+        at.repeated(start + leaf) if on else at.inputs[start + leaf]
+        for leaf, on in enumerate(flags)
+    ]
+
+
+def _swapped(at: Emitter[V], value: V) -> V:
+    """The value with its first two axes exchanged: the rounds and the entries."""
+    rank = at.ctx.meta(value).rank
+    return at.emit(Transpose((1, 0, *range(2, rank))), value)
+
+
+def _with_batch_axis(key: GlobalValKey, size: Dim) -> GlobalValKey:
+    meta = type_of(key)
+    return fresh_input(meta.with_extents([Exact(size), *meta.extents]), "batch")

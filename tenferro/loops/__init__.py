@@ -1,0 +1,17 @@
+"""Loops and branches: the functions that users call.
+
+Each traces the functions that it is given, writes them as programs, and applies the op of
+`tenferro.control` that holds these. Values that a function closes over become operands of the op.
+
+Read in this order: `leaves` (names and types of arguments), `counts`, `bodies` (tracing a function,
+and what it closes over), `carries`, `running`; then the functions: `scan`, `mapping`, `while_loop`,
+`branches`, `associative`.
+"""
+
+from tenferro.loops.associative import associative_scan
+from tenferro.loops.branches import cond, switch
+from tenferro.loops.mapping import map
+from tenferro.loops.scan import scan
+from tenferro.loops.while_loop import fori_loop, while_loop
+
+__all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]

@@ -1,0 +1,58 @@
+"""Numbers of rounds, as users write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tenferro.errors import ControlFlowError
+from tenferro.shape import Dim, DimExpr
+from tenferro.traced import TracedTensor
+
+
+def as_integer(value: Any) -> int | None:
+    """The value of an integer that is not traced; None for all else."""
+    if isinstance(value, bool | np.bool_ | str | TracedTensor):
+        return None
+    try:
+        integer: int = value.__index__()
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return None if isinstance(integer, bool) else integer
+
+
+def as_count(caller: str, name: str, value: Any) -> Dim:
+    """A number of rounds, which must be known when the loop is traced.
+
+    Raises:
+        ControlFlowError: it is traced, not an integer, or negative.
+    """
+    if isinstance(value, TracedTensor):
+        advice = "" if caller == "while_loop" else ", or use fori_loop or while_loop"
+        raise ControlFlowError(
+            f"{caller}: {name} is a traced value {value.meta}, but it must be known when the loop "
+            f"is traced; pass a Python integer{advice}"
+        )
+    if isinstance(value, DimExpr):
+        return value
+    integer = as_integer(value)
+    if integer is None:
+        raise ControlFlowError(f"{caller}: {name} must be an integer, got {value!r}")
+    if integer < 0:
+        raise ControlFlowError(f"{caller}: {name} must not be negative, got {integer}")
+    return integer
+
+
+def as_unroll(caller: str, unroll: Any, rounds: Dim) -> int:
+    """The number of rounds that are compiled as one. True means all, if their number is known.
+
+    Raises:
+        ControlFlowError: it is not a positive integer.
+    """
+    if isinstance(unroll, bool):
+        return max(1, rounds) if unroll and isinstance(rounds, int) else 1
+    count = as_integer(unroll)
+    if count is None or count < 1:
+        raise ControlFlowError(f"{caller}: unroll must be a positive integer, got {unroll!r}")
+    return count
