@@ -164,12 +164,6 @@ class Reduction(StdTensorOp):
             at.keep(at.zeroed(0) if zero else at.filled(0, fill), zeros=zero)
 
 
-@functools.lru_cache(maxsize=4096)
-def _leading(op: StdTensorOp, size: Dim) -> StdTensorOp | None:
-    """`leading`, cached: a program has many ops of few kinds."""
-    return op.leading(size)
-
-
 def entry_meta(at: BatchSite[V], operand: int) -> TensorMeta:
     """The type of one entry of an operand; of one that is not batched, its type."""
     meta: TensorMeta = at.ctx.meta(at.inputs[operand])
