@@ -1,23 +1,23 @@
 """Contractions as standard ops, written with the array functions of tenferro, for any executor.
 
-Array functions have no loops, so a contraction is a broadcast sum that is reduced at once. XLA
-fuses the two and does not store all products, if there is only arithmetic between them. Operands
-are therefore cleared of NaN and of the infinity that could produce NaN. Ordinary matrix products
-count separately where that infinity wins.
-
-The first winner is found in two steps: the best of each block of contracted indices, then the index
-within the first best block. The number of blocks is about the number of indices in each. The arrays
-that are stored are then smaller than all products by about half the root of the contracted size.
+A contraction is a loop over the contracted index: `tn.scan`, whose carry is the best product so
+far. Its memory is that of the result, whatever the contracted size. XLA compiles several rounds as
+one, so that the carry is read and written once for them. If the result is small, all products are
+computed at once, since the loop would be mostly overhead.
 """
 
 from __future__ import annotations
 
-from math import isqrt
 from typing import Any
 
 import tenferro as tn
 from tenferro_ext_tropical.forms import Form
 from tenferro_ext_tropical.semiring import Semiring
+
+UNROLL = 16
+"""Contracted indices that one step of the compiled loop processes."""
+SMALL = 64
+"""Largest number of elements of the result for which all products are computed at once."""
 
 
 def values(ring: Semiring, a: Any, b: Any) -> Any:
@@ -27,8 +27,15 @@ def values(ring: Semiring, a: Any, b: Any) -> Any:
     >>> values(semiring("maxplus"), tn.Tensor([[[1.0, 5.0]]]), tn.Tensor([[[3.0], [0.0]]]))
     Tensor([[[5.]]])
     """
-    blocks = _block_values(ring, tn.expand_dims(a, axis=2), tn.expand_dims(b, axis=1))
-    return tn.squeeze(blocks, axis=2)
+    if _is_small(a, b):
+        return _best(ring, _all_products(ring, a, b))
+
+    def step(best: Any, factors: Any) -> tuple[Any, None]:
+        product = _product(*factors)
+        return tn.where(ring.better(product, best), product, best), None
+
+    best, _ = tn.scan(step, _full(a, b, ring.zero, a.dtype), _by_contracted(a, b), unroll=UNROLL)
+    return best
 
 
 def winners(ring: Semiring, a: Any, b: Any) -> tuple[Any, Any]:
@@ -39,59 +46,53 @@ def winners(ring: Semiring, a: Any, b: Any) -> tuple[Any, Any]:
     >>> winners(semiring("maxplus"), a, b)
     (Tensor([[[0]]]), Tensor([[[ True]]]))
     """
-    batch, left, contracted = a.shape
-    right = b.shape[2]
-    length = isqrt(max(contracted - 1, 0)) + 1
-    blocks = -(-contracted // length)
-    short = blocks * length - contracted
-    a = tn.pad(a, ((0, 0), (0, 0), (0, short)), constant_values=ring.zero)
-    b = tn.pad(b, ((0, 0), (0, short), (0, 0)), constant_values=ring.zero)
-    a = tn.reshape(a, (batch, left, blocks, length))
-    b = tn.reshape(b, (batch, blocks, length, right))
-    of_blocks = _block_values(ring, a, b)
-    best = _reduced(ring, of_blocks, axis=2)
-    block = _first(ring, of_blocks, axis=2)
-    i, m, n = (
-        tn.reshape(tn.arange(size), shape)
-        for size, shape in ((batch, (-1, 1, 1)), (left, (1, -1, 1)), (right, (1, 1, -1)))
-    )
-    products = a[i, m, block] + tn.permute_dims(b, (0, 1, 3, 2))[i, block, n]
-    within = tn.argmax(tn.astype(products == tn.expand_dims(best, axis=3), "int32"), axis=3)
-    return block * length + within, best != ring.zero
+    if _is_small(a, b):
+        products = _all_products(ring, a, b)
+        first = (tn.argmax if ring.extremum == "max" else tn.argmin)(products, axis=2)
+        return first, _best(ring, products) != ring.zero
+
+    # indices as wide as elements, so that one vector instruction takes as many of either
+    index_dtype = "int32" if a.dtype == tn.float32 else "int64"
+
+    def step(state: Any, entry: Any) -> tuple[Any, None]:
+        (best, index), (number, factors) = state, entry
+        product = _product(*factors)
+        wins = ring.better(product, best)
+        return (tn.where(wins, product, best), tn.where(wins, number, index)), None
+
+    numbers = tn.arange(a.shape[2], dtype=index_dtype)
+    start = (_full(a, b, ring.zero, a.dtype), _full(a, b, -1, index_dtype))
+    (_, index), _ = tn.scan(step, start, (numbers, _by_contracted(a, b)), unroll=UNROLL)
+    return index, index >= 0
 
 
-def _block_values(ring: Semiring, a: Any, b: Any) -> Any:
-    """`[batch, left, block, right]`, from operands with contracted indices `[block, length]`."""
-    infinity = -ring.zero
-    sums = tn.expand_dims(_tame(ring, a), axis=4) + tn.expand_dims(_tame(ring, b), axis=1)
-    best = _reduced(ring, sums, axis=3)
-    found = [_as_numbers(x, x == infinity) for x in (a, b)]
-    present = [_as_numbers(x, (x == x) & (x != ring.zero)) for x in (a, b)]
-    count = _blockwise(found[0], present[1]) + _blockwise(present[0], found[1])
-    return tn.where(count > 0, tn.full((), infinity, dtype=a.dtype), best)
+def _by_contracted(a: Any, b: Any) -> tuple[Any, Any]:
+    """The operands with the contracted index first."""
+    return tn.permute_dims(a, (2, 0, 1)), tn.permute_dims(b, (1, 0, 2))
 
 
-def _tame(ring: Semiring, x: Any) -> Any:
-    """The elements, with NaN and the other infinity replaced by the zero of the semiring."""
-    wild = (x != x) | (x == -ring.zero)
-    return tn.where(wild, tn.full((), ring.zero, dtype=x.dtype), x)
+def _product(column: Any, row: Any) -> Any:
+    """`[batch, left, right]`, from `[batch, left]` and `[batch, right]`."""
+    return tn.expand_dims(column, axis=2) + tn.expand_dims(row, axis=1)
 
 
-def _as_numbers(x: Any, claim: Any) -> Any:
-    return tn.astype(claim, x.dtype)
+def _full(a: Any, b: Any, value: float, dtype: Any) -> Any:
+    return tn.full((a.shape[0], a.shape[1], b.shape[2]), value, dtype=dtype)
 
 
-def _blockwise(a: Any, b: Any) -> Any:
-    """`[batch, left, block, right]`: an ordinary matrix product for each block."""
-    return tn.permute_dims(tn.matmul(tn.permute_dims(a, (0, 2, 1, 3)), b), (0, 2, 1, 3))
+def _is_small(a: Any, b: Any) -> bool:
+    """Whether the result is so small that a loop over contracted indices is mostly overhead."""
+    return bool(a.shape[0] * a.shape[1] * b.shape[2] <= SMALL and a.shape[2] > UNROLL)
 
 
-def _reduced(ring: Semiring, x: Any, axis: int) -> Any:
-    return (tn.max if ring.extremum == "max" else tn.min)(x, axis=axis)
+def _all_products(ring: Semiring, a: Any, b: Any) -> Any:
+    """`[batch, left, contracted, right]`, zero where NaN."""
+    products = tn.expand_dims(a, axis=3) + tn.expand_dims(b, axis=1)
+    return tn.where(products == products, products, tn.full((), ring.zero, dtype=a.dtype))
 
 
-def _first(ring: Semiring, x: Any, axis: int) -> Any:
-    return (tn.argmax if ring.extremum == "max" else tn.argmin)(x, axis=axis)
+def _best(ring: Semiring, products: Any) -> Any:
+    return (tn.max if ring.extremum == "max" else tn.min)(products, axis=2)
 
 
 def _add_at(size: int, places: Any, updates: Any) -> Any:
