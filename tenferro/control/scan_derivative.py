@@ -43,6 +43,8 @@ def linearize(op: Loop, at: JvpSite[V]) -> Slots[V]:
     seed_consts, seed_carry, seed_xs = _split(linear.input_keys, sum(consts), sum(carry))
     reached = linear.output_keys
     ys = [key for key in reached[op.carry :] if key is not None]
+    if not (seed_carry or ys):
+        return (None,) * len(reached)  # only integers and bools depend on the active operands
     emitter = KeyEmitter(ctx)
     following = [
         zeros_like(emitter, start) if key is None else key
