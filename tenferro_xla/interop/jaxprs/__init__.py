@@ -5,13 +5,14 @@ that is not understood is refused; the error names its primitive and its line.
 
 Read in this order: `reader` (the walk over the equations), then one file for each family of
 primitives, with its table from names to translations: `elementwise`, `rearrange`, `reductions`,
-`indexing`, `sorting`, `control` (calls, loops and branches).
+`indexing`, `sorting`, `matrices`, `control` (calls, loops and branches).
 """
 
 from tenferro_xla.interop.jaxprs import (
     control,
     elementwise,
     indexing,
+    matrices,
     rearrange,
     reductions,
     sorting,
@@ -24,6 +25,7 @@ TABLE: dict[str, Translation] = {
     **reductions.TABLE,
     **indexing.TABLE,
     **sorting.TABLE,
+    **matrices.TABLE,
     **control.TABLE,
 }
 """The translation of each primitive, by its name."""

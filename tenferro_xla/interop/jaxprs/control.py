@@ -5,13 +5,24 @@ A call is written out in its place. Loops and branches become ops that hold prog
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import accumulate, pairwise
 from typing import Any
 
+import numpy as np
+
 from tenferro.arrays import elementwise
-from tenferro.computegraph import GlobalValKey
+from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.control import Scan, Switch, While, program_of
-from tenferro.ops import SELECT, BroadcastInDim, ReduceOr
+from tenferro.ops import (
+    SELECT,
+    STOP_GRADIENT,
+    BroadcastInDim,
+    Constant,
+    ReduceOr,
+    StdTensorOp,
+    replay,
+)
 from tenferro.shape import INT32
 from tenferro_xla.interop.jaxprs.reader import Body, Keys, Reader, Translation
 
@@ -33,11 +44,39 @@ def _call(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
 
 def _solve(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    """The outputs of the solver of a linear system, which is differentiated itself."""
+    """The outputs of the solver of a linear system, which is differentiated itself.
+
+    JAX does not differentiate the solver, and stops the gradient of what it reads beside the right
+    side. What is computed from the system alone is differentiated here.
+    """
     lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
     ends = [*accumulate(lengths, initial=0), len(operands)]
     *consts, right = [operands[start:stop] for start, stop in pairwise(ends)]
-    return at.read(jaxprs.solve, [*consts[jaxprs._fields.index("solve")], *right])
+    names = jaxprs._fields
+    system, read = (consts[names.index(name)] for name in ("matvec", "solve"))
+    return at.read(jaxprs.solve, [*_differentiable(at, read, system), *right])
+
+
+def _differentiable(at: Reader, values: Keys, leaves: Keys) -> list[GlobalValKey]:
+    """The values, with the gradients of what they compute from the leaves not stopped."""
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    ops, inputs = view.topo_order(values, leaves=leaves)
+    known: dict[GlobalValKey, GlobalValKey] = {key: key for key in (*leaves, *inputs)}
+    reached = set(leaves)
+    for op in ops:
+        if reached.isdisjoint(op.inputs):
+            continue
+        reached.update(op.outputs)
+        if op.primitive == STOP_GRADIENT:
+            known[op.outputs[0]] = _again(at, op.inputs, known)[0]
+    return _again(at, values, known)
+
+
+def _again(
+    at: Reader, values: Keys, known: Mapping[GlobalValKey, GlobalValKey]
+) -> list[GlobalValKey]:
+    """The values, emitted again from what is known."""
+    return [key for key in replay(at, values, known) if key is not None]
 
 
 def _scan(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
@@ -97,6 +136,16 @@ def _chosen(at: Reader, pred: GlobalValKey, new: GlobalValKey, old: GlobalValKey
     return at.emit(SELECT, wide, new, old)
 
 
+def _platform_index(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """The number of the branch for all platforms; a program is for no one of them."""
+    platforms = tuple(equation.params["platforms"])
+    if None not in platforms:
+        raise at.refuse(
+            equation, "has no branch for all platforms, lax.platform_dependent default="
+        )
+    return at.constant(np.asarray(platforms.index(None), np.int32))
+
+
 def _cond(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     """A choice among branches; the first of two is that for False."""
     if not equation.outvars:
@@ -104,6 +153,10 @@ def _cond(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     index, *rest = operands
     if at.ctx.meta(index).dtype.kind == "b":
         index = elementwise.astype(at, index, INT32)
+    produced = at.producer(index)
+    if produced is not None and isinstance(produced[0], Constant):
+        number = min(max(int(produced[0].value), 0), len(equation.params["branches"]) - 1)
+        return at.read(equation.params["branches"][number], rest)
     branches = [at.body(branch) for branch in equation.params["branches"]]
     captured = list(dict.fromkeys(key for branch in branches for key in branch.captured))
     programs = [program_of([*captured, *each.inputs], each.outputs) for each in branches]
@@ -114,6 +167,7 @@ TABLE: dict[str, Translation] = {
     **dict.fromkeys(_CALLS, _call),
     "cond": _cond,
     "custom_linear_solve": _solve,
+    "platform_index": _platform_index,
     "scan": _scan,
     "while": _while,
 }

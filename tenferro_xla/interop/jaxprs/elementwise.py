@@ -149,10 +149,9 @@ def _before(direction: str) -> Translation:
         if at.ctx.meta(x).dtype.kind != "f":
             return at.emit(Compare(direction), x, y)
         x, y = (x, y) if direction == "LT" else (y, x)  # x <= y is the opposite of y < x
-        x_first = logical.logical_and(
-            at, logical.signbit(at, x), at.emit(NOT, logical.signbit(at, y))
-        )
-        zeros = at.emit(AND, at.emit(Compare("EQ"), x, y), x_first)
+        one = full_like(at, 1, x)
+        signed = at.emit(Compare("LT"), at.emit(DIV, one, x), at.emit(DIV, one, y))
+        zeros = at.emit(AND, at.emit(Compare("EQ"), x, y), signed)
         y_last = at.emit(AND, logical.isnan(at, y), at.emit(NOT, logical.isnan(at, x)))
         less = at.emit(OR, at.emit(Compare("LT"), x, y), at.emit(OR, y_last, zeros))
         return less if direction == "LT" else at.emit(NOT, less)

@@ -17,10 +17,25 @@ INDEX = np.array([2, 0, 5, -1])
 
 
 class Case(NamedTuple):
-    """A function, and its arguments; derivatives are taken by the first one."""
+    """A function and its arguments; `differentiated` by the first one, or without a derivative."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...] = (X,)
+    differentiated: bool = True
+
+
+def measured(case: Case) -> Callable[..., tuple[Any, list[Any]]]:
+    """The case as a function of a real number, in which all results count, and of the results."""
+
+    def function(*args: Any) -> tuple[Any, list[Any]]:
+        results = [jnp.asarray(leaf) for leaf in jax.tree.leaves(case.function(*args))]
+        terms = [
+            jnp.sum(leaf * (jnp.cos(jnp.arange(leaf.size)) * (1 - 2j)).reshape(leaf.shape))
+            for leaf in results
+        ]
+        return jnp.real(sum(terms)), results
+
+    return function
 
 
 @jax.custom_jvp
@@ -49,8 +64,7 @@ def rnn(w: jax.Array, x: jax.Array) -> Any:
 
 def nested(x: jax.Array) -> Any:
     def outer(carry: Any, row: jax.Array) -> Any:
-        inner = lambda c, element: (c * 0.5 + jnp.sin(element), c)
-        total, parts = lax.scan(inner, carry[0], row)
+        total, parts = lax.scan(lambda c, e: (c * 0.5 + jnp.sin(e), c), carry[0], row)
         return (total, carry[1] + parts.sum()), parts * carry[1]
 
     return lax.scan(outer, (jnp.float64(0.1), jnp.float64(1.0)), x)
@@ -65,9 +79,14 @@ def several(x: jax.Array) -> Any:
 
 
 def newton(x: jax.Array) -> Any:
-    go_on = lambda s: (jnp.max(jnp.abs(s[1] ** 2 - s[0])) > 1e-13) & (s[2] < 30)
-    step = lambda s: (s[0], 0.5 * (s[1] + s[0] / s[1]), s[2] + 1)
-    return lax.while_loop(go_on, step, (x * x + 1, jnp.ones_like(x), 0))[1:]
+    def goes_on(state: Any) -> jax.Array:
+        return (jnp.max(jnp.abs(state[1] ** 2 - state[0])) > 1e-13) & (state[2] < 30)
+
+    def step(state: Any) -> Any:
+        square, root, count = state
+        return square, 0.5 * (root + square / root), count + 1
+
+    return lax.while_loop(goes_on, step, (x * x + 1, jnp.ones_like(x), 0))[1:]
 
 
 def kalman(x: jax.Array, a: jax.Array) -> Any:
@@ -115,11 +134,14 @@ LOOPS: dict[str, Case] = {
         lambda x: lax.fori_loop(1, 4, lambda i, y: jnp.sin(y) * i, x)
     ),
     "loop whose number of rounds is computed": Case(
-        lambda x, n: lax.fori_loop(0, n, lambda i, y: y * 0.5 + x, x), (X, np.int64(3))
+        lambda x, n: lax.fori_loop(0, n, lambda i, y: y * 0.5 + x, x),
+        (X, np.int64(3)),
+        differentiated=False,
     ),
-    "while loop": Case(newton),
+    "while loop": Case(newton, differentiated=False),
     "while loop with consts": Case(
-        lambda x: lax.while_loop(lambda c: c.sum() < x.sum() + 9, lambda c: c + x**2, x)
+        lambda x: lax.while_loop(lambda c: c.sum() < x.sum() + 9, lambda c: c + x**2, x),
+        differentiated=False,
     ),
     "map": Case(lambda x: lax.map(lambda row: row / jnp.sum(row**2), x)),
     "associative scan": Case(lambda x: lax.associative_scan(jnp.multiply, x, axis=1)),
@@ -136,7 +158,8 @@ LOOPS: dict[str, Case] = {
     "vmap of a scan": Case(jax.vmap(lambda r: lax.scan(lambda c, y: (c * y, c), r[0], r))),
     "vmap of a cond": Case(jax.vmap(lambda r: lax.cond(r[0] > 0, lambda: jnp.exp(r), lambda: -r))),
     "vmap of a while loop": Case(
-        jax.vmap(lambda r: lax.while_loop(lambda c: c.sum() < 3, lambda c: c + r**2, r))
+        jax.vmap(lambda r: lax.while_loop(lambda c: c.sum() < 3, lambda c: c + r**2, r)),
+        differentiated=False,
     ),
     "vmap of a network": Case(
         jax.vmap(rnn, in_axes=(None, 0)), (np.eye(4) / 2, np.stack([X, X[::-1]]))
@@ -153,7 +176,9 @@ LOOPS: dict[str, Case] = {
         )
     ),
     "hessian of a scan": Case(jax.hessian(lambda v: first_row(v.reshape(2, 2))), (V,)),
-    "jvp of a while loop": Case(lambda x: jax.jvp(newton, (x,), (jnp.cos(x),))[1][0]),
+    "jvp of a while loop": Case(
+        lambda x: jax.jvp(newton, (x,), (jnp.cos(x),))[1][0], differentiated=False
+    ),
     "jit inside": Case(
         lambda x: jax.jit(lambda y: jax.jit(jnp.sin)(y) * y)(x) + jax.jit(first_row)(x)
     ),
@@ -258,6 +283,7 @@ INDEXING: dict[str, Case] = {
             lax.div(n, -2 + 0 * n),
         ),
         (np.arange(-4, 5),),
+        False,
     ),
     "choice by a number": Case(
         lambda x: (
@@ -270,8 +296,45 @@ INDEXING: dict[str, Case] = {
         lambda z: (jnp.abs(z), jnp.angle(z), z.real * z.imag, jnp.exp(1j * z), jnp.vdot(z, z * z)),
         (Z,),
     ),
-    "products": Case(lambda x: (jnp.einsum("ij,kj->ik", x, x), jnp.kron(x, x), jnp.convolve)[:2]),
+    "products": Case(lambda x: (jnp.einsum("ij,kj->ik", x, x), jnp.kron(x, x))),
     "precision": Case(lambda x: lax.reduce_precision(x, 8, 23)),
 }
 
-CASES = LOOPS | CALLS | INDEXING
+S = X @ X.T + np.eye(3)
+H = S + 1j * np.triu(X[:, :3], 1) - 1j * np.triu(X[:, :3], 1).T
+
+
+def sandwich(vectors: jax.Array, values: jax.Array) -> jax.Array:
+    return (vectors * jnp.exp(values)) @ jnp.conj(vectors.T)
+
+
+MATRICES: dict[str, Case] = {
+    "cholesky": Case(jnp.linalg.cholesky, (H,)),
+    "cholesky of a triangle": Case(
+        lambda x: jnp.linalg.cholesky(x, symmetrize_input=False), (np.tril(S),), False
+    ),
+    "eigh": Case(lambda x: sandwich(*jnp.linalg.eigh(x)[::-1]), (H,)),
+    "eigvalsh": Case(lambda x: jnp.linalg.eigvalsh(x, UPLO="U"), (S,)),
+    "svd": Case(lambda x: (lambda u, s, v: (s, (u * s**2) @ v))(*jnp.linalg.svd(x, False))),
+    "singular values": Case(lambda x: jnp.linalg.svd(x, compute_uv=False)),
+    "qr": Case(lambda x: (lambda q, r: (q @ q.T, r.T @ r))(*jnp.linalg.qr(x.T))),
+    "solve": Case(lambda a, b: (jnp.linalg.solve(a, b), jnp.linalg.det(a)), (S, X)),
+    "solve in a scan": Case(
+        lambda a, b: lax.scan(lambda c, y: (jnp.linalg.solve(a, c) + y, c), b[:, 0], b.T), (S, X)
+    ),
+    "inverses in a batch": Case(jax.vmap(jnp.linalg.inv), (np.stack([S, S + np.eye(3)]),)),
+    "logarithm of a determinant": Case(lambda a: jnp.linalg.slogdet(a), (S + X[:, :3],)),
+    "triangular systems": Case(
+        lambda a, b: [
+            jax.scipy.linalg.solve_triangular(a, b, trans=t, lower=low)
+            for t, low in [(0, True), (1, False), (2, True)]
+        ],
+        (H, X + 0j),
+    ),
+    "exponential of a matrix": Case(lambda a: jax.scipy.linalg.expm(a / 4), (S,)),
+    "Fourier transforms": Case(
+        lambda x: (jnp.fft.fft(x, axis=0), jnp.fft.irfft(jnp.fft.rfft(x) ** 2, 5), jnp.fft.ifft2(x))
+    ),
+}
+
+CASES = LOOPS | CALLS | INDEXING | MATRICES
