@@ -163,16 +163,16 @@ def shape_of(equation: Any, output: int = 0) -> tuple[int, ...]:
 def site_of(equation: Any) -> str | None:
     """`file.py:12` of the innermost frame outside JAX, tenferro and the standard library.
 
-    None if JAX does not tell.
+    None if JAX does not tell, or for code that is not in a file.
     """
     traceback = getattr(getattr(equation, "source_info", None), "traceback", None)
     for frame in getattr(traceback, "frames", ()):
         file = frame.file_name
-        if file.startswith((*_PACKAGES, "<")):
+        if file.startswith(_PACKAGES):
             continue
         if file.startswith(_LIBRARY) and "site-packages" not in file:
             continue
-        return f"{os.path.basename(file)}:{frame.line_num}"
+        return None if file.startswith("<") else f"{os.path.basename(file)}:{frame.line_num}"
     return None
 
 
