@@ -26,12 +26,13 @@ from tenferro.ops import (
 from tenferro.shape import INT32
 from tenferro_xla.interop.jaxprs.reader import Body, Keys, Reader, Translation
 
-_HELD = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+_HELD = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
 """Names of the parameter in which an equation of a call holds the called jaxpr."""
 
 _CALLS = (
     *("jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "remat2"),
     *("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_vmap_call"),
+    "linear_call",
 )
 
 

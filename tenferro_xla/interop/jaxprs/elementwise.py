@@ -121,6 +121,8 @@ _OPS: dict[str, StdTensorOp] = {
     **{direction.lower(): Compare(direction) for direction in ("EQ", "NE", "LT", "LE", "GT", "GE")},
 }
 
+_IDENTITIES = ("copy", "copy_p", "device_put", "optimization_barrier", "pvary", "reshard")
+
 
 def _op(op: StdTensorOp) -> Translation:
     """The op on operands of the result's shape."""
@@ -237,7 +239,7 @@ def _reduce_precision(at: Reader, equation: Any, x: list[GlobalValKey]) -> Globa
 
 TABLE: dict[str, Translation] = {
     **{name: _op(op) for name, op in _OPS.items()},
-    **dict.fromkeys(("copy", "copy_p", "optimization_barrier", "reshard", "pvary"), _itself),
+    **dict.fromkeys(_IDENTITIES, _itself),
     "convert_element_type": _convert,
     "exp2": _exp2,
     "integer_pow": _integer_pow,

@@ -8,8 +8,12 @@ from typing import Any
 from tenferro.arrays import analytic, elementwise, joining
 from tenferro.computegraph import GlobalValKey
 from tenferro.ops import (
+    ADD,
+    AND,
     MAXIMUM,
     MINIMUM,
+    MUL,
+    OR,
     ArgMax,
     ArgMin,
     Concatenate,
@@ -30,12 +34,44 @@ from tenferro_xla.interop.jaxprs.reader import Reader, Translation, integers, sh
 
 Combine = Callable[[Reader, GlobalValKey, GlobalValKey], GlobalValKey]
 
+_FUNCTIONS: dict[str, tuple[StdTensorOp, Callable[[tuple[int, ...]], StdTensorOp]]] = {
+    "add": (ADD, ReduceSum),
+    "and": (AND, ReduceAnd),
+    "max": (MAXIMUM, ReduceMax),
+    "min": (MINIMUM, ReduceMin),
+    "mul": (MUL, ReduceProd),
+    "or": (OR, ReduceOr),
+}
+
 
 def _reduction(op: Callable[[tuple[int, ...]], StdTensorOp]) -> Translation:
     def translation(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
         return at.emit(op(integers(equation.params["axes"])), *x)
 
     return translation
+
+
+def _reduce(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """A reduction of one array by a function of one primitive, from a first value."""
+    name = _only_primitive(equation.params["jaxpr"])
+    if len(operands) != 2 or name not in _FUNCTIONS:
+        known = ", ".join(_FUNCTIONS)
+        raise at.refuse(equation, f"has a counterpart only for one array and one of {known}")
+    x, first = operands
+    combine, reduction = _FUNCTIONS[name]
+    result = at.emit(reduction(integers(equation.params["dimensions"])), x)
+    return at.emit(combine, at.spread(first, shape_of(equation)), result)
+
+
+def _only_primitive(jaxpr: Any) -> str:
+    """The name of the primitive that a jaxpr of two inputs applies to these; "" for others."""
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    if len(inner.eqns) != 1:
+        return ""
+    (step,) = inner.eqns
+    same = [*step.outvars] == [*inner.outvars]
+    given = [*step.invars] in ([*inner.invars], [*reversed(inner.invars)])
+    return str(step.primitive.name) if same and given else ""
 
 
 def _place(op: Callable[[int], StdTensorOp]) -> Translation:
@@ -101,6 +137,7 @@ TABLE: dict[str, Translation] = {
     "cumprod": _running(CumulativeProd),
     "cumsum": _running(CumulativeSum),
     "dot_general": _dot_general,
+    "reduce": _reduce,
     "reduce_and": _reduction(ReduceAnd),
     "reduce_max": _reduction(ReduceMax),
     "reduce_min": _reduction(ReduceMin),

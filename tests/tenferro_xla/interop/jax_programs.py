@@ -54,6 +54,14 @@ def reversed_rule(x: jax.Array) -> jax.Array:
 reversed_rule.defvjp(lambda x: (jnp.cosh(x), x), lambda x, ct: (ct * jnp.sinh(x),))
 
 
+@jax.custom_batching.custom_vmap
+def batched_rule(x: jax.Array) -> jax.Array:
+    return jnp.sin(x)
+
+
+batched_rule.def_vmap(lambda size, batched, x: (jnp.sin(x), batched[0]))
+
+
 def rnn(w: jax.Array, x: jax.Array) -> Any:
     def step(h: jax.Array, row: jax.Array) -> Any:
         h = jnp.tanh(w @ h + row)
@@ -161,6 +169,20 @@ LOOPS: dict[str, Case] = {
         jax.vmap(lambda r: lax.while_loop(lambda c: c.sum() < 3, lambda c: c + r**2, r)),
         differentiated=False,
     ),
+    "vmap of a while loop that reads a large array": Case(
+        jax.vmap(
+            lambda r: lax.while_loop(
+                lambda c: c.sum() < 1e4 * jnp.asarray(LARGE)[10],
+                lambda c: c + abs(r) + jnp.asarray(LARGE)[1],
+                r,
+            )
+        ),
+        differentiated=False,
+    ),
+    "vmap of a switch": Case(
+        jax.vmap(lambda x, i: lax.switch(i, [jnp.sin, jnp.cos, lambda x: x], x)),
+        (X, np.array([2, 0, 7])),
+    ),
     "vmap of a network": Case(
         jax.vmap(rnn, in_axes=(None, 0)), (np.eye(4) / 2, np.stack([X, X[::-1]]))
     ),
@@ -200,6 +222,7 @@ CALLS: dict[str, Case] = {
     "xlogy": Case(lambda x: jax.scipy.special.xlogy(x, x**2 + 1) + jnp.sinc(x)),
     "derivative rules": Case(lambda x: ruled(x) + reversed_rule(x)),
     "grad of derivative rules": Case(jax.grad(lambda x: jnp.sum(ruled(x) * reversed_rule(x)))),
+    "rule for batches": Case(lambda x: batched_rule(x) * 2, differentiated=False),
     "checkpoint": Case(lambda x: jax.checkpoint(lambda y: jnp.sin(jnp.cos(y)))(x)),
     "statistics": Case(
         lambda x: (jnp.var(x, 0), jnp.median(x), jnp.quantile(x, 0.3, axis=1), jnp.linalg.norm(x))
@@ -258,6 +281,12 @@ INDEXING: dict[str, Case] = {
     "places": Case(lambda x: (jnp.argmax(x), jnp.argmin(x, 1), jnp.nanargmax(x, 0))),
     "running combinations": Case(
         lambda x: (lax.cummax(x), lax.cummin(x, 1, reverse=True), lax.cumlogsumexp(x, 1))
+    ),
+    "reductions by functions": Case(
+        lambda x: [
+            lax.reduce(x, np.float64(2), function, (0,))
+            for function in (lambda a, b: a + b, lambda a, b: a * b, lambda a, b: lax.max(a, b))
+        ]
     ),
     "running sums": Case(lambda x: (jnp.cumsum(x), lax.cumprod(x, 1, reverse=True))),
     "searchsorted": Case(lambda v: jnp.searchsorted(jnp.sort(v), 0.2 * v) + v, (V,)),

@@ -193,6 +193,11 @@ def test_a_primitive_without_counterpart_is_named_with_its_line(
         from_jax(function, X)
 
 
+def test_a_reduction_by_another_function_is_refused() -> None:
+    with pytest.raises(ExecutorError, match=r"'reduce' at .* only for one array and one of add"):
+        from_jax(lambda x: lax.reduce(x, np.float64(0), lambda a, b: a * 2 + b, (0,)), X)
+
+
 def test_what_a_primitive_cannot_do_is_said_with_its_line() -> None:
     with pytest.raises(ExecutorError, match=r"'reduce_precision' at .* to 3 and 4 bits has no"):
         from_jax(lambda x: lax.reduce_precision(x, 3, 4), X)
