@@ -11,23 +11,29 @@ import jax
 
 from tenferro.errors import BindingError
 from tenferro.runtime import GraphProgram, Tensor
-from tenferro.shape import TensorMeta, TensorSpec, fresh_input
+from tenferro.shape import TensorMeta, TensorSpec, as_dtype, fresh_input
 from tenferro.traced import GraphCompiler
-from tenferro_xla.interop.names import JaxprEmitter, translate
+from tenferro_xla.interop.jaxprs import TABLE, Reader
 
 
-def from_jax(function: Callable[..., Any], *specs: Any) -> GraphProgram:
+def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> GraphProgram:
     """A JAX function as a program, through its jaxpr.
 
-    It computes the same values in 64-bit mode. Derivative rules of JAX (`custom_jvp`, `custom_vjp`,
-    `stop_gradient`) are not part of a program.
+    The program can be called, differentiated, batched, compiled and saved like any other. `scan`,
+    `while_loop`, `fori_loop`, `cond` and `switch` become loops and branches of the program; called
+    functions are written out in their place. Its derivatives are those of its ops: rules of
+    `jax.custom_jvp` and `jax.custom_vjp` are not part of it, `jax.lax.stop_gradient` is.
 
     Args:
         function: a function of arrays or pytrees of arrays that JAX can trace.
         specs: for each argument an array or a `TensorSpec` of constant shape, or a pytree of them.
+        x64: whether JAX's 64-bit mode is on while it traces, whatever its setting is. In that mode
+            numbers and arrays without a dtype are 64 bits wide; without it nothing is.
 
     Raises:
-        ExecutorError: the function uses a JAX primitive without a counterpart; names the first.
+        ExecutorError: the function uses a JAX primitive without a counterpart; names the first, and
+            its line.
+        BindingError: a spec has symbolic sizes, or is 64 bits wide with `x64=False`.
 
     >>> import jax.numpy as jnp, tenferro as tn
     >>> print(from_jax(lambda x: jnp.sin(x) * 2, tn.TensorSpec((3,), "float64")).exec_program)
@@ -39,24 +45,30 @@ def from_jax(function: Callable[..., Any], *specs: Any) -> GraphProgram:
       return %4
     }
     """
-    with jax.enable_x64(True):
-        shaped = jax.tree.map(_abstract, specs)
-        closed = jax.make_jaxpr(function)(*shaped)
+    shaped = jax.tree.map(lambda spec: _abstract(spec, x64), specs)
+    with jax.enable_x64(x64):
+        jaxpr = jax.make_jaxpr(function)(*shaped)
     leaves = jax.tree_util.tree_leaves_with_path(shaped)
     names = _names(function, [path for path, _ in leaves])
     inputs = [
         fresh_input(TensorMeta.of(leaf.dtype, leaf.shape), name)
         for name, (_, leaf) in zip(names, leaves, strict=True)
     ]
-    outputs = translate(JaxprEmitter(), closed.jaxpr, closed.consts, inputs)
+    outputs = Reader(TABLE).read(jaxpr, inputs)
     return GraphCompiler(capacity=1).compile_keys(outputs, inputs)
 
 
-def _abstract(spec: Any) -> jax.ShapeDtypeStruct:
+def _abstract(spec: Any, x64: bool) -> jax.ShapeDtypeStruct:
     meta: TensorMeta = spec.meta if isinstance(spec, TensorSpec) else Tensor(spec).meta
     if meta.static_shape is None:
         raise BindingError(f"from_jax: {meta} has symbolic extents; JAX traces constant shapes")
-    return jax.ShapeDtypeStruct(meta.static_shape, meta.dtype)  # type: ignore[no-untyped-call]
+    if not x64 and meta.dtype in _WIDE:
+        raise BindingError(f"from_jax: {meta} is 64 bits wide; pass x64=True, or a narrower spec")
+    with jax.enable_x64(True):
+        return jax.ShapeDtypeStruct(meta.static_shape, meta.dtype)  # type: ignore[no-untyped-call]
+
+
+_WIDE = tuple(map(as_dtype, ("float64", "int64", "uint64", "complex128")))
 
 
 def _names(function: Callable[..., Any], paths: list[Any]) -> list[str]:

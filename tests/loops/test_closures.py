@@ -208,3 +208,11 @@ def test_only_the_chosen_branch_runs() -> None:
 def test_a_loop_in_a_trace_is_recorded_also_if_its_operands_are_known() -> None:
     op = only(Scan, lambda x: x + tn.fori_loop(0, 5, lambda i, c: c + i, 0), SPEC)
     assert op.length == 5
+
+
+def test_a_loop_of_integers_that_reads_floats_has_no_tangent() -> None:
+    def weighted(x: Any) -> Any:
+        count, _ = tn.scan(lambda c, r: (c + tn.astype(r > 1, "int64"), None), 0, x)
+        return tn.sum(x) * count
+
+    assert tn.grad(weighted)(X).tolist() == [1.0, 1.0, 1.0]

@@ -1,0 +1,256 @@
+"""Primitives that act on each element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jax import lax
+
+from tenferro.arrays import analytic, elementwise, logical, rounding
+from tenferro.computegraph import GlobalValKey
+from tenferro.ops import (
+    ABS,
+    ACOS,
+    ACOSH,
+    ADD,
+    AND,
+    ASIN,
+    ASINH,
+    ATAN,
+    ATAN2,
+    ATANH,
+    CBRT,
+    CEIL,
+    CLAMP,
+    COMPLEX,
+    CONJ,
+    COS,
+    COSH,
+    DIV,
+    ERF,
+    ERF_INV,
+    ERFC,
+    EXP,
+    EXPM1,
+    FLOOR,
+    IMAG,
+    LOG,
+    LOG1P,
+    LOGISTIC,
+    MAXIMUM,
+    MINIMUM,
+    MUL,
+    NEG,
+    NOT,
+    OR,
+    POW,
+    REAL,
+    REM,
+    ROUND,
+    RSQRT,
+    SELECT,
+    SHIFT_LEFT,
+    SHIFT_RIGHT,
+    SIGN,
+    SIN,
+    SINH,
+    SQRT,
+    STOP_GRADIENT,
+    SUB,
+    TAN,
+    TANH,
+    XOR,
+    Compare,
+    Convert,
+    StdTensorOp,
+    full_like,
+)
+from tenferro.shape import as_dtype
+from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, shape_of
+
+_OPS: dict[str, StdTensorOp] = {
+    "add": ADD,
+    "add_any": ADD,
+    "sub": SUB,
+    "mul": MUL,
+    "div": DIV,
+    "rem": REM,
+    "neg": NEG,
+    "abs": ABS,
+    "sign": SIGN,
+    "max": MAXIMUM,
+    "min": MINIMUM,
+    "exp": EXP,
+    "expm1": EXPM1,
+    "log": LOG,
+    "log1p": LOG1P,
+    "sin": SIN,
+    "cos": COS,
+    "tan": TAN,
+    "sinh": SINH,
+    "cosh": COSH,
+    "tanh": TANH,
+    "asin": ASIN,
+    "acos": ACOS,
+    "atan": ATAN,
+    "atan2": ATAN2,
+    "asinh": ASINH,
+    "acosh": ACOSH,
+    "atanh": ATANH,
+    "sqrt": SQRT,
+    "rsqrt": RSQRT,
+    "cbrt": CBRT,
+    "erf": ERF,
+    "erfc": ERFC,
+    "erf_inv": ERF_INV,
+    "logistic": LOGISTIC,
+    "floor": FLOOR,
+    "ceil": CEIL,
+    "and": AND,
+    "or": OR,
+    "xor": XOR,
+    "not": NOT,
+    "shift_left": SHIFT_LEFT,
+    "conj": CONJ,
+    "real": REAL,
+    "imag": IMAG,
+    "complex": COMPLEX,
+    "clamp": CLAMP,
+    "stop_gradient": STOP_GRADIENT,
+    **{direction.lower(): Compare(direction) for direction in ("EQ", "NE", "LT", "LE", "GT", "GE")},
+}
+
+_IDENTITIES = ("copy", "copy_p", "device_put", "optimization_barrier", "pvary", "reshard")
+
+
+def _op(op: StdTensorOp) -> Translation:
+    """The op on operands of the result's shape."""
+
+    def translation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+        shape = shape_of(equation)
+        return at.emit(op, *(at.spread(x, shape) for x in operands))
+
+    return translation
+
+
+def _itself(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
+    return operands
+
+
+def _convert(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    return elementwise.astype(at, operands[0], as_dtype(equation.params["new_dtype"]))
+
+
+def _before(direction: str) -> Translation:
+    """A comparison in the order of IEEE 754, in which -0 is less than 0, and NaN the largest."""
+
+    def translation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+        shape = shape_of(equation)
+        x, y = (at.spread(operand, shape) for operand in operands)
+        if at.ctx.meta(x).dtype.kind != "f":
+            return at.emit(Compare(direction), x, y)
+        x, y = (x, y) if direction == "LT" else (y, x)  # x <= y is the opposite of y < x
+        one = full_like(at, 1, x)
+        signed = at.emit(Compare("LT"), at.emit(DIV, one, x), at.emit(DIV, one, y))
+        zeros = at.emit(AND, at.emit(Compare("EQ"), x, y), signed)
+        y_last = at.emit(AND, logical.isnan(at, y), at.emit(NOT, logical.isnan(at, x)))
+        less = at.emit(OR, at.emit(Compare("LT"), x, y), at.emit(OR, y_last, zeros))
+        return less if direction == "LT" else at.emit(NOT, less)
+
+    return translation
+
+
+def _select_n(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """A choice among cases by a number; by a bool, the case for False is the first."""
+    which, result, *cases = operands
+    shape = shape_of(equation)
+    if not cases:
+        return result
+    if at.ctx.meta(which).dtype.kind == "b":
+        return at.emit(SELECT, at.spread(which, shape), cases[0], result)
+    for number, case in enumerate(cases, 1):
+        chosen = at.emit(Compare("GE"), which, full_like(at, number, which))
+        result = at.emit(SELECT, at.spread(chosen, shape), case, result)
+    return result
+
+
+def _integer_pow(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return elementwise.pow(at, x[0], int(equation.params["y"]))
+
+
+def _square(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return at.emit(MUL, x[0], x[0])
+
+
+def _pow(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """A power; JAX allows an integer exponent with a float base, so that it is converted."""
+    base, exponent = operands
+    shape = shape_of(equation)
+    converted = elementwise.astype(at, exponent, at.ctx.meta(base).dtype)
+    return at.emit(POW, at.spread(base, shape), at.spread(converted, shape))
+
+
+def _is_finite(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return logical.isfinite(at, x[0])
+
+
+def _exp2(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return analytic.exp2(at, x[0])
+
+
+def _round(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    if equation.params["rounding_method"] == lax.RoundingMethod.TO_NEAREST_EVEN:
+        return at.emit(ROUND, *x)
+    whole = rounding.trunc(at, x[0])
+    rest = elementwise.abs(at, elementwise.subtract(at, x[0], whole))
+    further = elementwise.add(at, whole, elementwise.sign(at, x[0]))
+    is_half = at.emit(Compare("GE"), rest, full_like(at, 0.5, rest))
+    return elementwise.where(at, is_half, further, whole)
+
+
+def _shift_right_arithmetic(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    """A shift that fills with the sign."""
+    meta = at.ctx.meta(x[0])
+    if meta.dtype.kind != "i":
+        raise at.refuse(equation, f"of {meta} has no counterpart")
+    return _op(SHIFT_RIGHT)(at, equation, x)  # type: ignore[return-value]  # one result
+
+
+def _shift_right_logical(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    """A shift that fills with zeros, as that of unsigned integers does."""
+    dtype, shape = at.ctx.meta(x[0]).dtype, shape_of(equation)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    operands = [at.spread(elementwise.astype(at, operand, unsigned), shape) for operand in x]
+    shifted = at.emit(SHIFT_RIGHT, *operands)
+    return shifted if dtype == unsigned else at.emit(Convert(dtype), shifted)
+
+
+def _reduce_precision(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    """The nearest numbers of a float format that is one of NumPy's."""
+    params, dtype = equation.params, at.ctx.meta(x[0]).dtype
+    bits = (int(params["exponent_bits"]), int(params["mantissa_bits"]))
+    narrow = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}.get(bits)
+    if narrow is None:
+        raise at.refuse(equation, f"to {bits[0]} and {bits[1]} bits has no counterpart")
+    rounded = elementwise.astype(at, x[0], as_dtype(narrow))
+    return elementwise.astype(at, rounded, dtype)
+
+
+TABLE: dict[str, Translation] = {
+    **{name: _op(op) for name, op in _OPS.items()},
+    **dict.fromkeys(_IDENTITIES, _itself),
+    "convert_element_type": _convert,
+    "exp2": _exp2,
+    "integer_pow": _integer_pow,
+    "is_finite": _is_finite,
+    "le_to": _before("LE"),
+    "lt_to": _before("LT"),
+    "pow": _pow,
+    "reduce_precision": _reduce_precision,
+    "round": _round,
+    "select_n": _select_n,
+    "shift_right_arithmetic": _shift_right_arithmetic,
+    "shift_right_logical": _shift_right_logical,
+    "square": _square,
+}

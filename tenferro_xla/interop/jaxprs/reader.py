@@ -1,0 +1,182 @@
+"""The walk over a jaxpr, which records the ops of each equation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import tenferro
+from tenferro.computegraph import GlobalValKey, Input
+from tenferro.errors import ExecutorError, TenferroError
+from tenferro.exec_ir import Array
+from tenferro.ops import BroadcastInDim
+from tenferro.shape import TensorMeta, as_dtype, fresh_input
+from tenferro.traced import TraceEmitter, capture
+
+Keys = Sequence[GlobalValKey]
+Translation = Callable[["Reader", Any, list[GlobalValKey]], GlobalValKey | Keys]
+"""From the reader, an equation and its operands to its result, or to its results."""
+
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_PACKAGES = tuple(
+    os.path.join(folder, "")
+    for folder in (
+        *(os.path.dirname(os.path.abspath(str(module.__file__))) for module in (jax, tenferro)),
+        str(Path(__file__).resolve().parents[2]),
+    )
+)
+"""The folders of JAX and of tenferro's packages, whose frames are not the user's."""
+
+
+class Reader(TraceEmitter):
+    """Records the ops of a jaxpr; `site` is the line of the equation that is read.
+
+    Attributes:
+        captured: the arrays that it met and that are not constants, but inputs of the graph.
+    """
+
+    __slots__ = ("_arrays", "_table", "captured")
+
+    def __init__(self, table: Mapping[str, Translation]) -> None:
+        super().__init__()
+        self.captured: dict[Input, None] = {}
+        self._table = table
+        self._arrays: dict[int, tuple[Any, GlobalValKey]] = {}
+
+    def read(self, jaxpr: Any, inputs: Keys) -> list[GlobalValKey]:
+        """The outputs of a jaxpr, closed or not, for the given inputs.
+
+        Raises:
+            ExecutorError: a primitive has no counterpart; names the first.
+        """
+        open_jaxpr, consts = getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
+        values: dict[Any, GlobalValKey] = dict(zip(open_jaxpr.invars, inputs, strict=True))
+        for variable, const in zip(open_jaxpr.constvars, consts, strict=True):
+            values[variable] = self._const(const)
+
+        def value_of(atom: Any) -> GlobalValKey:
+            if hasattr(atom, "val"):
+                return self.constant(np.asarray(atom.val, dtype=atom.aval.dtype))
+            return values[atom]
+
+        outer = self.site
+        for equation in open_jaxpr.eqns:
+            self.site = site_of(equation) or outer
+            results = self._equation(equation, [value_of(atom) for atom in equation.invars])
+            values.update(zip(equation.outvars, results, strict=True))
+        self.site = outer
+        return [value_of(atom) for atom in open_jaxpr.outvars]
+
+    def body(self, jaxpr: Any) -> Body:
+        """A jaxpr as a graph of its own."""
+        reader = Reader(self._table)
+        reader.site, reader._arrays = self.site, self._arrays
+        variables = getattr(jaxpr, "jaxpr", jaxpr).invars
+        inputs = [
+            fresh_input(TensorMeta.of(variable.aval.dtype, variable.aval.shape), f"x{number}")
+            for number, variable in enumerate(variables)
+        ]
+        outputs = reader.read(jaxpr, inputs)
+        self.captured.update(reader.captured)
+        return Body([*inputs], outputs, list(reader.captured))
+
+    def constant(self, array: Array) -> GlobalValKey:
+        """An array as a value of the graph."""
+        key = capture(array)
+        if isinstance(key, Input):
+            self.captured[key] = None
+        return key
+
+    def spread(self, x: GlobalValKey, shape: tuple[int, ...]) -> GlobalValKey:
+        """A value repeated to `shape`: JAX allows operands that are scalars or have size 1."""
+        meta = self.ctx.meta(x)
+        if meta.dims == shape:
+            return x
+        return self.emit(BroadcastInDim(shape, tuple(range(meta.rank))), x)
+
+    def refuse(self, equation: Any, reason: str) -> ExecutorError:
+        """The error for an equation, with its primitive and its line."""
+        place = "" if self.site is None else f" at {self.site}"
+        return ExecutorError(f"from_jax: {equation.primitive.name!r}{place} {reason}")
+
+    def _const(self, const: Any) -> GlobalValKey:
+        """The value of an array that a jaxpr holds; the same array is the same value."""
+        _, key = self._arrays.get(id(const), (None, None))
+        if key is None:
+            key = self.constant(np.asarray(const))
+            self._arrays[id(const)] = (const, key)
+        elif isinstance(key, Input):
+            self.captured[key] = None
+        return key
+
+    def _equation(self, equation: Any, operands: list[GlobalValKey]) -> Keys:
+        translation = self._table.get(equation.primitive.name)
+        if translation is None:
+            raise self.refuse(
+                equation, f"has no counterpart in tenferro.ops; it is used in: {_shown(equation)}"
+            )
+        try:
+            made = translation(self, equation, operands)
+        except TenferroError as error:
+            place = "" if self.site is None else f" at {self.site}"
+            error.add_note(f"from_jax: while it read {equation.primitive.name!r}{place}")
+            raise
+        results = (made,) if isinstance(made, GlobalValKey) else made
+        for result, variable in zip(results, equation.outvars, strict=True):
+            meta, aval = self.ctx.meta(result), variable.aval
+            assert (meta.dtype, meta.static_shape) == (as_dtype(aval.dtype), tuple(aval.shape)), (
+                f"from_jax: {equation.primitive.name!r} is read as {meta}, but it is {aval}"
+            )
+        return results
+
+
+class Body:
+    """A jaxpr as a graph of its own.
+
+    Attributes:
+        inputs: a new value of a graph for each input of the jaxpr.
+        outputs: the value of each output.
+        captured: the arrays that it reads beside the inputs.
+    """
+
+    def __init__(self, inputs: Keys, outputs: Keys, captured: Keys) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+        self.captured = captured
+
+
+def integers(values: Iterable[Any]) -> tuple[int, ...]:
+    """Parameters as Python integers; some are NumPy's."""
+    return tuple([int(value) for value in values])
+
+
+def shape_of(equation: Any, output: int = 0) -> tuple[int, ...]:
+    """The shape of an output of an equation."""
+    return integers(equation.outvars[output].aval.shape)
+
+
+def site_of(equation: Any) -> str | None:
+    """`file.py:12` of the innermost frame outside JAX, tenferro and the standard library.
+
+    None if JAX does not tell, or for code that is not in a file.
+    """
+    traceback = getattr(getattr(equation, "source_info", None), "traceback", None)
+    for frame in getattr(traceback, "frames", ()):
+        file = frame.file_name
+        if file.startswith(_PACKAGES):
+            continue
+        if file.startswith(_LIBRARY) and "site-packages" not in file:
+            continue
+        return None if file.startswith("<") else f"{os.path.basename(file)}:{frame.line_num}"
+    return None
+
+
+def _shown(equation: Any) -> str:
+    """The text of an equation, if it is a line."""
+    text = str(equation)
+    return text if len(text) < 200 else f"{text[:200]} ..."
