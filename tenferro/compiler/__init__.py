@@ -7,6 +7,7 @@ rounded up, and `text` reads programs back.
 
 from tenferro.compiler.assumptions import guards_of
 from tenferro.compiler.canonical import (
+    ROLLED,
     AlgebraicSimplifier,
     CommonSubexpressions,
     ConjugateSinking,
@@ -15,6 +16,8 @@ from tenferro.compiler.canonical import (
     LoopInlining,
     LoopInvariants,
     LoopJoining,
+    PadJoining,
+    Rolling,
     TransposeFolding,
 )
 from tenferro.compiler.late import (
@@ -70,6 +73,7 @@ __all__ = [
     "DEFAULT_OPTIONS",
     "NATIVE",
     "PASSES",
+    "ROLLED",
     "AlgebraicSimplifier",
     "Axes",
     "BindSizes",
@@ -93,9 +97,11 @@ __all__ = [
     "Numbering",
     "Observer",
     "OptimizerOptions",
+    "PadJoining",
     "Pass",
     "PassReport",
     "PlanFamilies",
+    "Rolling",
     "Rounding",
     "SegmentPlan",
     "Settle",

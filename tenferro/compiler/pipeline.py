@@ -18,6 +18,8 @@ from tenferro.compiler.canonical import (
     LoopInlining,
     LoopInvariants,
     LoopJoining,
+    PadJoining,
+    Rolling,
     TransposeFolding,
 )
 from tenferro.compiler.lower import compile_std_to_exec
@@ -54,6 +56,10 @@ CANONICAL: tuple[Pass, ...] = (
     DotDimensionSorter(),
     TransposeFolding(),
     DotDimensionSorter(),  # axes have other numbers now
+    *SIMPLIFICATION,
+    PadJoining(),
+    *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
+    Rolling(),
     *SIMPLIFICATION,
 )
 """Passes that need neither sizes nor a device. Files hold their result."""
@@ -113,6 +119,8 @@ class OptimizerOptions:
     loop_invariants: bool = True
     dot_dimension_sorter: bool = True
     transpose_folding: bool = True
+    pad_joining: bool = True
+    rolling: bool = True
     contraction_layout: bool = True
     dot_decomposer: bool = True
     real_contractions: bool = True

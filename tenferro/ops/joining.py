@@ -67,6 +67,9 @@ class Concatenate(StdTensorOp, name="concatenate"):
             raise GraphError("concatenate: takes at least one operand")
         first = metas[0]
         check_axes(self.name, (self.axis,), first.rank, first)
+        joined = self._constant(metas)
+        if joined is not None:
+            return joined
         text = f"operands {types(metas)} must agree off axis {self.axis}"
         off = keep_axes(first, [axis for axis in range(first.rank) if axis != self.axis])
         for meta in metas:
@@ -85,6 +88,23 @@ class Concatenate(StdTensorOp, name="concatenate"):
         extents = list(first.extents)
         extents[self.axis] = extent_of(self.name, total, metas)
         return exact_meta(first.dtype, extents)
+
+    def _constant(self, metas: Sequence[TensorMeta]) -> TensorMeta | None:
+        """The type for operands of fitting constant shapes; None if they are not.
+
+        There may be thousands, and a sum of symbols takes quadratic time.
+        """
+        first, axis = metas[0], self.axis
+        shape, total = first.static_shape, 0
+        for meta in metas:
+            other = meta.static_shape
+            if shape is None or other is None or meta.dtype != first.dtype:
+                return None
+            if (*other[:axis], *other[axis + 1 :]) != (*shape[:axis], *shape[axis + 1 :]):
+                return None
+            total += other[axis]
+        assert shape is not None
+        return TensorMeta.of(first.dtype, (*shape[:axis], total, *shape[axis + 1 :]))
 
     def numpy(self, *arrays: Array) -> Array:
         """`numpy.concatenate`."""

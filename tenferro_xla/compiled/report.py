@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tenferro.compiler import ROLLED
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.control import Scan
 from tenferro.exec_ir import ExecProgram
 
 Cause = Literal["first", "sizes", "types", "donation", "dropped"]
@@ -31,6 +33,7 @@ class Subject:
         sizes: the symbols and their sizes.
         inputs: the types of the inputs.
         donated: the inputs whose buffers it may overwrite.
+        rolled: the loops that the pass `Rolling` has made of repeated structure.
     """
 
     digest: str
@@ -40,6 +43,7 @@ class Subject:
     sizes: tuple[tuple[str, int], ...]
     inputs: tuple[str, ...]
     donated: tuple[int, ...]
+    rolled: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -83,18 +87,21 @@ class CompileEvent:
         types = ", ".join(self.subject.inputs)
         sizes = "".join(f", {name} = {size}" for name, size in self.subject.sizes)
         text = f"#{self.number} {self.seconds:.3f} s  {self.subject.label}({types}){sizes}: "
+        return "\n    ".join([text + self._reason(), *self.subject.rolled])
+
+    def _reason(self) -> str:
         changed = "; ".join(map(str, self.changes))
         match self.cause:
             case "first":
-                return text + "first time"
+                return "first time"
             case "sizes":
-                return text + changed
+                return changed
             case "types":
-                return f"{text}{changed}, in the same ops"
+                return f"{changed}, in the same ops"
             case "donation":
-                return f"{text}{changed}, to be overwritten"
+                return f"{changed}, to be overwritten"
             case "dropped":
-                return f"{text}compiled before, but no longer in the cache"
+                return "compiled before, but no longer in the cache"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +221,9 @@ def subject_of(
     sha.update(f"{program.input_slots}{program.output_slots}".encode())
     label = program.instructions[0].op.name if part == "op" else f"{part} {digest[:8]}"
     inputs = tuple(str(meta) for meta in program.input_metas)
-    return Subject(digest, sha.hexdigest(), part, label, sizes, inputs, donated)
+    loops = [step.site or "" for each in program.walk() for step in each.steps_of(Scan)]
+    rolled = tuple([site for site in loops if site.startswith(ROLLED)])
+    return Subject(digest, sha.hexdigest(), part, label, sizes, inputs, donated, rolled)
 
 
 def _numbered(types: Sequence[str]) -> tuple[tuple[str, str], ...]:

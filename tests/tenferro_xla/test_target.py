@@ -80,9 +80,27 @@ exec_program(%0: f64[3], %1: f64[3]) {
   }
   return %2
 }"""
+WINDOWS = """
+exec_program(%0: f64[1], %1: f64[1], %2: f64[1], %3: f64[1]) {
+  %4: f64[] = constant[value=0.0, dtype=f64]
+  %5: f64[4] = pad[low=(0,), high=(3,), interior=(0,)] %0, %4
+  %6: f64[4] = pad[low=(1,), high=(2,), interior=(0,)] %1, %4
+  %7: f64[4] = pad[low=(2,), high=(1,), interior=(0,)] %2, %4
+  %8: f64[4] = pad[low=(3,), high=(0,), interior=(0,)] %3, %4
+  %9: f64[4] = add %5, %6
+  %10: f64[4] = add %9, %7
+  %11: f64[4] = add %10, %8
+  return %11
+}"""
+ROUNDS = "\n".join(
+    f"%{i}: f64[3] = {'sine' if i % 2 else 'cosine'} %{i - 1}" for i in range(1, 201)
+)
+REPEATED = f"exec_program(%0: f64[3]) {{\n{ROUNDS}\nreturn %200\n}}"
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariants": INVARIANT,
+    "pad_joining": WINDOWS,
+    "rolling": REPEATED,
     "loop_joining": LOOPS,
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,

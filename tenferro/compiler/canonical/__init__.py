@@ -12,9 +12,12 @@ from tenferro.compiler.canonical.dot_dimension_sorter import DotDimensionSorter
 from tenferro.compiler.canonical.loop_inlining import LoopInlining
 from tenferro.compiler.canonical.loop_invariants import LoopInvariants
 from tenferro.compiler.canonical.loop_joining import LoopJoining
+from tenferro.compiler.canonical.pad_joining import PadJoining
+from tenferro.compiler.canonical.rolling import ROLLED, Rolling
 from tenferro.compiler.canonical.transpose_folding import TransposeFolding
 
 __all__ = [
+    "ROLLED",
     "AlgebraicSimplifier",
     "CommonSubexpressions",
     "ConjugateSinking",
@@ -23,5 +26,7 @@ __all__ = [
     "LoopInlining",
     "LoopInvariants",
     "LoopJoining",
+    "PadJoining",
+    "Rolling",
     "TransposeFolding",
 ]
