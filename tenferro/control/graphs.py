@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from tenferro.autodiff import LinearFragment, finish
-from tenferro.chainrules import Emitter, FragmentEmitter, PrimitiveOp, RuleContext, V
+from tenferro.chainrules import Emitter, FragmentEmitter, KeyEmitter, PrimitiveOp, RuleContext, V
 from tenferro.computegraph import (
     PRIMAL,
     FragmentBuilder,
@@ -19,7 +20,7 @@ from tenferro.computegraph import (
     resolve_keys,
 )
 from tenferro.errors import TracingError
-from tenferro.exec_ir import ExecBuilder, ExecProgram, run
+from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram, run
 from tenferro.ops import Argument, StdTensorOp, replay, shape_context
 from tenferro.shape import ShapeGuardContext, TensorInput, TensorMeta, fresh_input, type_of
 
@@ -221,9 +222,31 @@ def _is_cheap(op: Any) -> bool:
 
 
 def inlined(at: Emitter[V], program: ExecProgram, values: Sequence[V]) -> list[V]:
-    """The outputs of a program on these values, each of its ops emitted."""
-    return run(
-        program,
-        values,
-        lambda step, operands: at.emit_all(cast(StdTensorOp, step.op), *operands),
-    )
+    """The outputs of a program on these values, each of its ops emitted, at its own site."""
+
+    def emitted(step: ExecInstruction, operands: Sequence[V]) -> Sequence[V]:
+        with _at_site(at, step.site):
+            return at.emit_all(cast(StdTensorOp, step.op), *operands)
+
+    return run(program, values, emitted)
+
+
+@contextmanager
+def noted(at: Any, text: str) -> Iterator[None]:
+    """A context in which the sites of new nodes begin with a text; reports show it."""
+    site = at.site if isinstance(at, KeyEmitter) else None
+    with _at_site(at, text if site is None else f"{text} at {site}"):
+        yield
+
+
+@contextmanager
+def _at_site(at: Any, site: str | None) -> Iterator[None]:
+    """A context in which new nodes have a site, if there is one."""
+    if site is None or not isinstance(at, KeyEmitter):
+        yield
+        return
+    outer, at.site = at.site, site
+    try:
+        yield
+    finally:
+        at.site = outer

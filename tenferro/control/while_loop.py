@@ -47,6 +47,7 @@ class While(ControlOp, name="while"):
     max_steps: int | None = None
 
     body_fields = ("cond", "body")
+    is_open = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cond", self._as_body("cond", self.cond))
