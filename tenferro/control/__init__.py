@@ -5,6 +5,7 @@ among programs. The ops of `tenferro.ops` do not hold programs. `checks` has wha
 the three share, and `rounds` how NumPy runs a body often.
 """
 
+from tenferro.control.batches import BRANCHES_RUN
 from tenferro.control.checks import ControlOp
 from tenferro.control.graphs import program_of
 from tenferro.control.scan import Scan
@@ -16,4 +17,13 @@ CONTROL_OPS: tuple[type[StdTensorOp], ...] = (Scan, Switch, While)
 VOCABULARY: dict[str, type[StdTensorOp]] = {op.name: op for op in (*ALL_OPS, *CONTROL_OPS)}
 """All ops by name: what programs are parsed and loaded with."""
 
-__all__ = ["CONTROL_OPS", "VOCABULARY", "ControlOp", "Scan", "Switch", "While", "program_of"]
+__all__ = [
+    "BRANCHES_RUN",
+    "CONTROL_OPS",
+    "VOCABULARY",
+    "ControlOp",
+    "Scan",
+    "Switch",
+    "While",
+    "program_of",
+]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tenferro.batching import batch
 from tenferro.chainrules import Batched, BatchSite, Emitter, KeyEmitter, V
 from tenferro.computegraph import GlobalValKey, resolve_keys
-from tenferro.control.graphs import Keys, graph_of, inlined, inner_context, noted, program_of
+from tenferro.control.graphs import Keys, graph_of, inlined, inner_emitter, noted, program_of
 from tenferro.control.guards import may_not_end, with_guard
 from tenferro.control.interfaces import Choice, ConditionalLoop, Loop
 from tenferro.exec_ir import ExecProgram
@@ -46,7 +46,7 @@ class _Whole(NamedTuple):
 
 def batch_scan(op: Loop, at: BatchSite[V]) -> Batched[V]:
     """One loop for all entries. A leaf of the carry is batched if it is so in any round."""
-    emitter = KeyEmitter(inner_context(at.ctx))
+    emitter = inner_emitter(at.emitter)
     start, end = op.consts, op.consts + op.carry
     flags, whole = _with_batched_carry(op.body, list(at.batched), start, op.carry, at.size, emitter)
     wanted = [*flags[start:end], *whole.batched[op.carry :]]
@@ -75,7 +75,7 @@ def batch_switch(op: Choice, at: BatchSite[V]) -> Batched[V]:
     """
     if at.batched[0] and len(op.branches) > 1:
         return _select_branches(op, at)
-    emitter = KeyEmitter(inner_context(at.ctx))
+    emitter = inner_emitter(at.emitter)
     index = at.emit(scalar(0, INT32)) if at.batched[0] else at.inputs[0]
     graphs = [_whole(branch, at.batched[1:], at.size, emitter) for branch in op.branches]
     wanted = [any(flags) for flags in zip(*(graph.batched for graph in graphs), strict=True)]
@@ -88,7 +88,7 @@ def batch_switch(op: Choice, at: BatchSite[V]) -> Batched[V]:
 
 def batch_while(op: ConditionalLoop, at: BatchSite[V]) -> Batched[V]:
     """One loop for all entries, until all have finished; a finished entry stays as it is."""
-    emitter = KeyEmitter(inner_context(at.ctx))
+    emitter = inner_emitter(at.emitter)
     split = op.cond_consts + op.body_consts
     of_cond, of_body, of_carry = (
         list(at.batched[: op.cond_consts]),
@@ -197,7 +197,7 @@ def _where(
 
     No cotangent flows to the others, and for them loops end at once. All results are batched.
     """
-    inner = KeyEmitter(inner_context(at.ctx))
+    inner = inner_emitter(at)
     given = [
         _guarded(at, taken, value) if on else value
         for value, on in zip(operands, flags, strict=True)

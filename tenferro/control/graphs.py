@@ -80,6 +80,13 @@ def inner_context(ctx: RuleContext) -> ShapeGuardContext:
     return shape_context(ctx.registered_rule)
 
 
+def inner_emitter(at: Any) -> KeyEmitter:
+    """An emitter for a graph inside an op, which records the op's site."""
+    emitter = KeyEmitter(inner_context(at.ctx))
+    emitter.site = at.site if isinstance(at, KeyEmitter) else None
+    return emitter
+
+
 def fresh_like(keys: Iterable[GlobalValKey], name: str) -> list[GlobalValKey]:
     """A new input of a graph for each value, of its type."""
     return [fresh_input(type_of(key), f"{name}{number}") for number, key in enumerate(keys)]
@@ -132,7 +139,7 @@ def linear_in(
         (seed,) = fresh_like([like], "active")
         seeds[like] = emitter.active_input(cast(Input, seed).key, like)
     known = {key: seeds.get(key, key) for key in inputs}
-    results = replay(emitter, outputs, known)
+    results = replay(emitter, outputs, known, keep_sites=True)
     linear = [key if key is not None and emitter.may_flow(key) else None for key in results]
     return finish(emitter.builder, list(seeds.values()), linear)
 

@@ -23,6 +23,7 @@ from tenferro.control.graphs import (
     graph_of,
     inlined,
     inner_context,
+    inner_emitter,
     linear_in,
     program_of,
     spread,
@@ -56,7 +57,7 @@ def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
     of_carry = active[op.body_consts :]
     count = sum(active[: op.body_consts])
     seed_consts, seed_carry = linear.input_keys[:count], linear.input_keys[count:]
-    emitter = KeyEmitter(ctx)
+    emitter = inner_emitter(at.emitter)
     tangents = [
         zeros_like(emitter, start) if key is None else key
         for start, key in compress(zip(carry, linear.output_keys, strict=True), of_carry)
@@ -88,7 +89,7 @@ def transpose_rule(op: ConditionalLoop, at: TransposeSite[V]) -> Slots[V]:
     read, _ = graph_of(op.cond)
     inputs, _ = graph_of(op.body)
     operands = fresh_like([*read[: op.cond_consts], *inputs], "operand")
-    outputs = _bounded(op, op.max_steps, KeyEmitter(ctx), operands)
+    outputs = _bounded(op, op.max_steps, inner_emitter(at.emitter), operands)
     linear = linear_in(operands, outputs, list(compress(range(len(operands)), at.active)), ctx)
     arriving = [ct is not None for ct in at.ct]
     seeds = fresh_like(compress(outputs, arriving), "ct")
