@@ -169,9 +169,11 @@ class _Splitting(FragmentEmitter):
 
     def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
         """All outputs of `op`."""
-        active = [self.may_flow(operand) for operand in operands]
-        if not (any(active) and _holds_programs(op)):
+        if not _holds_programs(op):
             return super().emit_all(op, *operands)
+        active = [self.may_flow(operand) for operand in operands]
+        if not any(active):
+            return self._apply(op, operands).outputs
         whole = cast(StdTensorOp, op)
         fixed = [not on for on in whole.reached(active)]
         part = whole.pruned(fixed) if any(fixed) else None

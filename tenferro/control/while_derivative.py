@@ -16,7 +16,7 @@ from itertools import compress
 
 from tenferro.autodiff import differentiate, pull_back
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
-from tenferro.computegraph import GlobalValKey, resolve_keys
+from tenferro.computegraph import Derived, GlobalValKey, name_of, resolve_keys
 from tenferro.control.graphs import (
     Keys,
     fresh_like,
@@ -35,7 +35,7 @@ from tenferro.control.switch import Switch
 from tenferro.errors import ADRuleError
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import ADD, AND, Compare, Convert, replay, scalar, zeros_like
-from tenferro.shape import INT32, INT64
+from tenferro.shape import INT32, INT64, type_of
 
 
 def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
@@ -81,10 +81,7 @@ def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
 def transpose_rule(op: ConditionalLoop, at: TransposeSite[V]) -> Slots[V]:
     """The cotangents of the active operands, through an equal program of scans and switches."""
     if op.max_steps is None:
-        raise ADRuleError(
-            "while_loop: reverse mode needs a bound on the rounds; pass max_steps=, or use scan or "
-            "fori_loop with constant bounds"
-        )
+        raise _unbounded(op, at)
     ctx = inner_context(at.ctx)
     read, _ = graph_of(op.cond)
     inputs, _ = graph_of(op.body)
@@ -99,6 +96,33 @@ def transpose_rule(op: ConditionalLoop, at: TransposeSite[V]) -> Slots[V]:
     found = replay(at.emitter, pulled, known)
     cts = iter(found)
     return tuple([next(cts) if on else None for on in at.active])
+
+
+def _unbounded(op: ConditionalLoop, at: TransposeSite[V]) -> ADRuleError:
+    """The refusal of a loop without a bound, which names what a counter goes up to."""
+    found = ""
+    if [step.op for step in op.cond.instructions] == [Compare("LT")]:
+        counter, limit = op.cond.instructions[0].input_slots
+        inputs = op.cond.input_slots
+        if counter in inputs[op.cond_consts :] and limit in inputs[: op.cond_consts]:
+            found = _traced_bound(at.inputs[inputs.index(limit)])
+    error = ADRuleError(
+        f"while_loop: reverse mode needs a bound on the rounds{found}; pass max_steps=, or use "
+        "scan or fori_loop with constant bounds"
+    )
+    site = inner_emitter(at.emitter).site
+    if site is not None:
+        error.add_note(f"the loop is at {site}")
+    return error
+
+
+def _traced_bound(bound: object) -> str:
+    """What an error says of a bound that is a value of a graph."""
+    if not isinstance(bound, GlobalValKey):
+        return ""
+    site = bound.op.site if isinstance(bound, Derived) else None
+    place = "" if site is None else f", at {site},"
+    return f", but {name_of(bound)}: {type_of(bound)}{place} is traced"
 
 
 def _bounded(
