@@ -2,9 +2,9 @@
 
 An op is a frozen dataclass derived from `ExtensionOp` and named with `@family_id`. `apply` applies
 it to arrays. An `ExtensionAdRule` in an `ExtensionRuleSet` defines its derivatives, an
-`ExtensionRuntime` runs it on a native backend, and `lower_to_standard_ops`, written with `inline`,
-lowers it to XLA. A `Package` has all of these as one value, which every context accepts as
-`packages=(...)`.
+`ExtensionBatchRule` how it is applied to the entries of batches, an `ExtensionRuntime` runs it on a
+native backend, and `lower_to_standard_ops`, written with `inline`, lowers it to XLA. A `Package`
+has all of these as one value, which every context accepts as `packages=(...)`.
 
 tenferro's own families use further base classes. `KernelOp` imports its implementation when it is
 first run. `FormulaOp` is an op that a formula defines, and derives derivatives of all orders from
@@ -12,9 +12,10 @@ the formula. `LinearFormula` is one whose adjoint is another formula, such as a 
 """
 
 from tenferro.arrays import Expression
-from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite
+from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite
 from tenferro.errors import (
     BackendFailureError,
+    BatchRuleError,
     DTypeError,
     DuplicateRuleError,
     ExtensionError,
@@ -42,6 +43,7 @@ from tenferro.families import (
 from tenferro.family import (
     Extension,
     ExtensionAdRule,
+    ExtensionBatchRule,
     ExtensionCache,
     ExtensionCaches,
     ExtensionOp,
@@ -49,9 +51,11 @@ from tenferro.family import (
     ExtensionRuleSet,
     ExtensionRuntime,
     FamilyId,
+    LeadingBatchRule,
     OutputMeta,
     Package,
     family_id,
+    one_by_one,
     parse_family_id,
     sizes_differ,
 )
@@ -60,6 +64,9 @@ from tenferro.shape import Dim, DType
 
 __all__ = [
     "BackendFailureError",
+    "BatchRuleError",
+    "BatchSite",
+    "Batched",
     "DType",
     "DTypeError",
     "Dim",
@@ -68,6 +75,7 @@ __all__ = [
     "Expression",
     "Extension",
     "ExtensionAdRule",
+    "ExtensionBatchRule",
     "ExtensionCache",
     "ExtensionCaches",
     "ExtensionError",
@@ -84,6 +92,7 @@ __all__ = [
     "JvpSite",
     "KernelOp",
     "KernelRuntime",
+    "LeadingBatchRule",
     "LinearFormula",
     "LinearFormulaRule",
     "MalformedFamilyIdError",
@@ -101,6 +110,7 @@ __all__ = [
     "apply_eager",
     "family_id",
     "inline",
+    "one_by_one",
     "parse_family_id",
     "replay",
     "sizes_differ",

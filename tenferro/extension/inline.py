@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
-from tenferro.chainrules import Emitter, JvpSite, TransposeSite, V
+from tenferro.chainrules import BatchSite, Emitter, JvpSite, TransposeSite, V
 from tenferro.computegraph import GlobalValKey
 from tenferro.ops import replay
 from tenferro.shape import TensorMeta, fresh_input, runtime_dims
@@ -13,7 +13,7 @@ from tenferro.traced import TracedTensor, as_key, tracing
 
 
 def inline(
-    at: Emitter[V] | JvpSite[V] | TransposeSite[V],
+    at: Emitter[V] | JvpSite[V] | TransposeSite[V] | BatchSite[V],
     function: Callable[..., Any],
     *values: V | None,
 ) -> Any:
@@ -23,7 +23,7 @@ def inline(
     tensor; None, a symbolic zero, is passed as None. Results may be None as well.
 
     Args:
-        at: the site of a derivative rule, or the builder of `lower_to_standard_ops`.
+        at: the site of a derivative or batch rule, or the builder of `lower_to_standard_ops`.
         function: takes one argument for each value.
         values: values of that site or builder.
 
@@ -31,7 +31,7 @@ def inline(
         TracingError: the function uses an array that is not in `values` and is too large for a
             constant.
     """
-    emitter = at.emitter if isinstance(at, JvpSite | TransposeSite) else at
+    emitter = at.emitter if isinstance(at, JvpSite | TransposeSite | BatchSite) else at
     inputs = [
         None if value is None else fresh_input(emitter.ctx.meta(value), f"value{i}")
         for i, value in enumerate(values)

@@ -1,14 +1,18 @@
 """The contract of extension ops: what the author of a family of ops defines.
 
 Read in this order: `family_id` (names of families), `op` (the class that authors derive from),
-`rules` (derivatives), `expansion` (the ops by which extension ops are replaced), `carrier`
-(extension ops in graphs and programs), `caches` and `registry` (their runtimes in an executor),
-`package` (all of these as one value). Authors import these names from `tenferro.extension`.
+`rules` (derivatives and batches), `expansion` (the ops by which extension ops are replaced),
+`batching` (batches of families without a batch rule), `carrier` (extension ops in graphs and
+programs), `leading` (the batch rule of ops with leading batch axes), `caches` and `registry` (their
+runtimes in an executor), `package` (all of these as one value). Authors import these names from
+`tenferro.extension`.
 """
 
+from tenferro.family.batching import called_one_by_one, one_by_one
 from tenferro.family.caches import ExtensionCache, ExtensionCaches
 from tenferro.family.carrier import Extension
 from tenferro.family.family_id import FamilyId, family_id, parse_family_id
+from tenferro.family.leading import LeadingBatchRule
 from tenferro.family.op import ExtensionOp, OutputMeta
 from tenferro.family.package import (
     Decode,
@@ -21,13 +25,19 @@ from tenferro.family.package import (
     vocabulary_of,
 )
 from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime, Register
-from tenferro.family.rules import ExtensionAdRule, ExtensionRuleSet
+from tenferro.family.rules import (
+    ExtensionAdRule,
+    ExtensionBatchRule,
+    ExtensionRuleSet,
+    batch_rule_name,
+)
 from tenferro.family.sizes import sizes_differ
 
 __all__ = [
     "Decode",
     "Extension",
     "ExtensionAdRule",
+    "ExtensionBatchRule",
     "ExtensionCache",
     "ExtensionCaches",
     "ExtensionOp",
@@ -35,13 +45,17 @@ __all__ = [
     "ExtensionRuleSet",
     "ExtensionRuntime",
     "FamilyId",
+    "LeadingBatchRule",
     "Lowering",
     "OutputMeta",
     "Package",
     "Register",
+    "batch_rule_name",
+    "called_one_by_one",
     "distinct",
     "family_id",
     "lowering_of",
+    "one_by_one",
     "parse_family_id",
     "register_runtimes",
     "rules_of",

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import (
     BackendFailureError,
-    BatchRuleError,
     DTypeError,
     InvalidConfigError,
     TenferroError,
@@ -24,11 +23,12 @@ from tenferro.exec_ir import (
     payload,
     payload_text,
 )
+from tenferro.family.batching import differ, mistyped, without_rule
 from tenferro.family.expansion import emit_expansion
 from tenferro.family.family_id import parse_family_id
 from tenferro.family.op import ExtensionOp, OutputMeta
-from tenferro.family.rules import ExtensionAdRule
-from tenferro.ops import StdTensorOp
+from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, batch_rule_name
+from tenferro.ops import StdTensorOp, entry_meta
 from tenferro.shape import (
     Dim,
     DimExpr,
@@ -175,17 +175,26 @@ class Extension(StdTensorOp, name="extension"):
             raise
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
-        """The op itself if it is pointwise.
+        """By the family's rule in the context's rule set; see `without_rule` for others.
 
         Raises:
-            BatchRuleError: it is not.
+            BatchRuleError: there is none, nor anything that stands in for it.
+            InvalidConfigError: the rule returns values of other types than those of a batch.
         """
-        if not self.pointwise:
-            raise BatchRuleError(
-                f"{self.family_id}: has no batch rule, no standard ops and no single-call form; "
-                "register an ExtensionBatchRule"
-            )
-        return super().batch_rule(at)
+        rule = at.ctx.registered_rule(batch_rule_name(self.family_id))
+        if rule is None:
+            return super().batch_rule(at) if self.pointwise else without_rule(self, at)
+        assert isinstance(rule, ExtensionBatchRule)
+        try:
+            results = rule.batch(self.op, at)
+            metas = [entry_meta(at, place) for place in range(len(at.inputs))]
+            problem = mistyped(results, self.infer_all(metas), at)
+            if problem is not None:
+                raise self._invalid(f"its batch rule returns {problem}")
+        except Exception as error:
+            error.add_note(f"in the batch rule of {self.family_id}")
+            raise
+        return results
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The op that `prune_outputs` returns, or None.
@@ -325,17 +334,9 @@ def _mistyped(value: Any, expected: TensorMeta, ctx: Any) -> str | None:
     except (AttributeError, TypeError):
         return f"a {type(value).__name__}, which is not a value of the site"
     fits = meta.dtype == expected.dtype and meta.rank == expected.rank
-    if fits and not any(map(_differ, meta.extents, expected.extents)):
+    if fits and not any(map(differ, meta.extents, expected.extents)):
         return None
     return f"{meta}, which must be {expected}"
-
-
-def _differ(a: ShapeExtent, b: ShapeExtent) -> bool:
-    """Whether two sizes certainly differ."""
-    if not isinstance(a, Exact) or not isinstance(b, Exact):
-        return False
-    gap = a.dim - b.dim
-    return isinstance(gap, int) and gap != 0
 
 
 def _sizes(position: int, meta: TensorMeta, stand_ins: dict[Leaf, ShapeExtent]) -> tuple[Dim, ...]:

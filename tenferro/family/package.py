@@ -12,7 +12,7 @@ from tenferro.errors import ExtensionRegistryError
 from tenferro.family.family_id import parse_family_id
 from tenferro.family.op import ExtensionOp
 from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime
-from tenferro.family.rules import ExtensionAdRule, ExtensionRuleSet
+from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, ExtensionRuleSet
 from tenferro.ops import StdTensorOp
 
 OpClass = type[ExtensionOp]
@@ -27,7 +27,7 @@ Lowering = Callable[..., Any]
 class Package:
     """The families of one distribution: their ops, and everything registered for them.
 
-    Every context takes packages: `jit`, `AdContext`, `GraphExecutor`, `EagerRuntime`,
+    Every context takes packages: `jit`, `vmap`, `AdContext`, `GraphExecutor`, `EagerRuntime`,
     `XlaExecutor`, `save`, `load`, `export`, `to_jax`, `check_extension`, and the command line with
     `--package`. Each context uses the parts that it needs.
 
@@ -43,12 +43,13 @@ class Package:
             fields of a dataclass.
         primitives: op classes outside tenferro's vocabulary that are not extension ops, such as the
             one of `docs/how_to/add_an_op.md`. Text and files are read with them, by name.
+        batch_rules: batch rules, one for each family that has one.
 
     Raises:
         MalformedFamilyIdError: an op class has no valid family id.
-        ExtensionRegistryError: two op classes have one family, or a rule, runtime, lowering or
-            codec belongs to a family that the package does not have, or the name of a primitive is
-            that of another op; the text names it.
+        ExtensionRegistryError: two op classes have one family, or a rule, runtime, lowering, codec
+            or batch rule belongs to a family that the package does not have, or the name of a
+            primitive is that of another op; the text names it.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Package:
     lowerings: Mapping[OpClass, Lowering | str] = field(default_factory=dict)
     codecs: Mapping[OpClass, Decode] = field(default_factory=dict)
     primitives: tuple[type[StdTensorOp], ...] = ()
+    batch_rules: tuple[ExtensionBatchRule, ...] = ()
 
     def __post_init__(self) -> None:
         for problem in _type_problems(self):
@@ -73,6 +75,7 @@ class Package:
                 )
         parts = {
             "a rule": [rule.family_id for rule in self.rules],
+            "a batch rule": [rule.family_id for rule in self.batch_rules],
             "a runtime": [runtime.family_id for runtime in self.runtimes],
             "a lowering": [op.FAMILY_ID for op in self.lowerings],
             "a codec": [op.FAMILY_ID for op in self.codecs],
@@ -101,11 +104,11 @@ def _type_problems(package: Package) -> Iterator[str]:
     name: object = package.name
     if not isinstance(name, str):
         yield f"name must be text, got a {type(name).__name__}"
-    for part in ("ops", "rules", "runtimes", "primitives"):
+    for part in ("ops", "rules", "runtimes", "primitives", "batch_rules"):
         values = getattr(package, part)
         if not isinstance(values, tuple | list):
             yield f"{part} must be a tuple, got a {type(values).__name__}; write {part}=(...,)"
-        elif part in ("rules", "runtimes"):
+        elif part in ("rules", "runtimes", "batch_rules"):
             for value in values:
                 if not isinstance(getattr(value, "family_id", None), str):
                     yield f"{part} has {value!r}, which has no family_id"
@@ -193,11 +196,13 @@ def _check_primitives(package: str, primitives: Iterable[type[StdTensorOp]]) -> 
 
 
 def rules_of(packages: Sequence[Package]) -> ExtensionRuleSet:
-    """The derivative rules of packages, as a new set."""
+    """The derivative rules and batch rules of packages, as a new set."""
     rules = ExtensionRuleSet()
     for package in packages:
         for rule in package.rules:
             rules.register_rule(rule)
+        for batch_rule in package.batch_rules:
+            rules.register_batch_rule(batch_rule)
     return rules
 
 

@@ -1,11 +1,11 @@
-"""Derivative rules of extension ops, and sets of them."""
+"""Derivative rules and batch rules of extension ops, and sets of them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
+from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import DuplicateRuleError, UnsupportedADRuleError
 from tenferro.family.family_id import parse_family_id
 from tenferro.family.op import ExtensionOp
@@ -45,10 +45,40 @@ class ExtensionAdRule(ABC):
         )
 
 
-class ExtensionRuleSet:
-    """Derivative rules by family, for an `AdContext`.
+class ExtensionBatchRule(ABC):
+    """The batch rule of one family.
 
-    Rules are looked up only in such a set; there are no global or thread-local rules.
+    It says what an application of the op to each entry of batches is, as ops on whole batches.
+    """
+
+    @property
+    @abstractmethod
+    def family_id(self) -> str:
+        """The family."""
+
+    @abstractmethod
+    def batch(self, op: ExtensionOp, at: BatchSite[V]) -> Batched[V]:
+        """The outputs for all entries, and for each whether it is batched.
+
+        The batch is axis 0 of each input in `at.inputs` that `at.batched` marks, and of each output
+        that is batched. Other inputs are the same for all entries; `at.repeated(i)` is input i as a
+        batch in any case. There are `at.size` entries.
+        """
+
+
+_BATCH = " batch"  # no family id ends with it
+
+
+def batch_rule_name(family_id: str) -> str:
+    """The name under which contexts look up the batch rule of a family."""
+    return family_id + _BATCH
+
+
+class ExtensionRuleSet:
+    """Derivative rules and batch rules by family, for an `AdContext` and `vmap`.
+
+    Rules are looked up only in such a set; there are no global or thread-local rules. Iteration,
+    `len` and `in` are about derivative rules; `batch_rules` has the others.
 
     >>> rules = ExtensionRuleSet()
     >>> rules.lookup("my-package.fft.v1") is None
@@ -57,9 +87,10 @@ class ExtensionRuleSet:
 
     def __init__(self) -> None:
         self._rules: dict[str, ExtensionAdRule] = {}
+        self._batch_rules: dict[str, ExtensionBatchRule] = {}
 
     def register_rule(self, rule: ExtensionAdRule) -> None:
-        """Add the rules of one family.
+        """Add the derivative rules of one family.
 
         Raises:
             DuplicateRuleError: the set has rules for the family already.
@@ -71,31 +102,60 @@ class ExtensionRuleSet:
             raise DuplicateRuleError(family, f"AD rule for family_id {family!r} already registered")
         self._rules[family] = rule
 
-    def lookup(self, family_id: str) -> ExtensionAdRule | None:
-        """The rules of a family, or None."""
-        return self._rules.get(family_id)
+    def register_batch_rule(self, rule: ExtensionBatchRule) -> None:
+        """Add the batch rule of one family.
+
+        Raises:
+            DuplicateRuleError: the set has one for the family already.
+            MalformedFamilyIdError: the rule's family id is malformed.
+        """
+        family = rule.family_id
+        parse_family_id(family)
+        if family in self._batch_rules:
+            raise DuplicateRuleError(
+                family, f"batch rule for family_id {family!r} already registered"
+            )
+        self._batch_rules[family] = rule
+
+    def lookup(self, name: str) -> ExtensionAdRule | ExtensionBatchRule | None:
+        """The rules registered under a name, or None.
+
+        The name of derivative rules is their family, that of a batch rule its `batch_rule_name`.
+        """
+        if name.endswith(_BATCH):
+            return self._batch_rules.get(name.removesuffix(_BATCH))
+        return self._rules.get(name)
+
+    @property
+    def batch_rules(self) -> tuple[ExtensionBatchRule, ...]:
+        """The batch rules."""
+        return tuple(self._batch_rules.values())
 
     def copy(self) -> ExtensionRuleSet:
         """A set with the same rules. Adding to one does not change the other."""
         duplicate = ExtensionRuleSet()
         duplicate._rules = dict(self._rules)
+        duplicate._batch_rules = dict(self._batch_rules)
         return duplicate
 
     def over(self, others: ExtensionRuleSet) -> ExtensionRuleSet:
-        """The union of both sets; if both have a family, with the rules of this one."""
+        """The union of both sets; if both have rules of a family, with those of this one."""
         both = others.copy()
         both._rules |= self._rules
+        both._batch_rules |= self._batch_rules
         return both
 
     def __or__(self, other: ExtensionRuleSet) -> ExtensionRuleSet:
         """The union of both sets.
 
         Raises:
-            DuplicateRuleError: a family is in both.
+            DuplicateRuleError: both have rules of one family.
         """
         both = self.copy()
         for rule in other:
             both.register_rule(rule)
+        for batch_rule in other.batch_rules:
+            both.register_batch_rule(batch_rule)
         return both
 
     def __iter__(self) -> Iterator[ExtensionAdRule]:

@@ -31,7 +31,7 @@ from tenferro.ops.analytic import (
 from tenferro.ops.argument import Argument
 from tenferro.ops.arithmetic import ADD, CONJ, DIV, MUL, NEG, SUB, Add, Conj, Div, Mul, Neg, Sub
 from tenferro.ops.assume import AssumeSize
-from tenferro.ops.base import StdTensorOp, meta_of
+from tenferro.ops.base import StdTensorOp, entry_meta, meta_of
 from tenferro.ops.bitwise import (
     AND,
     NOT,
@@ -331,6 +331,7 @@ __all__ = [
     "Triu",
     "Xor",
     "broadcast_like",
+    "entry_meta",
     "full",
     "full_like",
     "gather_along",

@@ -26,7 +26,7 @@ from tenferro.testing.subject import FamilySubject
 
 def _registered(subject: FamilySubject) -> Findings:
     family = subject.op.family_id
-    if subject.rules is None:
+    if subject.rules is None or (not subject.rules and subject.rules.batch_rules):
         raise NotCheckedError("no rules are given")
     if not subject.wrt:
         raise NotCheckedError("no input is floating-point or complex")

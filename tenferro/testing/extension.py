@@ -12,6 +12,7 @@ from tenferro.exec_ir import Array
 from tenferro.family import ExtensionOp, ExtensionRuleSet, Package, Register
 from tenferro.files import PayloadCodecs
 from tenferro.shape import Dim, TensorMeta, TensorSpec
+from tenferro.testing.batches import BATCHES
 from tenferro.testing.derivatives import DERIVATIVES
 from tenferro.testing.execution import EXECUTION
 from tenferro.testing.identity import IDENTITY, UNCHANGED, rebuilt
@@ -23,7 +24,7 @@ from tenferro.testing.subject import FamilySubject, active, named, some_arrays
 from tenferro.testing.types import TYPES
 
 CLAUSES: tuple[Clause[FamilySubject], ...] = (
-    *IDENTITY, *TYPES, *EXECUTION, *DERIVATIVES, *LATE_SIZES, *FILES, UNCHANGED,
+    *IDENTITY, *TYPES, *EXECUTION, *DERIVATIVES, *BATCHES, *LATE_SIZES, *FILES, UNCHANGED,
 )  # fmt: skip
 """What is checked, in order."""
 
@@ -48,7 +49,8 @@ def check_extension(
 ) -> ExtensionReport:
     """Test an op of a family against every clause of the contract of extension ops.
 
-    What is not given (rules, a runtime, a lowering, codecs) is not checked; the report says so.
+    What is not given (rules, a runtime, a lowering, codecs) is not checked; the report says so. The
+    batch rule, or what stands in for one, is checked in any case.
 
     Args:
         op: an op of the family.
@@ -58,7 +60,7 @@ def check_extension(
             size above 1 have one name.
         equal: an op with an equal payload, built apart; by default the dataclass is built again.
         different: ops of the family that are not equal to `op`.
-        rules: derivative rules of this family and of those that the rules emit.
+        rules: derivative rules of this family and of those that the rules emit, and batch rules.
         terminal: families that are documented to have no further derivatives.
         wrt: the inputs to differentiate by; by default all floating-point and complex ones.
         packages: the package of the family and those that it needs: rules, runtimes, lowerings

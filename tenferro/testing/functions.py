@@ -113,8 +113,9 @@ class ReferenceRuntime:
 
 def register_references(registry: ExtensionRegistry, program: GraphProgram) -> None:
     """Give each family of a program its reference runtime."""
-    for op in program.exec_program.ops_of(Extension):
-        registry.register(ReferenceRuntime(op.family_id))
+    for part in program.exec_program.walk():
+        for op in part.ops_of(Extension):
+            registry.register(ReferenceRuntime(op.family_id))
 
 
 def traced_inputs(metas: Sequence[TensorMeta], name: str) -> list[TracedTensor]:

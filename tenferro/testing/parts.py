@@ -25,7 +25,7 @@ class Parts:
     """The parts of a family; None for one that it does not have, or that is not to be checked.
 
     Attributes:
-        rules: derivative rules.
+        rules: derivative rules and batch rules.
         register_runtime: registers the runtimes on a native executor.
         register_xla: registers lowerings on an XLA executor.
         codecs: make ops from the payloads in files.
@@ -52,7 +52,8 @@ class Parts:
                 f"check_extension: {op.family_id}: not a family of {names}; add the op class to "
                 "the ops of a package"
             )
-        rules = rules_of(own) if any(package.rules for package in own) else None
+        with_rules = any(package.rules or package.batch_rules for package in own)
+        rules = rules_of(own) if with_rules else None
         runtimes = any(package.runtimes for package in own)
         lowerings = any(package.lowerings for package in own)
         return Parts(

@@ -34,7 +34,7 @@ class FamilySubject:
         symbolic: the types of the inputs with names for sizes.
         equal: an op with an equal payload, made apart.
         different: ops of the family with other payloads.
-        rules: derivative rules; None if the family has none.
+        rules: derivative rules and batch rules; None if the family has neither.
         register_runtime: registers the runtimes on a native executor.
         register_xla: registers lowerings on an XLA executor.
         codecs: make ops from the payloads in files.

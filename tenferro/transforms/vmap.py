@@ -12,7 +12,7 @@ from tenferro.batching import batch
 from tenferro.chainrules import KeyEmitter
 from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.errors import BatchingError, TracingError
-from tenferro.families import STANDARD
+from tenferro.families import STANDARD, further
 from tenferro.family import Package, rules_of
 from tenferro.ops import StdTensorOp, Transpose, repeated, shape_context
 from tenferro.shape import Dim, ShapeGuardContext, fresh_input, type_of
@@ -45,6 +45,7 @@ def vmap(
     out_axes: PyTree = 0,
     *,
     axis_size: int | Dim | None = None,
+    packages: Sequence[Package] = (),
 ) -> Callable[P, R]:
     """A function that applies `function` to each entry along an axis of its arguments, at once.
 
@@ -59,11 +60,13 @@ def vmap(
             that does not depend on the mapped axis, or a tree of these that is a prefix of the
             result. Other results that do not depend on the mapped axis are repeated.
         axis_size: the number of entries; needed if no argument is mapped.
+        packages: extension families in addition to tenferro's own, whose batch rules are used.
 
     Raises:
         BatchingError: an axis is out of range, or sizes of mapped axes differ, or a result that
             depends on the mapped axis has `out_axes` None.
         BatchRuleError: an op in the function has no batch rule.
+        ExtensionRegistryError: a package is given twice, or is not one.
         PytreeError: `in_axes` or `out_axes` is not a prefix of the arguments or of the result.
         UnsupportedDynamicShapeError: data decide the size of a mapped axis.
 
@@ -76,7 +79,11 @@ def vmap(
         raise TracingError(f"vmap: takes a function, got a {type(function).__name__}")
     in_axes = tuple(in_axes) if type(in_axes) is list else in_axes  # the arguments are a tuple
     mapping = _Mapping(
-        function, AxesTree("in_axes", in_axes), AxesTree("out_axes", out_axes), axis_size
+        function,
+        AxesTree("in_axes", in_axes),
+        AxesTree("out_axes", out_axes),
+        axis_size,
+        further(packages),
     )
 
     def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -93,13 +100,14 @@ class _Mapping:
     in_axes: AxesTree
     out_axes: AxesTree
     axis_size: Any
+    packages: tuple[Package, ...]
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, treedef = flatten((args, kwargs))
         mapped = self._mapped(args, kwargs, leaves)
         size = common_size(list(mapped.values()), self.axis_size)
         trace = self._traced(leaves, treedef, mapped)
-        emitter = KeyEmitter(_context(trace.packages))
+        emitter = KeyEmitter(_context(self._packages(trace)))
         results, values = self._bound(trace, leaves, mapped)
         whole = {
             key: emitter.emit(Transpose(mapped[position].front), value)
@@ -118,6 +126,10 @@ class _Mapping:
         emitter.site = None
         placed_outputs = self._placed(trace.out_tree, outputs, size, emitter)
         return unflatten(trace.out_tree, results.of(placed_outputs))
+
+    def _packages(self, trace: Trace) -> tuple[Package, ...]:
+        """The given packages and those that functions within brought."""
+        return tuple({id(each): each for each in (*self.packages, *trace.packages)}.values())
 
     def _mapped(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
@@ -154,7 +166,7 @@ class _Mapping:
         """
         actual = [leaves[position] for position in trace.input_at]
         traced = trace.outer or is_traced(actual)
-        results = Results([], [], traced, self.function, trace.packages)
+        results = Results([], [], traced, self.function, self._packages(trace))
         if traced:
             return results, [as_key(leaf) for leaf in actual]
         inputs = [

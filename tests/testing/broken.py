@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 import tenferro as tn
-from tenferro.extension import ExtensionAdRule, ExtensionOp, Slots, apply, inline
+from tenferro.extension import (
+    ExtensionAdRule,
+    ExtensionBatchRule,
+    ExtensionOp,
+    LeadingBatchRule,
+    Slots,
+    apply,
+    inline,
+)
 from tenferro.shape import DimExpr
 from tests.testing.families import Array, First, Pair, PairRule, SquareRule, TimesRule
 
@@ -326,3 +334,36 @@ class ZeroCotangents(HalvesRule):
                 )
             ]
         )
+
+
+# ------------------------------------------------------------------------------- batch rules
+
+
+class Reversed(LeadingBatchRule):
+    """The entries of the second input in another order."""
+
+    def batch(self, op: Any, at: Any) -> Any:
+        x, y = [at.repeated(place) for place in range(2)]
+        results = inline(at, lambda x, y: apply(op, x, y[::-1]), x, y)
+        return tuple((result, True) for result in results)
+
+
+class ForgetsToRepeat(ExtensionBatchRule):
+    """Right if both inputs are batched."""
+
+    family_id = Pair.FAMILY_ID
+
+    def batch(self, op: Any, at: Any) -> Any:
+        results = inline(at, lambda x, y: (op.scale * x * y, tn.sin(x)), *at.inputs)
+        return tuple((result, True) for result in results)
+
+
+class WithoutMarks(LeadingBatchRule):
+    def batch(self, op: Any, at: Any) -> Any:
+        return tuple(result for result, _ in super().batch(op, at))
+
+
+class StopsGradients(LeadingBatchRule):
+    def batch(self, op: Any, at: Any) -> Any:
+        results = [result for result, _ in super().batch(op, at)]
+        return tuple((inline(at, tn.lax.stop_gradient, result), True) for result in results)

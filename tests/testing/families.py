@@ -16,6 +16,7 @@ import tenferro as tn
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.extension import (
     ExtensionAdRule,
+    ExtensionBatchRule,
     ExtensionOp,
     ExtensionRegistry,
     ExtensionRuleSet,
@@ -170,11 +171,14 @@ class Runtime:
         return self.function(op, inputs)
 
 
-def rule_set(*rules: ExtensionAdRule) -> ExtensionRuleSet:
+def rule_set(*rules: ExtensionAdRule | ExtensionBatchRule) -> ExtensionRuleSet:
     """A set of rules."""
     made = ExtensionRuleSet()
     for rule in rules:
-        made.register_rule(rule)
+        if isinstance(rule, ExtensionBatchRule):
+            made.register_batch_rule(rule)
+        else:
+            made.register_rule(rule)
     return made
 
 

@@ -28,6 +28,7 @@ from tests.testing.families import (
     SQUARE,
     First,
     Pair,
+    PairRule,
     Square,
     SquareRule,
     Times,
@@ -69,7 +70,7 @@ def test_a_family_that_keeps_the_contract_passes(inputs: Any) -> None:
         Pair(), inputs=inputs, different=[Pair(3.0)], codecs=CODECS, skip={"processes"}, **PAIR
     )
     assert {verdict.word for verdict in report.verdicts} == {"holds"}
-    assert str(report).startswith("tests.pair.v1: 32 clauses hold\n  §5 family_id: ")
+    assert str(report).startswith("tests.pair.v1: 34 clauses hold\n  §5 family_id: ")
 
 
 def test_identity_is_checked_in_another_process() -> None:
@@ -323,6 +324,28 @@ RULES: list[tuple[str, Any, Any, Any, str]] = [
     ),
     ("symbolic rules", Square, (X,), [broken.NeedsNumbers()], "raises TypeError"),
     ("late sizes", Square, (X,), [broken.DividesByTheBound()], "the gradient by input 0 is"),
+    (
+        "batch",
+        Pair,
+        (X, Y),
+        [PairRule(), broken.Reversed(Pair)],
+        "with inputs 0, 1 batched, 3 entries: output 0 is .*, expected",
+    ),
+    (
+        "batch",
+        Pair,
+        (X, Y),
+        [PairRule(), broken.ForgetsToRepeat()],
+        r"its batch rule returns for output 1 f64\[2,3\], which must be f64\[3,2,3\]",
+    ),
+    ("batch", Pair, (X, Y), [PairRule(), broken.WithoutMarks(Pair)], "return a tuple of 2 pairs"),
+    (
+        "batch of gradients",
+        Pair,
+        (X, Y),
+        [PairRule(), broken.StopsGradients(Pair)],
+        "the gradient of the batch: that of input 0 is 0 at",
+    ),
 ]
 
 

@@ -13,6 +13,7 @@ Tensor([0., 1.])
 from __future__ import annotations
 
 from tenferro.extension import Package
+from tenferro_ext_tropical.batching import ContractionBatchRule
 from tenferro_ext_tropical.ops import (
     DISTRIBUTION,
     TropicalEinsum,
@@ -28,6 +29,7 @@ PACKAGE = Package(
     name=DISTRIBUTION,
     ops=FAMILIES,
     rules=(EinsumRule(), EinsumJvpRule()),
+    batch_rules=tuple(ContractionBatchRule(op) for op in FAMILIES),
     runtimes=tuple(NumpyRuntime(op.FAMILY_ID) for op in FAMILIES),
     lowerings={
         TropicalEinsum: "tenferro_ext_tropical.xla:lower_einsum",

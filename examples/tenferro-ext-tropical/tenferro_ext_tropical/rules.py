@@ -13,6 +13,7 @@ from tenferro.extension import (
     apply,
     inline,
 )
+from tenferro_ext_tropical.batching import ContractionBatchRule
 from tenferro_ext_tropical.ops import TropicalEinsum, TropicalEinsumJvp, TropicalEinsumVjp
 
 
@@ -61,7 +62,9 @@ class EinsumJvpRule(ExtensionAdRule):
 
 
 def tropical_ad_rules() -> ExtensionRuleSet:
-    """A fresh set with the rules of `einsum` and `einsum_jvp`; `PACKAGE` has them too.
+    """A fresh set with the derivative rules of `einsum` and `einsum_jvp`, and all batch rules.
+
+    `PACKAGE` has them too.
 
     `einsum_vjp` is terminal and has no rule: its derivative raises `UnsupportedADRuleError`.
 
@@ -74,4 +77,6 @@ def tropical_ad_rules() -> ExtensionRuleSet:
     rules = ExtensionRuleSet()
     rules.register_rule(EinsumRule())
     rules.register_rule(EinsumJvpRule())
+    for family in (TropicalEinsum, TropicalEinsumJvp, TropicalEinsumVjp):
+        rules.register_batch_rule(ContractionBatchRule(family))
     return rules

@@ -2,9 +2,10 @@
 
 Read in this order: `contraction` and `lowering` emit a planned network as core ops; `op` has the
 network whose sizes are not yet known, `derivative` its transforms, `sliced` the loop over slices;
-`rules` has the derivative rules.
+`rules` has the derivative rules, `batching` the batch rule.
 """
 
+from tenferro.families.einsum.batching import NetworkBatchRule
 from tenferro.families.einsum.contraction import Labeled, Sizes
 from tenferro.families.einsum.derivative import NetworkDerivative
 from tenferro.families.einsum.lowering import contract_step, emit_network, entered, finished
@@ -22,6 +23,7 @@ EINSUM = Package(
     ops=_FAMILIES,
     rules=(EinsumRule(), TransformRule(NetworkDerivative), SlicedRule()),
     runtimes=tuple(StandardRuntime(op.FAMILY_ID) for op in _FAMILIES),
+    batch_rules=tuple(NetworkBatchRule(op) for op in _FAMILIES),
 )
 
 __all__ = [

@@ -1,9 +1,16 @@
 """The family of discrete Fourier transforms along the last axes of an operand.
 
-`op` has the op and its derivative rule; `kernels` computes it with NumPy.
+`op` has the op and its rules; `kernels` computes it with NumPy.
 """
 
-from tenferro.families.fft.op import Fft, FftRule, exact_size, points, spectrum_length
+from tenferro.families.fft.op import (
+    Fft,
+    FftBatchRule,
+    FftRule,
+    exact_size,
+    points,
+    spectrum_length,
+)
 from tenferro.families.runtime import KernelRuntime
 from tenferro.family import Package
 
@@ -12,6 +19,7 @@ FFT = Package(
     ops=(Fft,),
     rules=(FftRule(),),
     runtimes=(KernelRuntime(Fft.FAMILY_ID),),
+    batch_rules=(FftBatchRule(),),
 )
 
 __all__ = ["FFT", "Fft", "exact_size", "points", "spectrum_length"]

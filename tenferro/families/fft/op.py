@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tenferro.arrays import creation, elementwise, logical, notation
-from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V
+from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import DTypeError, InvalidConfigError, ShapeError
 from tenferro.families.kernels import KernelOp
 from tenferro.family import (
     Extension,
     ExtensionAdRule,
+    ExtensionBatchRule,
     ExtensionOp,
     OutputMeta,
     family_id,
@@ -172,6 +173,16 @@ class FftRule(ExtensionAdRule):
             result = result * pair_weights(result, exact_size("fft", ct.meta, -1), 2.0)
             return (result.value, None)
         return (result.value,)
+
+
+class FftBatchRule(ExtensionBatchRule):
+    """The op itself; only the last axis of the source of the length matters, batched or not."""
+
+    family_id = Fft.FAMILY_ID
+
+    def batch(self, op: ExtensionOp, at: BatchSite[V]) -> Batched[V]:
+        """The op itself."""
+        return ((at.emit(Extension(op), *at.inputs), at.batched[0]),)
 
 
 def pair_weights(like: notation.Expression, n: Dim, weight: float) -> notation.Expression:

@@ -1,10 +1,12 @@
 """The families of linear algebra. A matrix is the last two axes of an operand; others are a batch.
 
 Read in this order: `types` (checks of operands), `pieces` (parts of formulas), then one file for
-each family, with its ops and its derivative rules. The `kernels` compute them with NumPy and SciPy.
+each family, with its ops and its derivative rules; `batching` has the batch rules. The `kernels`
+compute the ops with NumPy and SciPy.
 """
 
 from tenferro.families.kernels import KernelOp
+from tenferro.families.linalg.batching import batch_rule
 from tenferro.families.linalg.block_solves import (
     BlockCoupled,
     BlockCoupledRule,
@@ -162,14 +164,20 @@ _runtimes: tuple[ExtensionRuntime, ...] = (
     *[FactoredRuntime(op) for op in _FACTORED],
 )
 
+_FAMILIES: tuple[type[ExtensionOp], ...] = (*_KERNELS, *_FACTORED, *_FORMULAS, *_EXPANDED)
+
+for _family in _FAMILIES:
+    RULES.register_batch_rule(batch_rule(_family))
+
 LINALG = Package(
     name="tenferro-linalg",
-    ops=(*_KERNELS, *_FACTORED, *_FORMULAS, *_EXPANDED),
+    ops=_FAMILIES,
     rules=tuple(RULES),
     runtimes=(
         *_runtimes,
         *[StandardRuntime(op.FAMILY_ID, _runtimes) for op in (*_FORMULAS, *_EXPANDED)],
     ),
+    batch_rules=RULES.batch_rules,
 )
 
 __all__ = [

@@ -11,7 +11,7 @@ from tenferro.chainrules import JvpSite, Slots, V
 from tenferro.families.linalg.block_solves import coupled, sylvester
 from tenferro.families.linalg.blocks import part
 from tenferro.families.linalg.expanded import ExpandedOp
-from tenferro.families.linalg.pieces import columns, embedded, skew, sym
+from tenferro.families.linalg.pieces import columns, embedded, rows, skew, sym
 from tenferro.families.linalg.svd import Svd
 from tenferro.families.linalg.types import check_dtype, check_matrix, check_same
 from tenferro.family import Extension, ExtensionAdRule, OutputMeta, family_id
@@ -61,10 +61,10 @@ class SvdTruncated(ExpandedOp):
 
 
 def is_kept(values: Expression, rank: Expression) -> Expression:
-    """Whether the place along the last axis is one of the first `rank`."""
+    """Whether the place along the last axis is one of the first `rank`, which is of shape [...]."""
     at = values.emitter
     places = Expression(at, at.emit(Iota(values.dtype, values.shape[-1])))
-    return places < rank.astype(values.dtype)
+    return places < rows(rank).astype(values.dtype)
 
 
 def without_zeros(block: Expression, values: Expression, rank: Expression) -> Expression:
