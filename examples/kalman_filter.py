@@ -13,7 +13,7 @@ import numpy as np
 
 import tenferro as tn
 
-POINTS, STEPS, DT = 1000, 20, 0.5
+POINTS, STEPS, DT = 1000, 8, 0.5
 F = np.array([[1.0, DT], [0.0, 1.0]])
 Q = np.array([[DT**3 / 3, DT**2 / 2], [DT**2 / 2, DT]])  # white noise in the acceleration
 TRUTH = np.log([0.7, 0.4])
@@ -21,7 +21,7 @@ TRUTH = np.log([0.7, 0.4])
 
 
 def observations():
-    """What is seen of the points, `[points, steps, 2]`, and their sensors' qualities, `[points]`."""
+    """What is seen, `[points, steps, 2]`, and the qualities of the sensors, `[points]`."""
     generator = np.random.default_rng(0)
     q, r = np.exp(TRUTH)
     quality = generator.uniform(0.5, 2.0, size=POINTS)
@@ -77,7 +77,9 @@ def differenced(function, x, step=1e-4):
 
 def main():
     seen, quality = observations()
-    value_and_gradient, hessian = tn.jit(tn.value_and_grad(loss)), tn.jit(tn.hessian(loss))
+    # 17 calls of 0.1 to 0.3 s. XLA's take 1 ms, but compiling takes longer than all of them.
+    value_and_gradient = tn.jit(tn.value_and_grad(loss), executor="numpy")
+    hessian = tn.jit(tn.hessian(loss), executor="numpy")
 
     theta = np.zeros(2)
     value, gradient = map(np.asarray, value_and_gradient(theta, seen, quality))
@@ -91,7 +93,7 @@ def main():
     for _ in range(8):
         curvature = np.asarray(hessian(theta, seen, quality))
         _, gradient = value_and_gradient(theta, seen, quality)
-        theta = theta - np.linalg.solve(curvature, np.asarray(gradient))
+        theta = theta - np.clip(np.linalg.solve(curvature, np.asarray(gradient)), -0.5, 0.5)
     error = np.sqrt(np.diag(np.linalg.inv(POINTS * curvature)))
     for name, found, true, width in zip("qr", theta, TRUTH, error, strict=True):
         print(f"{name} = {np.exp(found):.4f} ± {np.exp(found) * width:.4f}, truth {np.exp(true)}")
