@@ -13,7 +13,7 @@ import numpy as np
 
 import tenferro as tn
 
-STEPS, DT, HIDDEN, PATHS, EPOCHS = 50, 0.1, 16, 12, 400
+STEPS, DT, HIDDEN, PATHS, EPOCHS = 50, 0.1, 16, 12, 1000
 
 
 def pendulum(y):
@@ -60,8 +60,9 @@ def loss(params, starts, paths):
     return tn.mean((made - paths) ** 2)
 
 
-def adam(params, grads, state, count, rate=0.02):
-    """One step of Adam, on trees of arrays."""
+def adam(params, grads, state, count):
+    """One step of Adam, on trees of arrays, with a rate that falls."""
+    rate = 0.05 * 0.996**count
     means, squares, updated = {}, {}, {}
     for name, grad in grads.items():
         means[name] = 0.9 * state[0][name] + 0.1 * grad
