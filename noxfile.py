@@ -27,9 +27,9 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = False
 nox.options.download_python = "never"
 
-GENERIC_CORE = ["computegraph", "chainrules", "autodiff"]
+GENERIC_CORE = ["computegraph", "chainrules", "autodiff", "batching"]
 EXTENSION = "examples/tenferro-ext-tropical"
-WITHOUT_JAX = [*GENERIC_CORE, "shape", "exec_ir", "compiler", "runtime"]
+WITHOUT_JAX = [*GENERIC_CORE, "shape", "exec_ir", "control", "compiler", "runtime"]
 
 
 @nox.session(python=False)

@@ -78,11 +78,17 @@ class UnsupportedDynamicShapeError(ShapeError):
     """
 
     def __init__(self, primitive: str, field: str, observed: str, text: str | None = None) -> None:
-        super().__init__(
-            f"UnsupportedDynamicShape: {primitive}: {field} must be exact, but is {observed}"
-            if text is None
-            else text
-        )
+        message = text
+        if message is None:
+            message = (
+                f"UnsupportedDynamicShape: {primitive}: {field} must be exact, but is {observed}"
+            )
+            if observed.startswith("at most"):
+                message += (
+                    "; data decide it, so it is a number only where nothing is traced: call the "
+                    "function without jit, and for derivatives with a tn.EagerRuntime"
+                )
+        super().__init__(message)
         self.primitive = primitive
         self.field = field
         self.observed = observed

@@ -18,7 +18,7 @@ from tenferro.arrays import (
     sorting,
     updates,
 )
-from tenferro.arrays.broadcasting import assume_size, broadcast_extents, repeated
+from tenferro.arrays.broadcasting import assume_size, common_batch, repeated
 from tenferro.arrays.notation import Expression, apply, expressions, values_of
 from tenferro.arrays.operands import (
     Operand,
@@ -42,7 +42,7 @@ __all__ = [
     "analytic",
     "apply",
     "assume_size",
-    "broadcast_extents",
+    "common_batch",
     "convert",
     "creation",
     "dynamic",

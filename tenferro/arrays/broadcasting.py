@@ -30,6 +30,7 @@ from tenferro.shape import (
     canonical,
     describe,
     same_size,
+    short_name,
 )
 
 
@@ -58,6 +59,26 @@ def broadcast_extents(name: str, metas: Sequence[TensorMeta]) -> tuple[ShapeExte
             if meta.rank >= -axis:
                 result[-1] = _aligned_extent(name, axis, result[-1], meta.extents[axis], metas)
     return tuple(result)
+
+
+def common_batch(
+    name: str, metas: Sequence[TensorMeta], given: Sequence[TensorMeta] | None = None
+) -> tuple[ShapeExtent, ...]:
+    """The common batch axes of matrices; `given` are the types that errors show, if they differ.
+
+    Raises:
+        ShapeError: the batch axes cannot be broadcast.
+    """
+    batches = [meta.with_extents(meta.extents[:-2]) for meta in metas]
+    try:
+        return broadcast_extents(name, batches)
+    except UnsupportedDynamicShapeError:
+        raise
+    except ShapeError as error:
+        types = " and ".join(map(str, given or metas))
+        axes = " and ".join(str(meta)[len(short_name(meta.dtype)) :] for meta in batches)
+        text = f"{name}: operands have types {types}; their batch axes {axes} do not broadcast"
+        raise ShapeError(text) from error
 
 
 def broadcast_shape(name: str, metas: Sequence[TensorMeta]) -> tuple[Dim, ...]:
@@ -93,7 +114,7 @@ def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim], name: str = "br
 
 
 def repeated(at: Emitter[V], name: str, value: V, extents: Sequence[ShapeExtent]) -> V:
-    """The value repeated to `extents`, a result of `broadcast_extents`."""
+    """The value repeated to `extents`, a result of `broadcast_extents` or `common_batch`."""
     meta: TensorMeta = at.ctx.meta(value)
     offset = len(extents) - meta.rank
     for axis, extent in enumerate(meta.extents):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tenferro.arrays.broadcasting import broadcast, broadcast_extents, matched, repeated
+from tenferro.arrays.broadcasting import broadcast, common_batch, matched, repeated
 from tenferro.arrays.elementwise import conj, multiply, subtract
 from tenferro.arrays.joining import roll
 from tenferro.arrays.operands import (
@@ -40,7 +40,7 @@ def matmul(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
         return at.emit(op, *matched(at, op, left, right))
     if lhs.rank == 1:
         return _vector_matrices(at, left, right)
-    batch = broadcast_extents("matmul", [_leading(lhs), _leading(rhs)])
+    batch = common_batch("matmul", [lhs, rhs])
     left = repeated(at, "matmul", left, (*batch, *lhs.extents[-2:]))
     right = repeated(at, "matmul", right, (*batch, *rhs.extents[-2:]))
     n = len(batch)
@@ -214,10 +214,6 @@ def _checked(op: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> DotGeneral:
             f"{a} and {b}"
         )
     return op
-
-
-def _leading(meta: TensorMeta) -> TensorMeta:
-    return meta.with_extents(meta.extents[:-2])
 
 
 def _vector_matrices(at: Emitter[V], vector: V, matrices: V) -> V:

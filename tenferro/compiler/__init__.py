@@ -18,7 +18,9 @@ from tenferro.compiler.canonical import (
     LoopJoining,
     PadJoining,
     Rolling,
+    SwitchJoining,
     TransposeFolding,
+    WhileJoining,
 )
 from tenferro.compiler.late import (
     Axes,
@@ -107,8 +109,10 @@ __all__ = [
     "SegmentPlan",
     "Settle",
     "Specialised",
+    "SwitchJoining",
     "Target",
     "TransposeFolding",
+    "WhileJoining",
     "XlaSegment",
     "compile_program",
     "compile_std_to_exec",

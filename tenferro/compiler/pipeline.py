@@ -20,7 +20,9 @@ from tenferro.compiler.canonical import (
     LoopJoining,
     PadJoining,
     Rolling,
+    SwitchJoining,
     TransposeFolding,
+    WhileJoining,
 )
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.numbering import Numbering
@@ -52,6 +54,8 @@ CANONICAL: tuple[Pass, ...] = (
     DeadCode(),  # before passes that ask whether a value is used once
     LoopInlining(),
     LoopJoining(),
+    SwitchJoining(),
+    WhileJoining(),
     LoopInvariants(),
     DotDimensionSorter(),
     TransposeFolding(),
@@ -116,6 +120,8 @@ class OptimizerOptions:
     dead_code: bool = True
     loop_inlining: bool = True
     loop_joining: bool = True
+    switch_joining: bool = True
+    while_joining: bool = True
     loop_invariants: bool = True
     dot_dimension_sorter: bool = True
     transpose_folding: bool = True
@@ -125,6 +131,7 @@ class OptimizerOptions:
     dot_decomposer: bool = True
     real_contractions: bool = True
     kept_transposes: bool = True
+    stored_vectors: bool = True
     layout_costs: DeviceCosts | None = None
 
     def __new__(cls, *args: Any, **options: Any) -> Self:

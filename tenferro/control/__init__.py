@@ -1,19 +1,24 @@
 """Ops that hold programs, and the vocabulary of all ops.
 
-`Scan` is a loop of a known number of rounds, `While` one that a condition ends, `Switch` a choice
-among programs. The ops of `tenferro.ops` do not hold programs. `checks` has what
-the three share, and `rounds` how NumPy runs a body often.
+`Scan` is a loop of a known number of rounds, `CheckpointedScan` one of which derivatives store
+less, `While` a loop that a condition ends, `Switch` a choice among programs. The ops of
+`tenferro.ops` do not hold programs.
+
+Read in this order: `checks` (what they have in common), `scan`, `switch`, `while_loop`; `rounds`,
+by which NumPy runs a body often; then their rules, which write the programs inside as graphs
+(`graphs`): `kept` and `scan_derivative`, `branches` and `switch_derivative`, `while_derivative`,
+`batches` and `guards`. Rules read the ops through `interfaces`.
 """
 
 from tenferro.control.batches import BRANCHES_RUN
 from tenferro.control.checks import ControlOp
 from tenferro.control.graphs import program_of
-from tenferro.control.scan import Scan
+from tenferro.control.scan import CheckpointedScan, Scan
 from tenferro.control.switch import Switch
 from tenferro.control.while_loop import While
 from tenferro.ops import ALL_OPS, StdTensorOp
 
-CONTROL_OPS: tuple[type[StdTensorOp], ...] = (Scan, Switch, While)
+CONTROL_OPS: tuple[type[StdTensorOp], ...] = (Scan, CheckpointedScan, Switch, While)
 VOCABULARY: dict[str, type[StdTensorOp]] = {op.name: op for op in (*ALL_OPS, *CONTROL_OPS)}
 """All ops by name: what programs are parsed and loaded with."""
 
@@ -21,6 +26,7 @@ __all__ = [
     "BRANCHES_RUN",
     "CONTROL_OPS",
     "VOCABULARY",
+    "CheckpointedScan",
     "ControlOp",
     "Scan",
     "Switch",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
-from typing import Self, cast
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
@@ -36,8 +36,6 @@ class Scan(ControlOp, name="scan"):
         length: number of rounds.
         reverse: whether the rounds go from the last entry to the first.
         unroll: number of rounds that an executor may compile as one; does not change results.
-        recompute: whether derivatives store of each round only the carry, and compute its other
-            values again; does not change results.
 
     Raises:
         ControlFlowError: a field is of another type, the body has too few inputs or outputs, or it
@@ -51,9 +49,11 @@ class Scan(ControlOp, name="scan"):
     length: Dim
     reverse: bool = False
     unroll: int = 1
-    recompute: bool = False
 
     body_fields = ("body",)
+
+    recompute: ClassVar[bool] = False
+    """Whether derivatives store of each round only the carry, and compute the rest again."""
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
@@ -77,10 +77,10 @@ class Scan(ControlOp, name="scan"):
         if not isinstance(self.length, DimExpr):
             length = self._as_integer("length", "an integer or a size of the program")
             object.__setattr__(self, "length", length)
-        for name in ("reverse", "recompute"):
-            if not isinstance(value := getattr(self, name), bool | np.bool_):
-                raise self._mistyped(name, "True or False")
-            object.__setattr__(self, name, bool(value))
+        reverse: object = self.reverse
+        if not isinstance(reverse, bool | np.bool_):
+            raise self._mistyped("reverse", "True or False")
+        object.__setattr__(self, "reverse", bool(reverse))
 
     def _check_counts(self) -> None:
         """Raise ControlFlowError unless the counts fit one another and the body."""
@@ -269,3 +269,10 @@ class Scan(ControlOp, name="scan"):
         if position < self.consts + self.carry:
             return f"carry leaf [{position - self.consts}]"
         return f"xs leaf [{position - self.consts - self.carry}]"
+
+
+@payload
+class CheckpointedScan(Scan, name="checkpointed_scan"):
+    """A `Scan` of which derivatives store the carry of each round, and compute the rest again."""
+
+    recompute = True

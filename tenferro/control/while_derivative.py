@@ -30,7 +30,7 @@ from tenferro.control.graphs import (
     with_active_carry,
 )
 from tenferro.control.interfaces import ConditionalLoop
-from tenferro.control.scan import Scan
+from tenferro.control.scan import CheckpointedScan, Scan
 from tenferro.control.switch import Switch
 from tenferro.errors import ADRuleError
 from tenferro.exec_ir import ExecProgram
@@ -150,11 +150,10 @@ def _bounded(
 
     one = guarded([*following, counted])
     block = Scan(one, consts=split, carry=len(state), length=size)
-    blocks = Scan(
+    blocks = CheckpointedScan(
         guarded(at.emit_all(block, *inputs)),
         consts=split,
         carry=len(state),
         length=-(-steps // size),
-        recompute=True,
     )
     return at.emit_all(blocks, *consts, *carry)[:-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -90,6 +90,10 @@ class ExecOp(Payload):
     def numpy(self, *arrays: Any, **_: Any) -> Array:
         """The meaning of a single-output op: what every executor must compute."""
         raise AssertionError(f"{self.name}: has neither numpy nor evaluate")
+
+    def prepared(self, metas: Sequence[TensorMeta]) -> Callable[..., Array]:
+        """What `numpy` does for operands of these types, chosen once for many calls."""
+        return self.numpy
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The outputs on NumPy arrays."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from operator import itemgetter
 from typing import Any, TypeVar
 
 from tenferro.errors import BindingError
@@ -14,6 +13,7 @@ from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.op import ExecOp
 from tenferro.exec_ir.payloads import Array
 from tenferro.exec_ir.program import ExecProgram
+from tenferro.shape import TensorMeta
 
 T = TypeVar("T")
 Handler = Callable[[ExecInstruction, list[T]], Sequence[T]]
@@ -52,28 +52,30 @@ class Steps:
 
     The values of a run are a list with a place for each slot: `start` makes it, the caller fills in
     the inputs, and `run` computes the others. What a run does not need any more it drops, but for
-    the inputs at the positions `kept` and what ops without operands make; `run` may then be called
-    again, with other values for the other inputs.
+    the inputs at the positions `kept` and what is made of no input by ops without operands, also
+    repeated. `run` may then be called again, with other values for the other inputs.
     """
 
     def __init__(self, program: ExecProgram, kept: Collection[int] = ()) -> None:
         self._n_slots = program.n_slots
         self._once: list[ExecInstruction] = []
-        once: set[int] = set()
+        self._steps: list[tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]] = []
+        metas = program.slot_metas()
         stays = {program.input_slots[position] for position in kept}
-        self._steps: list[tuple[int, Callable[..., Any], Any, Any, Any, tuple[int, ...]]] = []
+        once: set[int] = set()
         for step, drops in zip(program.instructions, _drops(program), strict=True):
             if once.issuperset(step.input_slots) and (step.op.source or step.op.repeats):
                 self._once.append(step)
                 once.update(step.output_slots)
-            else:
-                dropped = tuple([slot for slot in drops if slot not in stays | once])
-                self._steps.append((*_call(step), dropped))
+                continue
+            dropped = [slot for slot in drops if slot not in stays and slot not in once]
+            operands = [meta for slot in step.input_slots if (meta := metas[slot]) is not None]
+            self._steps.append(_prepared(step, operands, dropped, program.n_slots))
         self.stays = frozenset(stays | once)
 
     def start(self) -> list[Any]:
-        """The values before a run: what ops without operands make, also repeated."""
-        values: list[Any] = [None] * self._n_slots
+        """The values before a run, with those that are the same in all runs."""
+        values: list[Any] = [None] * (self._n_slots + 1)
         for step in self._once:
             results = step.op.evaluate([values[slot] for slot in step.input_slots])
             for slot, value in zip(step.output_slots, results, strict=True):
@@ -82,31 +84,33 @@ class Steps:
 
     def run(self, values: list[Any]) -> None:
         """Compute all values from the inputs."""
-        for operands, call, first, second, place, drops in self._steps:
-            if operands == 2:
-                values[place] = call(values[first], values[second])
-            elif operands == 1:
-                values[place] = call(values[first])
-            elif operands:
-                values[place] = call(*first(values))
+        for kind, call, one, two, place, dropped, also in self._steps:
+            if kind == 2:
+                values[place] = call(values[one], values[two])
+                values[dropped] = values[also] = None
+            elif kind == 1:
+                values[place] = call(values[one])
+                values[dropped] = None
             else:
-                for slot, value in zip(place, call([values[i] for i in first]), strict=True):
+                for slot, value in zip(place, call([values[i] for i in one]), strict=True):
                     values[slot] = value
-            for slot in drops:
-                values[slot] = None
+                for slot in dropped:
+                    values[slot] = None
 
 
-def _call(step: ExecInstruction) -> tuple[int, Callable[..., Any], Any, Any, Any]:
-    """How `Steps` runs an instruction: the number of operands, the function, where they are.
+def _prepared(
+    step: ExecInstruction, operands: Sequence[TensorMeta], dropped: Sequence[int], none: int
+) -> tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]:
+    """How `Steps` runs an instruction.
 
-    The number is 0 for an op that is run by `evaluate`.
+    An op of one or two operands and one result comes with its function, the slots of operands and
+    result, and as many to drop; `none` is a slot that nothing uses. Any other op is evaluated.
     """
-    op, operands, places = step.op, step.input_slots, step.output_slots
-    if type(op).evaluate is not ExecOp.evaluate or not operands:
-        return 0, op.evaluate, operands, None, places
-    if len(operands) <= 2:
-        return len(operands), op.numpy, operands[0], operands[-1], places[0]
-    return len(operands), op.numpy, itemgetter(*operands), None, places[0]
+    op, slots, places = step.op, step.input_slots, step.output_slots
+    if type(op).evaluate is not ExecOp.evaluate or not slots or not len(dropped) <= len(slots) <= 2:
+        return 0, op.evaluate, slots, None, places, tuple(dropped), None
+    first, second = (*dropped, none, none)[:2]
+    return len(slots), op.prepared(operands), slots[0], slots[-1], places[0], first, second
 
 
 def _drops(program: ExecProgram) -> list[list[int]]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tenferro.arrays import elementwise, normal_axis
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ShapeError
 from tenferro.fft.transforms import (
-    complex_transform,
-    fitted,
-    frequencies_of,
-    inverse_real_transform,
-    operand,
+    check_frequencies,
+    of_complex,
+    of_real,
     place,
-    real_transform,
     scale_of,
     size_of,
+    to_real,
 )
 from tenferro.shape import Dim, Exact, TensorMeta
 from tenferro.typing import Size
@@ -38,7 +38,7 @@ def fft(
     >>> tn.fft.fft([1.0, 2.0, 3.0, 4.0])
     Tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    return _complex(at, "fft", x, n, axis, norm, inverse=False)
+    return of_complex(at, "fft", x, partial(_along, n, axis), norm)
 
 
 def ifft(
@@ -59,7 +59,7 @@ def ifft(
     >>> tn.fft.ifft([4.0, 0.0, 0.0, 0.0])
     Tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _complex(at, "ifft", x, n, axis, norm, inverse=True)
+    return of_complex(at, "ifft", x, partial(_along, n, axis), norm, inverse=True)
 
 
 def rfft(
@@ -69,9 +69,7 @@ def rfft(
 
     Args:
         x: real values.
-        n: the number of points; the axis is cut or padded with zeros to it. By default its size.
-        axis: the axis.
-        norm: as in `fft`.
+        n, axis, norm: as in `fft`.
 
     Raises:
         ShapeError: n is less than 1.
@@ -80,7 +78,8 @@ def rfft(
     >>> tn.fft.rfft([1.0, 2.0, 3.0, 4.0])
     Tensor([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    return _real(at, "rfft", x, n, axis, scale_of("rfft", norm, inverse=False), "fft")
+    scale = scale_of("rfft", norm, inverse=False)
+    return of_real(at, "rfft", x, partial(_along, n, axis), scale, "fft")
 
 
 def irfft(
@@ -102,7 +101,8 @@ def irfft(
     >>> tn.fft.irfft([4.0, 0.0, 0.0])
     Tensor([1., 1., 1., 1.])
     """
-    return _inverse_real(at, "irfft", x, n, axis, scale_of("irfft", norm, inverse=True))
+    scale = scale_of("irfft", norm, inverse=True)
+    return to_real(at, "irfft", x, partial(_along, n, axis), scale)
 
 
 def hfft(
@@ -124,7 +124,8 @@ def hfft(
     Tensor([ 8., -2.,  0., -2.])
     """
     scale = scale_of("hfft", norm, inverse=False)
-    return _inverse_real(at, "hfft", elementwise.conj(at, x), n, axis, scale)
+    along = partial(_along, n, axis)
+    return to_real(at, "hfft", elementwise.conj(at, x), along, scale)
 
 
 def ihfft(
@@ -134,9 +135,7 @@ def ihfft(
 
     Args:
         x: real values.
-        n: the number of points; the axis is cut or padded with zeros to it. By default its size.
-        axis: the axis.
-        norm: as in `ifft`.
+        n, axis, norm: as in `ifft`.
 
     Raises:
         ShapeError: n is less than 1.
@@ -145,53 +144,27 @@ def ihfft(
     >>> tn.fft.ihfft([8.0, -2.0, 0.0, -2.0]).real
     Tensor([1., 2., 3.])
     """
-    return elementwise.conj(
-        at, _real(at, "ihfft", x, n, axis, scale_of("ihfft", norm, inverse=True), "ifft")
-    )
+    scale = scale_of("ihfft", norm, inverse=True)
+    half = of_real(at, "ihfft", x, partial(_along, n, axis), scale, "ifft")
+    return elementwise.conj(at, half)
 
 
-def _complex(
-    at: Emitter[V], name: str, x: V, n: Size | None, axis: int, norm: str | None, inverse: bool
-) -> V:
-    scale = scale_of(name, norm, inverse)
-    value = operand(at, name, x)
-    along, size = _axis_and_size(at, name, x, n, axis)
-    value = value if size is None else fitted(at, value, (along,), (size,))
-    return complex_transform(at, "c2c inverse" if inverse else "c2c", value, (along,), scale)
-
-
-def _real(
-    at: Emitter[V], name: str, x: V, n: Size | None, axis: int, scale: str, for_complex: str
-) -> V:
-    value = operand(at, name, x, for_complex)
-    along, size = _axis_and_size(at, name, x, n, axis)
-    value = value if size is None else fitted(at, value, (along,), (size,))
-    return real_transform(at, value, (along,), scale)
-
-
-def _inverse_real(at: Emitter[V], name: str, x: V, n: Size | None, axis: int, scale: str) -> V:
-    value = operand(at, name, x)
-    along, size = _axis_and_size(at, name, x, n, axis, checks_size=n is not None)
-    count = frequencies_of(name, size, axis, at.ctx.meta(x))
-    value = fitted(at, value, (along,), (count,))
-    return inverse_real_transform(at, value, (along,), size, scale)
-
-
-def _axis_and_size(
-    at: Emitter[V], name: str, x: V, n: Size | None, axis: int, checks_size: bool = True
-) -> tuple[int, Dim | None]:
-    """The axis counted from the front, and the size that is asked for.
+def _along(
+    n: Size | None, axis: int, name: str, meta: TensorMeta, of_result: bool
+) -> tuple[tuple[int, ...], list[Dim | None]]:
+    """The axis, and the size that is asked for.
 
     Raises:
-        ShapeError: x has no axis, or the size is less than 1.
+        ShapeError: the array has no axis, or the size is less than 1.
     """
-    meta: TensorMeta = at.ctx.meta(x)
     if not meta.rank:
         raise ShapeError(f"{name}: takes arrays with at least one axis, got {meta}")
     along = normal_axis(name, axis, meta.rank)
     if n is not None:
-        return along, size_of(name, "n", n, place(axis, meta))
+        return (along,), [size_of(name, "n", n, place(axis, meta))]
     extent = meta.extents[along]
-    if checks_size and isinstance(extent, Exact):
+    if of_result:
+        check_frequencies(name, axis, meta)
+    elif isinstance(extent, Exact):
         size_of(name, "n", extent.dim, place(axis, meta))
-    return along, None
+    return (along,), [None]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import AxisError, ShapeError
+from tenferro.errors import ShapeError
 from tenferro.families import fft as family
 from tenferro.fft.transforms import (
     axes_of,
-    complex_transform,
-    fitted,
-    frequencies_of,
-    inverse_real_transform,
-    operand,
+    check_frequencies,
+    of_complex,
+    of_real,
     place,
-    real_transform,
     scale_of,
     size_of,
+    to_real,
 )
 from tenferro.shape import Dim, TensorMeta
 from tenferro.typing import Size
@@ -47,7 +46,7 @@ def fftn(
     Tensor([[10.+0.j, -2.+0.j],
             [-4.+0.j,  0.+0.j]])
     """
-    return _complex(at, "fftn", x, s, axes, norm, inverse=False)
+    return of_complex(at, "fftn", x, partial(_along, s, axes), norm)
 
 
 def ifftn(
@@ -59,7 +58,7 @@ def ifftn(
     Tensor([[1.+0.j, 1.+0.j],
             [1.+0.j, 1.+0.j]])
     """
-    return _complex(at, "ifftn", x, s, axes, norm, inverse=True)
+    return of_complex(at, "ifftn", x, partial(_along, s, axes), norm, inverse=True)
 
 
 def rfftn(
@@ -102,7 +101,7 @@ def irfftn(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    return _inverse_real(at, "irfftn", x, s, axes, norm)
+    return _to_real(at, "irfftn", x, s, axes, norm)
 
 
 def fft2(
@@ -114,7 +113,7 @@ def fft2(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    return _complex(at, "fft2", x, s, axes, norm, inverse=False)
+    return of_complex(at, "fft2", x, partial(_along, s, axes), norm)
 
 
 def ifft2(
@@ -126,7 +125,7 @@ def ifft2(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    return _complex(at, "ifft2", x, s, axes, norm, inverse=True)
+    return of_complex(at, "ifft2", x, partial(_along, s, axes), norm, inverse=True)
 
 
 def rfft2(
@@ -150,52 +149,22 @@ def irfft2(
     Tensor([[1., 1., 1.],
             [1., 1., 1.]])
     """
-    return _inverse_real(at, "irfft2", x, s, axes, norm)
-
-
-def _complex(
-    at: Emitter[V], name: str, x: V, s: Sizes, axes: Axes, norm: str | None, inverse: bool
-) -> V:
-    scale = scale_of(name, norm, inverse)
-    value = operand(at, name, x)
-    along, sizes = _axes_and_sizes(name, at.ctx.meta(x), s, axes, last=True)
-    value = fitted(at, value, along, [size for size in sizes if size is not None])
-    return complex_transform(at, "c2c inverse" if inverse else "c2c", value, along, scale)
+    return _to_real(at, "irfft2", x, s, axes, norm)
 
 
 def _real(at: Emitter[V], name: str, x: V, s: Sizes, axes: Axes, norm: str | None) -> V:
     scale = scale_of(name, norm, inverse=False)
-    value = operand(at, name, x, name.removeprefix("r"))
-    along, sizes = _axes_and_sizes(name, at.ctx.meta(x), s, axes, last=True)
-    _need_axis(name, along)
-    value = fitted(at, value, along, [size for size in sizes if size is not None])
-    return real_transform(at, value, along, scale)
+    return of_real(at, name, x, partial(_along, s, axes), scale, name.removeprefix("r"))
 
 
-def _inverse_real(at: Emitter[V], name: str, x: V, s: Sizes, axes: Axes, norm: str | None) -> V:
-    scale = scale_of(name, norm, inverse=True)
-    value = operand(at, name, x)
-    meta: TensorMeta = at.ctx.meta(x)
-    along, sizes = _axes_and_sizes(name, meta, s, axes, last=False)
-    _need_axis(name, along)
-    count = frequencies_of(name, sizes[-1], along[-1], meta)
-    others = [size for size in sizes[:-1] if size is not None]
-    value = fitted(at, value, along, [*others, count])
-    return inverse_real_transform(at, value, along, sizes[-1], scale)
+def _to_real(at: Emitter[V], name: str, x: V, s: Sizes, axes: Axes, norm: str | None) -> V:
+    return to_real(at, name, x, partial(_along, s, axes), scale_of(name, norm, inverse=True))
 
 
-def _need_axis(name: str, axes: Sequence[int]) -> None:
-    if not axes:
-        raise AxisError(f"{name}: needs at least one axis, got axes ()")
-
-
-def _axes_and_sizes(
-    name: str, meta: TensorMeta, s: Sizes, axes: Axes, last: bool
+def _along(
+    s: Sizes, axes: Axes, name: str, meta: TensorMeta, of_result: bool
 ) -> tuple[tuple[int, ...], list[Dim | None]]:
-    """The axes counted from the front, and the sizes along them.
-
-    If not `last`, the size of the last axis is None unless it is given.
-    """
+    """The axes, and the sizes along them; of the last one only if it is given, if `of_result`."""
     if isinstance(s, str) or not (s is None or isinstance(s, Iterable)):
         raise ShapeError(f"{name}: s must be several sizes, got {s!r}; write ({s!r},)")
     sizes: list[Size | None] = [] if s is None else list(s)
@@ -213,8 +182,9 @@ def _axes_and_sizes(
     for i, (size, axis) in enumerate(zip(sizes, along, strict=True)):
         if type(size) is not int or size != -1:
             found.append(size_of(name, f"s[{i}]", size, place(axis, meta)))
-        elif last or i < len(along) - 1:
+        elif not of_result or i < len(along) - 1:
             found.append(size_of(name, "n", family.exact_size(name, meta, axis), place(axis, meta)))
         else:
+            check_frequencies(name, axis, meta)
             found.append(None)
     return along, found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tenferro.arrays import convert, normal_axis
@@ -32,6 +32,12 @@ from tenferro.shape import (
 _SCALES = {"backward": "none", "forward": "inverse", "ortho": "root"}
 _INVERSE_SCALES = {"backward": "inverse", "forward": "none", "ortho": "root"}
 _MOST_AXES = 3
+
+Sizes = Sequence[Dim | None]
+Along = Callable[[str, TensorMeta, bool], tuple[tuple[int, ...], Sizes]]
+"""From the name of a function and an array the axes of a transform, counted from the front, and its
+numbers of points along them. If the last argument is true they are those of the result, of which
+the last one may be None, if it follows from the number of frequencies."""
 
 
 def scale_of(name: str, norm: str | None, inverse: bool) -> str:
@@ -103,17 +109,57 @@ def axes_of(name: str, axes: Any, rank: int) -> tuple[int, ...]:
     return normal
 
 
-def fitted(at: Emitter[V], x: V, axes: Sequence[int], sizes: Sequence[Dim]) -> V:
-    """x cut at the end, or padded with zeros, to these sizes along the axes."""
+def of_complex(
+    at: Emitter[V], name: str, x: V, along: Along, norm: str | None, *, inverse: bool = False
+) -> V:
+    """The transform of complex values, or its inverse."""
+    scale = scale_of(name, norm, inverse)
+    value = operand(at, name, x)
+    axes, sizes = along(name, at.ctx.meta(x), False)
+    value = _fitted(at, value, axes, sizes)
+    return complex_transform(at, "c2c inverse" if inverse else "c2c", value, axes, scale)
+
+
+def of_real(at: Emitter[V], name: str, x: V, along: Along, scale: str, for_complex: str) -> V:
+    """Half of the transform of real values; `for_complex` names the function for other values."""
+    value = operand(at, name, x, for_complex)
+    axes, sizes = along(name, at.ctx.meta(x), False)
+    _need_axis(name, axes)
+    return real_transform(at, _fitted(at, value, axes, sizes), axes, scale)
+
+
+def to_real(at: Emitter[V], name: str, x: V, along: Along, scale: str) -> V:
+    """The real values that have these frequencies."""
+    value = operand(at, name, x)
     meta: TensorMeta = at.ctx.meta(x)
-    if all(meta.extents[axis] == Exact(size) for axis, size in zip(axes, sizes, strict=True)):
+    axes, sizes = along(name, meta, True)
+    _need_axis(name, axes)
+    length = sizes[-1]
+    if length is None:
+        count = family.exact_size(name, meta, axes[-1])
+    else:
+        count = family.spectrum_length(length)
+    value = _fitted(at, value, axes, [*sizes[:-1], count])
+    return inverse_real_transform(at, value, axes, length, scale)
+
+
+def _need_axis(name: str, axes: Sequence[int]) -> None:
+    if not axes:
+        raise AxisError(f"{name}: needs at least one axis, got axes ()")
+
+
+def _fitted(at: Emitter[V], x: V, axes: Sequence[int], sizes: Sizes) -> V:
+    """x cut at the end, or padded with zeros, to these sizes along the axes; None keeps one."""
+    meta: TensorMeta = at.ctx.meta(x)
+    given = [(a, size) for a, size in zip(axes, sizes, strict=True) if size is not None]
+    if all(meta.extents[axis] == Exact(size) for axis, size in given):
         return x
     shape = [
         extent.dim if isinstance(extent, Exact) else symbol(InputDim(0, axis))
         for axis, extent in enumerate(meta.extents)
     ]
     kept, wanted = list(shape), list(shape)
-    for axis, size in zip(axes, sizes, strict=True):
+    for axis, size in given:
         kept[axis], wanted[axis] = minimum(family.exact_size("fft", meta, axis), size), size
     if kept != shape:
         x = at.emit(Slice((0,) * meta.rank, tuple(kept), (1,) * meta.rank), x)
@@ -156,18 +202,11 @@ def inverse_real_transform(
     )
 
 
-def frequencies_of(name: str, length: Dim | None, axis: int, meta: TensorMeta) -> Dim:
-    """The number of frequencies that an inverse real transform reads along an axis.
-
-    Raises:
-        ShapeError: the length is not given, and the axis has fewer than two frequencies.
-    """
-    if length is not None:
-        return family.spectrum_length(length)
+def check_frequencies(name: str, axis: int, meta: TensorMeta) -> None:
+    """Raise ShapeError if an axis has too few frequencies for the default number of points."""
     size = family.exact_size(name, meta, axis)
     if isinstance(size, int) and size < 2:
         raise ShapeError(f"{name}: n must be at least 1, got {2 * (size - 1)}{place(axis, meta)}")
-    return size
 
 
 def _with_last(axes: Sequence[int]) -> tuple[list[int], list[int]]:

@@ -7,6 +7,27 @@ tuples.
 >>> lower = tn.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
 >>> tn.linalg.solve_triangular(lower, [2.0, 5.0], lower=True)
 Tensor([1., 2.])
+
+Each file is one topic, with its functions and their results. In reading order:
+
+- `operands`: what all functions accept, and how they refuse the rest.
+- `products`: `multi_dot`, `outer`, `trace` and `diagonal`.
+- `solving`: `solve`, `inv`, triangular, tridiagonal and tensor systems.
+- `determinants`: `det`, `slogdet` and `matrix_power`.
+- `factorizations`: `cholesky`, `lu`, `qr`, `schur` and `hessenberg`.
+- `held_factors`: `lu_factor` and `cho_factor`, and solutions by them.
+- `spectra`: `eigh`, `eig` and `svd`, and values without vectors.
+- `gauge`: `fix_phases` and `gauge_report`, for losses of single vectors.
+- `blocks`: `eigh_block`, `svd_block`, `low_rank` and `polar`.
+- `truncation`: `svd_truncate`.
+- `functions`: `expm`, `logm`, `sqrtm` and `funm_hermitian`.
+- `pseudoinverse`: `pinv`, `lstsq` and `matrix_rank`.
+- `norms`: `norm`, `matrix_norm`, `vector_norm` and `cond`.
+- `equations`: Sylvester and Lyapunov.
+- `structured`: `block_diag` and `toeplitz`.
+
+A function there whose first parameter is an emitter is made public here. One with named results is
+public itself; what it does stands below it, under its name with an underscore.
 """
 
 from functools import partial
@@ -19,61 +40,59 @@ from tenferro.linalg import (
     blocks,
     determinants,
     equations,
-    factors,
+    factorizations,
     functions,
-    general,
+    gauge,
     norms,
     products,
     solving,
+    spectra,
 )
-from tenferro.linalg.block_results import (
+from tenferro.linalg.blocks import (
     EighBlockResult,
     PolarResult,
     SVDBlockResult,
     eigh_block,
     polar,
     svd_block,
-    svd_truncate,
-)
-from tenferro.linalg.decompositions import (
-    LstsqResult,
-    QRResult,
-    SVDResult,
-    lstsq,
-    matrix_rank,
-    pinv,
-    qr,
-    svd,
 )
 from tenferro.linalg.determinants import SlogdetResult, slogdet
+from tenferro.linalg.factorizations import (
+    HessenbergResult,
+    LUResult,
+    PermutedLUResult,
+    QRResult,
+    SchurResult,
+    hessenberg,
+    lu,
+    qr,
+    schur,
+)
+from tenferro.linalg.functions import ExpmFrechetResult, expm_frechet
 from tenferro.linalg.gauge import GaugeReport, gauge_report
 from tenferro.linalg.held_factors import (
     CholeskyFactorResult,
     LUFactorResult,
-    LUResult,
-    PermutedLUResult,
     cho_factor,
     cho_solve,
-    lu,
     lu_factor,
     lu_solve,
 )
 from tenferro.linalg.products import multi_dot
-from tenferro.linalg.results import (
+from tenferro.linalg.pseudoinverse import LstsqResult, lstsq, matrix_rank, pinv
+from tenferro.linalg.spectra import (
+    EighResult,
     EighTridiagonalResult,
     EigResult,
-    ExpmFrechetResult,
-    HessenbergResult,
-    SchurResult,
-    block_diag,
+    SVDResult,
     eig,
+    eigh,
     eigh_tridiagonal,
-    expm_frechet,
-    hessenberg,
-    schur,
-    toeplitz,
+    eigvalsh,
+    svd,
 )
-from tenferro.linalg.spectra import EighResult, eigh, eigvalsh
+from tenferro.linalg.structured import block_diag, toeplitz
+from tenferro.linalg.truncation import svd_truncate
 
 
 def ad_rules() -> ExtensionRuleSet:
@@ -91,13 +110,13 @@ def register_runtime(registry: ExtensionRegistry) -> None:
 
 _public = partial(array_function, module="tenferro.linalg")
 
-cholesky = _public(factors.cholesky)
+cholesky = _public(factorizations.cholesky)
 det = _public(determinants.det)
-eigvals = _public(general.eigvals)
-expm = _public(general.expm)
+eigvals = _public(spectra.eigvals)
+expm = _public(functions.expm)
 funm_hermitian = _public(functions.funm_hermitian)
 inv = _public(solving.inv)
-logm = _public(general.logm)
+logm = _public(functions.logm)
 low_rank = _public(blocks.low_rank)
 matrix_power = _public(determinants.matrix_power)
 solve = _public(solving.solve)
@@ -105,12 +124,12 @@ solve_continuous_lyapunov = _public(equations.solve_continuous_lyapunov)
 solve_discrete_lyapunov = _public(equations.solve_discrete_lyapunov)
 solve_sylvester = _public(equations.solve_sylvester)
 solve_triangular = _public(solving.solve_triangular)
-sqrtm = _public(general.sqrtm)
+sqrtm = _public(functions.sqrtm)
 tensorinv = _public(solving.tensorinv)
 tensorsolve = _public(solving.tensorsolve)
 tridiagonal_solve = _public(solving.tridiagonal_solve)
-svdvals = _public(factors.svdvals)
-fix_phases = _public(factors.fix_phases)
+svdvals = _public(spectra.svdvals)
+fix_phases = _public(gauge.fix_phases)
 cond = _public(norms.cond)
 matrix_norm = _public(norms.matrix_norm)
 vector_norm = _public(norms.vector_norm)

@@ -1,4 +1,4 @@
-"""What a loss of eigenvectors or singular vectors depends on, for one matrix."""
+"""Phases and bases of vectors: how to fix them, and what a loss depends on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,44 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.arrays import Expression, Operand, apply, elementwise, sorting
+from tenferro.chainrules import Emitter, V
 from tenferro.eager import EagerRuntime
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.families.linalg import Degeneracy
+from tenferro.families.linalg import Degeneracy, rows
+from tenferro.linalg.operands import matrix
+from tenferro.ops import Iota
+from tenferro.shape import INT64
 
 Array = np.ndarray[Any, Any]
 _TURNS = 4
+
+
+def fix_phases(at: Emitter[V], v: Operand[V], /) -> V:
+    """The columns of v, each multiplied by the phase that makes its largest entry real positive.
+
+    A loss of eigenvectors or singular vectors so fixed has a derivative, although their phases are
+    arbitrary. A column of zeros is returned as it is.
+
+    Args:
+        v: matrices, of shape [..., m, n].
+
+    Raises:
+        ShapeError: v has fewer than two axes.
+        DTypeError: v is of half precision.
+
+    >>> tn.linalg.fix_phases([[1.0, 0.6], [-2.0, 0.8]])
+    Tensor([[-1. ,  0.6],
+            [ 2. ,  0.8]])
+    """
+    x = Expression(at, matrix(at, "fix_phases", v))
+    if 0 in x.shape:
+        return x.value  # type: ignore[no-any-return]
+    place = apply(sorting.argmax, apply(elementwise.abs, x), axis=-2, keepdims=True)
+    index = rows(Expression(at, at.emit(Iota(INT64, x.shape[-2]))))
+    entry = apply(elementwise.where, index == place, x, 0.0).sum(axis=-2, keepdims=True)
+    phase = apply(elementwise.sign, apply(elementwise.where, entry == 0, 1.0, entry))
+    return (x * phase.conj()).value  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

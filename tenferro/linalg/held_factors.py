@@ -1,4 +1,4 @@
-"""Factors that users hold, with SciPy's names: `lu`, `lu_factor`, `lu_solve` and the like.
+"""Systems solved by factors that users hold: `lu_factor`, `lu_solve` and the like.
 
 Derivatives go through the factors. `solve`, `det` and `inv` share one factorization by themselves,
 and their derivatives are cheaper.
@@ -6,52 +6,34 @@ and their derivatives are cheaper.
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from tenferro import dispatch
 from tenferro.arrays import (
     Expression,
     Operand,
     apply,
-    creation,
+    elementwise,
     named,
     promote,
     rearrange,
     sorting,
 )
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import ConfigError
+from tenferro.errors import ConfigError, ShapeError
 from tenferro.families import linalg as families
-from tenferro.families.linalg import (
-    PivotsToPermutation,
-    identity,
-    picked_rows,
-    real_part,
-    triangular_solve,
-    tril,
-    triu,
-)
-from tenferro.family import Extension
-from tenferro.linalg.factors import cholesky
-from tenferro.linalg.operands import matrix, same_batch, square, systems
+from tenferro.families.linalg import PivotsToPermutation, picked_rows, rows, triangular_solve
+from tenferro.family import Extension, sizes_differ
+from tenferro.linalg.factorizations import cholesky
+from tenferro.linalg.operands import matrix, same_batch, square, systems, type_of
 from tenferro.linalg.solving import transposition
-from tenferro.shape import minimum
+from tenferro.runtime import Tensor
+from tenferro.shape import TensorMeta
+from tenferro.traced import TracedTensor
 from tenferro.typing import AnyTensor, ArrayLike
-
-
-class LUResult(NamedTuple):
-    """a = p l u, for a permutation matrix p, which is real."""
-
-    p: AnyTensor
-    l: AnyTensor  # noqa: E741  # SciPy's name
-    u: AnyTensor
-
-
-class PermutedLUResult(NamedTuple):
-    """a = pl u, where pl is p l."""
-
-    pl: AnyTensor
-    u: AnyTensor
 
 
 class LUFactorResult(NamedTuple):
@@ -59,50 +41,6 @@ class LUFactorResult(NamedTuple):
 
     lu: AnyTensor
     piv: AnyTensor
-
-
-class CholeskyFactorResult(NamedTuple):
-    """A Cholesky factor, and whether it is the lower one."""
-
-    c: AnyTensor
-    lower: bool
-
-
-def lu(a: ArrayLike, permute_l: bool = False) -> LUResult | PermutedLUResult:
-    """The factors of a = p l u by partial pivoting: l has a unit diagonal, u is upper triangular.
-
-    Args:
-        a: matrices, of shape [..., m, n]; with k = min(m, n), l is [..., m, k] and u [..., k, n].
-        permute_l: return (p l, u) instead of (p, l, u).
-
-    Raises:
-        ShapeError: a has fewer than two axes.
-        DTypeError: a is of half precision.
-
-    >>> p, l, u = tn.linalg.lu([[1.0, 2.0], [2.0, 0.0]])
-    >>> l, u
-    (Tensor([[1. , 0. ],
-            [0.5, 1. ]]), Tensor([[2., 0.],
-            [0., 2.]]))
-    """
-    p, lower, upper = cast(tuple[Any, Any, Any], dispatch.apply(_lu, a, permute_l=permute_l))
-    return PermutedLUResult(lower, upper) if permute_l else LUResult(p, lower, upper)
-
-
-@named("lu")
-def _lu(at: Emitter[V], a: Operand[V], permute_l: bool) -> tuple[V, V, V]:
-    packed, _, permutation = families.lu(Expression(at, matrix(at, "lu", a)))
-    m, n = packed.shape[-2:]
-    k = minimum(m, n)
-    left = packed if k == n else packed[..., :, :k]
-    ones = Expression(at, creation.eye(at, 1, shape=(m, k), dtype=packed.dtype))
-    lower = tril(left, -1) + ones
-    upper = triu(packed if k == m else packed[..., :k, :])
-    places: Expression = apply(sorting.argsort, permutation)
-    if permute_l:
-        return places.value, picked_rows(lower, places).value, upper.value
-    swapped = picked_rows(identity(real_part(packed)), places)
-    return swapped.value, lower.value, upper.value
 
 
 def lu_factor(a: ArrayLike) -> LUFactorResult:
@@ -139,17 +77,37 @@ def lu_solve(
         b: right sides, of shape [..., n, k], or one vector of shape [n].
         trans: op(a) is a for 0 or "N", aᵀ for 1 or "T", aᴴ for 2 or "C".
 
+    Pivots outside of 0 … n - 1 raise an error. Where they are traced, and so not known, the
+    solution is NaN for each matrix with such a pivot.
+
     Raises:
-        ShapeError: a is not square, or b does not have its number of rows.
-        DTypeError: an operand is of half precision.
-        ConfigError: `trans` is none of these.
+        ShapeError: a is not square, b does not have its number of rows, or there are not as many
+            pivots.
+        DTypeError: an operand is of half precision, or pivots are not int32.
+        ConfigError: `trans` is none of these, or a pivot is out of range.
 
     >>> tn.linalg.lu_solve(tn.linalg.lu_factor([[0.0, 2.0], [1.0, 0.0]]), [3.0, 4.0], trans=1)
     Tensor([2., 3.])
     """
     op = transposition("lu_solve", trans)
     packed, pivots = _pair("lu_solve", "lu_and_piv", lu_and_piv)
-    return dispatch.apply(_lu_solve, packed, pivots, b, trans=op)
+    known = not isinstance(pivots, TracedTensor)
+    if known:
+        _check_pivots(packed, pivots)
+    return dispatch.apply(_lu_solve, packed, pivots, b, trans=op, in_range=known)
+
+
+def _check_pivots(packed: ArrayLike, pivots: ArrayLike) -> None:
+    """Raise ConfigError if a pivot is no row. Other mistakes are found when the op is emitted."""
+    places = pivots.numpy() if isinstance(pivots, Tensor) else np.asarray(pivots)
+    if places.dtype.kind not in "iu" or not places.size or not places.ndim:
+        return
+    wrong = places[(places < 0) | (places >= places.shape[-1])]
+    if wrong.size:
+        raise ConfigError(
+            f"lu_solve: pivots {type_of(pivots)} of {type_of(packed)} must be from 0 to "
+            f"{places.shape[-1] - 1}, got {wrong[0]}; pass what lu_factor returns"
+        )
 
 
 def _pair(name: str, what: str, value: Any) -> Any:
@@ -165,21 +123,55 @@ def _pair(name: str, what: str, value: Any) -> Any:
 
 @named("lu_solve")
 def _lu_solve(
-    at: Emitter[V], packed: Operand[V], pivots: Operand[V], b: Operand[V], trans: str
+    at: Emitter[V],
+    packed: Operand[V],
+    pivots: Operand[V],
+    b: Operand[V],
+    trans: str,
+    in_range: bool,
 ) -> V:
     left, right, restore = systems(at, "lu_solve", packed, b, repeat=False)
     (exchanges,) = promote(at, (pivots,))
     (permutation,) = at.emit_all(Extension(PivotsToPermutation()), exchanges)
+    _check_count(at, left, exchanges)
     column = rearrange.expand_dims(at, permutation, -1)
-    left, right, column = same_batch(at, "lu_solve", left, right, column)
+    given = [at.ctx.meta(value) for value in (left, right, exchanges)]
+    left, right, column = same_batch(at, "lu_solve", left, right, column, given=given)
     a, x = Expression(at, left), Expression(at, right)
     places = Expression(at, rearrange.squeeze(at, column, -1))
     if trans == "n":
         half = triangular_solve(a, picked_rows(x, places), unit=True)
-        return restore(triangular_solve(a, half, lower=False).value)
-    half = triangular_solve(a, x, lower=False, trans=trans)
-    half = triangular_solve(a, half, unit=True, trans=trans)
-    return restore(picked_rows(half, apply(sorting.argsort, places)).value)
+        result = triangular_solve(a, half, lower=False)
+    else:
+        half = triangular_solve(a, x, lower=False, trans=trans)
+        half = triangular_solve(a, half, unit=True, trans=trans)
+        result = picked_rows(half, apply(sorting.argsort, places))
+    if not in_range:
+        result = result * _nan_outside(Expression(at, exchanges)).astype(result.dtype)
+    return restore(result.value)
+
+
+def _check_count(at: Emitter[V], packed: V, pivots: V) -> None:
+    """Raise ShapeError if there are certainly not as many pivots as rows."""
+    left: TensorMeta = at.ctx.meta(packed)
+    right: TensorMeta = at.ctx.meta(pivots)
+    n, count = (meta.exact_shape("lu_solve")[-1] for meta in (left, right))
+    if sizes_differ(n, count):
+        raise ShapeError(f"lu_solve: lu {left} has {n} rows, but piv {right} has {count} pivots")
+
+
+def _nan_outside(pivots: Expression) -> Expression:
+    """1 for each matrix whose pivots are all in range, else NaN: [..., 1, 1]."""
+    inside = (pivots >= 0) & (pivots < pivots.shape[-1])
+    ones: Expression = apply(elementwise.where, inside.all(axis=-1), 1.0, nan)
+    return rows(rows(ones))
+
+
+class CholeskyFactorResult(NamedTuple):
+    """A Cholesky factor, and whether it is the lower one."""
+
+    c: AnyTensor
+    lower: bool
 
 
 def cho_factor(a: ArrayLike, lower: bool = False) -> CholeskyFactorResult:

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import nan
 from operator import index
 from typing import Any, SupportsFloat
 
 from tenferro.arrays import (
+    Expression,
     Operand,
     assume_size,
-    broadcast_extents,
+    common_batch,
     promote,
     rearrange,
     repeated,
     result_dtype,
 )
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
-from tenferro.families.linalg import Degeneracy, check_matrix, check_square
+from tenferro.errors import (
+    ConfigError,
+    DTypeError,
+    ShapeError,
+    TenferroError,
+    TracingError,
+)
+from tenferro.families.linalg import Degeneracy, check_matrix, check_square, tril
 from tenferro.family import sizes_differ
-from tenferro.shape import FLOAT16, FLOAT64, TensorMeta, canonical, is_inexact, short_name
+from tenferro.runtime import Tensor
+from tenferro.shape import (
+    FLOAT16,
+    FLOAT64,
+    TensorMeta,
+    canonical,
+    is_inexact,
+    short_name,
+)
 from tenferro.traced import TracedTensor
 
 
@@ -120,14 +135,22 @@ def square(at: Emitter[V], name: str, x: Operand[V]) -> V:
     return value
 
 
-def same_batch(at: Emitter[V], name: str, *operands: V) -> list[V]:
-    """Matrix operands repeated to common batch axes.
+def hermitian(a: Expression) -> Expression:
+    """The Hermitian matrix with the lower triangle of a."""
+    return tril(a) + tril(a, -1).H
 
-    Raises:
-        ShapeError: the batch axes cannot be broadcast.
-    """
+
+def type_of(value: Any) -> TensorMeta:
+    """The type of an array that a user gave, for errors."""
+    return value.meta if isinstance(value, Tensor | TracedTensor) else Tensor(value).meta
+
+
+def same_batch(
+    at: Emitter[V], name: str, *operands: V, given: Sequence[TensorMeta] | None = None
+) -> list[V]:
+    """Matrix operands repeated to common batch axes; see `common_batch`."""
     metas: list[TensorMeta] = [at.ctx.meta(operand) for operand in operands]
-    batch = broadcast_extents(name, [meta.with_extents(meta.extents[:-2]) for meta in metas])
+    batch = common_batch(name, metas, given)
     return [
         repeated(at, name, operand, (*batch, *meta.extents[-2:]))
         for operand, meta in zip(operands, metas, strict=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from tenferro.arrays import Operand, products, promote, rearrange, reductions
+from tenferro.arrays import Operand, named, products, promote, rearrange, reductions
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import apply
-from tenferro.errors import ConfigError, ShapeError
+from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families import EinsumOp
 from tenferro.family import Extension, sizes_differ
 from tenferro.linalg.operands import integer
@@ -26,13 +26,22 @@ def multi_dot(arrays: Sequence[ArrayLike], /) -> AnyTensor:
 
     Raises:
         ShapeError: there are fewer than two, one has another rank, or their sizes do not fit.
+        DTypeError: `arrays` is not a sequence of arrays.
 
     >>> tn.linalg.multi_dot([[1.0, 2.0], [[0.0, 1.0], [1.0, 0.0]], [3.0, 4.0]])
     Tensor(10.)
     """
+    if isinstance(arrays, str | Mapping) or not hasattr(arrays, "__iter__") or not _ndim(arrays):
+        raise DTypeError(f"multi_dot: takes a sequence of arrays, got {type(arrays).__name__}")
     return apply(_chain, *arrays)
 
 
+def _ndim(arrays: object) -> int:
+    """The rank of an array, 1 of another sequence."""
+    return int(getattr(arrays, "ndim", 1))
+
+
+@named("multi_dot")
 def _chain(at: Emitter[V], *arrays: Operand[V]) -> V:
     """The product of matrices, as one network that is planned when sizes are known."""
     if len(arrays) < 2:

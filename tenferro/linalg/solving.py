@@ -8,7 +8,7 @@ from tenferro.arrays import (
     Expression,
     Operand,
     apply,
-    broadcast_extents,
+    common_batch,
     normal_axis,
     rearrange,
     repeated,
@@ -99,7 +99,7 @@ def _solved(a: Expression, b: Expression, positive: bool) -> Expression:
     else:
         packed, _, permutation = lu(a)
         factors = (packed, permutation)
-    batch = broadcast_extents("solve", [x.meta.with_extents(x.meta.extents[:-2]) for x in (a, b)])
+    batch = common_batch("solve", [a.meta, b.meta])
     whole = [_with_batch(x, batch, a.ndim - 2) for x in (a, *factors)]
     right = _with_batch(b, batch, b.ndim - 2)
     op = LuSolve(kind="pos" if positive else "gen")
@@ -201,7 +201,7 @@ def tridiagonal_solve(
     if is_vector:
         right = rearrange.expand_dims(at, right, -1)
     columns = [rearrange.expand_dims(at, diagonal, -1) for diagonal in diagonals]
-    *columns, right = same_batch(at, name, *columns, right)
+    *columns, right = same_batch(at, name, *columns, right, given=metas)
     diagonals = [rearrange.squeeze(at, column, -1) for column in columns]
     (x,) = at.emit_all(Extension(TridiagonalSolve()), *diagonals, right)
     return rearrange.squeeze(at, x, -1) if is_vector else x

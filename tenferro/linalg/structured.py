@@ -1,7 +1,8 @@
-"""Matrices with a structure, over an emitter."""
+"""Matrices with a structure."""
 
 from __future__ import annotations
 
+from tenferro import dispatch
 from tenferro.arrays import (
     Expression,
     Operand,
@@ -10,38 +11,39 @@ from tenferro.arrays import (
     expressions,
     indexing,
     joining,
+    named,
     promote,
     rearrange,
 )
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import DTypeError, ShapeError
-from tenferro.families.linalg import columns, embedded, rows
-from tenferro.family import sizes_differ
-from tenferro.linalg import factors
-from tenferro.linalg.operands import floating, same_batch
+from tenferro.errors import ShapeError
+from tenferro.families.linalg import columns, rows
+from tenferro.linalg.operands import same_batch
 from tenferro.ops import Iota, full
-from tenferro.shape import INT64, Dim, TensorMeta, is_complex
+from tenferro.shape import INT64, Dim, TensorMeta
+from tenferro.typing import AnyTensor, ArrayLike
 
 
-def eigh_tridiagonal(at: Emitter[V], d: Operand[V], e: Operand[V]) -> tuple[V, V]:
-    """Eigenvalues and eigenvectors; see `tn.linalg.eigh_tridiagonal`."""
-    name = "eigh_tridiagonal"
-    main, off = expressions(at, floating(at, name, d, e))
-    metas = (main.meta, off.meta)
-    if is_complex(main.dtype):
-        raise DTypeError(f"{name}: takes real d and e, got {metas[0]} and {metas[1]}")
-    if 0 in (main.ndim, off.ndim):
-        raise ShapeError(f"{name}: d and e must have an axis, got {metas[0]} and {metas[1]}")
-    if sizes_differ(off.shape[-1] + 1, main.shape[-1]):
-        raise ShapeError(f"{name}: e must be shorter by one than d, got d {metas[0]}, e {metas[1]}")
-    beside = embedded(off)
-    widths = [(0, 0)] * (off.ndim - 1)
-    below = apply(rearrange.pad, beside, pad_width=[*widths, (1, 0), (0, 1)])
-    return factors.eigh(at, (embedded(main) + below + below.mT).value)
+def block_diag(*arrays: ArrayLike) -> AnyTensor:
+    """The matrices with the blocks on their diagonals, and zeros elsewhere.
+
+    Args:
+        arrays: blocks, of shape [..., m, n]; a vector is one row. Batch axes are broadcast.
+
+    Raises:
+        ShapeError: there is no array, or batch axes do not fit.
+
+    >>> tn.linalg.block_diag([[1, 2]], [[3], [4]])
+    Tensor([[1, 2, 0],
+            [0, 0, 3],
+            [0, 0, 4]])
+    """
+    return dispatch.apply(_block_diag, *arrays)
 
 
-def block_diag(at: Emitter[V], *arrays: Operand[V]) -> V:
-    """The matrices with the blocks on their diagonals; see `tn.linalg.block_diag`."""
+@named("block_diag")
+def _block_diag(at: Emitter[V], *arrays: Operand[V]) -> V:
+    """The matrices with the blocks on their diagonals; see `block_diag`."""
     name = "block_diag"
     if not arrays:
         raise ShapeError(f"{name}: needs at least one array, got none")
@@ -64,15 +66,38 @@ def _total(sizes: list[Dim]) -> Dim:
     return total
 
 
-def toeplitz(at: Emitter[V], c: Operand[V], r: Operand[V]) -> V:
-    """The matrices with constant diagonals; see `tn.linalg.toeplitz`."""
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> AnyTensor:
+    """The matrices with constant diagonals, of which c is the first column and r the first row.
+
+    Args:
+        c: columns, of shape [..., n].
+        r: rows, of shape [..., m], of which the first element is not read; by default c.conj().
+
+    Raises:
+        ShapeError: an operand has no axis, or batch axes do not fit.
+
+    >>> tn.linalg.toeplitz([1, 2, 3], [1, 4])
+    Tensor([[1, 4],
+            [2, 1],
+            [3, 2]])
+    """
+    if r is None:
+        return dispatch.apply(_hermitian_toeplitz, c)
+    return dispatch.apply(_toeplitz, c, r)
+
+
+@named("toeplitz")
+def _toeplitz(at: Emitter[V], c: Operand[V], r: Operand[V]) -> V:
+    """The matrices with constant diagonals; see `toeplitz`."""
     name = "toeplitz"
     column, row = promote(at, (c, r))
     for label, value in (("c", column), ("r", row)):
         if not at.ctx.meta(value).rank:
             raise ShapeError(f"{name}: {label} must have an axis, got {at.ctx.meta(value)}")
     lines = [rearrange.expand_dims(at, value, -2) for value in (column, row)]
-    lines = [rearrange.squeeze(at, line, -2) for line in same_batch(at, name, *lines)]
+    given = [at.ctx.meta(value) for value in (column, row)]
+    lines = same_batch(at, name, *lines, given=given)
+    lines = [rearrange.squeeze(at, line, -2) for line in lines]
     first, top = expressions(at, lines)
     n, m = first.shape[-1], top.shape[-1]
     if 0 in (n, m):
@@ -86,6 +111,7 @@ def toeplitz(at: Emitter[V], c: Operand[V], r: Operand[V]) -> V:
     return result
 
 
-def hermitian_toeplitz(at: Emitter[V], c: Operand[V]) -> V:
+@named("toeplitz")
+def _hermitian_toeplitz(at: Emitter[V], c: Operand[V]) -> V:
     """The Hermitian matrices with first columns c."""
-    return toeplitz(at, c, elementwise.conj(at, c))
+    return _toeplitz(at, c, elementwise.conj(at, c))

@@ -1,9 +1,10 @@
-"""Truncation of matrices to a rank that their singular values give, over an emitter."""
+"""Truncation of matrices to a rank that their singular values give."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from tenferro import dispatch
 from tenferro.arrays import (
     Expression,
     Operand,
@@ -11,6 +12,7 @@ from tenferro.arrays import (
     apply,
     dynamic,
     elementwise,
+    named,
     rearrange,
     scans,
 )
@@ -19,15 +21,82 @@ from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.linalg import hermitian_function, svd_factors, svd_truncated
 from tenferro.linalg.operands import integer, matrix, number
 from tenferro.ops import Iota
+from tenferro.typing import AnyTensor, ArrayLike
 
-MODES = ("rel", "abs", "sum2", "rsum2")
-SIDES = (None, "left", "right", "both")
+_MODES = ("rel", "abs", "sum2", "rsum2")
+
+
+_SIDES = (None, "left", "right", "both")
+
 
 _EQUAL = 1e-9
 """The relative gap up to which singular values belong to one multiplet."""
 
 
 def svd_truncate(
+    x: ArrayLike,
+    /,
+    *,
+    max_rank: int | None = None,
+    cutoff: float = 0.0,
+    cutoff_mode: str = "rel",
+    absorb: str | None = None,
+    renorm: bool = False,
+    multiplets: bool = True,
+) -> tuple[AnyTensor, ...]:
+    """Factors of a matrix of lower rank that is near x; the singular values give the rank.
+
+    (U, s, Vh) without `absorb`, else two factors: (U B, Vh) for "left", (U, B Vh) for "right" and
+    (U B^½, B^½ Vh) for "both", with the blocks of `svd_block`. Their derivatives are as there, with
+    the rank as a constant; those of (U, s, Vh) are as of single singular vectors.
+
+    Values s of s₁ ≥ s₂ ≥ … are kept by mode: "rel", s > cutoff · s₁; "abs", s > cutoff; "sum2",
+    until the squares of the others sum to at most the cutoff; "rsum2", to at most cutoff · Σs².
+    At least one is kept, at most max_rank, and none that is zero up to rounding.
+
+    In a traced function the rank is a late size, which products and sums of the factors take, but
+    not functions that need exact sizes, such as `reshape` and `eigh`. Computed by a
+    `tn.EagerRuntime`, with derivatives, all functions take them.
+
+    Args:
+        x: one matrix, of shape [m, n].
+        max_rank: the largest rank.
+        cutoff: what is small.
+        cutoff_mode: "rel", "abs", "sum2" or "rsum2".
+        absorb: which factors take the singular values.
+        renorm: scale the result to the Frobenius norm of x.
+        multiplets: keep less, so that no two values are separated whose relative gap is at most
+            1e-9; or more, where nothing else would be left, if max_rank allows it.
+
+    Raises:
+        ShapeError: x is not one matrix.
+        ConfigError: an option is none of these.
+
+    Source: the options are those of quimb and ITensor.
+
+    >>> left, right = tn.linalg.svd_truncate(
+    ...     [[4.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.1]], cutoff=0.1, absorb="both"
+    ... )
+    >>> left @ right
+    Tensor([[4., 0., 0.],
+            [0., 2., 0.],
+            [0., 0., 0.]])
+    """
+    factors = dispatch.apply(
+        _svd_truncate,
+        x,
+        max_rank=max_rank,
+        cutoff=cutoff,
+        cutoff_mode=cutoff_mode,
+        absorb=absorb,
+        renorm=renorm,
+        multiplets=multiplets,
+    )
+    return tuple(factors)
+
+
+@named("svd_truncate")
+def _svd_truncate(
     at: Emitter[V],
     x: Operand[V],
     /,
@@ -39,7 +108,7 @@ def svd_truncate(
     renorm: bool = False,
     multiplets: bool = True,
 ) -> tuple[V, ...]:
-    """The factors; see `tn.linalg.svd_truncate`."""
+    """The factors; see `svd_truncate`."""
     _check(cutoff_mode, absorb)
     max_rank, cutoff = _largest_rank(max_rank), number("svd_truncate", "cutoff", cutoff)
     a = Expression(at, matrix(at, "svd_truncate", x))
@@ -73,12 +142,12 @@ def _largest_rank(max_rank: object) -> int | None:
 
 
 def _check(cutoff_mode: str, absorb: str | None) -> None:
-    if cutoff_mode not in MODES:
+    if cutoff_mode not in _MODES:
         raise ConfigError(
             "svd_truncate: cutoff_mode must be 'rel', 'abs', 'sum2' or 'rsum2', "
             f"got {cutoff_mode!r}"
         )
-    if absorb not in SIDES:
+    if absorb not in _SIDES:
         raise ConfigError(
             f"svd_truncate: absorb must be None, 'left', 'right' or 'both', got {absorb!r}"
         )

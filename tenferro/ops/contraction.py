@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -110,9 +110,15 @@ class DotGeneral(StdTensorOp, name="dot_general"):
             if axis not in self.rhs_contract and axis not in self.rhs_batch
         )
 
+    def prepared(self, metas: Sequence[TensorMeta]) -> Callable[..., Array]:
+        """`numpy.matmul`, if the operands are vectors and matrices as it takes them."""
+        is_plain = self.lhs_contract == (metas[0].rank - 1,) and self.rhs_contract == (0,)
+        is_small = all(meta.rank <= 2 for meta in metas) and not self.lhs_batch
+        return np.matmul if is_plain and is_small else self.numpy
+
     def numpy(self, lhs: Array, rhs: Array) -> Array:
         """Transpose and reshape to one batched matrix product."""
-        if lhs.ndim <= 2 >= rhs.ndim and len(self.lhs_contract) == 1 and not self.lhs_batch:
+        if max(lhs.ndim, rhs.ndim) <= 2 and len(self.lhs_contract) == 1 and not self.lhs_batch:
             left = lhs if self.lhs_contract == (1,) else lhs.T
             return np.matmul(left, rhs if self.rhs_contract == (0,) else rhs.T)  # type: ignore[no-any-return]
         lhs_free, rhs_free = self.lhs_free(lhs.ndim), self.rhs_free(rhs.ndim)

@@ -41,7 +41,8 @@ def pivots_to_permutation(op: PivotsToPermutation, pivots: Array) -> Array:
     """The permutations."""
     if is_empty(pivots):
         return pivots
-    return lax.linalg.lu_pivots_to_permutation(pivots, pivots.shape[-1])
+    n = pivots.shape[-1]
+    return lax.linalg.lu_pivots_to_permutation(jnp.clip(pivots, 0, n - 1), n)
 
 
 def lu_solve(op: LuSolve, a: Array, *rest: Array) -> Array:
@@ -101,11 +102,11 @@ def adjugate(op: Adjugate, a: Array, packed: Array, permutation: Array, *directi
     exponent = SECOND_LIMIT if op.order else FIRST_LIMIT
     limit = float(np.finfo(a.dtype).eps) ** -exponent
     near = ~(_norm(a) * _norm(x) < limit)[..., None, None]
-    if a.ndim == 2:
-        one: Array = lax.cond(near[0, 0], _by_singular_values, lambda *_: fast, a, *direction)
-        return one
-    exact = lax.cond(jnp.any(near), _by_singular_values, lambda *_: fast, a, *direction)
-    return jnp.where(near, exact, fast)
+    # The transposes change no layout: LAPACK's is that of the transposed matrices.
+    turned = [x.mT for x in (a, *direction)]
+    some = near[0, 0] if a.ndim == 2 else jnp.any(near)
+    exact: Array = lax.cond(some, _by_singular_values, lambda *_: fast.mT, *turned).mT
+    return exact if a.ndim == 2 else jnp.where(near, exact, fast)
 
 
 def _by_inverse(det: Array, x: Array, direction: Sequence[Array]) -> Array:
@@ -153,8 +154,8 @@ def _norm(x: Array) -> Array:
 def _parity(permutation: Array) -> Array:
     """The sign of permutations, by the number of inversions."""
     later = permutation[..., None, :] < permutation[..., :, None]
-    odd = jnp.sum(jnp.triu(later, 1), (-2, -1)) % 2
-    return 1 - 2 * odd
+    odd = jnp.sum(jnp.triu(later, 1), -2, dtype=jnp.int32) & 1
+    return 1 - 2 * (jnp.sum(odd, -1) & 1)  # two sums: XLA sums one axis faster than two
 
 
 def _solved(packed: Array, permutation: Array, b: Array, trans: str) -> Array:

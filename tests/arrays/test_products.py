@@ -73,7 +73,7 @@ def test_outer_is_numpys() -> None:
             lambda: tn.matmul(1.0, tn.ones(3)),
             "matmul: operands f64[] and f64[3] must have at least",
         ),
-        (lambda: tn.ones((2, 2, 3)) @ tn.ones((3, 3, 4)), "axis -1 has sizes 2 and 3"),
+        (lambda: tn.ones((2, 2, 3)) @ tn.ones((3, 3, 4)), "their batch axes [2] and [3] do not"),
         (lambda: tn.ones((5, 2, 3)) @ tn.ones((5, 4, 2)), "have sizes 3 and 4"),
     ],
 )

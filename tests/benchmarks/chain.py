@@ -26,7 +26,7 @@ from support.harness import arguments, environment, note, table
 
 import tenferro as tn
 from tenferro.autodiff import differentiate, transpose
-from tenferro.compiler import compile_std_to_exec, optimize
+from tenferro.compiler import OptimizerOptions, compile_std_to_exec, optimize
 from tenferro.computegraph import compile_graph, interned_count, materialize_merge, resolve_keys
 from tenferro.derivatives import AdContext
 
@@ -132,7 +132,7 @@ def compiled_and_dropped(function: Function, shape: tuple[int, ...], length: int
     metas = [shapes.meta(key) for key in graph.inputs]
     lowered = compile_std_to_exec(program, metas)
     watch.lap("lower", len(graph.ops))
-    optimized = optimize(lowered)
+    optimized = optimize(lowered, OptimizerOptions(rolling=False))
     watch.lap("optimize", len(graph.ops))
     text = str(optimized)
     watch.lap("print", len(optimized.instructions))

@@ -147,6 +147,58 @@ def test_no_gradient_of_nearly_defective_matrices_is_finite_and_wrong() -> None:
     assert np.nanmax(error) < 1e-5
 
 
+def test_derivatives_near_defective_matrices_are_right_or_nan_at_every_scale() -> None:
+    """Those of Σλ³ = tr A³ along E to the third order, for Jordan forms with δ in a corner."""
+    rng = np.random.default_rng(0)
+    blocks = np.diag([1.0, 1.0, 2.0]) + np.diag([1.0, 0.0], 1), np.eye(3) + np.diag([1.0, 1.0], 1)
+    a = np.array([form for form in (*blocks, np.diag([1.0, 1.0, 2.0])) for _ in range(60)])
+    a[:, 1, 0] = a[:, 2, 0] = np.tile(10.0 ** np.linspace(-16, -1, 60), 3)
+    turns = rng.normal(size=a.shape)
+    a, e = turns @ a @ np.linalg.inv(turns), rng.normal(size=a.shape)
+    s = np.resize([1.0, 2.0**-500, 2.0**500], (len(a), 1, 1))
+
+    def loss(x: Any) -> Any:
+        return tn.sum(tn.real((linalg.eigvals(x) / s[..., 0]) ** 3), axis=-1)
+
+    def along(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda x: tn.jvp(function, (x,), (s * e,))[1]
+
+    def back(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        gradient = tn.grad(lambda x: tn.sum(function(x)))
+        return lambda x: tn.sum(gradient(x) * (s * e), axis=(-2, -1))
+
+    exact = [np.trace(x, axis1=1, axis2=2) for x in (3 * a @ a @ e, 6 * a @ e @ e, 6 * e @ e @ e)]
+    size = [np.linalg.norm(x, axis=(1, 2)) for x in (a, e)]
+    first, second = along(loss), along(along(loss))
+    orders = [(first, 1), (back(loss), 1), (second, 2), (back(first), 2), (along(second), 3)]
+    for function, order in orders:
+        found = np.asarray(tn.jit(function, executor="numpy")(s * a))
+        error = np.abs(found - exact[order - 1]) / (size[0] ** (3 - order) * size[1] ** order)
+        assert 0.2 < np.isnan(found).mean() < 0.9
+        assert np.nanmax(error) < 1e-3
+
+
+@pytest.mark.parametrize("exponent", [-548, 565])
+def test_second_derivatives_of_eigenvectors_do_not_depend_on_the_scale(exponent: int) -> None:
+    """Squares of gaps are too small, or too large, for the dtype."""
+    a, e = general("d")[:2]
+    weights = random(np.random.default_rng(3), (N, N), "D")
+
+    def loss(x: Any) -> Any:
+        return weighted(linalg.eig(x).eigenvectors, weights)
+
+    def second(scale: float) -> list[float]:
+        def forward(x: Any) -> Any:
+            return tn.jvp(loss, (x,), (scale * e,))[1]
+
+        def reverse(x: Any) -> Any:
+            return tn.sum(tn.grad(loss)(x) * (scale * e))
+
+        return [float(tn.jvp(f, (scale * a,), (scale * e,))[1]) for f in (forward, reverse)]
+
+    np.testing.assert_allclose(second(2.0**exponent), second(1.0), rtol=1e-9)
+
+
 # --------------------------------------------------------------------------------------- functions
 
 

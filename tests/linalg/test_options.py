@@ -29,6 +29,8 @@ WRONG: list[tuple[Callable[[], Any], type[TenferroError], str]] = [
     (lambda: tn.linalg.lu_solve(A, A), ConfigError, "lu_solve: lu_and_piv must be a pair"),  # type: ignore[arg-type]
     (lambda: tn.linalg.cho_solve(A, A), ConfigError, "cho_solve: c_and_lower must be a pair"),  # type: ignore[arg-type]
     (lambda: tn.linalg.multi_dot([A, A[:2]]), ShapeError, "multi_dot: operand 0 .* 3 columns"),
+    (lambda: tn.linalg.multi_dot(3), DTypeError, "multi_dot: takes a sequence of arrays, got int"),  # type: ignore[arg-type]
+    (lambda: tn.linalg.multi_dot("ab"), DTypeError, "multi_dot: takes a sequence of .*, got str"),  # type: ignore[arg-type]
     (lambda: tn.linalg.expm_frechet(A, A, assume_a="x"), ConfigError, "expm_frechet: assume_a"),
 ]
 

@@ -177,6 +177,24 @@ def test_second_derivatives_are_right() -> None:
     assert_close(found, slope, 1e-7)
 
 
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_a_traced_pivot_out_of_range_makes_its_own_matrix_nan(executor: str) -> None:
+    a, b = regular(2, 3, 3), normal(2, 3, 1)
+    factors = tn.linalg.lu_factor(a)
+    wrong = np.array(factors.piv)
+    wrong[1, 0] = 3
+
+    def loss(packed: Any, pivots: Any, right: Any) -> Any:
+        return tn.sum(tn.linalg.lu_solve((packed, pivots), right))
+
+    gradients = tn.jit(tn.grad(loss, argnums=(0, 2)), executor=executor)
+    good, bad = (gradients(factors.lu, pivots, b) for pivots in (factors.piv, wrong))
+    for one, other in zip(good, bad, strict=True):
+        np.testing.assert_array_equal(np.asarray(one)[0], np.asarray(other)[0])
+        assert np.isfinite(one).all()
+        assert np.isnan(np.asarray(other)[1]).any()
+
+
 def test_tensorsolve_and_tensorinv_are_those_of_numpy() -> None:
     a, b = normal(2, 3, 6, 1), normal(2, 3)
     assert_close(tn.linalg.tensorsolve(a, b), np.linalg.tensorsolve(a, b), 1e-11)
@@ -255,6 +273,7 @@ def test_tridiagonal_systems_are_solved() -> None:
 
 
 TWO = np.ones((2, 2))
+COLUMN = np.ones((3, 1))
 HALF = np.ones((2, 2), np.float16)
 ERRORS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     "inv of a wide matrix": (
@@ -296,7 +315,39 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     "pivots": (
         lambda: tn.linalg.lu_solve((TWO, np.ones(2)), TWO),
         DTypeError,
-        "lu_solve: pivots must be int32, got f64[2]",
+        "lu_solve: pivots must be int32, got f64[2]; convert them with astype(tn.int32)",
+    ),
+    "a pivot out of range": (
+        lambda: tn.linalg.lu_solve((TWO, np.array([0, 5], np.int32)), TWO),
+        ConfigError,
+        "lu_solve: pivots i32[2] of f64[2,2] must be from 0 to 1, got 5; pass what lu_factor",
+    ),
+    "a negative pivot": (
+        lambda: tn.linalg.lu_solve((TWO, tn.asarray([-1, 1], dtype="int32")), TWO),
+        ConfigError,
+        "lu_solve: pivots i32[2] of f64[2,2] must be from 0 to 1, got -1; pass what lu_factor",
+    ),
+    "too few pivots": (
+        lambda: tn.linalg.lu_solve((TWO, np.zeros(1, np.int32)), TWO),
+        ShapeError,
+        "lu_solve: lu f64[2,2] has 2 rows, but piv i32[1] has 1 pivots",
+    ),
+    "batches": (
+        lambda: tn.linalg.solve(np.ones((2, 3, 3)), np.ones((4, 3, 1))),
+        ShapeError,
+        "solve: operands have types f64[2,3,3] and f64[4,3,1]; their batch axes [2] and [4] do not "
+        "broadcast",
+    ),
+    "batches of vectors": (
+        lambda: tn.linalg.toeplitz(np.ones((2, 3)), np.ones((4, 3))),
+        ShapeError,
+        "toeplitz: operands have types f64[2,3] and f64[4,3]; their batch axes [2] and [4] do not",
+    ),
+    "batches of pivots": (
+        lambda: tn.linalg.lu_solve((np.ones((2, 3, 3)), np.zeros((5, 3), np.int32)), COLUMN),
+        ShapeError,
+        "lu_solve: operands have types f64[2,3,3] and f64[3,1] and i32[5,3]; their batch axes [2] "
+        "and [] and [5] do not broadcast",
     ),
     "tensorsolve": (
         lambda: tn.linalg.tensorsolve(np.ones((2, 3)), np.ones(2)),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import ConfigError, ShapeError
+from tenferro.errors import ConfigError, ShapeError, UnsupportedDynamicShapeError
 from tests.linalg.derivative_checks import (
     ERROR,
     Array,
@@ -127,6 +127,27 @@ def test_errors_say_what_is_wrong() -> None:
         ConfigError, match="absorb must be None, 'left', 'right' or 'both', got 'U'"
     ):
         tn.linalg.svd_truncate(x, absorb="U")
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("reshape", lambda left: left.reshape(-1)),
+        ("eigh", lambda left: tn.linalg.eigh(left.mT @ left)[0]),
+        ("svd_truncate", lambda left: tn.linalg.svd_truncate(left)[1]),
+    ],
+)
+def test_what_needs_the_rank_runs_where_nothing_is_traced(name: str, use: Any) -> None:
+    def loss(x: Any) -> Any:
+        left, _ = tn.linalg.svd_truncate(x, cutoff=0.3, absorb="left")
+        return tn.sum(use(left) ** 2)
+
+    text = rf"{name}: .* must be exact, but is at most 3 .*: call the function without jit, and for"
+    with pytest.raises(UnsupportedDynamicShapeError, match=text):
+        tn.jit(loss, executor="numpy")(np.diag([3.0, 2.0, 0.1]))
+    x = tn.EagerRuntime().variable(np.diag([3.0, 2.0, 0.1]))
+    loss(x).backward()
+    assert np.isfinite(x.grad).all()
 
 
 def test_single_values_have_derivatives_where_they_are_simple() -> None:

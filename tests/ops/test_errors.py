@@ -18,6 +18,11 @@ from tenferro.errors import (
 )
 from tenferro.shape import Exact, TensorMeta, Unknown, UpperBound, as_dtype, dim
 
+BOUNDED = (
+    "; data decide it, so it is a number only where nothing is traced: call the function without "
+    "jit, and for derivatives with a tn.EagerRuntime"
+)
+
 
 def meta(text: str) -> TensorMeta:
     """The type that is written `f64[2,n]`."""
@@ -103,7 +108,8 @@ REFUSALS: list[tuple[ops.StdTensorOp, str, type[TenferroError], str]] = [
     (ops.Reshape((dim("n"),)), "f64[m]", ShapeError,
      "reshape: f64[m] has m elements, but f64[n] has n"),
     (ops.Reshape((2,)), "f64[<=n]", UnsupportedDynamicShapeError,
-     "UnsupportedDynamicShape: reshape: operand[0] must be exact, but is at most n (upper bound)"),
+     "UnsupportedDynamicShape: reshape: operand[0] must be exact, but is at most n (upper bound)"
+     + BOUNDED),
     (ops.Reverse((1,)), "f64[2]", AxisError,
      "reverse: axis 1 is out of range for f64[2] of rank 1"),
     (ops.BroadcastInDim((2, 3), (0, 1)), "f64[3]", AxisError,

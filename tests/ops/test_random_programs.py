@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from tenferro.batching import batch
 from tenferro.compiler import OptimizerOptions, compile_program
-from tenferro.computegraph import compile_graph, materialize_merge
+from tenferro.computegraph import compile_graph, input_key, materialize_merge, resolve_keys
 from tenferro.exec_ir import ExecProgram
-from tenferro.shape import TensorMeta
+from tenferro.ops import meta_of
+from tenferro.shape import TensorInput, TensorMeta
 from tenferro_xla import LoweringOptions, jax_function
-from tests.graphs import CTX, Array, Function, inner
+from tests.graphs import CTX, Array, Function, inner, run
 from tests.random_graphs import Program, programs
 from tests.tolerances import assert_close, rounding
 
@@ -49,6 +51,41 @@ def adjoint(program: Program) -> None:
     assert abs(left - right) <= TOLERANCE * size
     for ct, key in zip(back.outputs, f.inputs, strict=True):
         assert ct is None or CTX.meta(ct) == CTX.meta(key)
+
+
+def test_a_batch_of_values_and_gradients_is_the_stack_of_single_runs(programs: int) -> None:
+    check(programs, batched)
+
+
+def batched(program: Program) -> None:
+    for f, arrays in ((program.function, program.arrays), gradient(program)):
+        live = [key for key in f.outputs if key is not None]
+        rows = [[close_by(x, i) for x in arrays] for i in range(3)]
+        for mask in ([True] * len(arrays), [i % 2 == 0 for i in range(len(arrays))]):
+            stacks = [
+                np.stack(xs) if on else xs[0]
+                for xs, on in zip(zip(*rows, strict=True), mask, strict=True)
+            ]
+            whole = {
+                key: input_key(TensorInput(f"xs{i}", meta_of(stacks[i])))
+                for i, key in enumerate(f.inputs)
+                if mask[i]
+            }
+            results = batch(f.view, live, whole, 3, ctx=CTX)
+            given_ = {whole.get(key, key): x for key, x in zip(f.inputs, stacks, strict=True)}
+            values = run(resolve_keys(), [key for key, _ in results], given_)
+            singles = [
+                f(*[x if on else y for x, y, on in zip(row, rows[0], mask, strict=True)])
+                for row in rows
+            ]
+            alone = zip(*[[x for x in single if x is not None] for single in singles], strict=True)
+            for value, entries, (_, is_batched) in zip(values, alone, results, strict=True):
+                assert_close(value, np.stack(entries) if is_batched else entries[0], TOLERANCE)
+
+
+def close_by(array: Array, number: int) -> Array:
+    """Another array for each number, too close for an op to come near a kink or a pole."""
+    return np.asarray(array * (1 + 1e-5 * number), array.dtype)
 
 
 def test_optimized_programs_compute_the_same(programs: int) -> None:

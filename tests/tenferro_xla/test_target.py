@@ -80,6 +80,60 @@ exec_program(%0: f64[3], %1: f64[3]) {
   }
   return %2
 }"""
+REPEATED = """
+exec_program(%0: f64[64,64], %1: f64[64]) {
+  %2: f64[64] = cosine %1
+  %3: f64[64,64] = broadcast_in_dim[shape=(64, 64), dims=(1,)] %2
+  %4: f64[64,64] = multiply %0, %3
+  return %4
+}"""
+SWITCHES = """
+exec_program(%0: i32[], %1: f64[3]) {
+  %2: f64[3] = switch %0, %1 {
+    branches[0](%0: f64[3]) {
+      %1: f64[3] = sine %0
+      return %1
+    }
+    branches[1](%0: f64[3]) {
+      return %0
+    }
+  }
+  %3: f64[3] = switch %0, %2 {
+    branches[0](%0: f64[3]) {
+      return %0
+    }
+    branches[1](%0: f64[3]) {
+      %1: f64[3] = cosine %0
+      return %1
+    }
+  }
+  return %2, %3
+}"""
+WHILES = """
+exec_program(%0: f64[], %1: f64[]) {
+  %2: f64[] = while[cond_consts=0, body_consts=0] %0 {
+    cond(%0: f64[]) {
+      %1: bool[] = compare[direction='LT'] %0, %0
+      return %1
+    }
+    body(%0: f64[]) {
+      %1: f64[] = exponential %0
+      return %1
+    }
+  }
+  %3: f64[], %4: f64[] = while[cond_consts=0, body_consts=0] %0, %1 {
+    cond(%0: f64[], %1: f64[]) {
+      %2: bool[] = compare[direction='LT'] %0, %0
+      return %2
+    }
+    body(%0: f64[], %1: f64[]) {
+      %2: f64[] = exponential %0
+      %3: f64[] = multiply %2, %1
+      return %2, %3
+    }
+  }
+  return %2, %4
+}"""
 WINDOWS = """
 exec_program(%0: f64[1], %1: f64[1], %2: f64[1], %3: f64[1]) {
   %4: f64[] = constant[value=0.0, dtype=f64]
@@ -95,17 +149,20 @@ exec_program(%0: f64[1], %1: f64[1], %2: f64[1], %3: f64[1]) {
 ROUNDS = "\n".join(
     f"%{i}: f64[3] = {'sine' if i % 2 else 'cosine'} %{i - 1}" for i in range(1, 201)
 )
-REPEATED = f"exec_program(%0: f64[3]) {{\n{ROUNDS}\nreturn %200\n}}"
+ROLLED = f"exec_program(%0: f64[3]) {{\n{ROUNDS}\nreturn %200\n}}"
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariants": INVARIANT,
     "pad_joining": WINDOWS,
-    "rolling": REPEATED,
+    "rolling": ROLLED,
     "loop_joining": LOOPS,
+    "switch_joining": SWITCHES,
+    "while_joining": WHILES,
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
     "kept_transposes": TURNED,
+    "stored_vectors": REPEATED,
 }
 
 

@@ -15,7 +15,6 @@ import tenferro as tn
 from tenferro.errors import (
     ADError,
     BatchingError,
-    BatchRuleError,
     PytreeError,
     TenferroError,
     TracingError,
@@ -247,26 +246,11 @@ class Twice(ExtensionOp):
         return [inputs[0] * 2]
 
 
-@family_id(namespace="vmap-tests", name="turned", version=1)
-@dataclass(frozen=True)
-class Turned(Twice):
-    pointwise = False
-
-
 def test_packages_are_brought_along() -> None:
     package = Package("vmap-tests", ops=(Twice,), runtimes=(KernelRuntime(Twice.FAMILY_ID),))
     inner = tn.jit(lambda x: apply(Twice(), x), packages=[package], executor=NUMPY)
     assert np.array_equal(tn.vmap(inner)(X), 2 * X)
     assert np.array_equal(tn.jit(tn.vmap(lambda x: inner(x) + x), executor=NUMPY)(X), 3 * X)
-
-
-def test_a_family_without_a_rule_is_refused() -> None:
-    with pytest.raises(BatchRuleError) as caught:
-        tn.vmap(lambda x: apply(Turned(), x))(X)
-    assert str(caught.value) == (
-        "vmap-tests.turned.v1: has no batch rule, no standard ops and no single-call form; "
-        "register an ExtensionBatchRule"
-    )
 
 
 # ---------------------------------------------------------------------------------------- errors

@@ -14,7 +14,9 @@ from tenferro.compiler.canonical.loop_invariants import LoopInvariants
 from tenferro.compiler.canonical.loop_joining import LoopJoining
 from tenferro.compiler.canonical.pad_joining import PadJoining
 from tenferro.compiler.canonical.rolling import ROLLED, Rolling
+from tenferro.compiler.canonical.switch_joining import SwitchJoining
 from tenferro.compiler.canonical.transpose_folding import TransposeFolding
+from tenferro.compiler.canonical.while_joining import WhileJoining
 
 __all__ = [
     "ROLLED",
@@ -28,5 +30,7 @@ __all__ = [
     "LoopJoining",
     "PadJoining",
     "Rolling",
+    "SwitchJoining",
     "TransposeFolding",
+    "WhileJoining",
 ]

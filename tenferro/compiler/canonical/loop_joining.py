@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from tenferro.compiler.canonical.joining import union, with_joined
 from tenferro.compiler.passing import Pass
 from tenferro.control import Scan
 from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram
@@ -16,13 +17,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class LoopJoining(Pass):
-    """Joins two `Scan`s of equal length over the same xs into one whose body computes both.
+    """Joins two `Scan`s of equal length and direction into one whose body computes both.
 
-    They are joined if neither needs a result of the other and if that saves work, which is the case
-    if both bodies compute the same value from arrays. So value and gradient of a sliced network
-    contract the network once for each slice. A carry that has the same value in both, such as the
-    number of the round, is carried once. Works for any extents. Bodies are read once, and compared
-    only where they may share work; each pair that is joined takes one walk over the program.
+    They are joined if the second reads of the first only what it stacks, entry by entry: then a
+    round reads it from the round of the other, and nothing is stacked for it. The tangents of a
+    loop so go along with its values. Loops over the same xs of which neither needs the other are
+    joined if that saves work, which is the case if both bodies compute the same value from arrays.
+    So value and gradient of a sliced network contract the network once for each slice. A carry that
+    has the same value in both, such as the number of the round, is carried once. Works for any
+    extents. Bodies are read once, and compared only where they may share work; each pair that is
+    joined takes one walk over the program.
     """
 
     name = "loop_joining"
@@ -59,6 +63,20 @@ class _Loop:
     def xs(self) -> tuple[int, ...]:
         """The slots of which each round reads one entry."""
         return self.step.input_slots[self.op.consts + self.op.carry :]
+
+    @property
+    def rounds(self) -> tuple[object, ...]:
+        """What loops have in common whose rounds can be those of one loop."""
+        return self.op.length, self.op.reverse, self.op.unroll
+
+    @property
+    def stacks(self) -> tuple[int, ...]:
+        """The slots of which each round writes one entry."""
+        return self.step.output_slots[self.op.carry :]
+
+    def feeds(self, other: _Loop) -> bool:
+        """Whether rounds of the other loop read what rounds of this one stack."""
+        return self.rounds == other.rounds and not set(self.stacks).isdisjoint(other.xs)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -114,30 +132,40 @@ def _with_one_pair_joined(program: ExecProgram, work: _Work) -> ExecProgram | No
         pair = (first.key, second.key)
         if pair not in work.unshared:
             body = _joint_body(first, second)
-            if body.shares_work:
-                return _with_joined(program, body)
+            if body.shares_work or first.feeds(second):
+                positions = first.position, second.position
+                return with_joined(program, *positions, body.instruction(), body.aliases())
             work.unshared.add(pair)
     return None
 
 
 def _candidates(program: ExecProgram, work: _Work) -> Iterator[tuple[_Loop, _Loop]]:
-    """Loops over the same entries that may share work and need no result of one another."""
+    """Loops of which one feeds the other, or which may share work over the same entries.
+
+    The second needs nothing else of the first.
+    """
     loops: list[_Loop] = []
     doing: dict[object, list[int]] = {}  # the loops that do each piece of work
+    stacked: dict[int, int] = {}  # the loop that stacks a slot
     needs: dict[int, int] = {}  # for each slot, as a bit mask, the loops that it depends on
     for position, step in enumerate(program.instructions):
-        needed = 0
-        for slot in step.input_slots:
-            needed |= needs.get(slot, 0)
+        needed = union(needs, step.input_slots)
         if isinstance(step.op, Scan):
             loop = _Loop(position, step, step.op)
-            rounds = (step.op.length, step.op.reverse, step.op.unroll, loop.xs)
-            alike = [doing.setdefault((rounds, piece), []) for piece in work.of(loop)]
-            for earlier in sorted({number for numbers in alike for number in numbers}):
-                if not needed >> earlier & 1:
+            alike = [doing.setdefault((loop.rounds, loop.xs, piece), []) for piece in work.of(loop)]
+            feeding = {stacked[slot] for slot in loop.xs if slot in stacked}
+            for earlier in sorted(feeding.union(*alike)):
+                fed = set(loops[earlier].stacks) if loops[earlier].feeds(loop) else set()
+                others = [
+                    *loop.consts,
+                    *loop.starts,
+                    *(slot for slot in loop.xs if slot not in fed),
+                ]
+                if not union(needs, others) >> earlier & 1 and (fed or earlier not in feeding):
                     yield loops[earlier], loop
             for numbers in alike:
                 numbers.append(len(loops))
+            stacked.update(dict.fromkeys(loop.stacks, len(loops)))
             needed |= 1 << len(loops)
             loops.append(loop)
         if needed:
@@ -201,12 +229,18 @@ class _JointBody:
             carry[equal[leaf]] if leaf in equal else self._builder.input(meta)
             for leaf, meta in enumerate(_carried(second))
         ]
-        entry_metas = first.op.body.input_metas[first.op.consts + first.op.carry :]
-        entries = [self._builder.input(meta) for meta in entry_metas]
-        self.results = tuple(
-            self._inline(loop.op.body, [*(consts[slot] for slot in loop.consts), *leaves, *entries])
-            for loop, leaves in ((first, carry), (second, own))
+        entries = {slot: self._builder.input(meta) for slot, meta in _entries(first)}
+        fed = set(first.stacks)
+        entries.update(
+            (slot, self._builder.input(meta))
+            for slot, meta in _entries(second)
+            if slot not in entries and slot not in fed
         )
+        self._xs = tuple(entries)
+        results = self._inline(first.op.body, _inputs(first, consts, carry, entries))
+        entries.update(zip(first.stacks, results[first.op.carry :], strict=True))
+        of_second = self._inline(second.op.body, _inputs(second, consts, own, entries))
+        self.results = (results, of_second)
 
     def _inline(self, body: ExecProgram, inputs: Sequence[int]) -> list[int]:
         """The results of one of the bodies; values that exist already are not computed again."""
@@ -238,7 +272,7 @@ class _JointBody:
                 consts=len(self._consts),
                 carry=carry,
             ),
-            (*self._consts, *first.starts, *starts, *first.xs),
+            (*self._consts, *first.starts, *starts, *self._xs),
             self._in_order([step.output_slots for step in steps]),
             self._in_order([step.output_metas for step in steps]),
             (),
@@ -260,6 +294,19 @@ class _JointBody:
         return (*of_first[:first], *own, *of_first[first:], *of_second[second:])
 
 
+def _entries(loop: _Loop) -> Iterator[tuple[int, TensorMeta]]:
+    """The slots of the xs, with the types of an entry."""
+    start = loop.op.consts + loop.op.carry
+    return zip(loop.xs, loop.op.body.input_metas[start:], strict=True)
+
+
+def _inputs(
+    loop: _Loop, consts: Mapping[int, int], carry: Sequence[int], entries: Mapping[int, int]
+) -> list[int]:
+    """The slots of a joint body that are the inputs of a loop's body."""
+    return [*map(consts.__getitem__, loop.consts), *carry, *map(entries.__getitem__, loop.xs)]
+
+
 def _carried(loop: _Loop) -> tuple[TensorMeta, ...]:
     start = loop.op.consts
     return loop.op.body.input_metas[start : start + loop.op.carry]
@@ -275,43 +322,3 @@ def _is_work(step: ExecInstruction, operands: Sequence[TensorMeta | None]) -> bo
     if step.op.moves or step.op.repeats:
         return False
     return any(meta is not None and meta.rank > 0 for meta in operands)
-
-
-def _with_joined(program: ExecProgram, body: _JointBody) -> ExecProgram:
-    """The program with two loops replaced by one in the place of the first.
-
-    Instructions between the loops that the second one needs come before the joined loop.
-    """
-    first, second = (loop.position for loop in body.loops)
-    steps = program.instructions
-    needed = set(steps[second].input_slots)
-    before: list[ExecInstruction] = []
-    after: list[ExecInstruction] = []
-    for step in reversed(steps[first + 1 : second]):
-        if needed.isdisjoint(step.output_slots):
-            after.append(step)
-        else:
-            needed.update(step.input_slots)
-            before.append(step)
-    now = body.aliases()
-    ordered = [
-        *steps[:first],
-        *before[::-1],
-        body.instruction(),
-        *after[::-1],
-        *steps[second + 1 :],
-    ]
-    return replace(
-        program,
-        instructions=tuple([_reading(step, now) for step in ordered]),
-        output_slots=tuple([now.get(slot, slot) for slot in program.output_slots]),
-    )
-
-
-def _reading(step: ExecInstruction, now: Mapping[int, int]) -> ExecInstruction:
-    """The instruction with operands replaced as in `now`, without marks of last uses."""
-    if not step.last_use and now.keys().isdisjoint(step.input_slots):
-        return step
-    return replace(
-        step, input_slots=tuple([now.get(slot, slot) for slot in step.input_slots]), last_use=()
-    )

@@ -253,9 +253,10 @@ def _concatenated(at: Rewriter, windows: list[_Window], axis: int) -> Iterator[_
     if len(windows) == 1:
         yield first
         return
-    starts = [window.start(axis) for window in windows]
-    gap = starts[1] - starts[0]
-    if first.sizes[axis] == 1 and gap > 1 and starts == list(range(starts[0], starts[-1] + 1, gap)):
+    places = [window.start(axis) for window in windows]
+    gap = places[1] - places[0]
+    single = all(window.sizes[axis] == 1 for window in windows)
+    if single and gap > 1 and places == list(range(places[0], places[-1] + 1, gap)):
         values, between = [window.value for window in windows], gap - 1
     else:
         values, between = list(_filled(at, windows, axis)), 0

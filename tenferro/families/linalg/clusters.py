@@ -39,10 +39,12 @@ class Degeneracy:
             derivative of a loss that does not depend on the basis of a cluster, checked.
             `"broaden"`: 1/g becomes g/(g² + width): always finite, and not exact.
         width: of `"broaden"`.
+        final: whether the derivative is not differentiated again: no `kink` is needed.
     """
 
     mode: str = "nan"
     width: float = 1e-12
+    final: bool = False
 
     def checked(self, name: str) -> Degeneracy:
         """Itself.
@@ -66,11 +68,14 @@ class Degeneracy:
         """χ: the largest part of a cotangent, relative to the whole, that counts as zero."""
         return float(np.finfo(dtype).eps ** 0.375)
 
+    def tied(self, values: Expression) -> Expression:
+        """Whether sorted values i and i + 1 are in one cluster: [..., n − 1]; so NaN are."""
+        gaps = absolute(values[..., 1:] - values[..., :-1])
+        return negated(gaps > largest_of_sorted(values) * self.gap(values.dtype))
+
     def same(self, values: Expression) -> Expression:
         """Whether values i and j, sorted along the last axis, are in one cluster: [..., n, n]."""
-        largest = absolute(values).max(axis=-1, keepdims=True)
-        gaps = absolute(values[..., 1:] - values[..., :-1])
-        splits = (gaps > largest * self.gap(values.dtype)).astype("int64")
+        splits = negated(self.tied(values)).astype("int64")
         first = apply(rearrange.pad, splits, pad_width=[*[(0, 0)] * (values.ndim - 1), (1, 0)])
         number: Expression = apply(scans.cumsum, first, axis=-1)
         return rows(number) == columns(number)
@@ -83,27 +88,47 @@ class Degeneracy:
             gaps: differences of values, or values that count as zero.
             vectors: the largest cotangent of vectors, of shape [...].
         """
-        largest = rows(absolute(values).max(axis=-1, keepdims=True))
+        largest = rows(largest_of_sorted(values))
         largest = chosen(largest > 0, largest, 1.0)
         rounding = float(256 * np.finfo(values.dtype).eps) + absolute(gaps) * 8.0 / largest
         return rounding * rows(rows(vectors)) / largest
+
+    @staticmethod
+    def variation(tied: Expression, cts: Expression) -> Expression:
+        """How much cotangents vary in clusters: at least the largest difference of two, [...].
+
+        Args:
+            tied: whether values i and i + 1 are in one cluster.
+            cts: cotangents of values.
+        """
+        steps = absolute(cts[..., 1:] - cts[..., :-1])
+        return chosen(tied, steps, 0.0).sum(axis=-1)
+
+    def factor(self, allowed: Expression, values: Expression, multiple: Expression) -> Expression:
+        """`factor` of values, with its derivative if it is needed."""
+        if self.final:
+            return factor(allowed, values.dtype)
+        return factor(allowed, values.dtype, values, multiple)
 
     def inverse_gaps(self, values: Expression, same: Expression) -> Expression:
         """1/(v_j − v_i) of pairs of values outside of clusters, 0 within: [..., n, n]."""
         return self.inverse(columns(values) - rows(values), same, values)
 
-    def inverse(self, gaps: Expression, same: Expression, values: Expression) -> Expression:
+    def inverse(self, gaps: Expression, same: Expression | None, values: Expression) -> Expression:
         """1/g of gaps between values, or of values; 0 where `same` holds.
 
         Its derivative is NaN where −1/g² has lost all but four digits by the rounding of values.
         """
         if self.mode == "broaden":
             return gaps / (gaps * gaps + self.width)
+        result = 1.0 / gaps if same is None else chosen(same, 0.0, 1.0 / chosen(same, 1.0, gaps))
+        if self.final:
+            return result
         limit = float(np.finfo(values.dtype).eps ** 0.375)
-        largest = rows(absolute(values).max(axis=-1, keepdims=True))
-        apart = apply(logical.logical_not, same)
-        close = both(apart, absolute(gaps) <= largest * limit)
-        return chosen(same, 0.0, 1.0 / chosen(same, 1.0, gaps)) + kink(gaps, close)
+        close = absolute(gaps) <= rows(largest_of_sorted(values)) * limit
+        if same is not None:
+            close = both(negated(same), close)
+        return result + kink(gaps, close)
 
 
 def kink(x: Expression, condition: Expression) -> Expression:
@@ -130,6 +155,12 @@ def both(x: Expression, y: Expression) -> Expression:
     return result
 
 
+def negated(x: Expression) -> Expression:
+    """Whether it does not hold."""
+    result: Expression = apply(logical.logical_not, x)
+    return result
+
+
 def largest_of(x: Expression) -> Expression:
     """The largest modulus in each matrix, of shape [...]."""
     return absolute(x).max(axis=(-2, -1))
@@ -140,15 +171,30 @@ def largest_where(condition: Expression, x: Expression) -> Expression:
     return chosen(condition, absolute(x), 0.0).max(axis=(-2, -1))
 
 
+def largest_of_sorted(values: Expression) -> Expression:
+    """The largest modulus of values that are sorted along the last axis, of shape [..., 1]."""
+    first, last = absolute(values[..., :1]), absolute(values[..., -1:])
+    # Sums of one element: that the axes have size 1 is not known while sizes are symbols.
+    sums = first.sum(axis=-1, keepdims=True), last.sum(axis=-1, keepdims=True)
+    result: Expression = apply(elementwise.maximum, *sums)
+    return result
+
+
 def off_diagonal(same: Expression) -> Expression:
     """The pairs of different places that are in one cluster."""
     index = Expression(same.emitter, same.emitter.emit(Iota(FLOAT64, same.shape[-1])))
     return both(same, rows(index) != columns(index))
 
 
-def exists(condition: Expression) -> Expression:
-    """Whether the condition holds anywhere in each matrix, of shape [...]."""
-    result: Expression = apply(reductions.any, condition, axis=(-2, -1))
+def single(values: Expression) -> Expression:
+    """The clusters of values that all differ, as of `Degeneracy.same`: [n, n]."""
+    index = Expression(values.emitter, values.emitter.emit(Iota(FLOAT64, values.shape[-1])))
+    return rows(index) == columns(index)
+
+
+def exists(condition: Expression, axis: int | tuple[int, ...] = (-2, -1)) -> Expression:
+    """Whether the condition holds anywhere in each matrix, or along other axes: [...]."""
+    result: Expression = apply(reductions.any, condition, axis=axis)
     return result
 
 

@@ -19,11 +19,12 @@ from tenferro.families.linalg.clusters import (
     largest_of,
     off_diagonal,
 )
-from tenferro.families.linalg.pieces import columns, diagonal, real, rows
+from tenferro.families.linalg.pieces import columns, diagonal, real, real_part, rows
 from tenferro.families.linalg.rules import MatrixFormula
 from tenferro.families.linalg.types import COMPLEX_OF, check_dtype, check_square
 from tenferro.families.linear_formula import FactorRule
 from tenferro.family import OutputMeta, family_id
+from tenferro.ops import StopGradient
 from tenferro.shape import Dim, DType, TensorMeta
 
 
@@ -79,8 +80,9 @@ class EigJvp(MatrixFormula):
     − i Im(u_kj / v_kj) keeps the norm of column j, and its largest entry, k, real.
 
     NaN for a matrix with eigenvalues that are equal, or so close that their vectors cannot be
-    known: the gap is at most τ times the conditions of the two eigenvalues times the norm of A. A
-    second derivative divides by g², and is NaN at larger gaps.
+    known: the gap is at most τ times the conditions κ = |y||x| of the two eigenvalues, with y a row
+    of V⁻¹ and x a column of V, times the norm of A. Derivatives of orders 2 to 4 divide by further
+    powers of gaps, and are NaN at larger ones; see `_known`.
     """
 
     present: tuple[bool, ...] = (True,)
@@ -106,26 +108,55 @@ class EigJvp(MatrixFormula):
         w, v, inverse, da = inputs
         inner = inverse @ da.astype(v.dtype) @ v
         gaps = columns(w) - rows(w)
+        unit = _unit(gaps)
+        gaps = gaps / unit
         different = _different_places(gaps)
-        over_gaps = chosen(different, 1.0 / chosen(different, gaps, 1.0), 0.0)
-        turned = v @ (over_gaps * inner)
+        parts = chosen(different, inner / unit, 0.0) / chosen(different, gaps, 1.0)  # F∘P
+        turned = v @ parts
         turned = turned + v * columns(_kept(v, turned))
-        eps = float(np.finfo(w.dtype).eps)
-        scale = rows(rows(largest_of((v * columns(w)) @ inverse)))
-        conditions = absolute(inverse * inverse.conj()).sum(axis=-1) ** 0.5
-        products = rows(conditions) * columns(conditions)
-        known = _are_apart(gaps, products * scale * closeness(w.dtype))
-        twice = _are_apart(gaps, products**0.5 * scale * eps**0.375)
-        near: Expression = apply(logical.logical_not, twice)
-        ones = factor(known, v.dtype, w, near)
+        scale = rows(rows(largest_of((v * columns(w)) @ inverse))) / unit
+        ones = _known(w, gaps, inverse, scale)
         moved = -(inverse @ turned @ inverse)
         return diagonal(inner) * ones[..., 0], turned * ones, moved * ones
+
+
+def _known(w: Expression, gaps: Expression, inverse: Expression, scale: Expression) -> Expression:
+    """1 for each matrix whose derivative is known, else NaN, also in derivatives: [..., 1, 1].
+
+    With r = √(κ_i κ_j) |A| / |w_j − w_i|, a derivative of order m has an error of about ε r^m.
+    """
+    eps = float(np.finfo(w.dtype).eps)
+    conditions = absolute(inverse * inverse.conj()).sum(axis=-1) ** 0.5
+    products = rows(conditions) * columns(conditions)
+    ones = factor(_are_apart(gaps, products * scale * closeness(w.dtype)), w.dtype)
+    for order in (2, 3, 4):
+        apart = _are_apart(gaps, products**0.5 * scale * eps ** (0.75 / order))
+        near: Expression = apply(logical.logical_not, apart)
+        ones = ones + rows(rows(_smooth_kink(w, near, order - 2))).astype(w.dtype)
+    return ones
+
+
+def _smooth_kink(w: Expression, condition: Expression, order: int) -> Expression:
+    """Zeros, with zero derivatives up to `order`, and then NaN where the condition holds."""
+    x = real_part(w[..., :1].sum(axis=-1))
+    power = chosen(condition, x * 0.0, 1.0) ** (order + 0.5)
+    return chosen(condition, power, 0.0)
 
 
 def _different_places(x: Expression) -> Expression:
     """Whether an element of square matrices is not on the diagonal."""
     known = x == x
     return off_diagonal(known == known)
+
+
+def _unit(gaps: Expression) -> Expression:
+    """The largest gap of each matrix, or 1, as a constant: [..., 1, 1].
+
+    Further derivatives divide by squares of gaps, which may be too small or large for the dtype.
+    """
+    largest = rows(rows(largest_of(gaps)))
+    (constant,) = chosen(largest > 0, largest, 1.0).emit_all(StopGradient())
+    return constant
 
 
 def _kept(v: Expression, u: Expression) -> Expression:

@@ -16,14 +16,15 @@ from tenferro.families.linalg.clusters import (
     factor,
     largest_of,
     largest_where,
-    off_diagonal,
+    negated,
+    single,
 )
 from tenferro.families.linalg.pieces import columns, diagonal, embedded, real_part, rows, skew, sym
 from tenferro.families.linalg.rules import SpectralFormula
 from tenferro.families.linalg.types import REAL_OF, check_dtype, check_square
 from tenferro.families.linear_formula import FactorRule, LinearFormula
 from tenferro.family import OutputMeta, family_id
-from tenferro.shape import Dim, DType, TensorMeta
+from tenferro.shape import Dim, DType, TensorMeta, is_complex
 
 
 @family_id(namespace="tenferro-linalg", name="eigh", version=1)
@@ -104,7 +105,7 @@ class EighJvp(_EighDerivative):
         spread = largest_where(same, inner - embedded(diagonal(inner)))
         spread = spread + largest_where(same, columns(values) - rows(values))
         allowed = spread <= largest_of(inner) * degeneracy.tolerance(w.dtype)
-        ones = factor(allowed, w.dtype, w, exists(off_diagonal(same)))
+        ones = degeneracy.factor(allowed, w, exists(degeneracy.tied(w), -1))
         return values * ones[..., 0], turned * ones
 
     def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
@@ -134,44 +135,49 @@ class EighVjp(_EighDerivative):
         """The cotangent."""
         w, v, w_ct, v_ct = inputs
         degeneracy = self.degeneracy
-        same = degeneracy.same(w)
         if v_ct is None:
-            result = (v * columns(w_ct)) @ v.H
-            return (result * self._factor(w, same, w_ct, None, None),)
+            weights = columns(w_ct) * self._factor(w, w_ct, None, None)
+            return ((v * weights) @ v.H,)
         turn = skew(v.H @ v_ct)
+        same = single(w) if self.mode == "nan" else degeneracy.same(w)
         middle = degeneracy.inverse_gaps(w, same) * turn
         if w_ct is not None:
             middle = middle + embedded(w_ct).astype(v.dtype)
-        return (v @ middle @ v.H * self._factor(w, same, w_ct, turn, v_ct),)
+        return (v @ (middle * self._factor(w, w_ct, turn, v_ct)) @ v.H,)
 
     def _factor(
         self,
         w: Expression,
-        same: Expression,
-        w_ct: Expression | None,
+        w_ct: Any,
         turn: Expression | None,
         v_ct: Expression | None,
-    ) -> Expression:
+    ) -> Expression | float:
         """1 where the derivative exists, else NaN."""
+        degeneracy = self.degeneracy
         if self.mode == "broaden":
-            return factor(exists(same), w.dtype)
-        chi = self.degeneracy.tolerance(w.dtype)
-        multiple = exists(off_diagonal(same))
-        vectors = w[..., :1].sum(axis=-1) * 0.0
-        allowed = vectors == vectors
-        if v_ct is not None:
-            assert turn is not None
-            size = largest_of(v_ct)
-            allowed = both(allowed, largest_where(same, turn) <= size * chi)
-            if self.mode == "nan":
-                allowed = both(allowed, multiple == False)  # noqa: E712  # an array
-            vectors = size
+            return 1.0
+        chi = degeneracy.tolerance(w.dtype)
+        tied = degeneracy.tied(w)
+        multiple = exists(tied, -1)
+        if v_ct is None or turn is None:
+            spread = degeneracy.variation(tied, w_ct)
+            allowed = spread <= absolute(w_ct).max(axis=-1) * chi
+            return degeneracy.factor(allowed, w, multiple)
+        size = largest_of(v_ct)
+        if self.mode == "nan":
+            allowed = negated(multiple)
+            if is_complex(turn.dtype):  # the diagonal of a real one is zero
+                phases = absolute(diagonal(turn)).max(axis=-1)
+                allowed = both(allowed, phases <= size * chi)
+            return factor(allowed, w.dtype)
+        same = degeneracy.same(w)
+        allowed = largest_where(same, turn) <= size * chi
         if w_ct is not None:
-            slack = self.degeneracy.slack(w, columns(w) - rows(w), vectors)
+            slack = degeneracy.slack(w, columns(w) - rows(w), size)
             apart = absolute(columns(w_ct) - rows(w_ct)) - slack
             spread = chosen(same, apart, 0.0).max(axis=(-2, -1))
             allowed = both(allowed, spread <= largest_of(rows(w_ct)) * chi)
-        return factor(allowed, w.dtype, w, multiple)
+        return degeneracy.factor(allowed, w, multiple)
 
     def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
         """The formula of tangents."""

@@ -43,7 +43,10 @@ class Lu(KernelOp):
 @family_id(namespace="tenferro-linalg", name="pivots_to_permutation", version=1)
 @dataclass(frozen=True)
 class PivotsToPermutation(KernelOp):
-    """The permutation of [0, ..., n) that LAPACK's n pivots mean, as int32."""
+    """The permutation of [0, ..., n) that LAPACK's n pivots mean, as int32.
+
+    A pivot out of range counts as the nearest one in range.
+    """
 
     input_count = 1
     output_count = 1
@@ -55,7 +58,9 @@ class PivotsToPermutation(KernelOp):
         """The type of the pivots."""
         meta = TensorMeta.of(input_dtypes[0], tuple(input_shapes[0]))
         if input_dtypes[0] != INT32:
-            raise DTypeError(f"lu_solve: pivots must be int32, got {meta}")
+            raise DTypeError(
+                f"lu_solve: pivots must be int32, got {meta}; convert them with astype(tn.int32)"
+            )
         if not input_shapes[0]:
             raise ShapeError(f"lu_solve: takes pivots [..., n], got {meta}")
         return [(INT32, tuple(input_shapes[0]))]

@@ -59,12 +59,12 @@ def tril0(x: Expression) -> Expression:
     return tril(x, -1) + embedded(real(diagonal(x)) * 0.5)
 
 
-def copyltu(x: Expression) -> Expression:
-    """The Hermitian matrix with the lower triangle of x and the real part of its diagonal."""
-    lower = tril(x, -1)
+def mirrored(x: Expression) -> Expression:
+    """The Hermitian matrix with the upper triangle of x and the real part of its diagonal."""
+    upper = triu(x, 1)
     if not is_complex(x.dtype):
-        return tril(x) + lower.H
-    return lower + lower.H + embedded(real(diagonal(x)))
+        return triu(x) + upper.H
+    return upper + upper.H + embedded(real(diagonal(x)))
 
 
 def columns(d: Expression) -> Expression:

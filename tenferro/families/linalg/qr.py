@@ -18,9 +18,9 @@ from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.clusters import Degeneracy, absolute, both, factor, largest_of
 from tenferro.families.linalg.pieces import (
     columns,
-    copyltu,
     diagonal,
     embedded,
+    mirrored,
     real,
     rows,
     skew,
@@ -123,7 +123,7 @@ class QrJvp(_QrDerivative):
 @family_id(namespace="tenferro-linalg", name="qr_vjp", version=1)
 @dataclass(frozen=True)
 class QrVjp(_QrDerivative):
-    """From R, Q, R̄ and Q̄ to Ā = (Q̄ + Q copyltu(M)) R⁻ᴴ with M = R R̄ᴴ − Q̄ᴴQ.
+    """From R, Q, R̄ and Q̄ to Ā = (Q̄ + Q N) R⁻ᴴ, N Hermitian with the upper part of R̄Rᴴ − QᴴQ̄.
 
     NaN where the first columns of A are linearly dependent, and where the loss depends on the
     basis of the further columns of a complete Q.
@@ -211,12 +211,12 @@ class _Parts:
         """The cotangent of the first k columns."""
         total: Expression | None = None
         if r_ct is not None:
-            total = self.r1 @ r_ct.H
+            total = r_ct @ self.r1.H
         if q_ct is not None:
-            product = q_ct.H @ self.q1
+            product = self.q1.H @ q_ct
             total = -product if total is None else total - product
         assert total is not None
-        left = self.q1 @ copyltu(total)
+        left = self.q1 @ mirrored(total)
         left = left if q_ct is None else q_ct + left
         return triangular_solve(self.r1, left, left=False, lower=False, trans="c")
 

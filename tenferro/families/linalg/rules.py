@@ -37,4 +37,5 @@ class SpectralFormula(MatrixFormula):
     @property
     def degeneracy(self) -> Degeneracy:
         """What it does where values are equal."""
-        return Degeneracy(self.mode, self.width)
+        final = all(kind == "select" for kind, _ in self.transforms)
+        return Degeneracy(self.mode, self.width, final)

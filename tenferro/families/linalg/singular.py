@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import cos, sin
 
-from tenferro.arrays import Expression, analytic, apply, elementwise, logical, rearrange
+from tenferro.arrays import Expression, analytic, apply, elementwise, rearrange
 from tenferro.families.linalg.clusters import (
     Degeneracy,
     both,
     chosen,
-    exists,
-    off_diagonal,
+    negated,
     reflections,
+    single,
 )
 from tenferro.families.linalg.pieces import columns, rows
 from tenferro.ops import Iota
@@ -40,8 +40,7 @@ class SingularClusters:
     @classmethod
     def of(cls, degeneracy: Degeneracy, s: Expression) -> SingularClusters:
         """The clusters of singular values of shape [..., k]; k is not 0."""
-        with_zero = apply(rearrange.pad, s, pad_width=[*[(0, 0)] * (s.ndim - 1), (0, 1)])
-        same = degeneracy.same(with_zero)
+        same = degeneracy.same(with_zero(s))
         return cls(degeneracy, same[..., :-1, :-1], same[..., -1, :-1])
 
     @property
@@ -52,13 +51,7 @@ class SingularClusters:
     @property
     def equal(self) -> Expression:
         """Whether values i and j are in one cluster that is not that of zero."""
-        apart: Expression = apply(logical.logical_not, self.zeros)
-        return both(self.same, apart)
-
-    @property
-    def multiple(self) -> Expression:
-        """Whether values of a matrix are equal or zero, of shape [...]."""
-        return exists(off_diagonal(self.same) | self.zeros)
+        return both(self.same, negated(self.zeros))
 
     def inverse_gaps(self, s: Expression) -> Expression:
         """1/(s_j − s_i); 0 within clusters."""
@@ -71,6 +64,36 @@ class SingularClusters:
     def inverse(self, s: Expression) -> Expression:
         """1/s_j, as [..., 1, k]: it scales columns; 0 for zeros."""
         return self.degeneracy.inverse(columns(s), columns(self.zero), s)
+
+
+@dataclass(frozen=True)
+class SimpleValues:
+    """The clusters of singular values that all differ and are not zero; see `SingularClusters`."""
+
+    degeneracy: Degeneracy
+
+    def inverse_gaps(self, s: Expression) -> Expression:
+        """1/(s_j − s_i); 0 on the diagonal."""
+        return self.degeneracy.inverse_gaps(s, single(s))
+
+    def inverse_sums(self, s: Expression) -> Expression:
+        """1/(s_j + s_i)."""
+        return self.degeneracy.inverse(columns(s) + rows(s), None, s)
+
+    def inverse(self, s: Expression) -> Expression:
+        """1/s_j, as [..., 1, k]: it scales columns."""
+        return self.degeneracy.inverse(columns(s), None, s)
+
+
+def with_zero(s: Expression) -> Expression:
+    """s, and a zero after it along the last axis."""
+    result: Expression = apply(rearrange.pad, s, pad_width=[*[(0, 0)] * (s.ndim - 1), (0, 1)])
+    return result
+
+
+def ties(degeneracy: Degeneracy, s: Expression) -> Expression:
+    """Whether singular value i is in one cluster with i + 1, the last one with zero: [..., k]."""
+    return degeneracy.tied(with_zero(s))
 
 
 def order_of(m: Dim, n: Dim) -> int | None:

@@ -9,25 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import Any
 
-from tenferro.arrays import Expression, apply, logical, rearrange
+from tenferro.arrays import Expression, apply, rearrange
 from tenferro.families.linalg.clusters import (
     Degeneracy,
     absolute,
     both,
     chosen,
     exists,
-    factor,
     largest_of,
     largest_where,
+    negated,
 )
 from tenferro.families.linalg.pieces import columns, diagonal, embedded, real_part, rows, skew, sym
 from tenferro.families.linalg.rules import SpectralFormula
-from tenferro.families.linalg.singular import SingularClusters, order_of
+from tenferro.families.linalg.singular import (
+    SimpleValues,
+    SingularClusters,
+    order_of,
+    ties,
+    with_zero,
+)
 from tenferro.families.linear_formula import LinearFormula
 from tenferro.family import family_id
-from tenferro.shape import TensorMeta
+from tenferro.shape import TensorMeta, is_complex
 
 
 @dataclass(frozen=True)
@@ -142,7 +149,7 @@ class SvdJvp(_SvdDerivative):
         if self.mode == "broaden":
             return results
         allowed = spread <= largest_of(da) * Degeneracy.tolerance(s.dtype)
-        ones = factor(allowed, s.dtype, s, clusters.multiple)
+        ones = self.degeneracy.factor(allowed, s, exists(ties(self.degeneracy, s), -1))
         return values * ones[..., 0], results[1] * ones, results[2] * ones
 
     @staticmethod
@@ -186,31 +193,34 @@ class SvdVjp(_SvdDerivative):
         if sides is None:
             return None
         left, right = sides
-        clusters = self.clusters(s)
-        checks = _Checks(clusters, s, self.mode == "broaden")
-        checks.add_values(s_ct, [ct for ct in (u_ct, vh_ct) if ct is not None])
-        values = None if s_ct is None else embedded(s_ct).astype(u.dtype)
+        checks = _Checks(self.degeneracy, s)
         if u_ct is None and vh_ct is None:
-            return ((left.vectors * columns(s_ct)) @ right.vectors.H * checks.factor(),)
+            weights = columns(s_ct) * checks.of_values(s_ct)
+            return ((left.vectors * weights) @ right.vectors.H,)
         left_ct, left_turn = left.parts(u_ct)
         right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
         of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)
+        checks.measure([ct for ct in (u_ct, vh_ct) if ct is not None])
         checks.add_vectors(of_u, of_v, [left_turn, right_turn])
-        if left_ct is not None and right_ct is not None:
-            checks.add_pairs(left_ct, right_ct)
-        turned = clusters.inverse_gaps(s) * _sum(of_u, of_v)
-        turned = turned + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)
-        result = left.vectors @ _sum(values, turned) @ right.vectors.H
-        scale = clusters.inverse(s)
-        if left.has_complement and left_ct is not None:
-            rest = left.outside(left_ct, left.vectors.H @ left_ct)
-            checks.add_rest(rest)
-            result = result + (rest * scale) @ right.vectors.H
-        if right.has_complement and right_ct is not None:
-            rest = right.outside(right_ct, right.vectors.H @ right_ct)
-            checks.add_rest(rest)
-            result = result + (left.vectors * scale) @ rest.H
-        return (result * checks.factor(),)
+        checks.add_values(s_ct)
+        checks.add_pairs(left_ct, right_ct)
+        clusters = checks.clusters
+        middle = clusters.inverse_gaps(s) * _sum(of_u, of_v)
+        middle = middle + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)
+        if s_ct is not None:
+            middle = middle + embedded(s_ct).astype(u.dtype)
+        beside: Expression | None = None
+        for side, ct in ((left, left_ct), (right, right_ct)):
+            if side.has_complement and ct is not None:
+                inside = side.vectors.H @ ct
+                checks.add_rest(side, ct, inside)
+                inside, beside = inside * clusters.inverse(s), ct * clusters.inverse(s)
+                middle = middle - (inside if side is left else inside.H)
+        middle = middle * checks.factor()
+        if right.has_complement:
+            beside = None if beside is None else beside.H
+            return (left.vectors @ _sum(middle @ right.vectors.H, beside),)
+        return (_sum(left.vectors @ middle, beside) @ right.vectors.H,)
 
     def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
         """The formula of tangents."""
@@ -234,34 +244,52 @@ def _sum(x: Expression | None, y: Expression | None) -> Expression:
 class _Checks:
     """Collects for each matrix whether the derivative exists.
 
+    Attributes:
+        clusters: those of the singular values; in mode `"nan"`, those of values that all differ.
+
     Args:
-        clusters: of the singular values.
+        degeneracy: what a derivative does where values are equal.
         s: the singular values.
-        off: whether all is allowed.
     """
 
-    def __init__(self, clusters: SingularClusters, s: Expression, off: bool) -> None:
-        self._clusters = clusters
+    def __init__(self, degeneracy: Degeneracy, s: Expression) -> None:
+        self._degeneracy = degeneracy
+        self._mode = degeneracy.mode
         self._s = s
-        self._dtype = s.dtype
-        self._off = off
         self._chi = Degeneracy.tolerance(s.dtype)
         self._size = s[..., :1].sum(axis=-1) * 0.0
-        self._allowed = exists(clusters.same) if off else self._size == self._size
+        self._allowed: list[Expression] = []
+
+    @cached_property
+    def clusters(self) -> SingularClusters | SimpleValues:
+        if self._mode == "project":
+            return SingularClusters.of(self._degeneracy, self._s)
+        return SimpleValues(self._degeneracy)
 
     def _small(self, x: Expression, size: Expression) -> None:
-        self._allowed = both(self._allowed, x <= size * self._chi)
+        self._allowed.append(x <= size * self._chi)
 
-    def add_values(self, s_ct: Expression | None, vector_cts: Sequence[Expression]) -> None:
-        """The cotangent of values is the same on a cluster, and none on zeros."""
-        if self._off:
+    def of_values(self, s_ct: Expression) -> Expression | float:
+        """The factor for a loss of values, whose cotangent is the same on clusters, 0 on zeros."""
+        if self._mode == "broaden":
+            return 1.0
+        tied = ties(self._degeneracy, self._s)
+        self._small(Degeneracy.variation(tied, with_zero(s_ct)), absolute(s_ct).max(axis=-1))
+        return self.factor()
+
+    def measure(self, cts: Sequence[Expression]) -> None:
+        """Parts of the cotangents of vectors count as zero if they are small beside these."""
+        if self._mode == "broaden":
             return
-        for ct in vector_cts:
+        for ct in cts:
             self._size = self._size + largest_of(ct)
-        if s_ct is None:
+
+    def add_values(self, s_ct: Expression | None) -> None:
+        """The cotangent of values is the same on a cluster, and none on zeros."""
+        clusters, s = self.clusters, self._s
+        if s_ct is None or isinstance(clusters, SimpleValues):
             return
-        clusters, s = self._clusters, self._s
-        slack = clusters.degeneracy.slack
+        slack = self._degeneracy.slack
         apart = absolute(columns(s_ct) - rows(s_ct)) - slack(s, columns(s) - rows(s), self._size)
         at_zero = absolute(columns(s_ct)) - slack(s, columns(s), self._size)
         spread = chosen(clusters.equal, apart, 0.0).max(axis=(-2, -1))
@@ -276,40 +304,45 @@ class _Checks:
         others: Sequence[Expression | None],
     ) -> None:
         """The loss depends neither on phases nor on the basis of a cluster or a complement."""
-        if self._off:
+        if self._mode == "broaden":
             return
-        clusters = self._clusters
-        self._small(largest_where(clusters.equal, _sum(of_u, of_v)), self._size)
-        for turn in (of_u, of_v):
-            if turn is not None:
-                self._small(largest_where(clusters.zeros, turn), self._size)
         for turn in others:
             if turn is not None:
                 self._small(largest_of(turn), self._size)
-        if clusters.degeneracy.mode == "nan":
-            self._allowed = both(self._allowed, clusters.multiple == False)  # noqa: E712
+        clusters, joint = self.clusters, _sum(of_u, of_v)
+        if isinstance(clusters, SimpleValues):
+            if is_complex(joint.dtype):  # the diagonal of a real one is zero
+                self._small(absolute(diagonal(joint)).max(axis=-1), self._size)
+            self._allowed.append(negated(exists(ties(self._degeneracy, self._s), -1)))
+            return
+        self._small(largest_where(clusters.equal, joint), self._size)
+        for turn in (of_u, of_v):
+            if turn is not None:
+                self._small(largest_where(clusters.zeros, turn), self._size)
 
-    def add_pairs(self, left_ct: Expression, right_ct: Expression) -> None:
+    def add_pairs(self, left_ct: Expression | None, right_ct: Expression | None) -> None:
         """The loss does not depend on both u and v of zeros: no cotangent shows if on u vᴴ.
 
         At a matrix that is special to the loss, as a diagonal one, u vᴴ has no effect in any basis,
         but has one beside it.
         """
-        if self._off:
+        clusters = self.clusters
+        if left_ct is None or right_ct is None or isinstance(clusters, SimpleValues):
             return
-        zero, limit = columns(self._clusters.zero), self._size * self._chi
+        zero, limit = columns(clusters.zero), self._size * self._chi
         seen = [largest_where(zero, ct) > limit for ct in (left_ct, right_ct)]
-        apart: Expression = apply(logical.logical_not, both(*seen))
-        self._allowed = both(self._allowed, apart)
+        self._allowed.append(negated(both(*seen)))
 
-    def add_rest(self, rest: Expression) -> None:
+    def add_rest(self, side: _Side, ct: Expression, inside: Expression) -> None:
         """The loss does not see where in the complement the vectors of zeros lie."""
-        if not self._off:
-            zero = columns(self._clusters.zero)
-            self._small(largest_of(chosen(zero, rest, 0.0)), self._size)
+        clusters = self.clusters
+        if isinstance(clusters, SingularClusters):
+            rest = side.outside(ct, inside)
+            self._small(largest_where(columns(clusters.zero), rest), self._size)
 
-    def factor(self) -> Expression:
+    def factor(self) -> Expression | float:
         """1 for a matrix where all checks hold, else NaN."""
-        if self._off:
-            return factor(self._allowed, self._dtype)
-        return factor(self._allowed, self._dtype, self._s, self._clusters.multiple)
+        if not self._allowed:
+            return 1.0
+        multiple = exists(ties(self._degeneracy, self._s), -1)
+        return self._degeneracy.factor(reduce(both, self._allowed), self._s, multiple)

@@ -143,3 +143,42 @@ def test_three_loops_become_one_and_a_loop_in_a_body_is_joined() -> None:
     }}"""
     assert dots(optimize(parse(outer))) == 2 * 4
     assert dots(optimize(parse(outer), OptimizerOptions(loop_joining=False))) == 2 * 12
+
+
+FED = """
+exec_program(%0: f64[], %1: f64[4], %2: f64[]) {
+  %3: f64[], %4: f64[4] = scan[consts=0, carry=1, length=4] %0, %1 {
+    body(%0: f64[], %1: f64[]) {
+      %2: f64[] = multiply %0, %1
+      return %2, %2
+    }
+  }
+  %5: f64[] = sine %2
+  %6: f64[] = scan[consts=0, carry=1, length=4] %5, %4 {
+    body(%0: f64[], %1: f64[]) {
+      %2: f64[] = add %0, %1
+      return %2
+    }
+  }
+  return %3, %6
+}"""
+
+
+def test_a_loop_reads_what_another_stacks_in_the_same_round() -> None:
+    """Tangents so go along with values: no stack is left."""
+    joined = optimize(parse(FED))
+    (loop,) = joined.ops_of(Scan)
+    assert (loop.carry, len(loop.body.output_slots)) == (2, 2)
+    assert_same_results(parse(FED), joined, {})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("sine %2", "sine %3"),  # the start depends on the end of the first loop
+        ("length=4] %5", "length=4, reverse=True] %5"),
+        ("length=4] %5", "length=4, unroll=2] %5"),
+    ],
+)
+def test_a_loop_that_needs_more_of_the_other_stays_apart(change: tuple[str, str]) -> None:
+    assert_leaves_alone(LoopJoining(), FED.replace(*change))

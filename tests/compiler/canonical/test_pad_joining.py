@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tenferro as tn
 from tenferro.compiler import DeadCode, OptimizerOptions, PadJoining
-from tenferro.exec_ir import ExecProgram
-from tenferro.ops import Add, Concatenate, Pad
+from tenferro.exec_ir import ExecBuilder, ExecProgram, verify
+from tenferro.ops import ADD, Add, Concatenate, Constant, Pad
+from tenferro.shape import TensorMeta
 from tests.programs import assert_leaves_alone, assert_same_results, read, short
 
 APART = OptimizerOptions(pad_joining=False, rolling=False)
@@ -175,3 +179,43 @@ def test_the_gradient_of_indexing_takes_linear_memory(
     """Few values are as large as the array: none is added but overlapping layers."""
     program = gradient(function, shape)
     assert len(program.ops_of(Pad)) <= full
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_random_windows_have_the_same_sum(seed: int) -> None:
+    program = random_sum(random.Random(seed))
+    result = PadJoining(2).run(program)
+    verify(result)
+    assert_same_results(program, result, {})
+
+
+def random_sum(rng: random.Random) -> ExecProgram:
+    """A sum, in any order, of windows that may overlap, be equal, or have holes."""
+    builder = ExecBuilder()
+    shape = [rng.randint(1, 9) for _ in range(rng.randint(1, 3))]
+    (zero,) = builder.add(Constant(0.0), [])
+    terms = [builder.input(TensorMeta.of("f64", shape))]
+    for _ in range(rng.randint(2, 14)):
+        sizes, low, interior = zip(*[random_place(rng, total) for total in shape], strict=True)
+        high = [
+            total - start - size - (size - 1) * between
+            for total, start, size, between in zip(shape, low, sizes, interior, strict=True)
+        ]
+        window = builder.input(TensorMeta.of("f64", sizes))
+        terms += builder.add(Pad(low, tuple(high), interior), [window, zero])
+    while len(terms) > 1:
+        one = terms.pop(rng.randrange(len(terms)))
+        place = rng.randrange(len(terms))
+        (terms[place],) = builder.add(ADD, [one, terms[place]])
+    return builder.build(terms)
+
+
+def random_place(rng: random.Random, total: int) -> tuple[int, int, int]:
+    """Size, start and holes of a window along one axis."""
+    if rng.random() < 0.3:
+        return total, 0, 0
+    start = rng.randrange(total)
+    size = rng.choice((1, rng.randint(1, min(3, total - start))))
+    holes = size > 1 and start + 2 * size - 1 <= total and rng.random() < 0.2
+    return size, start, int(holes)

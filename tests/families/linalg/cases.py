@@ -24,6 +24,11 @@ def positive(arrays: list[Array]) -> list[Array]:
     return [a @ a.T + np.eye(len(a)), *others]
 
 
+def with_tolerance(arrays: list[Array]) -> list[Array]:
+    """A regular matrix, and a tolerance that leaves it its rank."""
+    return [*regular(arrays[:1]), np.array(1e-3)]
+
+
 def decomposed(arrays: list[Array]) -> list[Array]:
     """Eigenvalues and eigenvectors first."""
     _, a, *others = arrays
@@ -103,6 +108,7 @@ def linalg_cases() -> list[Case]:
         Factored(linalg.Determinant(), square, into=regular),
         Factored(linalg.Adjugate(1), (*square, *square), into=regular),
         Case(linalg.Pinv(), square, into=regular),
+        Case(linalg.Pinv(given=True), (*square, ()), into=with_tolerance, active=1),
         *factor_cases(),
         *block_cases(),
         *general_cases(),

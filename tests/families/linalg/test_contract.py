@@ -30,6 +30,7 @@ def cases(shape: tuple[int, ...]) -> list[tuple[ExtensionOp, list[Array]]]:
         (linalg.QrJvp(), [r, q, da]),
         (linalg.QrVjp(), [r, q, RNG.normal(size=r.shape), RNG.normal(size=q.shape)]),
         (linalg.Pinv(), [a]),
+        (linalg.Pinv(given=True), [a, np.full(a.shape[:-2], 1e-3)]),
     ]
 
 

@@ -24,6 +24,7 @@ COMPILING = 0.003
 """Seconds that XLA takes for a kernel."""
 DEEPEST = 3
 TRIALS = 4
+PERIODS = 3
 
 
 @dataclass(frozen=True)
@@ -78,15 +79,26 @@ class Rolling(Pass):
         rolled = Rolled(sequence)
         loops: list[tuple[Run, Loop]] = []
         for run in runs:
-            try:
-                rounds = Rounds(sequence, run, rolled)
-            except IrregularError:
-                continue
-            if rounds.count >= max(self.rounds, 2):
+            rounds = self._rounds(sequence, run, rolled)
+            if rounds is not None:
                 loop = Loop(sequence, rounds, [earlier for _, earlier in loops])
                 rolled.add(len(loops), loop.positions)
                 loops.append((run, loop))
         return loops, rolled
+
+    def _rounds(self, sequence: Sequence, run: Run, rolled: Rolled) -> Rounds | None:
+        """The rounds of a run; if operands alternate, each may be two or three periods."""
+        for periods in range(1, PERIODS + 1):
+            longer = replace(run, period=run.period * periods)
+            if longer.length < max(self.rounds, 2) * longer.period:
+                break
+            try:
+                rounds = Rounds(sequence, longer, rolled)
+            except IrregularError:
+                continue
+            if rounds.count >= max(self.rounds, 2):
+                return rounds
+        return None
 
 
 class _Building:

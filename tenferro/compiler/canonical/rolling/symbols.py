@@ -176,7 +176,11 @@ class Sequence:
         return number
 
     def may_roll(self, step: ExecInstruction) -> bool:
-        """Whether an instruction can stand in the body of a loop, which has exact sizes."""
+        """Whether an instruction can stand in the body of a loop.
+
+        Sizes with names wait until they are known: they may be rounded up, and nothing masks the
+        padding in a loop. The canonical passes run again when they are known.
+        """
         metas = [self.metas[slot] for slot in (*step.input_slots, *step.output_slots)]
-        exact = all(meta is not None and meta.dims is not None for meta in metas)
-        return exact and not isinstance(step.op, AssumeSize)
+        constant = all(meta is not None and meta.static_shape is not None for meta in metas)
+        return constant and not step.op.symbols() and not isinstance(step.op, AssumeSize)

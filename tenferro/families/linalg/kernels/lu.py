@@ -29,7 +29,8 @@ def factored(a: Array) -> tuple[Array, Array, Array]:
 
 def pivots_to_permutation(op: PivotsToPermutation, pivots: Array) -> list[Array]:
     """The permutations."""
-    return [_permutations(pivots, pivots.shape[-1])]
+    n = pivots.shape[-1]
+    return [_permutations(np.clip(pivots, 0, max(n - 1, 0)), n)]
 
 
 def _permutations(pivots: Array, size: int) -> Array:
