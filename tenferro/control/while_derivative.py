@@ -101,7 +101,7 @@ def transpose_rule(op: ConditionalLoop, at: TransposeSite[V]) -> Slots[V]:
 def _unbounded(op: ConditionalLoop, at: TransposeSite[V]) -> ADRuleError:
     """The refusal of a loop without a bound, which names what a counter goes up to."""
     found = ""
-    if [step.op for step in op.cond.instructions] == [Compare("LT")]:
+    if op.cond.ops() == [Compare("LT")]:
         counter, limit = op.cond.instructions[0].input_slots
         inputs = op.cond.input_slots
         if counter in inputs[op.cond_consts :] and limit in inputs[: op.cond_consts]:
