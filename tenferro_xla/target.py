@@ -10,7 +10,7 @@ import jax
 
 from tenferro.compiler import DeviceCosts, Pass, Target, contraction_passes
 from tenferro_xla.lowering import LoweringOptions
-from tenferro_xla.passes import KeptTransposes, RealContractions, StoredVectors
+from tenferro_xla.passes import KeptTransposes, RealContractions
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +50,5 @@ def passes_for(platform: str, costs: DeviceCosts | None) -> tuple[Pass, ...]:
         return contraction_passes(None)
     passes = contraction_passes(costs)
     if platform == "cpu":
-        return (*passes, RealContractions(costs), KeptTransposes(), StoredVectors())
+        return (*passes, RealContractions(costs), KeptTransposes())
     return passes

@@ -11,11 +11,15 @@ from tenferro.chainrules import Slots
 V = TypeVar("V")
 
 
-class Applier(Protocol[V]):
-    """Applies the derivatives of one record to values of some kind."""
+class Pusher(Protocol[V]):
+    """Pushes values of some kind forward through the derivative of one record."""
 
     def push(self, record: Record, tangents: Slots[V]) -> Slots[V]:
         """Tangents of the record's outputs from those of its operands."""
+
+
+class Applier(Pusher[V], Protocol[V]):
+    """Applies the derivatives of one record to values of some kind."""
 
     def pull(self, record: Record, cts: Slots[V], wanted: Mask) -> Slots[V]:
         """Cotangents of the `wanted` operands from those of the record's outputs."""
@@ -56,7 +60,7 @@ def pull_records(
 
 
 def push_records(
-    outputs: Sequence[Origin | None], tangents: Mapping[Origin, V], apply: Applier[V]
+    outputs: Sequence[Origin | None], tangents: Mapping[Origin, V], apply: Pusher[V]
 ) -> list[V | None]:
     """Tangents of `outputs` for given tangents; None where no tangent arrives.
 

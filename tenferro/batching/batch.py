@@ -48,25 +48,29 @@ def batch(
     order, _ = view.topo_order(outputs, leaves=tuple(values), since=oldest)
     get = values.get
     for op in order:
-        known = [get(key) for key in op.inputs]
-        if any(known):
+        inputs: list[GlobalValKey] = []
+        mask: list[bool] = []
+        changed = False
+        for key in op.inputs:
+            value = get(key)
+            changed |= value is not None
+            inputs.append(key if value is None else value[0])
+            mask.append(value is not None and value[1])
+        if changed:
             emitter.site = op.site
-            results = _applied(op, known, size, emitter)
+            results = _applied(op, tuple(inputs), tuple(mask), size, emitter)
             values.update(zip(op.outputs, results, strict=True))
     return [get(key) or (key, False) for key in outputs]
 
 
 def _applied(
     op: GlobalOpKey,
-    known: Sequence[tuple[GlobalValKey, bool] | None],
+    inputs: tuple[GlobalValKey, ...],
+    mask: tuple[bool, ...],
     size: Any,
     emitter: KeyEmitter,
 ) -> Batched[GlobalValKey]:
-    """The outputs of an op, some of whose operands have other values than those of the graph."""
-    inputs = tuple(
-        [key if value is None else value[0] for key, value in zip(op.inputs, known, strict=True)]
-    )
-    mask = tuple([value is not None and value[1] for value in known])
+    """The outputs of an op on other operands; `mask` says which are batched."""
     primitive: Any = op.primitive
     if True not in mask:
         return tuple([(value, False) for value in emitter.emit_all(primitive, *inputs)])

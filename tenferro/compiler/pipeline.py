@@ -131,7 +131,6 @@ class OptimizerOptions:
     dot_decomposer: bool = True
     real_contractions: bool = True
     kept_transposes: bool = True
-    stored_vectors: bool = True
     layout_costs: DeviceCosts | None = None
 
     def __new__(cls, *args: Any, **options: Any) -> Self:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import compress
 from typing import Any, TypeVar, cast
 
-from tenferro.autodiff import LinearFragment, finish
-from tenferro.chainrules import Emitter, FragmentEmitter, KeyEmitter, PrimitiveOp, RuleContext, V
+from tenferro.autodiff import LinearFragment, finish, pull_back
+from tenferro.chainrules import (
+    Emitter,
+    FragmentEmitter,
+    KeyEmitter,
+    PrimitiveOp,
+    RuleContext,
+    Slots,
+    TransposeSite,
+    V,
+)
 from tenferro.computegraph import (
     PRIMAL,
     FragmentBuilder,
@@ -21,7 +31,7 @@ from tenferro.computegraph import (
 )
 from tenferro.errors import TracingError
 from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram, run
-from tenferro.ops import Argument, StdTensorOp, replay, shape_context
+from tenferro.ops import Argument, StdTensorOp, replay, shape_context, zeros_like
 from tenferro.shape import ShapeGuardContext, TensorInput, TensorMeta, fresh_input, type_of
 
 T = TypeVar("T")
@@ -125,6 +135,17 @@ def spread(values: Iterable[T], places: Iterable[bool]) -> tuple[T | None, ...]:
     return tuple([next(rest) if place else None for place in places])
 
 
+def filled(
+    emitter: KeyEmitter, found: Sequence[GlobalValKey | None], like: Keys, places: Sequence[bool]
+) -> Keys:
+    """The values in the places, zeros of the type of `like` where there is none."""
+    return [
+        zeros_like(emitter, similar) if key is None else key
+        for key, similar, place in zip(found, like, places, strict=True)
+        if place
+    ]
+
+
 def linear_in(
     inputs: Keys, outputs: Keys, active: Iterable[int], ctx: RuleContext
 ) -> LinearFragment[Any]:
@@ -163,17 +184,15 @@ class _Splitting(FragmentEmitter):
 
     def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
         """The output of a single-output op."""
-        return (
-            self.emit_all(op, *operands)[0] if _holds_programs(op) else super().emit(op, *operands)
-        )
+        if self._splits(op, operands):
+            return self.emit_all(op, *operands)[0]
+        return super().emit(op, *operands)
 
     def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
         """All outputs of `op`."""
-        if not _holds_programs(op):
+        if not self._splits(op, operands):
             return super().emit_all(op, *operands)
         active = [self.may_flow(operand) for operand in operands]
-        if not any(active):
-            return self._apply(op, operands).outputs
         whole = cast(StdTensorOp, op)
         fixed = [not on for on in whole.reached(active)]
         part = whole.pruned(fixed) if any(fixed) else None
@@ -186,9 +205,9 @@ class _Splitting(FragmentEmitter):
                 outputs[place] = result
         return tuple(outputs)
 
-
-def _holds_programs(op: PrimitiveOp) -> bool:
-    return bool(cast(StdTensorOp, op).body_fields)
+    def _splits(self, op: PrimitiveOp, operands: Iterable[GlobalValKey]) -> bool:
+        """Whether an op holds programs and depends on active values."""
+        return bool(cast(StdTensorOp, op).body_fields) and any(map(self.may_flow, operands))
 
 
 def dependencies(values: Keys, among: Iterable[GlobalValKey]) -> set[GlobalValKey]:
@@ -259,3 +278,39 @@ def _at_site(at: Any, site: str | None) -> Iterator[None]:
         yield
     finally:
         at.site = outer
+
+
+def transposed_through(
+    at: TransposeSite[V],
+    metas: Sequence[TensorMeta],
+    build: Callable[[KeyEmitter, Keys], Keys],
+) -> Slots[V]:
+    """The cotangents of the active operands of an op, through an equal graph.
+
+    `metas` are the types of the operands. `build` emits the graph on new inputs of these types and
+    returns its outputs.
+    """
+    ctx = inner_context(at.ctx)
+    operands: Keys = [fresh_input(meta, f"operand{place}") for place, meta in enumerate(metas)]
+    outputs = build(inner_emitter(at.emitter), operands)
+    linear = linear_in(operands, outputs, list(compress(range(len(operands)), at.active)), ctx)
+    arriving = [ct is not None for ct in at.ct]
+    seeds = fresh_like(compress(outputs, arriving), "ct")
+    pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
+    given = [*at.inputs, *(ct for ct in at.ct if ct is not None)]
+    known = dict(zip([*operands, *seeds], given, strict=True))
+    found = replay(at.emitter, pulled, known)
+    cts = iter(found)
+    return tuple([next(cts) if on else None for on in at.active])
+
+
+def root(number: int, degree: int) -> int:
+    """The smallest integer whose power of this degree is at least `number`, and at least 1.
+
+    >>> root(9, 2), root(10, 2), root(0, 2), root(1000, 3)
+    (3, 4, 1, 10)
+    """
+    found = max(1, int(number ** (1 / degree)) - 1)
+    while found**degree < number:
+        found += 1
+    return found

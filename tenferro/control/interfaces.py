@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from tenferro.chainrules import PrimitiveOp
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import StdTensorOp
+from tenferro.shape import Dim, TensorMeta
 
 
-class Loop(Protocol):
+class Loop(PrimitiveOp, Protocol):
     """The part of a `Scan` that its rules read."""
 
     @property
@@ -25,13 +27,34 @@ class Loop(Protocol):
         """Number of values that go from round to round."""
 
     @property
-    def recompute(self) -> bool:
-        """Whether to compute the values of a round again and not to store them."""
+    def length(self) -> Dim:
+        """Number of rounds."""
+
+    @property
+    def checkpoints(self) -> int:
+        """On how many levels derivatives store the carry and compute the rest again; 0 for none."""
+
+    @property
+    def reverse(self) -> bool:
+        """Whether the rounds go from the last entry to the first."""
+
+    @property
+    def operand_metas(self) -> Sequence[TensorMeta]:
+        """The types of the operands."""
 
     def like(
-        self, body: ExecProgram, consts: int, carry: int, backward: bool = False
-    ) -> StdTensorOp:
-        """A loop of as many rounds; in the other direction if `backward`."""
+        self,
+        body: ExecProgram,
+        consts: int,
+        carry: int,
+        backward: bool = False,
+        length: Dim | None = None,
+        checkpoints: int | None = None,
+    ) -> Loop:
+        """A loop with another body, and for the rest like this one.
+
+        It goes in the other direction if `backward`.
+        """
 
 
 class Choice(Protocol):
@@ -67,6 +90,10 @@ class ConditionalLoop(Protocol):
     @property
     def max_steps(self) -> int | None:
         """The largest number of rounds."""
+
+    @property
+    def checkpoints(self) -> int:
+        """On how many levels reverse mode stores the carry and computes the rest again."""
 
     def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> StdTensorOp:
         """A loop of as many rounds of another body."""

@@ -93,12 +93,12 @@ def keep(
 
     What depends on consts alone is computed once, before the loop. An entry of xs is taken as it
     is. A value that costs less to compute again than to store is computed again; so are all values
-    but the carry if the loop says `recompute`. The others are stacked by `op` itself, of which one
+    but the carry if the loop has checkpoints. The others are stacked by `op` itself, of which one
     more is emitted for that. Operands that are `active` have no values, and nothing reads them.
     """
     fixed = [not on for on in active] or [True] * len(operands)
-    read = [*this.inputs] if op.recompute else residuals(outputs, seeds)
-    if op.recompute:
+    read = [*this.inputs] if op.checkpoints else residuals(outputs, seeds)
+    if op.checkpoints:
         needed = dependencies(outputs, read)
         read = [key for key in read if key in needed]
     varying = dependent(read, [*this.carry, *this.xs])

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
-from typing import ClassVar, Self, cast
+from typing import Self, cast
 
 import numpy as np
 
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.control.batches import batch_scan
+from tenferro.control.checkpoints import linearize_beside, transpose_by_blocks
 from tenferro.control.checks import ControlOp, fixed_leaves, plain, reached_in_rounds
 from tenferro.control.rounds import Rounds
 from tenferro.control.scan_derivative import linearize, transpose_rule
@@ -51,9 +52,6 @@ class Scan(ControlOp, name="scan"):
     unroll: int = 1
 
     body_fields = ("body",)
-
-    recompute: ClassVar[bool] = False
-    """Whether derivatives store of each round only the carry, and compute the rest again."""
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
@@ -222,25 +220,58 @@ class Scan(ControlOp, name="scan"):
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The tangents, by a loop over the linear part of the body."""
+        if self.checkpoints:
+            return linearize_beside(self, at)
         return linearize(self, at)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents, by a loop in the other direction."""
+        if self.checkpoints > 1:
+            return transpose_by_blocks(self, at)
         return transpose_rule(self, at)
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """One loop for all entries; see `batches`."""
         return batch_scan(self, at)
 
-    def like(self, body: ExecProgram, consts: int, carry: int, backward: bool = False) -> Scan:
-        """A loop of as many rounds with another body; in the other direction if `backward`."""
+    @property
+    def checkpoints(self) -> int:
+        """On how many levels derivatives store the carry and compute the rest again."""
+        return 0
+
+    def like(
+        self,
+        body: ExecProgram,
+        consts: int,
+        carry: int,
+        backward: bool = False,
+        length: Dim | None = None,
+        checkpoints: int | None = None,
+    ) -> Scan:
+        """A loop with another body, and for the rest like this one.
+
+        It goes in the other direction if `backward`.
+        """
+        rounds = self.length if length is None else length
+        levels = self.checkpoints if checkpoints is None else checkpoints
         reverse = self.reverse != backward
-        return replace(self, body=body, consts=consts, carry=carry, reverse=reverse)
+        loop = Scan(body, consts, carry, rounds, reverse, self.unroll)
+        return (
+            loop
+            if not levels
+            else CheckpointedScan(body, consts, carry, rounds, reverse, self.unroll, levels)
+        )
 
     @property
     def overwrites(self) -> Mapping[int, int]:
         """Each result of the carry may use the buffer of its operand."""
         return {leaf: self.consts + leaf for leaf in range(self.carry)}
+
+    @property
+    def operand_metas(self) -> tuple[TensorMeta, ...]:
+        """The types of the operands."""
+        metas, start = self.body.input_metas, self.consts + self.carry
+        return (*metas[:start], *(self._stacked(meta) for meta in metas[start:]))
 
     def _stacked(self, meta: TensorMeta) -> TensorMeta:
         """The type with a first axis of `length`."""
@@ -273,6 +304,28 @@ class Scan(ControlOp, name="scan"):
 
 @payload
 class CheckpointedScan(Scan, name="checkpointed_scan"):
-    """A `Scan` of which derivatives store the carry of each round, and compute the rest again."""
+    """A `Scan` of which reverse mode stores less and computes more.
 
-    recompute = True
+    With one level it stores the carry of each round, and computes the other values of a round
+    again. With k levels the n rounds are blocks of blocks: it stores about the k-th root of n
+    carries on each level, and the values of as many rounds.
+
+    Attributes:
+        levels: the number of levels.
+
+    Raises:
+        ControlFlowError: as `Scan`; or `levels` is not a positive integer.
+    """
+
+    levels: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", self._as_integer("levels"))
+        super().__post_init__()
+        if self.levels < 1:
+            raise ControlFlowError(f"scan: levels must be at least 1, got {self.levels}")
+
+    @property
+    def checkpoints(self) -> int:
+        """The number of levels."""
+        return self.levels

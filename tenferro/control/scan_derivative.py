@@ -43,6 +43,8 @@ def linearize(op: Loop, at: JvpSite[V]) -> Slots[V]:
     seed_consts, seed_carry, seed_xs = _split(linear.input_keys, sum(consts), sum(carry))
     reached = linear.output_keys
     ys = [key for key in reached[op.carry :] if key is not None]
+    if not seed_carry and not ys:
+        return (None,) * len(reached)
     emitter = KeyEmitter(ctx)
     following = [
         zeros_like(emitter, start) if key is None else key
@@ -94,6 +96,8 @@ def transpose_rule(op: Loop, at: TransposeSite[V]) -> Slots[V]:
         for ct, key in zip(ct_carry, of_carry, strict=True)
     ]
     outputs = [*ending, *totals, *(key for key in of_xs if key is not None)]
+    if not outputs:
+        return (None,) * len(active)
     kept = keep(op, at.emitter, this, at.inputs, outputs, [*ct_carry, *sums, *ct_ys], active)
     body = program_of([*kept.consts, *ct_carry, *sums, *kept.xs, *ct_ys], outputs)
     starts = [

@@ -9,9 +9,8 @@ from tenferro.autodiff import differentiate, pull_back
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
 from tenferro.computegraph import GlobalValKey, resolve_keys
 from tenferro.control.branches import Branches, Part, chosen_part
-from tenferro.control.graphs import Keys, fresh_like, inner_context, linear_in, spread
+from tenferro.control.graphs import filled, fresh_like, inner_context, linear_in, spread
 from tenferro.control.interfaces import Choice
-from tenferro.ops import zeros_like
 
 Found = Sequence[GlobalValKey | None]
 
@@ -27,7 +26,7 @@ def linearize(op: Choice, at: JvpSite[V]) -> Slots[V]:
         return (None,) * len(reached)
     emitter = KeyEmitter(ctx)
     parts = [
-        Part(_filled(emitter, part.output_keys, outputs, reached), part.input_keys)
+        Part(filled(emitter, part.output_keys, outputs, reached), part.input_keys)
         for part, outputs in zip(linear, these.outputs, strict=True)
     ]
     tangents = [tangent for tangent in at.tangent if tangent is not None]
@@ -51,7 +50,7 @@ def transpose_rule(op: Choice, at: TransposeSite[V]) -> Slots[V]:
         return (None,) * len(at.active)
     emitter = KeyEmitter(ctx)
     like = list(compress(these.inputs, active))
-    parts = [Part(_filled(emitter, cts, like, reached), seeds) for cts in pulled]
+    parts = [Part(filled(emitter, cts, like, reached), seeds) for cts in pulled]
     cts = [ct for ct in at.ct if ct is not None]
     results = chosen_part(op, at.emitter, at.inputs, these, parts, cts, active)
     return (None, *spread(spread(results, reached), active))
@@ -60,12 +59,3 @@ def transpose_rule(op: Choice, at: TransposeSite[V]) -> Slots[V]:
 def _in_any(found: Sequence[Found]) -> list[bool]:
     """For each place whether some branch has a value there."""
     return [any(key is not None for key in keys) for keys in zip(*found, strict=True)]
-
-
-def _filled(emitter: KeyEmitter, found: Found, like: Keys, places: Sequence[bool]) -> Keys:
-    """The values in the places, zeros of the type of `like` where there is none."""
-    return [
-        zeros_like(emitter, similar) if key is None else key
-        for key, similar, place in zip(found, like, places, strict=True)
-        if place
-    ]

@@ -10,11 +10,10 @@ Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2nd ed., chapter 1
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import compress
 
-from tenferro.autodiff import differentiate, pull_back
+from tenferro.autodiff import differentiate
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
 from tenferro.computegraph import Derived, GlobalValKey, name_of, resolve_keys
 from tenferro.control.graphs import (
@@ -24,9 +23,10 @@ from tenferro.control.graphs import (
     inlined,
     inner_context,
     inner_emitter,
-    linear_in,
     program_of,
+    root,
     spread,
+    transposed_through,
     with_active_carry,
 )
 from tenferro.control.interfaces import ConditionalLoop
@@ -34,7 +34,7 @@ from tenferro.control.scan import CheckpointedScan, Scan
 from tenferro.control.switch import Switch
 from tenferro.errors import ADRuleError
 from tenferro.exec_ir import ExecProgram
-from tenferro.ops import ADD, AND, Compare, Convert, replay, scalar, zeros_like
+from tenferro.ops import ADD, AND, Compare, Convert, scalar, zeros_like
 from tenferro.shape import INT32, INT64, type_of
 
 
@@ -44,8 +44,6 @@ def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
     inputs, following = graph_of(op.body)
     consts, carry = inputs[: op.body_consts], inputs[op.body_consts :]
     given = [tangent is not None for tangent in at.tangent[op.cond_consts :]]
-    if not any(given):
-        return (None,) * len(carry)
     active, linear = with_active_carry(
         given,
         op.body_consts,
@@ -55,6 +53,8 @@ def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
         ),
     )
     of_carry = active[op.body_consts :]
+    if not any(of_carry):
+        return (None,) * len(carry)
     count = sum(active[: op.body_consts])
     seed_consts, seed_carry = linear.input_keys[:count], linear.input_keys[count:]
     emitter = inner_emitter(at.emitter)
@@ -82,20 +82,11 @@ def transpose_rule(op: ConditionalLoop, at: TransposeSite[V]) -> Slots[V]:
     """The cotangents of the active operands, through an equal program of scans and switches."""
     if op.max_steps is None:
         raise _unbounded(op, at)
-    ctx = inner_context(at.ctx)
-    read, _ = graph_of(op.cond)
-    inputs, _ = graph_of(op.body)
-    operands = fresh_like([*read[: op.cond_consts], *inputs], "operand")
-    outputs = _bounded(op, op.max_steps, inner_emitter(at.emitter), operands)
-    linear = linear_in(operands, outputs, list(compress(range(len(operands)), at.active)), ctx)
-    arriving = [ct is not None for ct in at.ct]
-    seeds = fresh_like(compress(outputs, arriving), "ct")
-    pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
-    given = [*at.inputs, *(ct for ct in at.ct if ct is not None)]
-    known = dict(zip([*operands, *seeds], given, strict=True))
-    found = replay(at.emitter, pulled, known)
-    cts = iter(found)
-    return tuple([next(cts) if on else None for on in at.active])
+    steps = op.max_steps
+    metas = [*op.cond.input_metas[: op.cond_consts], *op.body.input_metas]
+    return transposed_through(
+        at, metas, lambda emitter, operands: _bounded(op, steps, emitter, operands)
+    )
 
 
 def _unbounded(op: ConditionalLoop, at: TransposeSite[V]) -> ADRuleError:
@@ -131,7 +122,7 @@ def _bounded(
     """The carry after the rounds of `op` on these operands, by blocks of rounds."""
     split = op.cond_consts + op.body_consts
     consts = operands[:split]
-    size = math.isqrt(max(steps - 1, 0)) + 1
+    size = root(steps, op.checkpoints)
     carry = [*operands[split:], at.emit(scalar(0, INT64))]
     state = fresh_like(carry, "carry")
     inputs = [*consts, *state]
@@ -148,12 +139,12 @@ def _bounded(
         choice = Switch((stays, program_of(inputs, then)))
         return program_of(inputs, at.emit_all(choice, index, *inputs))
 
-    one = guarded([*following, counted])
-    block = Scan(one, consts=split, carry=len(state), length=size)
-    blocks = CheckpointedScan(
-        guarded(at.emit_all(block, *inputs)),
-        consts=split,
-        carry=len(state),
-        length=-(-steps // size),
-    )
-    return at.emit_all(blocks, *consts, *carry)[:-1]
+    loop = Scan(guarded([*following, counted]), split, len(state), size)
+    if op.checkpoints == 1:
+        loop = loop.like(loop.body, split, len(state), length=steps, checkpoints=1)
+    rounds = size
+    for _ in range(1, op.checkpoints):
+        block = guarded(at.emit_all(loop, *inputs))
+        loop = CheckpointedScan(block, split, len(state), min(size, -(-steps // rounds)))
+        rounds *= size
+    return at.emit_all(loop, *consts, *carry)[:-1]

@@ -33,6 +33,7 @@ class While(ControlOp, name="while"):
         body_consts: number of values that `body` reads beside the carry.
         max_steps: the largest number of rounds; then the loop ends whatever `cond` says. None for
             no bound.
+        checkpoints: on how many levels reverse mode stores the carry; see `CheckpointedScan`.
 
     Raises:
         ControlFlowError: a field is of another type, a program has too few inputs or other
@@ -45,6 +46,7 @@ class While(ControlOp, name="while"):
     cond_consts: int
     body_consts: int
     max_steps: int | None = None
+    checkpoints: int = 2
 
     body_fields = ("cond", "body")
     is_open = True
@@ -57,6 +59,7 @@ class While(ControlOp, name="while"):
         if self.max_steps is not None:
             steps = self._as_integer("max_steps", "an integer or None")
             object.__setattr__(self, "max_steps", steps)
+        object.__setattr__(self, "checkpoints", self._as_integer("checkpoints"))
         super().__post_init__()
         self._check_counts()
         carry = len(self.body.output_slots)
@@ -86,6 +89,8 @@ class While(ControlOp, name="while"):
                 )
         if self.max_steps is not None and self.max_steps < 0:
             raise ControlFlowError(f"while: max_steps must not be negative, got {self.max_steps}")
+        if self.checkpoints < 1:
+            raise ControlFlowError(f"while: checkpoints must be at least 1, got {self.checkpoints}")
         returned = self.cond.output_metas
         if len(returned) != 1 or returned[0] != TensorMeta(BOOL, ()):
             types = ", ".join(map(str, returned)) or "nothing"

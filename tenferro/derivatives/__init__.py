@@ -1,7 +1,8 @@
 """Derivatives of traced and eager values, and transforms of functions.
 
-Read in this order: `front` (derivatives of values), `context` (of traced tensors), `linear_map`,
-`gradients`, `tangents`, `jacobians` (of functions, over pytrees).
+Read in this order: `front` (derivatives of values), `context` (of traced tensors), `basis` (unit
+vectors), `linear_part` (a derivative as a graph), `linear_map` (as a function), `gradients`,
+`tangents`, `jacobians` (of functions, over pytrees).
 """
 
 from tenferro.derivatives.context import AD, AdContext, AdContextBuilder

@@ -18,6 +18,7 @@ from tenferro.computegraph import (
 )
 from tenferro.config import config
 from tenferro.derivatives.front import Derivatives, check_active
+from tenferro.derivatives.linear_part import LinearPart
 from tenferro.errors import ADError
 from tenferro.families import STANDARD, further
 from tenferro.family import ExtensionRuleSet, Package, rules_of
@@ -149,6 +150,23 @@ class AdContext(Derivatives[TracedTensor]):
     ) -> list[TracedTensor | None]:
         sources = self._sources(name, wrt)
         return _traced(self.push_forward([y.key for y in ys], sources, _keys(tangents)))
+
+    def _pushed_many(
+        self,
+        name: str,
+        ys: Sequence[TracedTensor],
+        wrt: Sequence[TracedTensor],
+        tangents: Sequence[TracedTensor | None],
+        size: int,
+    ) -> list[TracedTensor | None]:
+        sources = self._sources(name, wrt)
+        moving = {
+            key: tangent.key
+            for key, tangent in zip(sources, tangents, strict=True)
+            if tangent is not None
+        }
+        part = LinearPart.pushforward(self.linearize([y.key for y in ys], tuple(moving)))
+        return _traced(part.batched(list(moving.values()), size, KeyEmitter(self._shapes)))
 
     def _sources(self, name: str, wrt: Sequence[TracedTensor]) -> list[GlobalValKey]:
         """The graph values of `wrt`; raises DTypeError if one is not floating-point or complex."""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
+from tenferro.arrays import rearrange
 from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError, TenferroError
 from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.values import fitted, meta_of_value
@@ -83,8 +84,31 @@ class Derivatives(ABC, Generic[T]):
     def jvp_many(
         self, ys: Sequence[T], wrt: Sequence[T], tangents: Sequence[Sequence[Any]]
     ) -> list[list[T]]:
-        """Tangents of `ys` for each of several directions."""
-        return [self.jvp(ys, wrt, direction) for direction in tangents]
+        """Tangents of `ys` for each of several directions, by one pass for all of them as a batch.
+
+        Raises:
+            BatchRuleError: an op in the derivative has no batch rule.
+            TenferroError: as `jvp`.
+
+        >>> import tenferro as tn
+        >>> rt = tn.EagerRuntime()
+        >>> x = rt.variable([1.0, 2.0])
+        >>> rt.jvp_many([tn.sum(x * x)], [x], [[[1.0, 0.0]], [[0.0, 1.0]]])
+        [[EagerTensor(2.)], [EagerTensor(4.)]]
+        """
+        if len(tangents) < 2:
+            return [self.jvp(ys, wrt, direction) for direction in tangents]
+        self._metas("jvp", ys)
+        rows = [self._seeds("jvp", "tangent", direction, wrt) for direction in tangents]
+        columns = [
+            None if all(tangent is None for tangent in column) else self._stacked(column, value)
+            for column, value in zip(zip(*rows, strict=True), wrt, strict=True)
+        ]
+        pushed: list[Any] = self._pushed_many("jvp", ys, wrt, columns, len(rows))
+        return [
+            self._filled([None if batch is None else batch[row] for batch in pushed], ys)
+            for row in range(len(rows))
+        ]
 
     @abstractmethod
     def _metas(self, name: str, values: Sequence[T]) -> list[TensorMeta]:
@@ -101,6 +125,12 @@ class Derivatives(ABC, Generic[T]):
         self, name: str, ys: Sequence[T], wrt: Sequence[T], tangents: Sequence[T | None]
     ) -> list[T | None]:
         """Tangents of `ys`; checks that `wrt` are floating-point or complex."""
+
+    @abstractmethod
+    def _pushed_many(
+        self, name: str, ys: Sequence[T], wrt: Sequence[T], tangents: Sequence[T | None], size: int
+    ) -> list[T | None]:
+        """Tangents of `ys` for `size` directions, which are entries along axis 0; as `_pushed`."""
 
     @abstractmethod
     def _value(self, name: str, array: Any) -> T:
@@ -125,6 +155,11 @@ class Derivatives(ABC, Generic[T]):
             None if seed is None else self._value(name, matching(name, what, seed, meta))
             for seed, meta in zip(seeds, metas, strict=True)
         ]
+
+    def _stacked(self, column: Sequence[T | None], like: T) -> T:
+        """The tangents of one value along a new first axis; zeros for None."""
+        values: list[Any] = self._filled(column, [like] * len(column))
+        return values[0]._apply(rearrange.stack, *values)  # type: ignore[no-any-return]  # a T
 
     def _filled(self, values: Sequence[T | None], like: Sequence[T]) -> list[T]:
         return [

@@ -8,8 +8,9 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from tenferro.arrays import rearrange
+from tenferro.chainrules import KeyEmitter
 from tenferro.computegraph import GlobalValKey
+from tenferro.derivatives.basis import Basis
 from tenferro.derivatives.context import AD, AdContext, context_of, results_of
 from tenferro.derivatives.gradients import (
     Argnums,
@@ -17,12 +18,12 @@ from tenferro.derivatives.gradients import (
     normal_argnums,
     require_active,
 )
-from tenferro.derivatives.linear_map import LinearMap
-from tenferro.errors import DTypeError, PytreeError
+from tenferro.derivatives.linear_part import LinearPart
+from tenferro.errors import ADError, DTypeError, PytreeError
+from tenferro.ops import CONJ
 from tenferro.shape import TensorMeta, is_complex
-from tenferro.traced import TracedTensor, flatten, trace_function, unflatten, wraps
+from tenferro.traced import Trace, flatten, trace_function, unflatten, wraps
 from tenferro.typing import PyTree
-from tenferro.values import Tensor
 
 P = ParamSpec("P")
 
@@ -32,18 +33,31 @@ def jacfwd(
     argnums: Argnums = 0,
     *,
     holomorphic: bool = False,
+    chunk_size: int | None = None,
     ad_context: AdContext | None = None,
 ) -> Callable[P, PyTree]:
-    """The Jacobian, column by column: one forward pass for each element of the argument.
-
-    If `argnums` is a tuple, there is a tuple for each result.
+    """The Jacobian, by one forward pass for all elements of the argument, as a batch.
 
     The result has the structure of the function's result, with the structure of the argument in
     place of each leaf. For a result leaf of shape `[*o]` and an argument leaf of shape `[*i]` it
     has an array `[*o, *i]`.
 
+    The program has as many instructions for any number of elements. An op that `vmap` refuses is an
+    error here too: no pass for each element takes its place. Products with unit vectors are not
+    computed, so that an infinite coefficient is only in the entries that contain it.
+
+    Args:
+        function: takes and returns trees of arrays.
+        argnums: which positional arguments; if a tuple, there is a tuple for each result.
+        holomorphic: allow complex arguments.
+        chunk_size: the largest number of elements in one batch, to save memory; a loop runs over
+            the batches. None is one batch of all.
+        ad_context: has the derivative rules of extension ops that the function uses.
+
     Raises:
         DTypeError: the argument is complex and `holomorphic` is not set.
+        BatchRuleError: an op in the derivative has no batch rule.
+        ADError: `chunk_size` is not a positive integer.
 
     >>> import tenferro as tn
     >>> jacfwd(lambda x: x * x)(tn.Tensor([1.0, 2.0]))
@@ -51,10 +65,11 @@ def jacfwd(
             [0., 4.]])
     """
 
-    jacobian_of = _Jacobian(function, argnums, holomorphic, ad_context)
+    chunk = _chunk_size("jacfwd", chunk_size)
+    jacobian_of = _Jacobian("jacfwd", function, argnums, holomorphic, chunk, ad_context)
 
     def jacobian(*args: P.args, **kwargs: P.kwargs) -> PyTree:
-        return jacobian_of(args, kwargs, forward=True)
+        return jacobian_of(args, kwargs)
 
     return wraps(function, jacobian)
 
@@ -64,59 +79,76 @@ def jacrev(
     argnums: Argnums = 0,
     *,
     holomorphic: bool = False,
+    chunk_size: int | None = None,
     ad_context: AdContext | None = None,
 ) -> Callable[P, PyTree]:
-    """The Jacobian, row by row: one reverse pass for each element of the result.
+    """The Jacobian, by one reverse pass for all elements of the result, as a batch.
 
-    Shapes are those of `jacfwd`. For complex arguments and a real result, the rows are gradients in
-    the convention of `grad`. For a `holomorphic` function they are the complex derivative.
+    Shapes and arguments are those of `jacfwd`; `chunk_size` counts elements of the result. For
+    complex arguments and a real result, the rows are gradients in the convention of `grad`. For a
+    `holomorphic` function they are the complex derivative.
 
     Raises:
         DTypeError: the result is complex and `holomorphic` is not set.
+        BatchRuleError: an op in the derivative has no batch rule.
+        ADError: `chunk_size` is not a positive integer.
 
     >>> import tenferro as tn
     >>> jacrev(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
     Tensor([2., 4.])
     """
 
-    jacobian_of = _Jacobian(function, argnums, holomorphic, ad_context)
+    chunk = _chunk_size("jacrev", chunk_size)
+    jacobian_of = _Jacobian("jacrev", function, argnums, holomorphic, chunk, ad_context)
 
     def jacobian(*args: P.args, **kwargs: P.kwargs) -> PyTree:
-        return jacobian_of(args, kwargs, forward=False)
+        return jacobian_of(args, kwargs)
 
     return wraps(function, jacobian)
 
 
 def hessian(
-    function: Callable[P, object], argnums: Argnums = 0, *, ad_context: AdContext | None = None
+    function: Callable[P, object],
+    argnums: Argnums = 0,
+    *,
+    chunk_size: int | None = None,
+    ad_context: AdContext | None = None,
 ) -> Callable[P, PyTree]:
     """Second derivatives of a real scalar function.
 
-    Computed forward over reverse. The result is of shape `[*i, *i]` for an argument `[*i]`.
+    The result is of shape `[*i, *i]` for an argument `[*i]`. It is `jacfwd` of the gradient: one
+    forward pass for all elements of the argument, or `chunk_size` at a time.
+
+    Raises:
+        NonScalarGradError: the result is not a real scalar.
+        BatchRuleError: an op in the derivative has no batch rule.
+        ADError: `chunk_size` is not a positive integer.
 
     >>> import tenferro as tn
     >>> hessian(lambda x: tn.sum(x * x * x))(tn.Tensor([1.0, 2.0]))
     Tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
+    chunk = _chunk_size("hessian", chunk_size)
     gradient = grad(function, argnums, ad_context=ad_context)
-    return jacfwd(gradient, argnums, ad_context=ad_context)
+    return jacfwd(gradient, argnums, chunk_size=chunk, ad_context=ad_context)
 
 
 @dataclass(frozen=True, slots=True)
 class _Jacobian:
     """A call of a function that `jacfwd` or `jacrev` returned."""
 
+    name: str
     function: Callable[..., Any]
     argnums: Argnums
     holomorphic: bool
+    chunk_size: int | None
     ad_context: AdContext | None
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], forward: bool) -> Any:
-        """The Jacobian; column by column if `forward`."""
-        function, argnums, holomorphic = self.function, self.argnums, self.holomorphic
-        name = "jacfwd" if forward else "jacrev"
-        numbers = normal_argnums(name, argnums, len(args))
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The Jacobian."""
+        function, argnums = self.function, self.argnums
+        numbers = normal_argnums(self.name, argnums, len(args))
 
         def of_some(*arguments: Any) -> Any:
             replaced = dict(zip(numbers, arguments, strict=True))
@@ -128,78 +160,62 @@ class _Jacobian:
         ad = context_of(self.ad_context)
         results = results_of(trace, leaves, function, ad)
         _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
-        make = LinearMap.pushforward if forward else LinearMap.pullback
-        _check_real(name, trace.inputs if forward else trace.outputs, holomorphic)
-        linear_map = make(trace, results, ad)
-        inner, image = trace.inputs, trace.outputs
-        domain, codomain = (inner, image) if forward else (image, inner)
-        columns = [linear_map(direction) for direction in _basis(domain)]
-        if holomorphic and not forward:  # a pullback applies the conjugate transpose
-            columns = [[value.conj() for value in column] for column in columns]
-        blocks = _blocks(columns, _metas(domain, name), _metas(codomain, name), transposed=forward)
-        rows = [unflatten(arg_tree, row) for row in blocks]
+        blocks = self._blocks(trace, ad)
+        values = iter(results.of([block for row in blocks for block in row]))
+        rows = [unflatten(arg_tree, [next(values) for _ in row]) for row in blocks]
         return unflatten(trace.out_tree, rows)
 
+    def _blocks(self, trace: Trace, ad: AdContext) -> list[list[GlobalValKey]]:
+        """For each result an array for each argument."""
+        inputs, outputs = _metas(trace.inputs, self.name), _metas(trace.outputs, self.name)
+        forward = self.name == "jacfwd"
+        domain, image = (inputs, outputs) if forward else (outputs, inputs)
+        self._check_real(domain)
+        linear = ad.linearize(trace.outputs, trace.inputs)
+        part = (
+            LinearPart.pushforward(linear)
+            if forward
+            else LinearPart.pullback(linear, len(outputs), ad.shapes)
+        )
+        basis = Basis(domain, [seed is not None for seed in part.seeds])
+        at = KeyEmitter(ad.shapes)
+        images = part.of_basis(basis, self.chunk_size, at)
+        if self.holomorphic and not forward:  # a pullback applies the conjugate transpose
+            images = [None if key is None else at.emit(CONJ, key) for key in images]
+        columns = [
+            [basis.block(at, key, leaf, meta, last=forward) for leaf in range(len(domain))]
+            for key, meta in zip(images, image, strict=True)
+        ]
+        return (
+            columns
+            if forward
+            else [[column[leaf] for column in columns] for leaf in range(len(domain))]
+        )
 
-def _check_real(name: str, keys: Sequence[GlobalValKey], holomorphic: bool) -> None:
-    for key in keys:
-        meta = AD.shapes.meta(key)
-        if is_complex(meta.dtype) and not holomorphic:
-            raise DTypeError(
-                f"{name}: {meta} is complex; pass holomorphic=True if the function is holomorphic, "
-                "or use jvp and vjp"
-            )
-
-
-def _basis(keys: Sequence[GlobalValKey]) -> list[list[Tensor]]:
-    """The unit vectors of the arguments' space, leaf after leaf."""
-    metas = _metas(keys, "jacobian")
-    zeros = [np.zeros(meta.static_shape or (), meta.dtype) for meta in metas]
-    directions: list[list[Tensor]] = []
-    for leaf, zero in enumerate(zeros):
-        for position in range(zero.size):
-            one_hot = zero.copy()
-            one_hot.flat[position] = 1
-            directions.append(
-                [Tensor(one_hot if i == leaf else value) for i, value in enumerate(zeros)]
-            )
-    return directions
-
-
-def _blocks(
-    columns: list[list[Any]], domain: list[TensorMeta], codomain: list[TensorMeta], transposed: bool
-) -> list[list[Any]]:
-    """One array for each pair of result leaf and argument leaf."""
-    blocks: list[list[Any]] = []
-    for image, image_meta in enumerate(codomain):
-        row: list[Any] = []
-        start = 0
-        for meta in domain:
-            shape = meta.static_shape or ()
-            count = int(np.prod(shape, dtype=np.int64))
-            images = [column[image] for column in columns[start : start + count]]
-            start += count
-            row.append(_assemble(images, shape, image_meta, transposed))
-        blocks.append(row)
-    return blocks if transposed else [list(block) for block in zip(*blocks, strict=True)]
+    def _check_real(self, metas: Sequence[TensorMeta]) -> None:
+        for meta in metas:
+            if is_complex(meta.dtype) and not self.holomorphic:
+                raise DTypeError(
+                    f"{self.name}: {meta} is complex; pass holomorphic=True if the function is "
+                    "holomorphic, or use jvp and vjp"
+                )
 
 
-def _assemble(images: list[Any], shape: tuple[int, ...], image: TensorMeta, last: bool) -> Any:
-    """The images of a leaf's basis as one array, with the leaf's axes last or first."""
-    image_shape = image.static_shape or ()
-    target = (*image_shape, *shape) if last else (*shape, *image_shape)
-    if not images:
-        return Tensor(np.zeros(target, image.dtype))
-    kind = TracedTensor if any(isinstance(value, TracedTensor) for value in images) else Tensor
-    first: Any = (
-        images[0] if isinstance(images[0], kind) else next(v for v in images if isinstance(v, kind))
-    )
-    axis = len(image_shape) if last else 0
-    return first._apply(_stack_and_reshape, *images, axis=axis, shape=target)
+def _chunk_size(name: str, chunk_size: object) -> int | None:
+    """The chunk size.
 
-
-def _stack_and_reshape(at: Any, *values: Any, axis: int, shape: tuple[int, ...]) -> Any:
-    return rearrange.reshape(at, rearrange.stack(at, *values, axis=axis), shape)
+    Raises:
+        ADError: it is not a positive integer.
+    """
+    if chunk_size is None:
+        return None
+    if (
+        isinstance(chunk_size, bool)
+        or not isinstance(chunk_size, int | np.integer)
+        or chunk_size < 1
+    ):
+        raise ADError(f"{name}: chunk_size must be a positive integer or None, got {chunk_size!r}")
+    return int(chunk_size)
 
 
 def _metas(keys: Sequence[GlobalValKey], name: str) -> list[TensorMeta]:

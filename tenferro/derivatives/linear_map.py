@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from tenferro.autodiff import residuals, transpose
-from tenferro.chainrules import Cotangent
+from tenferro.autodiff import residuals
 from tenferro.computegraph import GlobalValKey, Input
 from tenferro.derivatives.context import AdContext
+from tenferro.derivatives.linear_part import LinearPart
 from tenferro.shape import fresh_input
 from tenferro.traced import Results, Trace, substitute
 
@@ -20,7 +20,8 @@ class LinearMap:
 
     The forward run computes the function's values and the *residuals*: the values of the primal
     part that the linear part reads. Applying the map runs only the linear part. In an outer trace
-    nothing is run, and the graphs of all applications share the primal part.
+    nothing is run, and the graphs of all applications share the primal part. Within `vmap` the map
+    is applied to all entries of a batch at once.
 
     Attributes:
         values: the function's results.
@@ -31,21 +32,25 @@ class LinearMap:
         self,
         trace: Trace,
         results: Results,
-        seeds: Keys,
-        outputs: Sequence[GlobalValKey | None],
-        like: Keys,
+        part: LinearPart,
+        domain: Keys,
+        image: Keys,
         ad: AdContext,
     ) -> None:
+        seeds = [
+            fresh_input(ad.shapes.meta(like), f"unused{slot}") if seed is None else seed
+            for slot, (seed, like) in enumerate(zip(part.seeds, domain, strict=True))
+        ]
         filled = [
             ad.zeros_like(primal) if key is None else key
-            for key, primal in zip(outputs, like, strict=True)
+            for key, primal in zip(part.outputs, image, strict=True)
         ]
         read = [] if results.traced else residuals(filled, seeds)
         values = results.of([*trace.outputs, *trace.aux.keys, *read])
         n_outputs, n_aux = len(trace.outputs), len(trace.aux.keys)
         self.values = values[:n_outputs]
         self.aux = trace.aux.rebuild(values[n_outputs : n_outputs + n_aux])
-        self._seeds = list(seeds)
+        self._seeds = seeds
         if results.traced:
             self._inputs, self._actual = list(results.inputs), list(results.actual)
             self._outputs = filled
@@ -61,23 +66,15 @@ class LinearMap:
     @classmethod
     def pushforward(cls, trace: Trace, results: Results, ad: AdContext) -> Self:
         """The map from tangents of the inputs to tangents of the outputs."""
-        linear = ad.linearize(trace.outputs, trace.inputs)
-        return cls(trace, results, linear.input_keys, linear.output_keys, trace.outputs, ad)
+        part = LinearPart.pushforward(ad.linearize(trace.outputs, trace.inputs))
+        return cls(trace, results, part, trace.inputs, trace.outputs, ad)
 
     @classmethod
     def pullback(cls, trace: Trace, results: Results, ad: AdContext) -> Self:
         """The map from cotangents of the outputs to cotangents of the inputs."""
-        reverse = transpose(ad.linearize(trace.outputs, trace.inputs), ctx=ad.shapes)
-        by_slot = {
-            key.slot: seed
-            for (key, _), seed in zip(reverse.tangent_inputs, reverse.input_keys, strict=True)
-            if isinstance(key, Cotangent)
-        }
-        seeds = [
-            by_slot[slot] if slot in by_slot else fresh_input(ad.shapes.meta(key), f"unused{slot}")
-            for slot, key in enumerate(trace.outputs)
-        ]
-        return cls(trace, results, seeds, reverse.output_keys, trace.inputs, ad)
+        linear = ad.linearize(trace.outputs, trace.inputs)
+        part = LinearPart.pullback(linear, len(trace.outputs), ad.shapes)
+        return cls(trace, results, part, trace.outputs, trace.inputs, ad)
 
     def __call__(self, leaves: Sequence[Any]) -> list[Any]:
         """The image of one tangent or cotangent, as leaves."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from tenferro.autodiff import (
     pull_records,
     push_records,
 )
-from tenferro.chainrules import Slots
+from tenferro.chainrules import BatchSite, Slots
+from tenferro.computegraph import CompiledProgram
 from tenferro.derivatives import Derivatives, check_active, check_scalar
 from tenferro.eager.emitter import EagerEmitter
 from tenferro.eager.kinds import OperandKind
@@ -25,11 +26,15 @@ from tenferro.eager.plan import OpDerivative
 from tenferro.eager.tensor import EagerTensor, pausing
 from tenferro.errors import ADError, GaugeError
 from tenferro.family import Extension
+from tenferro.ops import repeated
 from tenferro.shape import TensorMeta
 from tenferro.values import Tensor
 
 Values = Sequence[EagerTensor]
 Optional = list[EagerTensor | None]
+T = TypeVar("T")
+Entries = tuple[EagerTensor, bool]
+"""A value for all directions, and whether it is batched."""
 
 
 class Differentiator(Derivatives[EagerTensor]):
@@ -49,6 +54,10 @@ class Differentiator(Derivatives[EagerTensor]):
     @abstractmethod
     def run_local(self, local: LocalProgram, operands: Values) -> list[EagerTensor]:
         """The outputs of a derivative on values of the runtime."""
+
+    @abstractmethod
+    def check_local(self, local: LocalProgram, operands: Values, results: Values) -> None:
+        """Raise GaugeError if a derivative does not exist, and the runtime checks that."""
 
     @abstractmethod
     def restored(self, buffer: Any, kind: OperandKind | None, origin: Origin | None) -> EagerTensor:
@@ -80,6 +89,27 @@ class Differentiator(Derivatives[EagerTensor]):
             if tangent is not None
         }
         return push_records([y._origin for y in ys], seeds, RecordApplier(self))
+
+    def _pushed_many(
+        self,
+        name: str,
+        ys: Values,
+        wrt: Values,
+        tangents: Sequence[EagerTensor | None],
+        size: int,
+    ) -> Optional:
+        origins = self._independent(name, wrt)
+        seeds = {
+            origin: (tangent, True)
+            for origin, tangent in zip(origins, tangents, strict=True)
+            if tangent is not None
+        }
+        at = EagerEmitter(self)
+        pushed = push_records([y._origin for y in ys], seeds, BatchApplier(self, at, size))
+        return [
+            None if entry is None else entry[0] if entry[1] else repeated(at, entry[0], size)
+            for entry in pushed
+        ]
 
     def _of_leaves(self, y: EagerTensor, seed: Any) -> dict[LeafOrigin, EagerTensor]:
         """Cotangents of all leaves, computed without recording."""
@@ -159,20 +189,63 @@ class RecordApplier:
     def _run(
         self, record: Record, local: LocalProgram, seeds: Slots[EagerTensor]
     ) -> Slots[EagerTensor]:
-        operands = [self._saved(record, number) for number in local.saved]
+        operands = [_saved(self._runtime, record, number) for number in local.saved]
         operands += [seed for seed in seeds if seed is not None]
         outputs = self._runtime.run_local(local, operands)
         return tuple([None if place is None else outputs[place] for place in local.results])
 
-    def _saved(self, record: Record, number: int) -> EagerTensor:
-        """A value that a record saved, with its origin."""
-        derivative = cast(OpDerivative, record.derivative)
-        read, count = derivative.reads[number], len(record.sources)
-        if read < count:
-            origin = record.sources[read]
-        else:
-            origin = record.output(read - count) if derivative.reaches[read - count] else None
-        return self._runtime.restored(record.saved[number], derivative.kinds[number], origin)
+
+class BatchApplier:
+    """Pushes batches of tangents forward: values with whether they are batched."""
+
+    def __init__(self, runtime: Differentiator, emitter: EagerEmitter, size: int) -> None:
+        self._runtime = runtime
+        self._emitter = emitter
+        self._size = size
+
+    def push(self, record: Record, tangents: Slots[Entries]) -> Slots[Entries]:
+        """Tangents of the record's outputs for all directions."""
+        local = record.derivative.push(tuple([tangent is not None for tangent in tangents]))
+        operands = [(_saved(self._runtime, record, number), False) for number in local.saved]
+        operands += [tangent for tangent in tangents if tangent is not None]
+        outputs = in_turn(local.program, operands, self._apply)
+        first = [[value for value, _ in values] for values in (operands, outputs)]
+        self._runtime.check_local(local, *first)
+        return tuple([None if place is None else outputs[place] for place in local.results])
+
+    def _apply(self, op: Any, operands: Sequence[Entries]) -> Sequence[Entries]:
+        """The outputs of one op, by its batch rule if an operand is batched."""
+        values = tuple([value for value, _ in operands])
+        mask = tuple([is_batched for _, is_batched in operands])
+        if True in mask:
+            site = BatchSite(self._emitter, values, mask, self._size)
+            return op.batch_rule(site)  # type: ignore[no-any-return]  # an op of any set
+        return [(value, False) for value in self._emitter.emit_all(op, *values)]
+
+
+def in_turn(
+    program: CompiledProgram[Any],
+    operands: Sequence[T],
+    apply: Callable[[Any, list[T]], Sequence[T]],
+) -> list[T]:
+    """The outputs of a program, one op after another."""
+    slots: list[Any] = [*operands, *[None] * program.n_slots]
+    for step in program.instructions:
+        outputs = apply(step.op, [slots[slot] for slot in step.inputs])
+        for slot, value in zip(step.outputs, outputs, strict=True):
+            slots[slot] = value
+    return [slots[slot] for slot in program.output_slots]
+
+
+def _saved(runtime: Differentiator, record: Record, number: int) -> EagerTensor:
+    """A value that a record saved, with its origin."""
+    derivative = cast(OpDerivative, record.derivative)
+    read, count = derivative.reads[number], len(record.sources)
+    if read < count:
+        origin = record.sources[read]
+    else:
+        origin = record.output(read - count) if derivative.reaches[read - count] else None
+    return runtime.restored(record.saved[number], derivative.kinds[number], origin)
 
 
 def check_defined(local: LocalProgram, operands: Values, results: Values) -> None:

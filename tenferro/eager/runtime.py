@@ -17,7 +17,7 @@ from tenferro.autodiff import LeafOrigin, LocalProgram, Origin
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.derivatives import AdContext, check_active
-from tenferro.eager.derivatives import Differentiator, RecordApplier, check_defined
+from tenferro.eager.derivatives import Differentiator, RecordApplier, check_defined, in_turn
 from tenferro.eager.emitter import EagerEmitter
 from tenferro.eager.kernels import Kernels
 from tenferro.eager.kinds import OperandKind, kind_of, number_key, option_key
@@ -218,9 +218,18 @@ class EagerRuntime(Differentiator):
             GaugeError: the derivative does not exist, and the runtime checks that.
         """
         results = self._run_local(local, operands)
+        self.check_local(local, operands, results)
+        return results
+
+    def check_local(
+        self,
+        local: LocalProgram,
+        operands: Sequence[EagerTensor],
+        results: Sequence[EagerTensor],
+    ) -> None:
+        """Raise GaugeError if a derivative does not exist, and the runtime checks that."""
         if self._check_gauge:
             check_defined(local, operands, results)
-        return results
 
     def _run_local(self, local: LocalProgram, operands: Sequence[EagerTensor]) -> list[EagerTensor]:
         kinds = self._kinds(operands)
@@ -234,12 +243,7 @@ class EagerRuntime(Differentiator):
             self._recent_hits += 1
         if plan is not _UNPLANNED:
             return plan.run(list(operands), self)  # type: ignore[no-any-return]
-        slots: list[Any] = [*operands, *[None] * local.program.n_slots]
-        for step in local.program.instructions:
-            outputs = self.invoke(step.op, *[slots[slot] for slot in step.inputs])
-            for slot, value in zip(step.outputs, outputs, strict=True):
-                slots[slot] = value
-        return [slots[slot] for slot in local.program.output_slots]
+        return in_turn(local.program, operands, lambda op, values: self.invoke(op, *values))
 
     def _remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """The plan of `key` from the cache; also stored in a dict that is read without a lock."""

@@ -56,3 +56,23 @@ def as_unroll(caller: str, unroll: Any, rounds: Dim) -> int:
     if count is None or count < 1:
         raise ControlFlowError(f"{caller}: unroll must be a positive integer, got {unroll!r}")
     return count
+
+
+def as_levels(caller: str, checkpoints: Any, rounds: Dim) -> int:
+    """The number of levels of checkpoints; 0 for none.
+
+    Raises:
+        ControlFlowError: it is not a positive integer, or the number of rounds is not known.
+    """
+    if checkpoints is None:
+        return 0
+    levels = as_integer(checkpoints)
+    if levels is None or levels < 1:
+        raise ControlFlowError(
+            f"{caller}: checkpoints must be a positive integer or None, got {checkpoints!r}"
+        )
+    if isinstance(rounds, DimExpr):
+        raise ControlFlowError(
+            f"{caller}: checkpoints= needs a known number of rounds, but the loop has {rounds}"
+        )
+    return levels

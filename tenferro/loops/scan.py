@@ -11,7 +11,7 @@ from tenferro.control import Scan
 from tenferro.errors import ControlFlowError
 from tenferro.loops.bodies import Body, require_function, tracing_bodies
 from tenferro.loops.carries import settled
-from tenferro.loops.counts import as_count, as_unroll
+from tenferro.loops.counts import as_count, as_levels, as_unroll
 from tenferro.loops.leaves import Leaves, leaves_of
 from tenferro.loops.running import operands_of, run
 from tenferro.shape import Dim, Exact, TensorMeta, describe
@@ -26,6 +26,8 @@ def scan(
     length: Dim | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    *,
+    checkpoints: int | None = None,
 ) -> tuple[PyTree, PyTree]:
     """The last carry and the stacked ys of a loop over the first axis of `xs`.
 
@@ -40,6 +42,9 @@ def scan(
         length: the number of rounds; needed if `xs` is None. It may be a size of the program.
         reverse: whether to go from the last entry to the first. The ys are not reversed.
         unroll: number of rounds that an executor may compile as one; True for all.
+        checkpoints: what derivatives in reverse mode store. None: all that they read of each round.
+            k: about the k-th root of the number of rounds of carries, on each of k levels; the
+            other values are computed again, up to k times.
 
     Raises:
         ControlFlowError: the carry changes its structure or types, the lengths of `xs` differ, or
@@ -56,10 +61,10 @@ def scan(
     (Tensor([0.125, 8.   ]), None)
     """
     require_function("scan", "f", f)
-    carry, ys = run_scan(
-        "scan", f, leaves_of(init, "scan: init"), xs, length, reverse=reverse, unroll=unroll
+    start = leaves_of(init, "scan: init")
+    return run_scan(
+        "scan", f, start, xs, length, reverse=reverse, unroll=unroll, checkpoints=checkpoints
     )
-    return carry, ys
 
 
 def run_scan(
@@ -71,6 +76,7 @@ def run_scan(
     *,
     reverse: bool = False,
     unroll: int | bool = 1,
+    checkpoints: int | None = None,
     function: Callable[..., Any] | None = None,
 ) -> tuple[Any, Any]:
     """The last carry and the ys of a loop for the function `caller`.
@@ -80,6 +86,7 @@ def run_scan(
     entries = leaves_of(xs, f"{caller}: xs")
     rounds = rounds_of(caller, entries, length)
     backwards, at_once = _checked(caller, reverse), as_unroll(caller, unroll, rounds)
+    levels = as_levels(caller, checkpoints, rounds)
     rows = [TensorMeta(meta.dtype, meta.extents[1:]) for meta in entries.metas]
     count = len(init.values)
     ys_tree: list[TreeDef] = []
@@ -100,7 +107,8 @@ def run_scan(
         body = settled(caller, init, trace)
         consts = bodies.closed_over(body)
         program = bodies.program("f", consts, body)
-    op = Scan(program, len(consts), count, rounds, backwards, at_once)
+    loop = Scan(program, len(consts), count, rounds, backwards, at_once)
+    op = loop.like(program, len(consts), count, checkpoints=levels)
     results = run(op, [*operands_of(consts), *init.typed(), *entries.values], bodies)
     return unflatten(init.tree, results[:count]), unflatten(ys_tree[0], results[count:])
 

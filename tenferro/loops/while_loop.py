@@ -14,7 +14,7 @@ from tenferro.dispatch import apply
 from tenferro.errors import ControlFlowError
 from tenferro.loops.bodies import Bodies, Body, require_function, tracing_bodies
 from tenferro.loops.carries import settled
-from tenferro.loops.counts import as_count, as_integer, as_unroll
+from tenferro.loops.counts import as_count, as_integer, as_levels, as_unroll
 from tenferro.loops.leaves import Leaves, leaves_of
 from tenferro.loops.running import operands_of, run
 from tenferro.shape import BOOL, INT64, Dim, DimExpr, TensorMeta, at_most, maximum
@@ -31,6 +31,7 @@ def while_loop(
     init_val: PyTree,
     *,
     max_steps: int | None = None,
+    checkpoints: int = 2,
 ) -> PyTree:
     """The first of `init_val`, `body_fun(init_val)`, … of which `cond_fun` is not true.
 
@@ -42,6 +43,7 @@ def while_loop(
         init_val: a tree of arrays. A Python number takes the dtype that `body_fun` gives it.
         max_steps: the largest number of rounds, after which the loop ends whatever `cond_fun` says.
             Reverse-mode derivatives need it.
+        checkpoints: what reverse mode stores, on how many levels; see `scan`.
 
     Raises:
         ControlFlowError: the value changes its structure or types, or `cond_fun` does not return
@@ -58,6 +60,7 @@ def while_loop(
     steps = None if max_steps is None else as_count("while_loop", "max_steps", max_steps)
     if isinstance(steps, DimExpr):
         raise ControlFlowError(f"while_loop: max_steps must be an integer, got {steps}")
+    levels = as_levels("while_loop", checkpoints, steps or 0) or 2
     carry = leaves_of(init_val, "while_loop: init_val")
 
     def on_tree(function: Callable[[Any], Any]) -> Callable[[list[TracedTensor]], Any]:
@@ -73,7 +76,7 @@ def while_loop(
         cond = bodies.trace("cond_fun", cond_fun, carry.metas, carry.weak, on_tree(cond_fun))
         if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
             raise ControlFlowError(f"while_loop: cond_fun must return one bool[], got {cond}")
-    results = _run_while(bodies, cond, body, carry.typed(), steps)
+    results = _run_while(bodies, cond, body, carry.typed(), steps, levels)
     return unflatten(carry.tree, results)
 
 
@@ -161,7 +164,7 @@ def _fori_while(lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Lea
             [None for _ in body.inputs],
             lambda values: values[0] < upper,
         )
-    return _run_while(bodies, cond, body, [lower, *carry.typed()], None)[1:]
+    return _run_while(bodies, cond, body, [lower, *carry.typed()])[1:]
 
 
 def _counting(
@@ -183,7 +186,12 @@ def _counting(
 
 
 def _run_while(
-    bodies: Bodies, cond: Body, body: Body, carry: list[Any], max_steps: int | None
+    bodies: Bodies,
+    cond: Body,
+    body: Body,
+    carry: list[Any],
+    max_steps: int | None = None,
+    checkpoints: int = 2,
 ) -> list[Any]:
     """The results of a loop; the functions take the same carry."""
     of_cond, of_body = bodies.closed_over(cond), bodies.closed_over(body)
@@ -193,6 +201,7 @@ def _run_while(
         len(of_cond),
         len(of_body),
         max_steps,
+        checkpoints,
     )
     return run(op, [*operands_of(of_cond), *operands_of(of_body), *carry], bodies)
 

@@ -17,7 +17,6 @@ from tenferro.ops.analytic import (
     SIN,
     SQRT,
     TANH,
-    Analytic,
     Cos,
     Exp,
     Expm1,
@@ -32,7 +31,7 @@ from tenferro.ops.analytic import (
 from tenferro.ops.argument import Argument
 from tenferro.ops.arithmetic import ADD, CONJ, DIV, MUL, NEG, SUB, Add, Conj, Div, Mul, Neg, Sub
 from tenferro.ops.assume import AssumeSize
-from tenferro.ops.base import Reduction, StdTensorOp, entry_meta, meta_of
+from tenferro.ops.base import StdTensorOp, entry_meta, meta_of
 from tenferro.ops.bitwise import (
     AND,
     NOT,
@@ -238,7 +237,6 @@ __all__ = [
     "Acos",
     "Acosh",
     "Add",
-    "Analytic",
     "And",
     "ArgMax",
     "ArgMin",
@@ -303,7 +301,6 @@ __all__ = [
     "ReduceOr",
     "ReduceProd",
     "ReduceSum",
-    "Reduction",
     "Rem",
     "Reshape",
     "Reverse",

@@ -82,9 +82,11 @@ class StdTensorOp(ExecOp):
         op = self if self.pointwise else _leading(self, at.size)
         if op is None:
             raise BatchRuleError(f"{self.name}: has no batch rule")
-        operands: Sequence[V] = at.inputs
+        operands = at.inputs
         if False in at.batched:
-            operands = [at.repeated(operand) for operand in range(len(at.inputs))]
+            operands = tuple([at.repeated(operand) for operand in range(len(operands))])
+        if op.n_outputs == 1:
+            return ((at.emit(op, *operands), True),)
         return tuple([(output, True) for output in at.emitter.emit_all(op, *operands)])
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:

@@ -344,7 +344,9 @@ def full_like(at: Emitter[V], value: object, like: V) -> V:
 
 def repeated(at: Emitter[V], value: V, size: Dim) -> V:
     """`value` for each of `size` positions of a new first axis."""
-    meta = at.ctx.meta(value)
+    meta: TensorMeta = at.ctx.meta(value)
+    if meta.dims is not None:
+        return at.emit(_broadcast((size, *meta.dims), tuple(range(1, 1 + meta.rank))), value)
     wide = meta.with_extents([Exact(size), *meta.extents])
     return broadcast_like(at, value, wide, range(1, wide.rank), "vmap")
 

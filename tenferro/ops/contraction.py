@@ -138,19 +138,15 @@ class DotGeneral(StdTensorOp, name="dot_general"):
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """A further batch axis; if only one operand is batched, a free axis, moved to the front.
 
-        So a product with an operand that is the same for all entries stays one product.
+        So a product with an operand that is the same for all entries stays one product. A batched
+        rhs becomes the lhs of it, so that the batch is in front at once.
         """
         lhs, rhs = at.inputs
-        left, right = at.batched
-        product = at.emit(_batched(self, left, right), lhs, rhs)
-        if left and right:
-            return ((product, True),)
-        place = len(self.lhs_batch)
-        if right:
-            place += len(self.lhs_free(at.ctx.meta(lhs).rank))
-        if place:
-            product = at.emit(_to_front(place, at.ctx.meta(product).rank), product)
-        return ((product, True),)
+        dot, order, swapped = _batched(
+            self, at.batched, at.ctx.meta(lhs).rank, at.ctx.meta(rhs).rank
+        )
+        product = at.emit(dot, rhs, lhs) if swapped else at.emit(dot, lhs, rhs)
+        return ((product if order is None else at.emit(order, product), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The product with a rank-0 one is the other operand."""
@@ -179,20 +175,34 @@ class DotGeneral(StdTensorOp, name="dot_general"):
 
 
 @functools.lru_cache(maxsize=1024)
-def _batched(op: DotGeneral, left: bool, right: bool) -> DotGeneral:
-    """The contraction of operands of which one or both have one more leading axis."""
-    both = (0,) * (left and right)
-    return DotGeneral(
+def _batched(
+    op: DotGeneral, which: tuple[bool, ...], lhs_rank: int, rhs_rank: int
+) -> tuple[DotGeneral, Transpose | None, bool]:
+    """The contraction for all entries, the order that moves the batch to the front, if there is
+    one, and whether the operands change places.
+
+    The ranks are those of the operands with the batch.
+    """
+    left, right = which
+    both = left and right
+    dot = DotGeneral(
         tuple([axis + left for axis in op.lhs_contract]),
         tuple([axis + right for axis in op.rhs_contract]),
-        (*both, *[axis + left for axis in op.lhs_batch]),
-        (*both, *[axis + right for axis in op.rhs_batch]),
+        (*(0,) * both, *[axis + left for axis in op.lhs_batch]),
+        (*(0,) * both, *[axis + right for axis in op.rhs_batch]),
     )
-
-
-@functools.lru_cache(maxsize=1024)
-def _to_front(place: int, rank: int) -> Transpose:
-    return Transpose((place, *[axis for axis in range(rank) if axis != place]))
+    swapped = not left
+    if swapped:
+        dot = DotGeneral(dot.rhs_contract, dot.lhs_contract, dot.rhs_batch, dot.lhs_batch)
+        lhs_rank, rhs_rank = rhs_rank, lhs_rank
+    batch, first = len(dot.lhs_batch), len(dot.lhs_free(lhs_rank))
+    rank = batch + first + len(dot.rhs_free(rhs_rank))
+    if both:
+        return dot, None, False
+    own = (*range(batch + 1, batch + first),)
+    others = (*range(batch + first, rank),)
+    order = (batch, *range(batch), *((*others, *own) if swapped else (*own, *others)))
+    return dot, None if order == (*range(rank),) else Transpose(order), swapped
 
 
 _Pullback = tuple[DotGeneral, Transpose]

@@ -25,13 +25,12 @@ def _(op: ExtractDiag, x: Array) -> Array:
 
 @lower.register
 def _(op: EmbedDiag, x: Array) -> Array:
-    """A choice between the elements, repeated along one axis, and zeros."""
+    """n zeros between neighbours along the axis make it the n·n elements of two."""
+    n = x.shape[op.axis_a]
     last = lax.transpose(x, _moved(x.ndim, op.axis_a, x.ndim - 1))
-    shape = (*last.shape, last.shape[-1])
-    repeated = lax.broadcast_in_dim(last, shape, [*range(x.ndim - 1), x.ndim])
-    kind = np.dtype(np.int64)
-    row, column = (lax.broadcasted_iota(kind, shape, axis) for axis in (x.ndim - 1, x.ndim))
-    square = lax.select(lax.eq(row, column), repeated, lax.full_like(repeated, 0))
+    zero = np.zeros((), x.dtype)
+    spread = lax.pad(last, zero, [*((0, 0, 0) for _ in range(x.ndim - 1)), (0, 0, n)])
+    square = lax.reshape(spread, [*last.shape, n])
     others = [axis for axis in range(x.ndim + 1) if axis not in (op.axis_a, op.axis_b)]
     return lax.transpose(square, inverse([*others, op.axis_a, op.axis_b]))
 

@@ -6,7 +6,7 @@ import numpy as np
 from jax import Array, lax
 
 from tenferro_xla.lowering.registry import lower
-from tenferro_xla.passes import Factor, Join, Kept, Split, Stored
+from tenferro_xla.passes import Factor, Join, Kept, Split
 
 
 @lower.register
@@ -54,23 +54,6 @@ def _(op: Factor, x: Array) -> Array:
 def _(op: Kept, x: Array) -> Array:
     value: Array = lax.optimization_barrier(x)  # type: ignore[no-untyped-call]  # JAX has no types there
     return value
-
-
-@lower.register
-def _(op: Stored, x: Array) -> Array:
-    """XLA merges no scatter into what reads it; it removes other barriers before that."""
-    if x.ndim == 0:
-        return x
-    numbers = lax.ScatterDimensionNumbers(tuple(range(1, x.ndim)), (0,), (0,))
-    return lax.scatter(
-        lax.full_like(x, 0),
-        lax.broadcasted_iota(np.dtype(np.int32), (x.shape[0], 1), 0),
-        x,
-        numbers,
-        indices_are_sorted=True,
-        unique_indices=True,
-        mode=lax.GatherScatterMode.PROMISE_IN_BOUNDS,
-    )
 
 
 def _parts(x: Array) -> tuple[Array, Array]:

@@ -94,23 +94,7 @@ class Kept(ExecOp, name="xla_kept"):
         return x
 
 
-@payload
-class Stored(ExecOp, name="xla_stored"):
-    """The value itself, computed once, however often it is read."""
-
-    pointwise = True
-    view = True
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The same type."""
-        return x
-
-    def numpy(self, x: Array) -> Array:
-        """The same array."""
-        return x
-
-
-OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept, Stored)}}
+OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept)}}
 """The ops of programs after these passes, by name, for `parse_exec`."""
 
 

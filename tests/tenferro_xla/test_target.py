@@ -80,13 +80,6 @@ exec_program(%0: f64[3], %1: f64[3]) {
   }
   return %2
 }"""
-REPEATED = """
-exec_program(%0: f64[64,64], %1: f64[64]) {
-  %2: f64[64] = cosine %1
-  %3: f64[64,64] = broadcast_in_dim[shape=(64, 64), dims=(1,)] %2
-  %4: f64[64,64] = multiply %0, %3
-  return %4
-}"""
 SWITCHES = """
 exec_program(%0: i32[], %1: f64[3]) {
   %2: f64[3] = switch %0, %1 {
@@ -162,7 +155,6 @@ PIECES = {
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
     "kept_transposes": TURNED,
-    "stored_vectors": REPEATED,
 }
 
 

@@ -1,0 +1,148 @@
+"""The unit vectors of a space of arrays, computed as entries of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from math import prod
+
+from tenferro.chainrules import Emitter, KeyEmitter, PrimitiveOp, RuleContext, V
+from tenferro.computegraph import GlobalValKey
+from tenferro.ops import (
+    ADD,
+    MUL,
+    BroadcastInDim,
+    Compare,
+    Convert,
+    DotGeneral,
+    Iota,
+    Reshape,
+    Slice,
+    Transpose,
+    full,
+    full_like,
+)
+from tenferro.shape import INT64, TensorMeta
+
+
+class Basis:
+    """The unit vectors of the space of some leaves, in the order of the leaves and their elements.
+
+    Args:
+        metas: the types of the leaves, with constant sizes.
+        read: which of the leaves have unit vectors; the others are zeros in all of them.
+
+    Attributes:
+        size: the number of unit vectors.
+    """
+
+    def __init__(self, metas: Sequence[TensorMeta], read: Sequence[bool]) -> None:
+        self._metas, self._read = metas, read
+        self._counts = [prod(_shape(meta)) * on for meta, on in zip(metas, read, strict=True)]
+        *self._starts, self.size = accumulate(self._counts, initial=0)
+
+    def rows(self, at: Emitter[V], first: V | int, count: int) -> list[V | None]:
+        """For each leaf `count` unit vectors from number `first` on, `[count, *shape]`; or None.
+
+        They are computed from counters, so that no matrix is stored in the program.
+        """
+        number = at.emit(Iota(INT64, count))
+        skipped = first if isinstance(first, int) else 0
+        if not isinstance(first, int):
+            number = at.emit(ADD, number, at.emit(BroadcastInDim((count,), ()), first))
+        return [
+            _one_hot(at, number, start - skipped, meta) if on else None
+            for meta, start, on in zip(self._metas, self._starts, self._read, strict=True)
+        ]
+
+    def identity(self, rows: Sequence[V | None]) -> V | None:
+        """Of all `rows` those of a leaf, if they are the identity matrix."""
+        if len(rows) == 1 and len(_shape(self._metas[0])) == 1:
+            return rows[0]
+        return None
+
+    def block(self, at: Emitter[V], images: V | None, leaf: int, of: TensorMeta, last: bool) -> V:
+        """Of the images of all unit vectors those of a leaf, with its axes last or first.
+
+        `of` is the type of one image. None are zeros.
+        """
+        shape, own, count = _shape(of), _shape(self._metas[leaf]), self._counts[leaf]
+        target = (*shape, *own) if last else (*own, *shape)
+        if images is None or not count:
+            return full(at, 0, TensorMeta.of(of.dtype, target))
+        if count < self.size:
+            start, rest = self._starts[leaf], (0,) * len(shape)
+            window = Slice((start, *rest), (start + count, *shape), (1,) * (1 + len(shape)))
+            images = at.emit(window, images)
+        if last:
+            images = at.emit(Transpose((*range(1, 1 + len(shape)), 0)), images)
+        return at.emit(Reshape(target), images)
+
+
+class DiagonalEmitter(KeyEmitter):
+    """Emits what the unit vectors of one vector become, and knows which values are diagonal.
+
+    The product of a diagonal matrix and another one scales its rows; no contraction is emitted. So
+    an infinite coefficient makes only those entries of a Jacobian infinite or NaN that it is in.
+    """
+
+    def __init__(self, ctx: RuleContext, identity: GlobalValKey) -> None:
+        super().__init__(ctx)
+        self._diagonals: dict[GlobalValKey, GlobalValKey | None] = {identity: None}
+
+    def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
+        """The output of a single-output op."""
+        if len(operands) != 2 or self._diagonals.keys().isdisjoint(operands):
+            return super().emit(op, *operands)
+        if type(op) is DotGeneral and op.lhs_contract == (1,) and operands[0] in self._diagonals:
+            return self._scaled(self._diagonals[operands[0]], operands[1], op.rhs_contract[0])
+        result = super().emit(op, *operands)
+        if op is MUL:
+            self._multiplied(result, operands)
+        return result
+
+    def _scaled(
+        self, diagonal: GlobalValKey | None, other: GlobalValKey, axis: int
+    ) -> GlobalValKey:
+        """The other operand with its contracted axis in front, its entries times the diagonal."""
+        meta: TensorMeta = self.ctx.meta(other)
+        rest = [place for place in range(meta.rank) if place != axis]
+        rows = super().emit(Transpose((axis, *rest)), other)
+        if diagonal is None:
+            return rows
+        wide = BroadcastInDim(_shape(self.ctx.meta(rows)), (0,))
+        return super().emit(MUL, rows, super().emit(wide, diagonal))
+
+    def _multiplied(self, result: GlobalValKey, operands: tuple[GlobalValKey, ...]) -> None:
+        """Record that a diagonal matrix times a repeated row is diagonal."""
+        for matrix, factor in (operands, operands[::-1]):
+            producer = self.producer(factor)
+            if matrix not in self._diagonals or producer is None:
+                continue
+            op, sources = producer
+            if type(op) is BroadcastInDim and op.dims in ((0,), (1,)):
+                before = self._diagonals[matrix]
+                row = sources[0]
+                diagonal = row if before is None else super().emit(MUL, before, row)
+                self._diagonals[result] = diagonal
+                return
+
+
+def _one_hot(at: Emitter[V], number: V, start: int, meta: TensorMeta) -> V:
+    """The unit vectors of these numbers, where those of a leaf begin with number `start`."""
+    (count,), shape = _shape(at.ctx.meta(number)), _shape(meta)
+    place = at.emit(Iota(INT64, prod(shape)))
+    if start:
+        place = at.emit(ADD, place, full_like(at, start, place))
+    wide = (count, prod(shape))
+    row, column = (
+        at.emit(BroadcastInDim(wide, (axis,)), each) for axis, each in enumerate((number, place))
+    )
+    ones = at.emit(Convert(meta.dtype), at.emit(Compare("EQ"), row, column))
+    return at.emit(Reshape((count, *shape)), ones)
+
+
+def _shape(meta: TensorMeta) -> tuple[int, ...]:
+    """The sizes, which are constants."""
+    assert meta.static_shape is not None, "checked by the caller"
+    return meta.static_shape
