@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from jax import Array, lax
 from jax import numpy as jnp
 
-from tenferro.control import Scan
+from tenferro.control import CheckpointedScan, Scan
 from tenferro_xla.lowering.program import jax_function
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 
 
 @lower.register
 def _(op: Scan, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
+    return _scan(op, operands, options)
+
+
+@lower.register
+def _(op: CheckpointedScan, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
+    return _scan(op, operands, options)
+
+
+def _scan(op: Scan, operands: Sequence[Array], options: LoweringOptions) -> tuple[Array, ...]:
     start = op.consts + op.carry
     consts = operands[: op.consts]
     body = jax_function(op.body, options)
@@ -25,7 +35,7 @@ def _(op: Scan, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]
     carry, ys = lax.scan(
         step,
         tuple(jnp.asarray(value) for value in operands[op.consts : start]),
-        operands[start:],
+        tuple(operands[start:]),
         length=int(op.length),  # type: ignore[arg-type]  # sizes are bound
         reverse=op.reverse,
         unroll=op.unroll,

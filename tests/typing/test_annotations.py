@@ -23,7 +23,10 @@ PUBLIC = {
 }
 """The homes of public array functions. Further ones need only an entry here."""
 
-MAY_BE_ANY: dict[str, str] = {}
+LOOPS = "the user's function takes trees, whose types nobody knows"
+MAY_BE_ANY: dict[str, str] = {
+    f"lax.{name}": LOOPS for name in ("associative_scan", "fori_loop", "map", "scan", "while_loop")
+}
 """Functions with `Any` in their annotations, and why there is no type to put there."""
 
 
