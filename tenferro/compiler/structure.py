@@ -70,7 +70,8 @@ def _line(step: ExecInstruction) -> str | None:
             if site.startswith(ROLLED):
                 return site
             unrolled = f", {op.unroll} at once" if op.unroll > 1 else ""
-            return f"scan: {op.length} rounds of {_size(op.body)}{unrolled}{at}"
+            kept = f", checkpointed on {op.checkpoints} levels" if op.checkpoints > 1 else ""
+            return f"scan: {op.length} rounds of {_size(op.body)}{unrolled}{kept}{at}"
         case While():
             bound = "" if op.max_steps is None else f"at most {op.max_steps} "
             return f"while: {bound}rounds of {_size(op.body)}{at}"

@@ -19,14 +19,15 @@ def nested(x: Any) -> Any:
     def step(c: Any, _: Any) -> Any:
         return tn.cond(c > 0, tn.sqrt, lambda c: c * c * 2.0, c), c
 
-    total = tn.scan(step, x, length=7, unroll=2)[0]
+    total = tn.scan(step, x, length=7, unroll=2, checkpoints=2)[0]
     return tn.while_loop(lambda c: c > 1, lambda c: c / 2, total, max_steps=5)
 
 
 def test_loops_and_branches_are_listed_with_their_lines() -> None:
     line = nested.__code__.co_firstlineno
     assert lines_of(nested, 2.0) == [
-        f"scan: 7 rounds of 4 instructions, 2 at once at test_structure.py:{line + 4}",
+        "scan: 7 rounds of 4 instructions, 2 at once, checkpointed on 2 levels at "
+        f"test_structure.py:{line + 4}",
         f"  switch: 3 instructions or 1 instruction at test_structure.py:{line + 2}",
         f"while: at most 5 rounds of 2 instructions at test_structure.py:{line + 5}",
     ]
