@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from tenferro.autodiff import LinearFragment, differentiate, transpose
 from tenferro.cli.function import TracedCommandFunction
 from tenferro.cli.refusal import one_line
-from tenferro.compiler import Observer, PassReport, compile_std_to_exec, optimize
+from tenferro.compiler import Observer, PassReport, compile_std_to_exec, optimize, structure
 from tenferro.computegraph import (
     Fragment,
     FragmentBuilder,
@@ -96,9 +96,11 @@ class Pipeline:
             ),
             *(_stage_of(report) for report in self.passes),
             Stage("program", "what executors take; ! marks a last use", str(self.program)),
-            *self._lowered(sizes),
         ]
-        return stages
+        lines = structure(self.program.exec_program)
+        if lines:
+            stages.append(Stage("loops and branches", "what the program holds", "\n".join(lines)))
+        return [*stages, *self._lowered(sizes)]
 
     def _lowered(self, sizes: Mapping[str, int]) -> list[Stage]:
         """What the passes for the device changed, and what XLA is given."""

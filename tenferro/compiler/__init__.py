@@ -2,7 +2,7 @@
 
 Read in this order: `lower`, `assumptions`, `passing`, the files of `canonical` in the order of
 `CANONICAL`, `target`, `numbering`, `pipeline`; `late` is for sizes that data decide or that are
-rounded up, and `text` reads programs back.
+rounded up, `structure` tells of loops and branches, and `text` reads programs back.
 """
 
 from tenferro.compiler.assumptions import guards_of
@@ -53,6 +53,7 @@ from tenferro.compiler.pipeline import (
     optimize_for,
     resolve_sizes,
 )
+from tenferro.compiler.structure import structure
 from tenferro.compiler.target import (
     CPU,
     BindSizes,
@@ -129,4 +130,5 @@ __all__ = [
     "resolve_sizes",
     "run_passes",
     "specialise",
+    "structure",
 ]

@@ -7,9 +7,10 @@ less, `While` a loop that a condition ends, `Switch` a choice among programs. Th
 Read in this order: `checks` (what they have in common), `scan`, `switch`, `while_loop`; `rounds`,
 by which NumPy runs a body often; then their rules, which write the programs inside as graphs
 (`graphs`): `kept` and `scan_derivative`, `branches` and `switch_derivative`, `while_derivative`,
-`batches`. Rules read the ops through `interfaces`.
+`batches` and `guards`. Rules read the ops through `interfaces`.
 """
 
+from tenferro.control.batches import BRANCHES_RUN
 from tenferro.control.checks import ControlOp
 from tenferro.control.graphs import program_of
 from tenferro.control.scan import CheckpointedScan, Scan
@@ -22,6 +23,7 @@ VOCABULARY: dict[str, type[StdTensorOp]] = {op.name: op for op in (*ALL_OPS, *CO
 """All ops by name: what programs are parsed and loaded with."""
 
 __all__ = [
+    "BRANCHES_RUN",
     "CONTROL_OPS",
     "VOCABULARY",
     "CheckpointedScan",

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from tenferro.batching import batch
 from tenferro.chainrules import Batched, BatchSite, Emitter, KeyEmitter, V
 from tenferro.computegraph import GlobalValKey, resolve_keys
-from tenferro.control.graphs import Keys, graph_of, inlined, inner_context, program_of
+from tenferro.control.graphs import Keys, graph_of, inlined, inner_emitter, noted, program_of
+from tenferro.control.guards import may_not_end, with_guard
 from tenferro.control.interfaces import Choice, ConditionalLoop, Loop
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import (
@@ -23,6 +24,9 @@ from tenferro.ops import (
     scalar,
 )
 from tenferro.shape import INT32, Dim, Exact, fresh_input, is_inexact, type_of
+
+BRANCHES_RUN = "branches run (vmap)"
+"""What the sites of selected results say, after `both` or their number."""
 
 
 class _Whole(NamedTuple):
@@ -42,7 +46,7 @@ class _Whole(NamedTuple):
 
 def batch_scan(op: Loop, at: BatchSite[V]) -> Batched[V]:
     """One loop for all entries. A leaf of the carry is batched if it is so in any round."""
-    emitter = KeyEmitter(inner_context(at.ctx))
+    emitter = inner_emitter(at.emitter)
     start, end = op.consts, op.consts + op.carry
     flags, whole = _with_batched_carry(op.body, list(at.batched), start, op.carry, at.size, emitter)
     wanted = [*flags[start:end], *whole.batched[op.carry :]]
@@ -71,7 +75,7 @@ def batch_switch(op: Choice, at: BatchSite[V]) -> Batched[V]:
     """
     if at.batched[0] and len(op.branches) > 1:
         return _select_branches(op, at)
-    emitter = KeyEmitter(inner_context(at.ctx))
+    emitter = inner_emitter(at.emitter)
     index = at.emit(scalar(0, INT32)) if at.batched[0] else at.inputs[0]
     graphs = [_whole(branch, at.batched[1:], at.size, emitter) for branch in op.branches]
     wanted = [any(flags) for flags in zip(*(graph.batched for graph in graphs), strict=True)]
@@ -84,7 +88,7 @@ def batch_switch(op: Choice, at: BatchSite[V]) -> Batched[V]:
 
 def batch_while(op: ConditionalLoop, at: BatchSite[V]) -> Batched[V]:
     """One loop for all entries, until all have finished; a finished entry stays as it is."""
-    emitter = KeyEmitter(inner_context(at.ctx))
+    emitter = inner_emitter(at.emitter)
     split = op.cond_consts + op.body_consts
     of_cond, of_body, of_carry = (
         list(at.batched[: op.cond_consts]),
@@ -106,16 +110,15 @@ def batch_while(op: ConditionalLoop, at: BatchSite[V]) -> Batched[V]:
         return tuple(zip(at.emitter.emit_all(loop, *operands), of_carry, strict=True))
     everything = [True] * count
     cond = _whole(op.cond, [*of_cond, *everything], at.size, emitter)
-    body = _whole(op.body, [*of_body, *everything], at.size, emitter)
     state = cond.inputs[op.cond_consts :]
     taken = cond.outputs[0]
+    read, _ = graph_of(op.body)
     consts = [
-        _guarded(emitter, taken, key) if on else key
-        for key, on in zip(body.inputs, of_body, strict=False)
+        _with_batch_axis(key, at.size) if on else key
+        for key, on in zip(read, of_body, strict=False)
     ]
-    guarded = [_guarded(emitter, taken, key) for key in state]
-    program = program_of(body.inputs, body.with_batched(everything, at.size, emitter))
-    following = inlined(emitter, program, [*consts, *guarded])
+    flags = [*of_body, *everything]
+    following = _where(emitter, taken, op.body, [*consts, *state], flags, at.size)
     kept = [
         emitter.emit(Select(), _like(emitter, taken, new), new, old)
         for new, old in zip(following, state, strict=True)
@@ -123,7 +126,7 @@ def batch_while(op: ConditionalLoop, at: BatchSite[V]) -> Batched[V]:
     goes_on = emitter.emit(ReduceOr((0,)), taken)
     loop = op.like(
         program_of(cond.inputs, [goes_on]),
-        program_of([*cond.inputs[: op.cond_consts], *body.inputs[: op.body_consts], *state], kept),
+        program_of([*cond.inputs[: op.cond_consts], *consts, *state], kept),
         split,
     )
     operands = [
@@ -164,25 +167,46 @@ def _with_batched_carry(
 
 def _select_branches(op: Choice, at: BatchSite[V]) -> Batched[V]:
     """All branches on all entries, and for each entry the results of the branch that it takes."""
-    inner = KeyEmitter(inner_context(at.ctx))
     index, count = at.inputs[0], len(op.branches)
     operands = [at.repeated(place) for place in range(1, len(at.inputs))]
     everything = [True] * len(operands)
     results: list[V] = []
     for number in reversed(range(count)):
         taken = _takes(at.emitter, index, number, count)
-        graph = _whole(op.branches[number], everything, at.size, inner)
-        wanted = [True] * len(graph.outputs)
-        program = program_of(graph.inputs, graph.with_batched(wanted, at.size, inner))
-        guarded = [_guarded(at.emitter, taken, value) for value in operands]
-        values = inlined(at.emitter, program, guarded)
+        branch = op.branches[number]
+        values = _where(at.emitter, taken, branch, operands, everything, at.size)
         if results:
-            values = [
-                at.emit(Select(), _like(at.emitter, taken, new), new, old)
-                for new, old in zip(values, results, strict=True)
-            ]
+            with noted(at.emitter, f"{'both' if count == 2 else f'all {count}'} {BRANCHES_RUN}"):
+                values = [
+                    at.emit(Select(), _like(at.emitter, taken, new), new, old)
+                    for new, old in zip(values, results, strict=True)
+                ]
         results = values
     return tuple([(result, True) for result in results])
+
+
+def _where(
+    at: Emitter[V],
+    taken: V,
+    program: ExecProgram,
+    operands: Sequence[V],
+    flags: Sequence[bool],
+    size: Dim,
+) -> list[V]:
+    """What a program computes for the entries that are taken; its results for others mean nothing.
+
+    No cotangent flows to the others, and for them loops end at once. All results are batched.
+    """
+    inner = inner_emitter(at)
+    given = [
+        _guarded(at, taken, value) if on else value
+        for value, on in zip(operands, flags, strict=True)
+    ]
+    if may_not_end(program):
+        program, given, flags = with_guard(program, inner), [taken, *given], [True, *flags]
+    graph = _whole(program, flags, size, inner)
+    everything = [True] * len(graph.outputs)
+    return inlined(at, program_of(graph.inputs, graph.with_batched(everything, size, inner)), given)
 
 
 def _takes(at: Emitter[V], index: V, number: int, count: int) -> V:

@@ -24,6 +24,8 @@ class ControlOp(StdTensorOp):
     n_inputs = None
     is_loop: ClassVar[bool] = True
     """Whether it runs its programs in rounds."""
+    is_open: ClassVar[bool] = False
+    """Whether one of its programs, `cond`, says when the rounds end."""
 
     @property
     def const_places(self) -> dict[str, range]:

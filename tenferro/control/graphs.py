@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import compress
 from typing import Any, TypeVar, cast
 
@@ -29,7 +30,7 @@ from tenferro.computegraph import (
     resolve_keys,
 )
 from tenferro.errors import TracingError
-from tenferro.exec_ir import ExecBuilder, ExecProgram, run
+from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram, run
 from tenferro.ops import Argument, StdTensorOp, replay, shape_context, zeros_like
 from tenferro.shape import ShapeGuardContext, TensorInput, TensorMeta, fresh_input, type_of
 
@@ -87,6 +88,13 @@ def program_of(inputs: Keys, outputs: Keys) -> ExecProgram:
 def inner_context(ctx: RuleContext) -> ShapeGuardContext:
     """The context of a graph inside an op: types of its own, and the rules of the context."""
     return shape_context(ctx.registered_rule)
+
+
+def inner_emitter(at: Any) -> KeyEmitter:
+    """An emitter for a graph inside an op, which records the op's site."""
+    emitter = KeyEmitter(inner_context(at.ctx))
+    emitter.site = at.site if isinstance(at, KeyEmitter) else None
+    return emitter
 
 
 def fresh_like(keys: Iterable[GlobalValKey], name: str) -> list[GlobalValKey]:
@@ -152,7 +160,7 @@ def linear_in(
         (seed,) = fresh_like([like], "active")
         seeds[like] = emitter.active_input(cast(Input, seed).key, like)
     known = {key: seeds.get(key, key) for key in inputs}
-    results = replay(emitter, outputs, known)
+    results = replay(emitter, outputs, known, keep_sites=True)
     linear = [key if key is not None and emitter.may_flow(key) else None for key in results]
     return finish(emitter.builder, list(seeds.values()), linear)
 
@@ -242,12 +250,34 @@ def _is_cheap(op: Any) -> bool:
 
 
 def inlined(at: Emitter[V], program: ExecProgram, values: Sequence[V]) -> list[V]:
-    """The outputs of a program on these values, each of its ops emitted."""
-    return run(
-        program,
-        values,
-        lambda step, operands: at.emit_all(cast(StdTensorOp, step.op), *operands),
-    )
+    """The outputs of a program on these values, each of its ops emitted, at its own site."""
+
+    def emitted(step: ExecInstruction, operands: Sequence[V]) -> Sequence[V]:
+        with _at_site(at, step.site):
+            return at.emit_all(cast(StdTensorOp, step.op), *operands)
+
+    return run(program, values, emitted)
+
+
+@contextmanager
+def noted(at: Any, text: str) -> Iterator[None]:
+    """A context in which the sites of new nodes begin with a text; reports show it."""
+    site = at.site if isinstance(at, KeyEmitter) else None
+    with _at_site(at, text if site is None else f"{text} at {site}"):
+        yield
+
+
+@contextmanager
+def _at_site(at: Any, site: str | None) -> Iterator[None]:
+    """A context in which new nodes have a site, if there is one."""
+    if site is None or not isinstance(at, KeyEmitter):
+        yield
+        return
+    outer, at.site = at.site, site
+    try:
+        yield
+    finally:
+        at.site = outer
 
 
 def transposed_through(
@@ -262,7 +292,7 @@ def transposed_through(
     """
     ctx = inner_context(at.ctx)
     operands: Keys = [fresh_input(meta, f"operand{place}") for place, meta in enumerate(metas)]
-    outputs = build(KeyEmitter(ctx), operands)
+    outputs = build(inner_emitter(at.emitter), operands)
     linear = linear_in(operands, outputs, list(compress(range(len(operands)), at.active)), ctx)
     arriving = [ct is not None for ct in at.ct]
     seeds = fresh_like(compress(outputs, arriving), "ct")

@@ -15,13 +15,14 @@ from itertools import compress
 
 from tenferro.autodiff import differentiate
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
-from tenferro.computegraph import GlobalValKey, resolve_keys
+from tenferro.computegraph import Derived, GlobalValKey, name_of, resolve_keys
 from tenferro.control.graphs import (
     Keys,
     fresh_like,
     graph_of,
     inlined,
     inner_context,
+    inner_emitter,
     program_of,
     root,
     spread,
@@ -34,7 +35,7 @@ from tenferro.control.switch import Switch
 from tenferro.errors import ADRuleError
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import ADD, AND, Compare, Convert, scalar, zeros_like
-from tenferro.shape import INT32, INT64
+from tenferro.shape import INT32, INT64, type_of
 
 
 def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
@@ -56,7 +57,7 @@ def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
         return (None,) * len(carry)
     count = sum(active[: op.body_consts])
     seed_consts, seed_carry = linear.input_keys[:count], linear.input_keys[count:]
-    emitter = KeyEmitter(ctx)
+    emitter = inner_emitter(at.emitter)
     tangents = [
         zeros_like(emitter, start) if key is None else key
         for start, key in compress(zip(carry, linear.output_keys, strict=True), of_carry)
@@ -80,15 +81,39 @@ def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
 def transpose_rule(op: ConditionalLoop, at: TransposeSite[V]) -> Slots[V]:
     """The cotangents of the active operands, through an equal program of scans and switches."""
     if op.max_steps is None:
-        raise ADRuleError(
-            "while_loop: reverse mode needs a bound on the rounds; pass max_steps=, or use scan or "
-            "fori_loop with constant bounds"
-        )
+        raise _unbounded(op, at)
     steps = op.max_steps
     metas = [*op.cond.input_metas[: op.cond_consts], *op.body.input_metas]
     return transposed_through(
         at, metas, lambda emitter, operands: _bounded(op, steps, emitter, operands)
     )
+
+
+def _unbounded(op: ConditionalLoop, at: TransposeSite[V]) -> ADRuleError:
+    """The refusal of a loop without a bound, which names what a counter goes up to."""
+    found = ""
+    if op.cond.ops() == [Compare("LT")]:
+        counter, limit = op.cond.instructions[0].input_slots
+        inputs = op.cond.input_slots
+        if counter in inputs[op.cond_consts :] and limit in inputs[: op.cond_consts]:
+            found = _traced_bound(at.inputs[inputs.index(limit)])
+    error = ADRuleError(
+        f"while_loop: reverse mode needs a bound on the rounds{found}; pass max_steps=, or use "
+        "scan or fori_loop with constant bounds"
+    )
+    site = inner_emitter(at.emitter).site
+    if site is not None:
+        error.add_note(f"the loop is at {site}")
+    return error
+
+
+def _traced_bound(bound: object) -> str:
+    """What an error says of a bound that is a value of a graph."""
+    if not isinstance(bound, GlobalValKey):
+        return ""
+    site = bound.op.site if isinstance(bound, Derived) else None
+    place = "" if site is None else f", at {site},"
+    return f", but {name_of(bound)}: {type_of(bound)}{place} is traced"
 
 
 def _bounded(

@@ -49,6 +49,7 @@ class While(ControlOp, name="while"):
     checkpoints: int = 2
 
     body_fields = ("cond", "body")
+    is_open = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cond", self._as_body("cond", self.cond))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.arrays import elementwise
+from tenferro.computegraph import Derived
 from tenferro.control import Scan, While
 from tenferro.dispatch import apply
 from tenferro.errors import ControlFlowError
@@ -235,4 +236,6 @@ def _traced(bounds: tuple[Any, Any]) -> str:
         for name, bound in zip(("lower", "upper"), bounds, strict=True)
         if isinstance(bound, TracedTensor)
     )
-    return f"{name} is a traced value {bound.meta}"
+    made = bound.key.op.site if isinstance(bound.key, Derived) else None
+    place = "" if made is None else f", made at {made}"
+    return f"{name} is a traced value {bound.meta} ({bound.name}{place})"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
-from tenferro.chainrules import Emitter, V
+from tenferro.chainrules import Emitter, KeyEmitter, V
 from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.errors import TracingError
 from tenferro.ops.argument import Argument
@@ -17,10 +17,12 @@ def replay(
     outputs: Sequence[GlobalValKey | None],
     known: Mapping[GlobalValKey, V],
     caller: str = "replay",
+    keep_sites: bool = False,
 ) -> list[V | None]:
     """Emit the ops of a graph, with `known` as the values of its inputs. None stays None.
 
-    Errors name the function `caller`.
+    Errors name the function `caller`. If `keep_sites`, a `KeyEmitter` records each op at the site
+    that it has in the graph.
 
     Raises:
         TracingError: the graph has an input that is not among `known`.
@@ -35,11 +37,15 @@ def replay(
             "pass it as a value"
         )
     values: dict[GlobalValKey, V] = dict(known)
+    emitter: Any = at
+    sited = emitter if keep_sites and isinstance(emitter, KeyEmitter) else None
     for op in ops:
         operands = [values[key] for key in op.inputs]
         if type(op.primitive) is Argument:
             (values[op.output(0)],) = operands
             continue
+        if sited is not None:
+            sited.site = op.site
         results = at.emit_all(cast(StdTensorOp, op.primitive), *operands)
         values.update(zip(op.outputs, results, strict=True))
     return [None if key is None else values[key] for key in outputs]

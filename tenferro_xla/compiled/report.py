@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tenferro.compiler import ROLLED
+from tenferro.compiler import structure
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
-from tenferro.control import Scan
 from tenferro.exec_ir import ExecProgram
 
 Cause = Literal["first", "sizes", "types", "donation", "dropped"]
@@ -33,7 +32,7 @@ class Subject:
         sizes: the symbols and their sizes.
         inputs: the types of the inputs.
         donated: the inputs whose buffers it may overwrite.
-        rolled: the loops that the pass `Rolling` has made of repeated structure.
+        structure: what it has of loops and branches, line by line.
     """
 
     digest: str
@@ -43,7 +42,7 @@ class Subject:
     sizes: tuple[tuple[str, int], ...]
     inputs: tuple[str, ...]
     donated: tuple[int, ...]
-    rolled: tuple[str, ...] = ()
+    structure: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -87,7 +86,7 @@ class CompileEvent:
         types = ", ".join(self.subject.inputs)
         sizes = "".join(f", {name} = {size}" for name, size in self.subject.sizes)
         text = f"#{self.number} {self.seconds:.3f} s  {self.subject.label}({types}){sizes}: "
-        return "\n    ".join([text + self._reason(), *self.subject.rolled])
+        return "\n    ".join([text + self._reason(), *self.subject.structure])
 
     def _reason(self) -> str:
         changed = "; ".join(map(str, self.changes))
@@ -221,9 +220,7 @@ def subject_of(
     sha.update(f"{program.input_slots}{program.output_slots}".encode())
     label = program.instructions[0].op.name if part == "op" else f"{part} {digest[:8]}"
     inputs = tuple(str(meta) for meta in program.input_metas)
-    loops = [step.site or "" for each in program.walk() for step in each.steps_of(Scan)]
-    rolled = tuple([site for site in loops if site.startswith(ROLLED)])
-    return Subject(digest, sha.hexdigest(), part, label, sizes, inputs, donated, rolled)
+    return Subject(digest, sha.hexdigest(), part, label, sizes, inputs, donated, structure(program))
 
 
 def _numbered(types: Sequence[str]) -> tuple[tuple[str, str], ...]:

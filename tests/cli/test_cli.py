@@ -40,6 +40,9 @@ def nothing(x):
 def number(x):
     return 3
 
+def rounds(xs):
+    return tn.scan(lambda c, x: (tn.sin(c) + x, None), 0.5, xs)[0]
+
 three = 3
 """
 
@@ -110,6 +113,17 @@ def test_inspect_says_what_stablehlo_needs(here: Path, capsys: pytest.CaptureFix
     assert "not made: StableHLO needs the size n; give it with --size n=4" in (
         capsys.readouterr().out
     )
+
+
+def test_inspect_lists_loops_and_shows_their_bodies(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli("inspect model.py:rounds --shape n --size n=5") == 0
+    out = capsys.readouterr().out
+    listed = out[out.index("# loops and branches -- ") :].splitlines()[1]
+    assert listed == "scan: n rounds of 2 instructions at model.py:31"
+    assert "body(%0: f64[], %1: f64[]) {\n      %2: f64[] = sine %0!" in out
+    assert "stablehlo.while" in out
 
 
 def test_inspect_writes_one_page_that_needs_nothing_else(

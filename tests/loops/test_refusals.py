@@ -195,7 +195,7 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
     "unroll without bounds": (
         lambda: traced(lambda n: tn.fori_loop(0, n, lambda i, c: c, 0, unroll=2)),
         "fori_loop: unroll needs bounds that are known when the loop is traced; "
-        "upper is a traced value i64[]",
+        "upper is a traced value i64[] (n)",
     ),
     "fn": (
         lambda: tn.associative_scan(lambda a, b: (a, b), X),

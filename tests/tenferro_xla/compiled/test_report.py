@@ -106,3 +106,19 @@ def test_the_log_is_bounded_and_still_counts() -> None:
     assert report.events[-1].changes == (Change("n", str(KEPT_EVENTS + 3), str(KEPT_EVENTS + 4)),)
     assert "the first 5 are no longer listed" in str(report)
     assert report.seconds == 0.5 * (KEPT_EVENTS + 5)
+
+
+def test_loops_and_branches_stand_below_what_was_compiled(xla: XlaExecutor) -> None:
+    def step(c, x):
+        return tn.cond(x > 0, tn.sqrt, tn.negative, c) + x, c
+
+    def f(x):
+        return tn.scan(step, 2.0, x)[0]
+
+    tn.jit(tn.vmap(f), executor=xla)(np.ones((2, 7)))
+    line = step.__code__.co_firstlineno
+    title, loop, choice = str(xla.explain()).splitlines()[2:]
+    assert title.endswith("first time")
+    loop_text = r"    scan: 7 rounds of \d+ instructions at test_report.py:"
+    assert re.fullmatch(rf"{loop_text}{line + 4}", loop)
+    assert choice == f"      both branches run (vmap) at test_report.py:{line + 1}"
