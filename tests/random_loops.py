@@ -54,7 +54,7 @@ def _call(block: Block, language: Language, known: Sequence[Any]) -> Inner:
 # --- statements -----------------------------------------------------------------------------------
 
 
-def _one(f: Callable[[Any, Any], Any]) -> Any:
+def _one(f: Callable[..., Any]) -> Any:
     return lambda language, x, calls, setting: [f(language.xp, *x)]
 
 

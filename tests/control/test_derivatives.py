@@ -184,7 +184,7 @@ def test_the_derivatives_of_a_graph_with_loops_survive_a_file(name: str) -> None
         lambda *x: PROGRAMS[name](tn, tn, *x), *specs, options=tn.OptimizerOptions.none()
     ).exec_program
     builder: FragmentBuilder[Any] = FragmentBuilder()
-    inputs = [builder.input(fresh_input(meta, "x").key) for meta in program.input_metas]
+    inputs: list[Any] = [builder.input(fresh_input(meta, "x").key) for meta in program.input_metas]
     outputs = exec_run(program, inputs, lambda step, x: builder.add(step.op, x))
     whole = builder.build(outputs)
     results = []

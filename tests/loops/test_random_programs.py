@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import integers
 
 import tenferro as tn
-from tests.loop_languages import Language, Ours, Reference
+from tests.loop_languages import Ours, Reference
 from tests.random_loops import Block, random_function
 from tests.tolerances import assert_close, rounding
 
@@ -94,7 +94,7 @@ VIEWS += [batch(batch(value_and_grad, AXES[1]), AXES[3])]
 # --- the test -------------------------------------------------------------------------------------
 
 
-def total(language: Language, block: Block) -> Function:
+def total(language: Any, block: Block) -> Function:
     """One number, of all that a function returns."""
 
     def of(*x: Any) -> Any:
