@@ -361,3 +361,26 @@ def test_no_nan_comes_from_rounds_after_the_last_one_of_an_entry() -> None:
         wanted = np.stack([compiled(g, entry)[0] for entry in x])
         assert np.isfinite(wanted).all()
         assert_same(compiled(tn.vmap(g), x), wanted)
+
+
+def test_a_loop_without_a_bound_has_tangents_of_any_order_and_batches() -> None:
+    def f(lax: Any, xp: Any, n: Any, x: Any) -> Any:
+        total = lax.fori_loop(0, n, lambda i, c: xp.sin(c * x) + i, x)
+        return lax.while_loop(lambda c: xp.sum(c) > x[0], lambda c: c * 0.75 - x * x, total)
+
+    def second(lang: Any, lax: Any, xp: Any) -> Function:
+        def tangent(n: Any, x: Any) -> Any:
+            return lang.jvp(lambda y: f(lax, xp, n, y), (x,), (xp.ones(2),))
+
+        return lambda n, x: lang.jvp(lambda y: tangent(n, y), (x,), (xp.ones(2) * x,))
+
+    counts, x = np.array([0, 3, 1]), np.array([0.5, -0.75])
+    with jax.enable_x64(True):
+        of_jax = jax.vmap(second(jax, jax.lax, jnp), (0, None))
+        wanted = jax.jit(of_jax)(jnp.asarray(counts), jnp.asarray(x))
+    batch = tn.vmap(second(tn, tn, tn), (0, None))
+    assert_same(compiled(batch, counts, x), wanted)
+    single = tn.jit(second(tn, tn, tn), executor="numpy")
+    assert_same(
+        [np.stack(y) for y in zip(*(leaves(single(n, x)) for n in counts), strict=True)], wanted
+    )
