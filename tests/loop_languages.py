@@ -1,7 +1,7 @@
 """What runs functions of loops, branches and maps: tenferro, with its loops, and a reference.
 
-The reference is JAX, with the loops and branches of Python, in which a vmap is a stack of single
-runs.
+The reference is JAX or NumPy, with the loops and branches of Python, in which a vmap is a stack of
+single runs.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import tenferro as tn
 
@@ -53,12 +54,12 @@ class Ours:
 class Reference:
     """JAX, op by op, with the loops and branches of Python."""
 
-    xp = jnp
+    xp: Any = jnp
     grad = staticmethod(jax.grad)
     jvp = staticmethod(jax.jvp)
 
-    @staticmethod
-    def scan(f: Any, init: Any, xs: Any, length: int | None, reverse: bool) -> Any:
+    @classmethod
+    def scan(cls, f: Any, init: Any, xs: Any, length: int | None, reverse: bool) -> Any:
         carry, ys = init, []
         length = xs[0].shape[0] if xs else length
         order = range(length or 0)
@@ -67,9 +68,9 @@ class Reference:
             carry, y = f(carry, entries)
             ys.append(y)
         if not ys:
-            entries = None if xs is None else tuple(jnp.zeros(x.shape[1:], x.dtype) for x in xs)
-            return init, jax.tree.map(lambda y: jnp.stack([y])[:0], f(init, entries)[1])
-        return carry, stacked(ys[::-1] if reverse else ys)
+            entries = None if xs is None else tuple(cls.xp.zeros(x.shape[1:], x.dtype) for x in xs)
+            return init, jax.tree.map(lambda y: cls.xp.stack([y])[:0], f(init, entries)[1])
+        return carry, cls.stacked(ys[::-1] if reverse else ys)
 
     @staticmethod
     def while_loop(cond: Any, body: Any, value: Any, *, max_steps: int) -> Any:
@@ -93,33 +94,39 @@ class Reference:
     def switch(index: Any, branches: Any, *operands: Any) -> Any:
         return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
 
-    @staticmethod
-    def map(f: Any, xs: Any, batch_size: int | None) -> Any:
-        return stacked([f(tuple(x[number] for x in xs)) for number in range(SIZE)])
+    @classmethod
+    def map(cls, f: Any, xs: Any, batch_size: int | None) -> Any:
+        return cls.stacked([f(tuple(x[number] for x in xs)) for number in range(SIZE)])
 
-    @staticmethod
-    def associative_scan(f: Any, x: Any, reverse: bool) -> Any:
+    @classmethod
+    def associative_scan(cls, f: Any, x: Any, reverse: bool) -> Any:
         rows = [x[-1 - number] if reverse else x[number] for number in range(SIZE)]
         for number in range(1, SIZE):
             rows[number] = f(rows[number - 1], rows[number])
-        return jnp.stack(rows[::-1] if reverse else rows)
+        return cls.xp.stack(rows[::-1] if reverse else rows)
 
-    @staticmethod
-    def vmap(f: Any, in_axes: Any = 0) -> Any:
+    @classmethod
+    def vmap(cls, f: Any, in_axes: Any = 0) -> Any:
         def entry(x: Any, axis: int | None, number: int) -> Any:
-            return x if axis is None else jnp.take(x, number, axis)
+            return x if axis is None else cls.xp.take(x, number, axis)
 
         def mapped(*args: Any) -> Any:
             axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
             pairs = list(zip(args, axes, strict=True))
             size = next(x.shape[axis] for x, axis in pairs if axis is not None)
-            return stacked(
+            return cls.stacked(
                 [f(*(entry(x, axis, number) for x, axis in pairs)) for number in range(size)]
             )
 
         return mapped
 
+    @classmethod
+    def stacked(cls, results: Sequence[Any]) -> Any:
+        """The stacks of the leaves of trees."""
+        return jax.tree.map(lambda *leaves: cls.xp.stack(leaves), *results)
 
-def stacked(results: Sequence[Any]) -> Any:
-    """The stacks of the leaves of trees."""
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *results)
+
+class Numbers(Reference):
+    """NumPy, in place of JAX; without derivatives."""
+
+    xp = np

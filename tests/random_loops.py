@@ -174,25 +174,32 @@ SIMPLE = [
     *[("positive", "f", "b"), ("not", "b", "b"), ("where", "bff", "f"), ("where", "bvv", "v")],
 ]
 NESTING = ["scan"] * 4 + ["cond", "switch", "while", "while", "fori", "map", "vmap", "vmap"]
-NESTING += ["grad", "jvp", "associative"]
+NESTING += ["associative"]
+DERIVATIVES = ["grad", "jvp"]
 
 
 # --- writing --------------------------------------------------------------------------------------
 
 
-def random_function(seed: int, depth: int = 3) -> Block:
-    """A function of (f64[3], f64[3,3], f64[], i64[]) that returns some floats."""
-    return Writer(random.Random(seed), ["v", "m", "f", "i"], depth).top()
+def random_function(seed: int, depth: int = 3, derivatives: bool = True) -> Block:
+    """A function of (f64[3], f64[3,3], f64[], i64[]) that returns some floats.
+
+    It takes derivatives of its blocks, unless not `derivatives`.
+    """
+    nesting = NESTING + DERIVATIVES * derivatives
+    return Writer(random.Random(seed), ["v", "m", "f", "i"], depth, nesting).top()
 
 
 class Writer:
     """Writes a block on values of known kinds."""
 
-    def __init__(self, rng: random.Random, kinds: Sequence[str], depth: int, own: int = 0) -> None:
+    def __init__(
+        self, rng: random.Random, kinds: Sequence[str], depth: int, nesting: Sequence[str]
+    ) -> None:
         self.rng = rng
         self.kinds = [*kinds]
         self.depth = depth
-        self.own = own or len(kinds)
+        self.nesting = nesting
         self.block = Block()
 
     def top(self) -> Block:
@@ -208,7 +215,7 @@ class Writer:
 
     def inner(self, given: Sequence[str], returned: Sequence[str]) -> Block:
         """A block that takes further values, and returns such kinds."""
-        writer = Writer(self.rng, [*self.kinds, *given], self.depth - 1, max(1, len(given)))
+        writer = Writer(self.rng, [*self.kinds, *given], self.depth - 1, self.nesting)
         for _ in range(self.rng.choice((0, 1, 2, 2, 3, 4))):
             writer.step()
         writer.block.results = tuple([writer.pick(kind) for kind in returned])
@@ -236,7 +243,7 @@ class Writer:
     def step(self) -> None:
         """Add a statement."""
         if self.depth and self.rng.random() < 0.5:
-            getattr(self, f"add_{self.rng.choice(NESTING)}")()
+            getattr(self, f"add_{self.rng.choice(self.nesting)}")()
             return
         name, operands, result = self.rng.choice(SIMPLE)
         self.add(name, [self.pick(kind) for kind in operands], result)

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import integers
 
 import tenferro as tn
-from tests.loop_languages import Ours, Reference
+from tests.loop_languages import Numbers, Ours, Reference
 from tests.random_loops import Block, random_function
-from tests.tolerances import assert_close, rounding
+from tests.tolerances import assert_close, difference, rounding
 
 RNG = np.random.default_rng(0)
 ARGS = (RNG.normal(size=3), RNG.normal(size=(3, 3)), np.asarray(0.7), np.asarray(2))
@@ -121,15 +121,33 @@ def check(seed: int, executor: str) -> None:
         assert_close(result.numpy(), wanted, TOLERANCE, f"seed {seed}")
 
 
+def check_numbers(seed: int) -> None:
+    """The value of one random function, and its gradient by a difference."""
+    block = random_function(seed, depth=2 + seed % 2, derivatives=False)
+    f, step = total(Numbers, block), 1e-6
+    ends = [
+        f(*(x + sign * step * dx for x, dx in zip(ARGS, TANGENTS, strict=False)), ARGS[3])
+        for sign in (1, -1)
+    ]
+    value, gradient = tn.jit(value_and_grad(Ours, total(Ours, block)), executor="numpy")(*ARGS)
+    assert_close(value.numpy(), f(*ARGS), TOLERANCE, f"seed {seed}")
+    slope = dot([g.numpy() for g in gradient], TANGENTS)
+    assert_close(slope, (ends[0] - ends[1]) / (2 * step), 10 * difference("f64"), f"seed {seed}")
+
+
 def test_random_loops_are_their_rounds(programs: int) -> None:
-    run(max(1, programs // 3), "numpy")
+    run(programs, check_numbers)
+
+
+def test_derivatives_and_batches_of_random_loops(programs: int) -> None:
+    run(max(1, programs // 6), lambda seed: check(seed, "numpy"))
 
 
 def test_random_loops_on_xla_are_their_rounds(programs: int) -> None:
-    run(max(1, programs // 30), "xla")
+    run(max(1, programs // 30), lambda seed: check(seed, "xla"))
 
 
-def run(count: int, executor: str) -> None:
+def run(count: int, check_one: Callable[[int], None]) -> None:
     silent = [HealthCheck.too_slow]
-    of_seed = given(integers(0, 2**40))(lambda seed: check(seed, executor))
+    of_seed = given(integers(0, 2**40))(check_one)
     settings(max_examples=count, suppress_health_check=silent)(of_seed)()
