@@ -38,7 +38,7 @@ from tenferro.compiler.late import (
     specialise,
 )
 from tenferro.compiler.lower import compile_std_to_exec
-from tenferro.compiler.numbering import Numbering, renumber
+from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Needs, Observer, Pass, PassReport, run_passes
 from tenferro.compiler.pipeline import (
     CANONICAL,
@@ -126,7 +126,6 @@ __all__ = [
     "plan_segments",
     "predict_memory",
     "refuse_dynamic",
-    "renumber",
     "resolve_sizes",
     "run_passes",
     "specialise",

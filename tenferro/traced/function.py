@@ -152,7 +152,7 @@ def _output_key(leaf: Any, position: int) -> GlobalValKey:
     if isinstance(leaf, TracedTensor):
         return leaf.key
     leaf_meta(leaf, f"result leaf {position}")
-    return capture(leaf if isinstance(leaf, np.ndarray) else Tensor(leaf))
+    return capture(leaf if isinstance(leaf, Tensor | np.ndarray) else Tensor(leaf))
 
 
 def _split_aux(result: Any) -> tuple[Any, Any]:
