@@ -124,10 +124,7 @@ def entries(f: Function, axes: Sequence[int | None]) -> Any:
     return [np.stack(leaf) for leaf in zip(*rows, strict=True)]
 
 
-BATCHED = [name for name in PROGRAMS if name != "solved"]
-
-
-@pytest.mark.parametrize("name", BATCHED)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_batch_is_the_stack_of_single_runs(name: str) -> None:
     grad = tn.grad(ours(name), EACH)
     single = tn.jit(lambda *x: tn.jvp(grad, x, TANGENTS), executor="numpy")
@@ -137,7 +134,7 @@ def test_a_batch_is_the_stack_of_single_runs(name: str) -> None:
         assert_same(compiled(batch, *mixed(axes)), wanted, str(axes))
 
 
-@pytest.mark.parametrize("name", BATCHED)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_the_gradient_of_a_batch_is_the_batch_of_gradients(name: str) -> None:
     axes = (None, None, 0, 0)
     f = ours(name)
@@ -149,7 +146,7 @@ def test_the_gradient_of_a_batch_is_the_batch_of_gradients(name: str) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
-@pytest.mark.parametrize("name", BATCHED)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_all_mixtures_are_those_of_jax(name: str, executor: str) -> None:
     with jax.enable_x64(True):
         args = tuple(map(jnp.asarray, ARGS))
