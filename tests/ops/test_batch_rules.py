@@ -51,8 +51,8 @@ RULES: dict[str, tuple[Any, tuple[Any, ...], set[int], list[str]]] = {
         MATRICES,
         {1},
         [
-            "dot_general[lhs_contract=(1,), rhs_contract=(1,)] x0, x1",
-            "transpose[perm=(1, 0, 2)] %0",
+            "dot_general[lhs_contract=(1,), rhs_contract=(1,)] x1, x0",
+            "transpose[perm=(0, 2, 1)] %0",
         ],
     ),
     "gather of both": (
