@@ -186,7 +186,7 @@ USES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "asarray of a list": (lambda x: np.asarray([x]), "a NumPy array of a traced value"),
     "index": (
         lambda x: [1, 2][x],
-        "an index of a traced value .* make the argument static with st",
+        "an index of a traced value .* make it an array .* make the argument static with st",
     ),
     "range": (lambda x: range(x), "an index of a traced value"),
     "subscript": (lambda x: X[x], "an index of a traced value"),
@@ -196,8 +196,12 @@ USES: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"item\(\) of a traced value .* return it from the traced function",
     ),
     "format": (lambda x: f"{x:.2f}", "the text of a traced value .* print it without a format"),
-    "len": (lambda x: len(x), r"len: the size of the first axis of f64\[\] is not known"),
-    "iter": (lambda x: list(x), r"len: the size of the first axis of f64\[\] is not known"),
+    "len": (lambda x: len(x), r"len: f64\[\] has no axes"),
+    "iter": (lambda x: list(x), r"len: f64\[\] has no axes"),
+    "subscript of an array": (
+        lambda x: np.ones(3)[x],
+        "a NumPy array of a traced value .* to index an array of NumPy, make it a tensor",
+    ),
 }
 
 
