@@ -24,7 +24,7 @@ class AxesTree:
     def __init__(self, name: str, axes: Any) -> None:
         self._name = name
         flatten(axes)  # registers dataclasses
-        self._axes = optree.tree_map(self._leaf, axes, none_is_leaf=True, namespace=NAMESPACE)
+        self._axes: Any = optree.tree_map(self._leaf, axes, none_is_leaf=True, namespace=NAMESPACE)
 
     def of(self, tree: Any, what: str) -> list[int | None]:
         """The axis of each leaf of `tree`; `what` names the tree in errors.
