@@ -19,7 +19,7 @@ from tenferro.derivatives.gradients import (
     require_active,
 )
 from tenferro.derivatives.linear_part import LinearPart
-from tenferro.errors import ADError, DTypeError, PytreeError
+from tenferro.errors import ADError, DTypeError, NonScalarGradError, PytreeError
 from tenferro.ops import CONJ
 from tenferro.shape import TensorMeta, is_complex
 from tenferro.traced import Trace, flatten, trace_function, unflatten, wraps
@@ -132,7 +132,16 @@ def hessian(
     """
     chunk = _chunk_size("hessian", chunk_size)
     gradient = grad(function, argnums, ad_context=ad_context)
-    return jacfwd(gradient, argnums, chunk_size=chunk, ad_context=ad_context)
+    jacobian_of = jacfwd(gradient, argnums, chunk_size=chunk, ad_context=ad_context)
+
+    def second(*args: P.args, **kwargs: P.kwargs) -> PyTree:
+        try:
+            return jacobian_of(*args, **kwargs)
+        except NonScalarGradError as error:
+            error.add_note("hessian takes the gradient first; jacfwd(jacrev(f)) takes any result")
+            raise
+
+    return wraps(function, second)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from tenferro.dispatch import apply
 from tenferro.errors import ControlFlowError
 from tenferro.loops.bodies import Bodies, Body, require_function, tracing_bodies
 from tenferro.loops.carries import settled
-from tenferro.loops.counts import as_count, as_integer, as_levels, as_unroll
+from tenferro.loops.counts import as_count, as_integer, as_levels, as_unroll, within_int64
 from tenferro.loops.leaves import Leaves, leaves_of
 from tenferro.loops.running import operands_of, run
 from tenferro.shape import BOOL, INT64, Dim, DimExpr, TensorMeta, at_most, maximum
@@ -75,7 +75,11 @@ def while_loop(
         body = settled("while_loop", carry, trace)
         cond = bodies.trace("cond_fun", cond_fun, carry.metas, carry.weak, on_tree(cond_fun))
         if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
-            raise ControlFlowError(f"while_loop: cond_fun must return one bool[], got {cond}")
+            rank = cond.tree.is_leaf() and cond.metas[0].rank
+            advice = "; reduce it with tn.all or tn.any" if rank else ""
+            raise ControlFlowError(
+                f"while_loop: cond_fun must return one bool[], got {cond}{advice}"
+            )
     results = _run_while(bodies, cond, body, carry.typed(), steps, levels)
     return unflatten(carry.tree, results)
 
@@ -219,7 +223,7 @@ def _bound(name: str, value: Any) -> Any:
     if integer is None:
         got = meta_of_value(value) if hasattr(value, "shape") else repr(value)
         raise ControlFlowError(f"fori_loop: {name} must be an integer, got {got}")
-    return integer
+    return within_int64("fori_loop", name, integer)
 
 
 def _value(bound: Any) -> Any:

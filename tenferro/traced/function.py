@@ -136,11 +136,16 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
     """
     meta = meta_of_value(leaf)
     if meta is None:
-        raise PytreeError(
-            f"{name} is a {type(leaf).__name__}, not an array or number; make it static, "
-            "or leave it out of the arguments"
-        )
+        advice = "; make it static, or leave it out of the arguments"
+        raise PytreeError(f"{name} is {_what(leaf)}{advice if name.startswith('argument') else ''}")
     return meta
+
+
+def _what(leaf: Any) -> str:
+    """What a leaf is that is no array: its class, and the dtype if it is an array of others."""
+    dtype = getattr(leaf, "dtype", None)
+    of_type = "" if dtype is None else f" of dtype {dtype}"
+    return f"a {type(leaf).__name__}{of_type}, not an array or number"
 
 
 def is_traced(leaves: Sequence[Any]) -> bool:

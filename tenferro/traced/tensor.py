@@ -124,7 +124,9 @@ class TracedTensor(ArrayOperators):
         return f"TracedTensor({self.meta})"
 
     def __len__(self) -> int:
-        if not self.shape or not isinstance(self.shape[0], int):
+        if not self.shape:
+            raise TracingError(f"len: {self.meta} has no axes")
+        if not isinstance(self.shape[0], int):
             raise TracingError(
                 f"len: the size of the first axis of {self.meta} is not known while tracing"
             )
@@ -146,10 +148,18 @@ class TracedTensor(ArrayOperators):
         self._refuse("complex()", "keep it a tensor, or return it from the traced function")
 
     def __index__(self) -> int:
-        self._refuse("an index", "make the argument static with static_argnames")
+        self._refuse(
+            "an index",
+            "to index a list, make it an array with tn.asarray; for a slice, use "
+            "tn.lax.dynamic_slice; or make the argument static with static_argnames",
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        self._refuse("a NumPy array", "use the functions of tenferro instead of NumPy's")
+        self._refuse(
+            "a NumPy array",
+            "use the functions of tenferro instead of NumPy's; to index an array of NumPy, make it "
+            "a tensor with tn.asarray",
+        )
 
     def __format__(self, spec: str) -> str:
         if spec:

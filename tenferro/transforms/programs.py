@@ -25,7 +25,7 @@ def make_program(
 
     Raises:
         PytreeError: a leaf of the specs or of the result is not an array.
-        TracingError: the function reads values of an enclosing trace.
+        TracingError: the function reads values of another trace.
 
     >>> import tenferro as tn
     >>> print(make_program(lambda x: tn.sum(x * x), tn.TensorSpec(("n",), "float64")))
@@ -39,7 +39,8 @@ def make_program(
     trace, _ = trace_function(function, specs, {}, nested=False)
     if trace.outer:
         raise TracingError(
-            "make_program: the function reads values of an enclosing trace; pass them as arguments"
+            "make_program: the function reads values of another trace; pass them as arguments, "
+            "or return them there"
         )
     program = GraphCompiler(options).compile_keys(trace.outputs, trace.program_inputs)
     return replace(program, packages=tuple(trace.packages)) if trace.packages else program
