@@ -189,19 +189,19 @@ class Clamp(Elementwise, name="clamp"):
         return np.minimum(np.maximum(x, low), high)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangent of the operand that is strictly the result."""
+        """The tangent of the operand that is strictly the result; of high if low exceeds it."""
         low, x, high = at.primal
 
-        def where(a: V, b: V, tangent: V) -> V:
+        def where(a: V, b: V, tangent: V, direction: str = "GT") -> V:
             return at.emit(
-                SELECT, at.emit(Compare("GT"), a, b), tangent, zeros_like(at.emitter, tangent)
+                SELECT, at.emit(Compare(direction), a, b), tangent, zeros_like(at.emitter, tangent)
             )
 
         return chain(
             at,
-            lambda t: where(low, x, t),
+            lambda t: where(low, x, where(high, low, t, "GE")),
             lambda t: where(x, low, where(high, x, t)),
-            lambda t: where(x, high, t),
+            lambda t: where(at.emit(MAXIMUM, low, x), high, t),
         )
 
 
