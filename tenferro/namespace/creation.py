@@ -55,25 +55,25 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) ->
     return create(filling.filled, fill_value, shape=shape, dtype=element)
 
 
-def zeros(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
+def zeros(shape: Shape, dtype: DTypeLike | None = "float64") -> AnyTensor:
     """A new array of zeros.
 
     >>> tn.zeros(2)
     Tensor([0., 0.])
     """
-    return full(shape, 0, dtype=dtype)
+    return full(shape, 0, dtype=as_dtype(dtype))
 
 
-def ones(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
+def ones(shape: Shape, dtype: DTypeLike | None = "float64") -> AnyTensor:
     """A new array of ones.
 
     >>> tn.ones(2)
     Tensor([1., 1.])
     """
-    return full(shape, 1, dtype=dtype)
+    return full(shape, 1, dtype=as_dtype(dtype))
 
 
-def empty(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
+def empty(shape: Shape, dtype: DTypeLike | None = "float64") -> AnyTensor:
     """A new array; its elements are zeros, never uninitialized.
 
     >>> tn.empty(2)
@@ -151,7 +151,7 @@ def logspace(
 
 
 def eye(
-    n_rows: Size, n_cols: Size | None = None, /, k: int = 0, dtype: DTypeLike = "float64"
+    n_rows: Size, n_cols: Size | None = None, /, k: int = 0, dtype: DTypeLike | None = "float64"
 ) -> AnyTensor:
     """The matrix with ones on diagonal `k` and zeros elsewhere.
 
@@ -166,7 +166,7 @@ def eye(
     return create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype))
 
 
-def identity(n: Size, dtype: DTypeLike = "float64") -> AnyTensor:
+def identity(n: Size, dtype: DTypeLike | None = "float64") -> AnyTensor:
     """The identity matrix.
 
     >>> tn.identity(2)
@@ -177,7 +177,7 @@ def identity(n: Size, dtype: DTypeLike = "float64") -> AnyTensor:
 
 
 def tri(
-    n_rows: Size, n_cols: Size | None = None, k: int = 0, dtype: DTypeLike = "float64"
+    n_rows: Size, n_cols: Size | None = None, k: int = 0, dtype: DTypeLike | None = "float64"
 ) -> AnyTensor:
     """The matrix with ones on and below diagonal `k` and zeros above it.
 

@@ -99,3 +99,9 @@ def test_further_new_arrays_take_their_dtype_by_place() -> None:
         assert like(X, "int32").dtype == np.int32
     assert tn.arange(0, 3, 1, "float32").dtype == np.float32
     np.testing.assert_array_equal(tn.eye(2, 3, 1, "float32"), np.eye(2, 3, 1, "float32"))
+
+
+def test_no_dtype_is_the_default_dtype() -> None:
+    made = [tn.zeros(3, dtype=None), tn.ones(3, dtype=None), tn.empty(3, dtype=None)]
+    made += [tn.eye(3, dtype=None), tn.identity(3, dtype=None), tn.tri(3, dtype=None)]
+    assert {str(array.dtype) for array in made} == {"float64"}
