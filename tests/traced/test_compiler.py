@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import BindingError
+from tenferro.errors import BindingError, TracingError
 
 NUMPY = tn.GraphExecutor(tn.NumpyBackend())
 x = tn.TracedTensor.input(("n", 3), "float64", name="x")
@@ -29,6 +29,14 @@ def test_the_cache_is_bounded() -> None:
         compiler.compile([x * factor])
     assert compiler.stats().entries == 2
     assert compiler.capacity.entries == 2
+
+
+def test_a_tensor_in_place_of_a_list_is_refused() -> None:
+    text = r"compile: takes a list of traced tensors, got a single one; write \[x\]"
+    with pytest.raises(TracingError, match=text):
+        tn.GraphCompiler().compile(y)  # type: ignore[arg-type]
+    with pytest.raises(TracingError, match=text):
+        tn.GraphCompiler().compile([y], inputs=y)  # type: ignore[arg-type]
 
 
 def test_inputs_may_be_declared_in_an_order_and_without_being_read() -> None:
