@@ -130,6 +130,7 @@ class AdContext(Derivatives[TracedTensor]):
         for value in values:
             if not isinstance(value, TracedTensor):
                 raise ADError(f"{name}: takes traced tensors, got a {type(value).__name__}")
+            value.in_use(name)
         return [value.meta for value in values]
 
     def _pulled(

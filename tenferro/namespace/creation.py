@@ -9,11 +9,11 @@ import numpy as np
 from tenferro.arrays import creation, elementwise, filling, is_number
 from tenferro.dispatch import apply, create
 from tenferro.eager import EagerTensor
-from tenferro.errors import ShapeError
+from tenferro.errors import ShapeError, TracingError
 from tenferro.namespace.joining import stack
 from tenferro.runtime import Tensor
 from tenferro.shape import as_dtype, dim
-from tenferro.traced import TracedTensor
+from tenferro.traced import TracedTensor, is_tracing
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape, Size
 
 Bound = float | Size | np.integer | np.floating
@@ -51,6 +51,7 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) ->
     >>> tn.full((2,), 7)
     Tensor([7, 7])
     """
+    _check_named("full", *(shape if isinstance(shape, tuple | list) else (shape,)))
     element = None if dtype is None else as_dtype(dtype)
     return create(filling.filled, fill_value, shape=shape, dtype=element)
 
@@ -94,6 +95,7 @@ def arange(
     >>> tn.arange(1.0, 2.0, 0.25)
     Tensor([1.  , 1.25, 1.5 , 1.75])
     """
+    _check_named("arange", start, stop, step)
     first, last = (0, start) if stop is None else (start, stop)
     element, count = creation.steps(first, last, step, None if dtype is None else as_dtype(dtype))
     return create(creation.arange, first, shape=(count,), step=step, dtype=element)
@@ -115,6 +117,7 @@ def linspace(
     >>> tn.linspace(0, 1, 5)
     Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
+    _check_named("linspace", num)
     element = None if dtype is None else as_dtype(dtype)
     shape = (dim(num),)
     if is_number(start) and is_number(stop):
@@ -162,6 +165,7 @@ def eye(
     Tensor([[0., 1., 0.],
             [0., 0., 1.]])
     """
+    _check_named("eye", n_rows, n_cols)
     shape = (dim(n_rows), dim(n_rows if n_cols is None else n_cols))
     return create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype))
 
@@ -185,8 +189,19 @@ def tri(
     Tensor([[1., 0.],
             [1., 1.]])
     """
+    _check_named("tri", n_rows, n_cols)
     shape = (dim(n_rows), dim(n_rows if n_cols is None else n_cols))
     return create(creation.tri, 1, shape=shape, k=k, dtype=as_dtype(dtype))
+
+
+def _check_named(name: str, *sizes: object) -> None:
+    """Raise TracingError if a size is a name, and no function is traced whose inputs define it."""
+    for size in sizes:
+        if isinstance(size, str) and not is_tracing():
+            raise TracingError(
+                f"{name}: the size {size!r} has a number only in a function that is traced; pass "
+                "a number, or the size of a value, such as x.shape[0]"
+            )
 
 
 def meshgrid(*arrays: ArrayLike, indexing: Literal["xy", "ij"] = "xy") -> list[AnyTensor]:

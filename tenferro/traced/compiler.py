@@ -89,6 +89,7 @@ class GraphCompiler:
         for tensor in (*outputs, *inputs):
             if not isinstance(tensor, TracedTensor):
                 raise TracingError(f"compile: takes traced tensors, got a {type(tensor).__name__}")
+            tensor.in_use("compile")
         declared = [_as_input(tensor) for tensor in inputs]
         program = self.compile_keys([output.key for output in outputs], declared)
         return program if input_specs is None else specialise(program, input_specs)

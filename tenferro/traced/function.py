@@ -16,8 +16,9 @@ from tenferro.ops import StdTensorOp
 from tenferro.shape import TensorMeta, fresh_input
 from tenferro.traced.arguments import argument, open_arguments
 from tenferro.traced.capture import CapturedArray, capture
+from tenferro.traced.scopes import Scope, tracing
 from tenferro.traced.substitute import joined
-from tenferro.traced.tensor import TracedTensor, tracing
+from tenferro.traced.tensor import TracedTensor
 from tenferro.traced.trees import TreeDef, flatten, leaf_names, unflatten
 from tenferro.values import (
     Tensor,
@@ -103,15 +104,17 @@ def trace_function(
     names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
+    scope = Scope(getattr(function, "__name__", type(function).__name__))
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
         if active is None or position in active or is_array(leaf):
             meta = leaf_meta(leaf, f"argument {name}")
-            key = argument(leaf.key) if isinstance(leaf, TracedTensor) and nested else None
+            given = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
+            key = None if given is None or not nested else argument(given)
             input_at[position] = fresh_input(meta, name) if key is None else key
-            values[position] = TracedTensor(input_at[position], weak_number(leaf))
+            values[position] = TracedTensor(input_at[position], weak_number(leaf), scope)
     inputs = list(input_at.values())
     traced_args, traced_kwargs = unflatten(treedef, values)
-    with collecting_packages() as packages, tracing(), open_arguments(inputs):
+    with collecting_packages() as packages, tracing(scope), open_arguments(inputs):
         result = function(*traced_args, **traced_kwargs)
         result, aux = _split_aux(result) if has_aux else (result, None)
         out_leaves, out_tree = flatten(result)
@@ -150,7 +153,7 @@ def is_traced(leaves: Sequence[Any]) -> bool:
 
 def _output_key(leaf: Any, position: int) -> GlobalValKey:
     if isinstance(leaf, TracedTensor):
-        return leaf.key
+        return leaf.in_use(f"result leaf {position}")
     leaf_meta(leaf, f"result leaf {position}")
     return capture(leaf if isinstance(leaf, np.ndarray) else Tensor(leaf))
 

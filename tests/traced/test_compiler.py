@@ -5,6 +5,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import BindingError, TracingError
+from tenferro.shape import dim
 
 NUMPY = tn.GraphExecutor(tn.NumpyBackend())
 x = tn.TracedTensor.input(("n", 3), "float64", name="x")
@@ -48,9 +49,9 @@ def test_inputs_may_be_declared_in_an_order_and_without_being_read() -> None:
 
 def test_a_size_that_no_input_defines_is_refused() -> None:
     with pytest.raises(BindingError, match="needs the size m, which no input has"):
-        tn.GraphCompiler().compile([tn.zeros(("m",))])
+        tn.GraphCompiler().compile([tn.zeros((dim("m"),))])
     declared = tn.TracedTensor.input(("m",), name="z")
-    program = tn.GraphCompiler().compile([tn.zeros(("m",))], inputs=[declared])
+    program = tn.GraphCompiler().compile([tn.zeros(declared.shape)], inputs=[declared])
     assert NUMPY.run(program, {declared: np.ones(4)})[0].shape == (4,)
 
 
