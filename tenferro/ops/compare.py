@@ -268,19 +268,25 @@ class Abs(Elementwise, name="abs"):
 
 @payload
 class Rem(Elementwise, name="remainder"):
-    """x - y·trunc(x/y), with the sign of x; 0 where an integer y is 0."""
+    """x - y·trunc(x/y), with the sign of x; 0 where an integer y is 0.
+
+    With `floor`, x - y·floor(x/y), with the sign of y, also of zeros.
+    """
+
+    floor: bool = False
 
     n_inputs = 2
     kinds = REAL_KINDS
 
     def numpy(self, x: Array, y: Array) -> Array:
-        """`numpy.fmod`."""
+        """`numpy.fmod`, or `numpy.remainder`."""
+        rem = np.remainder if self.floor else np.fmod
         if is_integer(x.dtype):
-            return np.where(y == 0, 0, np.fmod(x, np.where(y == 0, 1, y))).astype(x.dtype)
-        return np.fmod(x, y)
+            return np.where(y == 0, 0, rem(x, np.where(y == 0, 1, y))).astype(x.dtype)
+        return rem(x, y)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """dx - trunc(x/y)·dy."""
+        """dx - trunc(x/y)·dy, or dx - floor(x/y)·dy."""
         x, y = at.primal
 
         def times_quotient(t: V) -> V:
