@@ -38,6 +38,26 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
         NonScalarGradError,
         "grad: the result must be real, got c128[]; take its real part, or pass holomorphic=True",
     ),
+    "real where it is holomorphic": (
+        lambda: tn.grad(lambda x: tn.sum(x), holomorphic=True)(X),
+        DTypeError,
+        "derivative by x: with holomorphic=True it must be complex, got f64[2]",
+    ),
+    "arrays in place of tuples": (
+        lambda: tn.jvp(same, X, X),
+        PytreeError,
+        "jvp: takes a tuple of arguments and a tuple of tangents; write (x,), (dx,)",
+    ),
+    "a key": (
+        lambda: tn.jit(lambda x: {x: 1.0}, executor="numpy")(1.0),
+        PytreeError,
+        "result: a key of a dict is the traced value f64[] (x), which is not known yet",
+    ),
+    "a shape in place of a type": (
+        lambda: tn.make_program(same, (3, 4)),
+        TracingError,
+        "make_program: (3, 4) is a shape, or 2 scalars; write TensorSpec((3, 4)) for an array of",
+    ),
     "integer result": (
         lambda: tn.grad(lambda x: x > 0)(1.0),
         NonScalarGradError,
@@ -127,7 +147,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     "not tuples": (
         lambda: tn.jvp(same, X, (X,)),
         PytreeError,
-        "jvp: primals and tangents must both be tuples of arguments",
+        "jvp: takes a tuple of arguments and a tuple of tangents; write (x,), (dx,)",
     ),
     "cotangent": (
         lambda: tn.vjp(same, X)[1](tn.ones(3)),
