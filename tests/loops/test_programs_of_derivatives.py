@@ -166,7 +166,7 @@ def test_a_gradient_reads_alike_in_all_traces_and_processes() -> None:
     first = digests()
     gc.collect()
     assert digests() == first
-    code = "from tests.control.test_derivatives import digests; print(*digests())"
+    code = "from tests.loops.test_programs_of_derivatives import digests; print(*digests())"
     ran = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

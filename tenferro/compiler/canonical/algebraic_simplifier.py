@@ -18,7 +18,8 @@ class AlgebraicSimplifier(Pass):
     """Applies each op's own `fold`, and computes what depends on constants alone.
 
     Results are kept up to rounding and the sign of zero; NaN and infinity survive, so that neither
-    `x * 0` nor `x - x` is 0. `stop_gradient` is its operand. A value is replaced only by one of the same type, guarantees included.
+    `x * 0` nor `x - x` is 0. `stop_gradient` is its operand. A value is replaced only by one of
+    the same type, guarantees included.
     """
 
     name = "algebraic_simplifier"
