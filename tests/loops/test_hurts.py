@@ -89,6 +89,17 @@ def test_reverse_mode_of_a_while_loop_needs_a_bound_and_works_with_one() -> None
     assert raised.value.__notes__ == [f"the loop is at test_hurts.py:{line}"]
 
 
+def test_finished_entries_of_a_batch_do_not_make_derivatives_nan() -> None:
+    def roots(w: Any, x: Any) -> Any:
+        return tn.while_loop(lambda x: x > 1.0, lambda x: tn.sqrt(x - 1.0) * w, x, max_steps=8)
+
+    xs = np.array([0.5, 1.5, 3.0, 30.0])
+    expected = sum(tn.grad(lambda w, x=x: roots(w, x))(2.0).item() for x in xs)
+    with np.errstate(all="ignore"):
+        actual = tn.grad(lambda w: tn.sum(tn.vmap(roots, in_axes=(None, 0))(w, xs)))(2.0)
+    assert_close(actual, expected, rounding("f64"))
+
+
 def test_a_bound_that_is_too_small_ends_the_loop() -> None:
     assert halvings(5.0, 2).item() == 12.5
 
