@@ -15,6 +15,7 @@ from tenferro.control.interfaces import Choice, ConditionalLoop, Loop
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import (
     Compare,
+    Convert,
     ReduceOr,
     Select,
     StopGradient,
@@ -179,6 +180,8 @@ def _with_batched_carry(
 def _select_branches(op: Choice, at: BatchSite[V]) -> Batched[V]:
     """All branches on all entries, and for each entry the results of the branch that it takes."""
     index, count = at.inputs[0], len(op.branches)
+    if at.ctx.meta(index).dtype.itemsize < INT32.itemsize:  # it need not hold their number
+        index = at.emit(Convert(INT32), index)
     operands = [at.repeated(place) for place in range(1, len(at.inputs))]
     everything = [True] * len(operands)
     results: list[V] = []

@@ -59,6 +59,22 @@ def test_a_branch_that_is_not_taken_does_not_make_derivatives_nan(name: str) -> 
     assert_close(DERIVATIVES[name](root)(X), expected, rounding("f64"))
 
 
+def test_an_index_of_a_small_type_guards_more_branches_than_it_can_count() -> None:
+    branches = [tn.sin] * 129 + [lambda x: tn.sqrt(x - 9.0)]
+    numbers = np.array([0, 3], np.int8)
+
+    def total(x: Any) -> Any:
+        return tn.sum(tn.vmap(lambda i, x: tn.switch(i, branches, x))(numbers, x))
+
+    with np.errstate(all="ignore"):
+        assert_close(tn.grad(total)(np.ones(2)), [np.cos(1.0)] * 2, rounding("f64"))
+
+
+def test_an_index_far_out_of_range_chooses_the_nearest_branch() -> None:
+    for index, expected in ((2**40, 2), (-(2**40), 1)):
+        assert tn.switch(index, [lambda: 1, lambda: 2]).item() == expected
+
+
 def test_where_makes_them_nan_since_it_computes_both() -> None:
     with np.errstate(all="ignore"):
         assert np.isnan(np.asarray(tn.grad(lambda x: tn.sum(root_by_where(x)))(X))[1])
