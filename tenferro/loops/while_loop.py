@@ -140,7 +140,7 @@ def _fori_scan(
     rounds = rounds if at_most(0, rounds) else maximum(0, rounds)
     at_once = as_unroll("fori_loop", 1 if unroll is None else unroll, rounds)
     with tracing_bodies("fori_loop") as bodies:
-        body = _counting(bodies, body_fun, carry, TensorMeta(INT64, ()), weak=0)
+        body = _counting(bodies, body_fun, carry, TensorMeta(INT64, ()))
         consts = bodies.closed_over(body)
         program = bodies.program("body_fun", consts, body)
     op = Scan(program, len(consts), len(body.outputs), rounds, False, at_once)
@@ -160,7 +160,7 @@ def _fori_while(lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Lea
     )
     with tracing_bodies("fori_loop") as bodies:
         counter = TensorMeta(dtype, ())
-        body = _counting(bodies, body_fun, carry, counter, weak=0)
+        body = _counting(bodies, body_fun, carry, counter)
         cond = bodies.trace(
             "the condition",
             body_fun,
@@ -172,7 +172,7 @@ def _fori_while(lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Lea
 
 
 def _counting(
-    bodies: Bodies, body_fun: Callable[..., Any], carry: Leaves, counter: TensorMeta, weak: int
+    bodies: Bodies, body_fun: Callable[..., Any], carry: Leaves, counter: TensorMeta
 ) -> Body:
     """A body that carries a counter before the user's carry."""
 
@@ -181,7 +181,7 @@ def _counting(
         return number + 1, body_fun(number, unflatten(carry.tree, rest))
 
     def trace() -> tuple[Body, TreeDef, int]:
-        metas, numbers = [counter, *carry.metas], [weak, *carry.weak]
+        metas, numbers = [counter, *carry.metas], [0, *carry.weak]
         body = bodies.trace("body_fun", body_fun, metas, numbers, call)
         _, of_carry = body.tree.children()
         return body, of_carry, 1

@@ -18,8 +18,8 @@ class AlgebraicSimplifier(Pass):
     """Applies each op's own `fold`, and computes what depends on constants alone.
 
     Results are kept up to rounding and the sign of zero; NaN and infinity survive, so that neither
-    `x * 0` nor `x - x` is 0. `stop_gradient` is its operand. A value is replaced only by one of
-    the same type, guarantees included.
+    `x * 0` nor `x - x` is 0. A value is replaced only by one of the same type, guarantees included.
+    A compiled program is not differentiated any more, so that `stop_gradient` is its operand.
     """
 
     name = "algebraic_simplifier"
@@ -44,7 +44,7 @@ def _simplified(at: Rewriter, op: ExecOp, operands: tuple[int, ...]) -> int | No
     """A simpler value than `op` on `operands`, or None."""
     if isinstance(op, Constant):
         return _spread(at, op)
-    if isinstance(op, StopGradient):  # what is compiled is not differentiated any more
+    if isinstance(op, StopGradient):
         return operands[0]
     value = op.fold(at, operands) if isinstance(op, StdTensorOp) else None
     return value if value is not None else _computed(at, op, operands)
