@@ -122,7 +122,7 @@ def fori_loop(
                 "fori_loop: unroll needs bounds that are known when the loop is traced; "
                 f"{_traced(bounds)}"
             )
-        results = _fori_while(_value(bounds[0]), _value(bounds[1]), body_fun, carry)
+        results = _fori_while(*_common(*bounds), body_fun, carry)
     else:
         results = _fori_scan(*bounds, body_fun, carry, unroll)
     return unflatten(carry.tree, results)
@@ -148,18 +148,9 @@ def _fori_scan(
 
 
 def _fori_while(lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Leaves) -> list[Any]:
-    """The results of a loop with a traced bound."""
-    dtype = np.result_type(lower.dtype, upper.dtype)
-    if dtype.kind not in "iu":
-        raise ControlFlowError(
-            f"fori_loop: the bounds are {lower.dtype} and {upper.dtype}, which have "
-            "no common integer dtype; convert one of them"
-        )
-    lower, upper = (
-        bound if bound.dtype == dtype else bound.astype(dtype) for bound in (lower, upper)
-    )
+    """The results of a loop with a traced bound; the bounds have one dtype."""
     with tracing_bodies("fori_loop") as bodies:
-        counter = TensorMeta(dtype, ())
+        counter = TensorMeta(lower.dtype, ())
         body = _counting(bodies, body_fun, carry, counter)
         cond = bodies.trace(
             "the condition",
@@ -224,6 +215,25 @@ def _bound(name: str, value: Any) -> Any:
         got = meta_of_value(value) if hasattr(value, "shape") else repr(value)
         raise ControlFlowError(f"fori_loop: {name} must be an integer, got {got}")
     return within_int64("fori_loop", name, integer)
+
+
+def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
+    """Bounds as arrays of one integer dtype. A number that is not negative may become a uint64.
+
+    Raises:
+        ControlFlowError: there is no such dtype.
+    """
+    bounds = _value(lower), _value(upper)
+    dtype = np.result_type(*(bound.dtype for bound in bounds))
+    if dtype.kind not in "iu" and any(isinstance(b, int) and b >= 0 for b in (lower, upper)):
+        dtype = np.dtype(np.uint64)
+    if dtype.kind not in "iu":
+        raise ControlFlowError(
+            f"fori_loop: the bounds are {bounds[0].dtype} and {bounds[1].dtype}, which have "
+            "no common integer dtype; convert one of them"
+        )
+    first, last = (bound if bound.dtype == dtype else bound.astype(dtype) for bound in bounds)
+    return first, last
 
 
 def _value(bound: Any) -> Any:
