@@ -45,15 +45,8 @@ def permuted(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any
 
 
 def outside(size: int) -> Draw:
-    """Positions from -2 to two behind the last of `size`, of which the first is too large."""
-
-    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-        places = rng.integers(-2, size + 2, shape)
-        places.flat[0] = size
-        places.flat[-1] = -1
-        return places
-
-    return draw
+    """Positions before, in and behind `size` elements."""
+    return lambda rng, shape: np.resize([size, 0, -1, size - 1, 1 - size], shape)
 
 
 def indices(shape: tuple[int, ...], draw: Draw, *counted: int, dtype: str = "i64") -> Operand:
@@ -253,13 +246,10 @@ SCATTERS: list[Case] = [
         for name, mode in (("moved inside", "clip"), ("or nowhere", "drop"))
         for combiner in ("add", "set")
     ),
-    *(
-        scattering(
-            f"product or nowhere, {mode}",
-            ops.ScatterReduce((), (0,), (0,), 1, combiner="mul", unique=True, mode=mode),
-            Operand((4,)), indices((3,), lambda rng, shape: np.array([5, 1, -1])), Operand((3,)),
-        )
-        for mode in ("clip", "drop")
+    scattering(
+        "product or nowhere",
+        ops.ScatterReduce((), (0,), (0,), 1, combiner="mul", unique=True),
+        Operand((4,)), indices((3,), lambda rng, shape: np.array([5, 1, -1])), Operand((3,)),
     ),
     scattering(
         "nowhere", ops.Scatter(*_ROWS), Operand((4, 3)), indices((0,), below(4)), Operand((0, 3)),
