@@ -78,11 +78,6 @@ def test_a_stopped_gradient_is_a_symbolic_zero() -> None:
     assert tn.grad(lambda x: x * tn.lax.stop_gradient(x))(1.5).item() == 1.5
 
 
-def test_a_compiled_program_stops_no_gradient() -> None:
-    program = tn.make_program(tn.lax.stop_gradient, tn.TensorSpec((3,), "float64"))
-    assert program.exec_program.instructions == ()
-
-
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_logarithms_of_powers_are_exact(executor: str) -> None:
     exponents = np.arange(-60.0, 61.0)

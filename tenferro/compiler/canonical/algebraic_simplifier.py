@@ -10,7 +10,7 @@ import numpy as np
 from tenferro.compiler.passing import Needs, Pass
 from tenferro.config import config
 from tenferro.exec_ir import Array, Category, ExecInstruction, ExecOp, ExecProgram, Rewriter
-from tenferro.ops import Constant, StdTensorOp, StopGradient, full
+from tenferro.ops import Constant, StdTensorOp, full
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,6 @@ class AlgebraicSimplifier(Pass):
 
     Results are kept up to rounding and the sign of zero; NaN and infinity survive, so that neither
     `x * 0` nor `x - x` is 0. A value is replaced only by one of the same type, guarantees included.
-    A compiled program is not differentiated any more, so that `stop_gradient` is its operand.
     """
 
     name = "algebraic_simplifier"
@@ -44,8 +43,6 @@ def _simplified(at: Rewriter, op: ExecOp, operands: tuple[int, ...]) -> int | No
     """A simpler value than `op` on `operands`, or None."""
     if isinstance(op, Constant):
         return _spread(at, op)
-    if isinstance(op, StopGradient):
-        return operands[0]
     value = op.fold(at, operands) if isinstance(op, StdTensorOp) else None
     return value if value is not None else _computed(at, op, operands)
 
