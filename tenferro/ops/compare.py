@@ -275,6 +275,8 @@ class Rem(Elementwise, name="remainder"):
 
     floor: bool = False
 
+    added_fields = ("floor",)
+
     n_inputs = 2
     kinds = REAL_KINDS
 

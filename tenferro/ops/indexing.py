@@ -62,6 +62,8 @@ class Gathering(StdTensorOp):
     unique: bool = False
     mode: str = "clip"
 
+    added_fields = ("mode",)
+
     moves = True
 
     @property
@@ -225,6 +227,8 @@ class Scattering(StdTensorOp):
     combiner: str = "add"
     unique: bool = False
     mode: str = "drop"
+
+    added_fields = ("mode",)
 
     n_inputs = None
     combiners: ClassVar[dict[str, str]]
