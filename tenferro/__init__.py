@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tenferro import testing as testing
     from tenferro import typing as typing
     from tenferro.compiler import OptimizerOptions as OptimizerOptions
+    from tenferro.composed import *  # noqa: F403
     from tenferro.derivatives import AdContext as AdContext
     from tenferro.eager import EagerRuntime as EagerRuntime
     from tenferro.eager import EagerTensor as EagerTensor
@@ -94,13 +95,13 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("extension", "fft", "linalg", "network", "testing", "typing")
-_ARRAY_FUNCTIONS = "tenferro.namespace"
-"""The home of every other name; it lists them itself."""
+_ARRAY_FUNCTIONS = ("tenferro.namespace", "tenferro.composed")
+"""The homes of every other name; they list them themselves."""
 
 
 def __dir__() -> list[str]:
-    functions = import_module(_ARRAY_FUNCTIONS).__all__
-    return sorted(["__version__", *_HOME_OF, *_MODULES, *functions])
+    functions = [name for home in _ARRAY_FUNCTIONS for name in import_module(home).__all__]
+    return sorted({"__version__", *_HOME_OF, *_MODULES, *functions})
 
 
 def _load(name: str) -> Any:
@@ -108,12 +109,13 @@ def _load(name: str) -> Any:
         return __dir__()
     if name in _MODULES:
         return import_module(f"tenferro.{name}")
-    home = _HOME_OF.get(name, _ARRAY_FUNCTIONS)
-    # Tools ask every module for names of their own with underscores: nothing is imported for them.
-    known = name in _HOME_OF or (not name.startswith("_") and name in import_module(home).__all__)
-    if not known:
-        raise AttributeError(f"module 'tenferro' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    homes = (_HOME_OF[name],) if name in _HOME_OF else _ARRAY_FUNCTIONS
+    for home in homes if name in _HOME_OF or not name.startswith("_") else ():
+        # Tools ask every module for names of their own with underscores: nothing is imported.
+        module = import_module(home)
+        if name in _HOME_OF or name in module.__all__:
+            return getattr(module, name)
+    raise AttributeError(f"module 'tenferro' has no attribute {name!r}")
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names

@@ -1,0 +1,226 @@
+"""Elementwise functions of floating-point numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tenferro import namespace as tn
+from tenferro.composed.operands import array, promoted, real
+from tenferro.errors import DTypeError
+from tenferro.shape import is_complex, is_inexact
+from tenferro.typing import AnyTensor, ArrayLike
+
+_SERIES_BELOW = 0.25
+"""Where sin(t)/t is a sum of powers of t², so that all its derivatives are right at 0."""
+
+
+def fmax(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
+    """The larger of x1 and x2; the other one if one is NaN.
+
+    >>> tn.fmax([1.0, tn.nan], 0.5)
+    Tensor([1. , 0.5])
+    """
+    a, b = real("fmax", x1, x2)
+    if not is_inexact(a.dtype):
+        return tn.maximum(a, b)
+    return tn.where((a > b) | tn.isnan(b), a, b)
+
+
+def fmin(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
+    """The smaller of x1 and x2; the other one if one is NaN.
+
+    >>> tn.fmin([1.0, tn.nan], 0.5)
+    Tensor([0.5, 0.5])
+    """
+    a, b = real("fmin", x1, x2)
+    if not is_inexact(a.dtype):
+        return tn.minimum(a, b)
+    return tn.where((a < b) | tn.isnan(b), a, b)
+
+
+def fabs(x: ArrayLike, /) -> AnyTensor:
+    """|x| of real numbers; integers become float64.
+
+    >>> tn.fabs([-1, 2])
+    Tensor([1., 2.])
+    """
+    return tn.abs(_inexact_real("fabs", x)[0])
+
+
+def float_power(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+    """x1 to the power x2, in float64 or complex128.
+
+    >>> tn.float_power([2, 4], -1)
+    Tensor([0.5 , 0.25])
+    """
+    a, b = promoted("float_power", x1, x2)
+    dtype = "complex128" if is_complex(a.dtype) else "float64"
+    return tn.pow(a.astype(dtype), b.astype(dtype))
+
+
+def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+    """0 where x1 is negative, 1 where it is positive, x2 where it is 0.
+
+    >>> tn.heaviside([-1.0, 0.0, 2.0], 0.5)
+    Tensor([0. , 0.5, 1. ])
+    """
+    a, b = _inexact_real("heaviside", x1, x2)
+    step = tn.where(a > 0, tn.ones_like(a), 0)
+    return tn.where(a == 0, b, tn.where(tn.isnan(a), a, step))
+
+
+def sinc(x: ArrayLike, /) -> AnyTensor:
+    """sin(πx) / (πx), and 1 at 0; its derivatives of every order are right at 0 too.
+
+    >>> tn.sinc([0.0, 0.5])
+    Tensor([1.        , 0.63661977])
+    """
+    (a,) = promoted("sinc", x, inexact=True)
+    t = tn.multiply(a, np.pi)
+    near = tn.abs(t) < _SERIES_BELOW
+    squared: Any = tn.square(tn.where(near, t, 0))
+    series: Any = tn.ones_like(squared)
+    for k in range(8, 0, -1):
+        series = 1 - squared * series / ((2 * k) * (2 * k + 1))
+    far = tn.where(near, 1, t)
+    return tn.where(near, series, tn.sin(far) / far)
+
+
+def modf(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
+    """The fractional part and the integral part, both with the sign of x.
+
+    >>> tn.modf([1.5, -2.25])
+    (Tensor([ 0.5 , -0.25]), Tensor([ 1., -2.]))
+    """
+    (a,) = _inexact_real("modf", x)
+    towards_zero = tn.trunc(a)
+    fraction = tn.where(tn.isinf(a), 0, a - towards_zero)
+    return tn.copysign(fraction, a), towards_zero
+
+
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
+    """The quotient rounded down, and the remainder.
+
+    >>> tn.divmod([7, -7], 4)
+    (Tensor([ 1, -2]), Tensor([3, 1]))
+    """
+    return tn.floor_divide(x1, x2), tn.remainder(x1, x2)
+
+
+def frexp(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
+    """Mantissas m with 0.5 <= |m| < 1, and int32 exponents e, such that x = m · 2^e.
+
+    The derivative of m is 2^-e.
+
+    >>> tn.frexp([3.0, 0.5])
+    (Tensor([0.75, 0.5 ]), Tensor([2, 0], dtype=int32))
+    """
+    (a,) = _inexact_real("frexp", x)
+    regular = tn.isfinite(a) & (a != 0)
+    size = tn.abs(tn.where(regular, a, 1))
+    # A subnormal number is scaled up first; the logarithm may be wrong by one at powers of 2.
+    info = np.finfo(a.dtype)
+    lift = tn.where(size < info.smallest_normal, info.nmant + 1, 0).astype("int32")
+    guess = tn.floor(tn.log2(_scaled(size, lift))).astype("int32") + 1 - lift
+    mantissa: Any = _scaled(size, tn.negative(guess))
+    more = (mantissa >= 1).astype("int32") - (mantissa < 0.5).astype("int32")
+    exponent = guess + more
+    result = _scaled(tn.where(regular, a, 1), tn.negative(exponent))
+    return tn.where(regular, result, a), tn.where(regular, exponent, 0).astype("int32")
+
+
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+    """x1 · 2^x2 for integers x2.
+
+    >>> tn.ldexp([0.75, 0.5], [2, 0])
+    Tensor([3. , 0.5])
+    """
+    powers = array("ldexp", x2)
+    if powers.dtype.kind not in "biu":
+        raise DTypeError(f"ldexp: x2 must be integers, got {powers.meta}")
+    (a,) = _inexact_real("ldexp", x1)
+    a, powers = tn.broadcast_arrays(a, powers)
+    return _scaled(a, powers)  # type: ignore[no-any-return]
+
+
+def spacing(x: ArrayLike, /) -> AnyTensor:
+    """The distance from x to the next number away from 0, with the sign of x.
+
+    >>> tn.spacing(1.0) == tn.finfo("float64").eps
+    Tensor(True)
+    """
+    (a,) = _inexact_real("spacing", x)
+    info = np.finfo(a.dtype)
+    exponent: Any = tn.maximum(frexp(a)[1], info.minexp + 1) - (info.nmant + 1)
+    step = _scaled(tn.ones_like(a), exponent)
+    return tn.where(tn.isfinite(a), tn.copysign(step, a), tn.nan)
+
+
+def isneginf(x: ArrayLike, /) -> AnyTensor:
+    """Whether each element is -inf.
+
+    >>> tn.isneginf([-tn.inf, tn.inf])
+    Tensor([ True, False])
+    """
+    (a,) = real("isneginf", x)
+    return a == -tn.inf if is_inexact(a.dtype) else tn.zeros_like(a, "bool")
+
+
+def isposinf(x: ArrayLike, /) -> AnyTensor:
+    """Whether each element is inf.
+
+    >>> tn.isposinf([-tn.inf, tn.inf])
+    Tensor([False,  True])
+    """
+    (a,) = real("isposinf", x)
+    return a == tn.inf if is_inexact(a.dtype) else tn.zeros_like(a, "bool")
+
+
+def iscomplex(x: ArrayLike) -> AnyTensor:
+    """Whether the imaginary part of each element is not 0.
+
+    >>> tn.iscomplex([1 + 1j, 2 + 0j])
+    Tensor([ True, False])
+    """
+    return tn.not_equal(tn.imag(array("iscomplex", x)), 0)
+
+
+def isreal(x: ArrayLike) -> AnyTensor:
+    """Whether the imaginary part of each element is 0.
+
+    >>> tn.isreal([1 + 1j, 2 + 0j])
+    Tensor([False,  True])
+    """
+    return tn.equal(tn.imag(array("isreal", x)), 0)
+
+
+def _inexact_real(name: str, *operands: Any) -> list[Any]:
+    """Operands in their common floating-point dtype; integers become float64."""
+    real(name, *operands)
+    return promoted(name, *operands, inexact=True)
+
+
+def _scaled(x: Any, exponent: Any) -> Any:
+    """x · 2^exponent, exactly unless the result is subnormal; in steps that do not overflow."""
+    info = np.finfo(x.dtype)
+    limit = int(info.maxexp - info.minexp + info.nmant + 2)
+    rest: Any = tn.clip(exponent.astype("int32"), -limit, limit)
+    largest = int(info.maxexp) - 2
+    for _ in range(-(-limit // largest)):
+        part = tn.clip(rest, -largest, largest)
+        x = x * _power_of_two(part, x.dtype, largest)
+        rest = rest - part
+    return x
+
+
+def _power_of_two(exponent: Any, dtype: Any, largest: int) -> Any:
+    """2^exponent as a product of squares of squares, which are exact."""
+    size: Any = tn.abs(exponent)
+    result: Any = tn.ones_like(exponent, dtype)
+    for bit in range(largest.bit_length()):
+        odd = tn.bitwise_and(tn.bitwise_right_shift(size, bit), 1) == 1
+        factor = tn.where(exponent < 0, 0.5 ** (1 << bit), 2.0 ** (1 << bit)).astype(dtype)
+        result = tn.where(odd, result * factor, result)
+    return result

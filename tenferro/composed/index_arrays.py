@@ -1,0 +1,222 @@
+"""Arrays of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro import namespace as tn
+from tenferro.composed.operands import array, count, numbers, option, vector, whole
+from tenferro.composed.searching import nonzero
+from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[AnyTensor, ...]:
+    """The indices on and below diagonal `k` of matrices with n rows and m columns (None: n).
+
+    >>> tn.tril_indices(2)
+    (Tensor([0, 1, 1]), Tensor([0, 0, 1]))
+    """
+    return _constants(np.tril_indices(*_matrix("tril_indices", n, k, m)))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[AnyTensor, ...]:
+    """The indices on and above diagonal `k` of matrices with n rows and m columns (None: n).
+
+    >>> tn.triu_indices(2)
+    (Tensor([0, 0, 1]), Tensor([0, 1, 1]))
+    """
+    return _constants(np.triu_indices(*_matrix("triu_indices", n, k, m)))
+
+
+def tril_indices_from(x: ArrayLike, k: int = 0) -> tuple[AnyTensor, ...]:
+    """The indices on and below diagonal `k` of a matrix.
+
+    >>> tn.tril_indices_from([[1, 2], [3, 4]])
+    (Tensor([0, 1, 1]), Tensor([0, 0, 1]))
+    """
+    rows, columns = _shape("tril_indices_from", x, 2)
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(x: ArrayLike, k: int = 0) -> tuple[AnyTensor, ...]:
+    """The indices on and above diagonal `k` of a matrix.
+
+    >>> tn.triu_indices_from([[1, 2], [3, 4]])
+    (Tensor([0, 0, 1]), Tensor([0, 1, 1]))
+    """
+    rows, columns = _shape("triu_indices_from", x, 2)
+    return triu_indices(rows, k, columns)
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[AnyTensor, ...]:
+    """The indices of the main diagonal of arrays with `ndim` axes of size n.
+
+    >>> tn.diag_indices(2)
+    (Tensor([0, 1]), Tensor([0, 1]))
+    """
+    places = tn.arange(count("diag_indices", "n", n))
+    return (places,) * count("diag_indices", "ndim", ndim)
+
+
+def diag_indices_from(x: ArrayLike) -> tuple[AnyTensor, ...]:
+    """The indices of the main diagonal of an array with axes of equal sizes.
+
+    >>> tn.diag_indices_from([[1, 2], [3, 4]])
+    (Tensor([0, 1]), Tensor([0, 1]))
+    """
+    sizes = _shape("diag_indices_from", x)
+    if len(sizes) < 2 or len(set(sizes)) > 1:
+        raise ShapeError(f"diag_indices_from: takes axes of equal sizes, got {sizes}")
+    return diag_indices(sizes[0], len(sizes))
+
+
+def mask_indices(
+    n: int, mask_func: Callable[[Any, Any], Any], k: int = 0, *, size: int | None = None
+) -> tuple[AnyTensor, ...]:
+    """The indices of an [n, n] matrix that `mask_func(matrix, k)` leaves; as those of `nonzero`.
+
+    >>> tn.mask_indices(2, tn.triu)
+    (Tensor([0, 0, 1]), Tensor([0, 1, 1]))
+    """
+    side = count("mask_indices", "n", n)
+    return nonzero(mask_func(tn.ones((side, side)), k), size=size)
+
+
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
+) -> Any:
+    """The indices of a grid: for each axis an array of the shape of the grid, stacked.
+
+    With `sparse`, a tuple of arrays that broadcast to the grid.
+
+    >>> tn.indices((2, 2))
+    Tensor([[[0, 0],
+             [1, 1]],
+    <BLANKLINE>
+            [[0, 1],
+             [0, 1]]])
+    """
+    element = "int64" if dtype is None else dtype
+    sizes = [count("indices", "a dimension", size) for size in dimensions]
+    rank = len(sizes)
+    each = tuple(
+        tn.arange(size, dtype=element).reshape((*(1,) * i, size, *(1,) * (rank - i - 1)))
+        for i, size in enumerate(sizes)
+    )
+    if sparse:
+        return each
+    if not each:
+        return tn.zeros((0,), element)
+    return tn.stack([tn.broadcast_to(part, sizes) for part in each])
+
+
+def ix_(*args: ArrayLike) -> tuple[AnyTensor, ...]:
+    """Vectors, each along an axis of its own, so that `x[tn.ix_(rows, columns)]` is a block of x.
+
+    A vector of bools stands for the indices at which it is true.
+
+    >>> tn.ix_([0, 1], [2])
+    (Tensor([[0],
+            [1]]), Tensor([[2]]))
+    """
+    parts = []
+    for i, arg in enumerate(args):
+        each = vector("ix_", arg)
+        each = nonzero(each)[0] if each.dtype.kind == "b" else each
+        parts.append(each.reshape((*(1,) * i, -1, *(1,) * (len(args) - i - 1))))
+    return tuple(parts)
+
+
+def unravel_index(indices: ArrayLike, shape: Sequence[int] | int) -> tuple[AnyTensor, ...]:
+    """The coordinates of elements of an array of `shape`, given their places in the flat array.
+
+    Negative places count from the end; places out of bounds give the nearest element, as in JAX.
+
+    >>> tn.unravel_index([1, 3], (2, 2))
+    (Tensor([0, 1]), Tensor([1, 1]))
+    """
+    (places,) = whole("unravel_index", indices)
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    total = int(np.prod(sizes, dtype=np.int64))
+    rest: Any = tn.clip(tn.where(places < 0, places + total, places), 0, max(total - 1, 0))
+    coordinates: list[Any] = []
+    for size in reversed(sizes[1:]):
+        coordinates.append(tn.remainder(rest, max(size, 1)))
+        rest = tn.floor_divide(rest, max(size, 1))
+    return tuple([rest, *reversed(coordinates)]) if sizes else ()
+
+
+def ravel_multi_index(
+    multi_index: Sequence[ArrayLike],
+    dims: Sequence[int],
+    mode: str = "raise",
+    order: str = "C",
+    *,
+    dtype: DTypeLike | None = None,
+) -> AnyTensor:
+    """The places in the flat array of elements of an array of shape `dims`.
+
+    Args:
+        multi_index: for each axis an array of indices.
+        dims: the sizes.
+        mode: out of bounds, "clip" takes the nearest index and "wrap" counts on from the start;
+            "raise" refuses them, which takes indices that are known.
+        order: "C" if the last axis varies fastest, "F" if the first does.
+        dtype: of the result.
+
+    Raises:
+        TracingError: `mode` is "raise", and an index is traced.
+        AxisError: `mode` is "raise", and an index is out of bounds.
+
+    >>> tn.ravel_multi_index(([0, 1], [1, 1]), (2, 2))
+    Tensor([1, 3])
+    """
+    option("ravel_multi_index", "mode", mode, ("raise", "wrap", "clip"))
+    option("ravel_multi_index", "order", order, ("C", "F"))
+    sizes = tuple(dims)
+    parts = [whole("ravel_multi_index", each)[0] for each in multi_index]
+    if len(parts) != len(sizes):
+        raise ShapeError(f"ravel_multi_index: got {len(parts)} indices for {len(sizes)} axes")
+    total: Any = 0
+    pairs = list(zip(parts, sizes, strict=True))
+    for axis, (part, size) in enumerate(pairs if order == "C" else pairs[::-1]):
+        total = total * size + _inside(part, axis, size, mode)
+    return total if dtype is None else total.astype(dtype)  # type: ignore[no-any-return]
+
+
+def _inside(part: Any, axis: int, size: int, mode: str) -> Any:
+    """Indices within the bounds of an axis."""
+    if mode == "clip":
+        return tn.clip(part, 0, size - 1)
+    if mode == "wrap":
+        return tn.remainder(part, size)
+    known = numbers("ravel_multi_index", part, "pass mode='clip' or mode='wrap'")
+    outside = known[(known < 0) | (known >= size)]
+    if outside.size:
+        raise AxisError(
+            f"ravel_multi_index: {outside[0]} is out of range for axis {axis}, of size {size}; pass "
+            "mode='clip' or mode='wrap' to take another element"
+        )
+    return part
+
+
+def _matrix(name: str, n: Any, k: Any, m: Any) -> tuple[int, int, int]:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise DTypeError(f"{name}: k must be an integer, got {k!r}")
+    columns = n if m is None else m
+    return count(name, "n", n), int(k), count(name, "m", columns)
+
+
+def _shape(name: str, x: Any, rank: int | None = None) -> list[int]:
+    a = array(name, x)
+    if rank is not None and a.ndim != rank:
+        raise ShapeError(f"{name}: takes an array with {rank} axes, got {a.meta}")
+    return [count(name, "a size", size) for size in a.shape]
+
+
+def _constants(arrays: tuple[Any, ...]) -> tuple[AnyTensor, ...]:
+    return tuple(tn.asarray(each) for each in arrays)

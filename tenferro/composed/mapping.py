@@ -1,0 +1,158 @@
+"""Functions applied along axes, over axes, and to each entry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from tenferro import namespace as tn
+from tenferro.arrays import normal_axis
+from tenferro.composed.arranging import broadcast_shapes
+from tenferro.composed.index_arrays import indices
+from tenferro.composed.operands import array
+from tenferro.errors import ConfigError, ShapeError
+from tenferro.transforms import vmap
+from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
+
+_NAME = r"\w+"
+_CORE = rf"\((?:{_NAME}(?:,{_NAME})*)?,?\)"
+_SIGNATURE = re.compile(rf"{_CORE}(?:,{_CORE})*->{_CORE}(?:,{_CORE})*")
+
+
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
+) -> AnyTensor:
+    """A function of vectors applied to all vectors along `axis`; its axes take the place of it.
+
+    The function is traced once, as by `tn.vmap`.
+
+    >>> tn.apply_along_axis(tn.cumsum, 0, [[1, 2], [3, 4]])
+    Tensor([[1, 2],
+            [4, 6]])
+    """
+    a = array("apply_along_axis", arr)
+    place = normal_axis("apply_along_axis", axis, a.ndim)
+
+    def mapped(vector: Any) -> Any:
+        return func1d(vector, *args, **kwargs)
+
+    for i in range(1, a.ndim - place):
+        mapped = vmap(mapped, in_axes=i, out_axes=-1)
+    for _ in range(place):
+        mapped = vmap(mapped)
+    return mapped(a)  # type: ignore[no-any-return]
+
+
+def apply_over_axes(
+    func: Callable[[Any, int], Any], x: ArrayLike, axes: Sequence[int] | int
+) -> AnyTensor:
+    """A function of an array and an axis applied for each of the axes; their number is kept.
+
+    >>> tn.apply_over_axes(tn.sum, [[1, 2], [3, 4]], [0, 1])
+    Tensor([[10]])
+    """
+    a = array("apply_over_axes", x)
+    rank = a.ndim
+    for axis in (axes,) if isinstance(axes, int) else axes:
+        place = normal_axis("apply_over_axes", axis, rank)
+        a = func(a, place)
+        if a.ndim == rank - 1:
+            a = tn.expand_dims(a, place)
+        if a.ndim != rank:
+            raise ShapeError("apply_over_axes: the function must keep the axes, or drop the one")
+    return a  # type: ignore[no-any-return]
+
+
+def vectorize(
+    pyfunc: Callable[..., Any],
+    *,
+    excluded: Collection[int | str] = frozenset(),
+    signature: str | None = None,
+) -> Callable[..., Any]:
+    """A function that broadcasts its arguments and applies `pyfunc` to each entry, by `tn.vmap`.
+
+    Args:
+        pyfunc: takes arrays without the broadcast axes.
+        excluded: places and names of arguments that are passed on as they are.
+        signature: the axes of arguments and results, such as `"(m,n),(n)->(m)"`; by default
+            numbers are mapped to numbers.
+
+    >>> tn.vectorize(lambda x, y: tn.where(x > y, x - y, x + y))([1, 2], [[3], [0]])
+    Tensor([[4, 5],
+            [1, 2]])
+    """
+    cores = None if signature is None else _cores(signature)
+
+    @wraps(pyfunc)
+    def over_entries(*args: Any, **kwargs: Any) -> Any:
+        mapped = [i for i in range(len(args)) if i not in excluded]
+        arrays = [array("vectorize", args[i]) for i in mapped]
+        ranks = [0] * len(arrays) if cores is None else cores
+        if len(ranks) != len(arrays):
+            raise ShapeError(
+                f"vectorize: signature {signature!r} has {len(ranks)} arguments, got {len(arrays)}"
+            )
+
+        def of_entry(*entries: Any) -> Any:
+            given = list(args)
+            for i, entry in zip(mapped, entries, strict=True):
+                given[i] = entry
+            return pyfunc(*given, **kwargs)
+
+        return _over_batch(of_entry, arrays, ranks)
+
+    return over_entries
+
+
+def _over_batch(function: Callable[..., Any], arrays: list[Any], ranks: list[int]) -> Any:
+    """A function applied to each entry of the common batch axes of arrays."""
+    for each, rank in zip(arrays, ranks, strict=True):
+        if each.ndim < rank:
+            raise ShapeError(f"vectorize: {each.meta} must have at least {rank} axes")
+    batches = [each.shape[: each.ndim - rank] for each, rank in zip(arrays, ranks, strict=True)]
+    batch = broadcast_shapes(*batches)
+    # Axes of size 1 that others repeat are dropped, and not mapped over.
+    kept = [[size == full for size, full in zip(own, batch[len(batch) - len(own) :], strict=True)]
+            for own in batches]  # fmt: skip
+    operands = [
+        each.reshape((*(s for s, keep in zip(own, keeps, strict=True) if keep),
+                      *each.shape[len(own) :]))
+        for each, own, keeps in zip(arrays, batches, kept, strict=True)
+    ]  # fmt: skip
+    mapped = function
+    for depth in range(1, len(batch) + 1):
+        in_axes = tuple([0 if len(keeps) >= depth and keeps[-depth] else None for keeps in kept])
+        mapped = vmap(mapped, in_axes=in_axes, axis_size=batch[-depth])
+    return mapped(*operands)
+
+
+def _cores(signature: str) -> list[int]:
+    """The number of axes of each argument."""
+    text = signature.replace(" ", "")
+    if not _SIGNATURE.fullmatch(text):
+        raise ConfigError(
+            f"vectorize: {signature!r} is not a signature such as '(m,n),(n)->(m)'"
+        )
+    return [len(re.findall(_NAME, core)) for core in re.findall(_CORE, text.split("->")[0])]
+
+
+def fromfunction(
+    function: Callable[..., Any],
+    shape: Sequence[int] | int,
+    *,
+    dtype: DTypeLike = "float64",
+    **kwargs: Any,
+) -> AnyTensor:
+    """The array whose element at each index is `function` of the index, which is traced once.
+
+    >>> tn.fromfunction(lambda i, j: i + 10 * j, (2, 2))
+    Tensor([[ 0., 10.],
+            [ 1., 11.]])
+    """
+    sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    places = indices(sizes, dtype=dtype, sparse=True)
+    return vectorize(lambda *index: function(*index, **kwargs))(*places)  # type: ignore[no-any-return]

@@ -1,0 +1,234 @@
+"""Reductions and scans of the elements that are not NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tenferro import namespace as tn
+from tenferro.composed.operands import array, promoted
+from tenferro.shape import is_inexact
+from tenferro.typing import AnyTensor, ArrayLike, Axis, DTypeLike
+
+
+def nansum(
+    x: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> AnyTensor:
+    """Sum of the elements that are not NaN, over `axis`.
+
+    Args:
+        x: an array.
+        axis: one axis or several; all if None.
+        dtype: of the sum; by default as in `tn.sum`.
+        keepdims: keep these axes with size 1.
+        initial: a number that is added.
+        where: a mask of the elements that count; all if None.
+
+    >>> tn.nansum([1.0, tn.nan, 3.0])
+    Tensor(4.)
+    """
+    kept = _replaced("nansum", x, 0, where)
+    result = tn.sum(kept, axis=axis, dtype=dtype, keepdims=keepdims)
+    return result if initial is None else result + initial
+
+
+def nanprod(
+    x: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> AnyTensor:
+    """Product of the elements that are not NaN, over `axis`; options as of `nansum`.
+
+    >>> tn.nanprod([2.0, tn.nan, 3.0])
+    Tensor(6.)
+    """
+    kept = _replaced("nanprod", x, 1, where)
+    result = tn.prod(kept, axis=axis, dtype=dtype, keepdims=keepdims)
+    return result if initial is None else result * initial
+
+
+def nanmax(
+    x: ArrayLike,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> AnyTensor:
+    """Largest of the elements that are not NaN, over `axis`; NaN if there are none.
+
+    >>> tn.nanmax([1.0, tn.nan, 3.0])
+    Tensor(3.)
+    """
+    return _extreme("nanmax", tn.max, tn.maximum, -1, x, axis, keepdims, initial, where)
+
+
+def nanmin(
+    x: ArrayLike,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> AnyTensor:
+    """Smallest of the elements that are not NaN, over `axis`; NaN if there are none.
+
+    >>> tn.nanmin([1.0, tn.nan, 3.0])
+    Tensor(1.)
+    """
+    return _extreme("nanmin", tn.min, tn.minimum, 1, x, axis, keepdims, initial, where)
+
+
+def nanmean(
+    x: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    keepdims: bool = False,
+    where: ArrayLike | None = None,
+) -> AnyTensor:
+    """Mean of the elements that are not NaN, over `axis`.
+
+    >>> tn.nanmean([1.0, tn.nan, 3.0])
+    Tensor(2.)
+    """
+    (a,) = promoted("nanmean", x, inexact=True)
+    a = a if dtype is None else a.astype(dtype)
+    total = tn.sum(_replaced("nanmean", a, 0, where), axis=axis, keepdims=keepdims)
+    return total / _counted(a, where, axis, keepdims).astype(total.dtype)
+
+
+def nanvar(
+    x: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: ArrayLike | None = None,
+) -> AnyTensor:
+    """Variance of the elements that are not NaN, over `axis`; `ddof` lowers the divisor.
+
+    >>> tn.nanvar([1.0, tn.nan, 3.0])
+    Tensor(1.)
+    """
+    (a,) = promoted("nanvar", x, inexact=True)
+    a = a if dtype is None else a.astype(dtype)
+    middle = nanmean(a, axis, keepdims=True, where=where)
+    apart = tn.where(_counts(a, where), a - middle, 0)
+    squares = tn.square(tn.real(apart)) + tn.square(tn.imag(apart)) if a.dtype.kind == "c" else (
+        tn.square(apart)
+    )
+    total = tn.sum(squares, axis=axis, keepdims=keepdims)
+    divisor = _counted(a, where, axis, keepdims).astype(total.dtype) - ddof
+    return total / tn.where(divisor > 0, divisor, tn.nan)
+
+
+def nanstd(
+    x: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: ArrayLike | None = None,
+) -> AnyTensor:
+    """Root of `nanvar`.
+
+    >>> tn.nanstd([1.0, tn.nan, 3.0])
+    Tensor(1.)
+    """
+    return tn.sqrt(nanvar(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=where))
+
+
+def nanargmax(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
+    """The index of the largest element that is not NaN; -1 if there are none.
+
+    >>> tn.nanargmax([1.0, tn.nan, 3.0])
+    Tensor(2)
+    """
+    return _place("nanargmax", tn.argmax, -tn.inf, x, axis, keepdims)
+
+
+def nanargmin(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
+    """The index of the smallest element that is not NaN; -1 if there are none.
+
+    >>> tn.nanargmin([1.0, tn.nan, 3.0])
+    Tensor(0)
+    """
+    return _place("nanargmin", tn.argmin, tn.inf, x, axis, keepdims)
+
+
+def nancumsum(
+    x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
+) -> AnyTensor:
+    """Cumulative sums along `axis`, with 0 for NaN; of the flattened array if None.
+
+    >>> tn.nancumsum([1.0, tn.nan, 3.0])
+    Tensor([1., 1., 4.])
+    """
+    kept = _replaced("nancumsum", x, 0, None)
+    return tn.cumsum(kept if dtype is None else kept.astype(dtype), axis=axis)
+
+
+def nancumprod(
+    x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
+) -> AnyTensor:
+    """Cumulative products along `axis`, with 1 for NaN; of the flattened array if None.
+
+    >>> tn.nancumprod([2.0, tn.nan, 3.0])
+    Tensor([2., 2., 6.])
+    """
+    kept = _replaced("nancumprod", x, 1, None)
+    return tn.cumprod(kept if dtype is None else kept.astype(dtype), axis=axis)
+
+
+def _counts(x: Any, where: Any) -> Any:
+    """Which elements count."""
+    present = ~tn.isnan(x)
+    return present if where is None else present & where
+
+
+def _counted(x: Any, where: Any, axis: Axis, keepdims: bool) -> Any:
+    return tn.sum(tn.broadcast_arrays(_counts(x, where), x)[0], axis=axis, keepdims=keepdims)
+
+
+def _replaced(name: str, x: Any, number: Any, where: Any) -> Any:
+    """The array with a number for each element that does not count."""
+    a = array(name, x)
+    if where is None and not is_inexact(a.dtype):
+        return a
+    return tn.where(_counts(a, where), a, tn.full_like(a, number))
+
+
+def _extreme(
+    name: str, reduce: Any, of_two: Any, sign: int, x: Any, axis: Axis, keepdims: bool,
+    initial: Any, where: Any,
+) -> Any:  # fmt: skip
+    a = array(name, x)
+    if where is not None and initial is None and not is_inexact(a.dtype):
+        initial = tn.iinfo(a.dtype).max if sign > 0 else tn.iinfo(a.dtype).min
+    worst = sign * tn.inf if is_inexact(a.dtype) else initial
+    kept = a if worst is None else _replaced(name, a, worst, where)
+    result = reduce(kept, axis=axis, keepdims=keepdims)
+    if is_inexact(a.dtype):
+        some = _counted(a, where, axis, keepdims) > 0
+        result = tn.where(some, result, tn.nan if initial is None else initial)
+    return result if initial is None else of_two(result, initial)
+
+
+def _place(name: str, find: Any, worst: float, x: Any, axis: int | None, keepdims: bool) -> Any:
+    a = array(name, x)
+    if not is_inexact(a.dtype):
+        return find(a, axis=axis, keepdims=keepdims)
+    place = find(_replaced(name, a, worst, None), axis=axis, keepdims=keepdims)
+    return tn.where(_counted(a, None, axis, keepdims) > 0, place, -1)

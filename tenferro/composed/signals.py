@@ -1,0 +1,287 @@
+"""Convolutions, interpolation, differences and integrals of sampled functions; products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro import namespace as tn
+from tenferro.arrays import is_number, normal_axis
+from tenferro.composed.operands import array, constant_size, option, promoted, real
+from tenferro.composed.searching import searchsorted
+from tenferro.errors import ConfigError, ShapeError
+from tenferro.network import EinsumPlan, einsum_plan
+from tenferro.typing import AnyTensor, ArrayLike
+
+_FEW = 16
+"""Up to this many elements of the shorter vector, a convolution is a sum of shifted copies."""
+
+
+def convolve(x: ArrayLike, v: ArrayLike, mode: str = "full") -> AnyTensor:
+    """The convolution of two vectors.
+
+    Args:
+        x: a vector.
+        v: a vector.
+        mode: which elements: "full" all that overlap, "same" as many as the longer vector has,
+            "valid" those that overlap wholly.
+
+    >>> tn.convolve([1, 2, 3], [1, 1])
+    Tensor([1, 3, 5, 3])
+    """
+    option("convolve", "mode", mode, ("full", "same", "valid"))
+    a, b = _vectors("convolve", x, v)
+    return _convolved("convolve", a, b, mode)  # type: ignore[no-any-return]
+
+
+def correlate(x: ArrayLike, v: ArrayLike, mode: str = "valid") -> AnyTensor:
+    """The sums of products of x with the conjugate of v, for each shift; `mode` as of `convolve`.
+
+    >>> tn.correlate([1, 2, 3], [0, 1])
+    Tensor([2, 3])
+    """
+    option("correlate", "mode", mode, ("full", "same", "valid"))
+    a, b = _vectors("correlate", x, v)
+    backwards = tn.flip(tn.conj(b))
+    if a.shape[0] >= b.shape[0] or mode == "full":
+        return _convolved("correlate", a, backwards, mode)  # type: ignore[no-any-return]
+    # As in NumPy, the parts are those of the exchanged vectors, in the opposite order.
+    return tn.flip(_convolved("correlate", tn.flip(a), tn.conj(b), mode))
+
+
+def _vectors(name: str, x: Any, v: Any) -> list[Any]:
+    vectors = promoted(name, x, v)
+    for each in vectors:
+        if each.ndim != 1:
+            raise ShapeError(f"{name}: takes vectors, got {each.meta}")
+        if constant_size(name, each, 0) == 0:
+            raise ShapeError(f"{name}: the vectors must not be empty, got {each.meta}")
+    return vectors
+
+
+def _convolved(name: str, a: Any, b: Any, mode: str) -> Any:
+    if a.shape[0] < b.shape[0]:
+        a, b = b, a
+    m, n = constant_size(name, a, 0), constant_size(name, b, 0)
+    low = {"full": n - 1, "same": n // 2, "valid": 0}[mode]
+    length = {"full": m + n - 1, "same": m, "valid": m - n + 1}[mode]
+    wide = tn.pad(a, (low, length + n - 1 - low - m))
+    if n > _FEW:
+        windows = wide[np.arange(length)[:, None] + np.arange(n)]
+        return windows @ tn.flip(b)
+    terms = [wide[n - 1 - k : n - 1 - k + length] * b[k] for k in range(n)]
+    return sum(terms[1:], terms[0])
+
+
+def interp(
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike | None = None,
+    right: ArrayLike | None = None,
+    period: ArrayLike | None = None,
+) -> AnyTensor:
+    """The piecewise linear function through the points (xp, fp), at x.
+
+    Args:
+        x: where to evaluate.
+        xp: the abscissas, a vector in ascending order, unless `period` is given.
+        fp: the values there.
+        left: the value before the first point; its value if None.
+        right: the value behind the last point; its value if None.
+        period: of the abscissas; left and right have no effect then.
+
+    >>> tn.interp([0.5, 3.0], [0.0, 1.0, 2.0], [0.0, 10.0, 20.0])
+    Tensor([ 5., 20.])
+    """
+    places, nodes = promoted("interp", x, xp, inexact=True)
+    (values,) = promoted("interp", fp, inexact=True)
+    real("interp", places)
+    if nodes.ndim != 1 or values.ndim != 1 or nodes.shape != values.shape:
+        raise ShapeError(
+            f"interp: xp and fp must be vectors of equal size, got {nodes.meta} and {values.meta}"
+        )
+    if period is not None:
+        places, nodes, values = _periodic(places, nodes, values, period)
+    last = nodes.shape[0] - 1
+    after: Any = tn.clip(searchsorted(nodes, places, "right"), 1, last)
+    before = tn.maximum(after - 1, 0)
+    width = nodes[after] - nodes[before]
+    share = (places - nodes[before]) / tn.where(width == 0, 1, width)
+    low: Any = values[before]
+    result = low + share.astype(values.dtype) * (values[after] - low)
+    result = tn.where(width == 0, low, result)
+    if period is None:
+        first = values[0] if left is None else left
+        final = values[-1] if right is None else right
+        result = tn.where(places < nodes[0], first, tn.where(places > nodes[-1], final, result))
+    return result  # type: ignore[no-any-return]
+
+
+def _periodic(places: Any, nodes: Any, values: Any, period: Any) -> list[Any]:
+    """Points sorted within one period, with one more on either side."""
+    if is_number(period) and period == 0:
+        raise ConfigError("interp: the period must not be 0")
+    period = tn.abs(period)
+    places, nodes = places % period, nodes % period
+    order: Any = tn.argsort(nodes)
+    nodes, values = nodes[order], values[order]
+    nodes = tn.concat([nodes[-1:] - period, nodes, nodes[:1] + period])
+    return [places, nodes, tn.concat([values[-1:], values, values[:1]])]
+
+
+def gradient(
+    f: ArrayLike,
+    *varargs: ArrayLike,
+    axis: int | Sequence[int] | None = None,
+    edge_order: int | None = None,
+) -> Any:
+    """Central differences in the interior, one-sided ones at the ends.
+
+    Args:
+        f: values on a grid.
+        varargs: the distances of points: nothing (1), one number, or for each axis a number or
+            the vector of coordinates.
+        axis: one axis or several; all if None.
+        edge_order: must be 1.
+
+    Returns:
+        An array for one axis; a list of arrays for several.
+
+    >>> tn.gradient([1.0, 2.0, 4.0, 7.0])
+    Tensor([1. , 1.5, 2.5, 3. ])
+    """
+    if edge_order not in (None, 1):
+        raise ConfigError(f"gradient: edge_order must be 1, got {edge_order!r}")
+    (a,) = promoted("gradient", f, inexact=True)
+    several = range(a.ndim) if axis is None else axis if isinstance(axis, Sequence) else (axis,)
+    axes = [normal_axis("gradient", each, a.ndim) for each in several]
+    if len(varargs) not in (0, 1, len(axes)):
+        raise ShapeError(
+            f"gradient: got {len(varargs)} distances for {len(axes)} axes; pass one for each axis"
+        )
+    steps = list(varargs) if len(varargs) == len(axes) else [*(varargs or (1.0,))] * len(axes)
+    results = [_slope(a, place, step) for place, step in zip(axes, steps, strict=True)]
+    return results[0] if len(results) == 1 else results
+
+
+def _slope(a: Any, axis: int, step: Any) -> Any:
+    """The differences along one axis."""
+    size = constant_size("gradient", a, axis)
+    if size < 2:
+        raise ShapeError(f"gradient: axis {axis} of {a.meta} must have at least 2 elements")
+    front: Any = tn.moveaxis(a, axis, 0)
+    h = step if is_number(step) else array("gradient", step)
+    shape = (-1, *(1,) * (a.ndim - 1))
+    apart = front[1:] - front[:-1]
+    if is_number(h) or h.ndim == 0:
+        inner = (front[2:] - front[:-2]) / (2 * h)
+        ends = apart[:1] / h, apart[-1:] / h
+    else:
+        if h.ndim != 1 or h.shape[0] != size:
+            raise ShapeError(f"gradient: coordinates {h.meta} must be a vector of size {size}")
+        gaps: Any = tn.diff(h).reshape(shape).astype(a.dtype)
+        slopes = apart / gaps
+        before, behind = gaps[:-1], gaps[1:]
+        inner = (slopes[:-1] * behind + slopes[1:] * before) / (before + behind)
+        ends = slopes[:1], slopes[-1:]
+    return tn.moveaxis(tn.concat([ends[0], inner, ends[1]]), 0, axis)
+
+
+def trapezoid(
+    y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
+) -> AnyTensor:
+    """The integral of a sampled function by the trapezoidal rule.
+
+    Args:
+        y: values of the function.
+        x: the points along `axis`; by default at distances `dx`.
+        dx: the distance of points.
+        axis: the axis to integrate over.
+
+    >>> tn.trapezoid([1.0, 2.0, 3.0])
+    Tensor(4.)
+    """
+    (a,) = promoted("trapezoid", y, inexact=True)
+    place = normal_axis("trapezoid", axis, a.ndim)
+    front: Any = tn.moveaxis(a, place, -1)
+    width: Any = dx
+    if x is not None:
+        (points,) = promoted("trapezoid", x, inexact=True)
+        width = tn.diff(points if points.ndim == 1 else tn.moveaxis(points, place, -1))
+    return tn.sum(width * (front[..., 1:] + front[..., :-1]), axis=-1) * 0.5
+
+
+def unwrap(
+    p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, period: ArrayLike = 2 * np.pi
+) -> AnyTensor:
+    """p with multiples of `period` added, so that no step along `axis` is over half a period.
+
+    Steps smaller than `discont` stay as they are.
+
+    >>> tn.unwrap([0, 1, 2, -1, 0], period=4)
+    Tensor([0, 1, 2, 3, 4])
+    """
+    (a,) = real("unwrap", p)
+    whole = a.dtype.kind in "iu" and isinstance(period, int)
+    if not whole:
+        (a,) = promoted("unwrap", a, inexact=True)
+    half: Any = period // 2 if whole else tn.divide(period, 2) if not is_number(period) else (
+        period / 2  # type: ignore[operator]
+    )
+    steps: Any = tn.diff(a, axis=axis)
+    even = not whole or period % 2 == 0  # type: ignore[operator]
+    wrapped = (steps + half) % period - half
+    if even:
+        wrapped = tn.where((wrapped == -half) & (steps > 0), half, wrapped)
+    change = wrapped - steps
+    limit = half if discont is None else discont
+    change = tn.where(tn.abs(steps) < limit, 0, change)
+    front: Any = tn.moveaxis(a, axis, 0)
+    moved = front[1:] + tn.cumsum(tn.moveaxis(change, axis, 0), axis=0).astype(a.dtype)
+    return tn.moveaxis(tn.concat([front[:1], moved]), 0, axis)
+
+
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+    """The products of matrices [..., m, n] with vectors [..., n].
+
+    >>> tn.matvec([[1, 2], [3, 4]], [1, 1])
+    Tensor([3, 7])
+    """
+    a, v = promoted("matvec", x1, x2)
+    if a.ndim < 2 or v.ndim < 1:
+        raise ShapeError(f"matvec: takes matrices and vectors, got {a.meta} and {v.meta}")
+    return tn.matmul(a, v[..., None])[..., 0]
+
+
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+    """The products of the conjugates of vectors [..., m] with matrices [..., m, n].
+
+    >>> tn.vecmat([1, 1], [[1, 2], [3, 4]])
+    Tensor([4, 6])
+    """
+    v, a = promoted("vecmat", x1, x2)
+    if a.ndim < 2 or v.ndim < 1:
+        raise ShapeError(f"vecmat: takes vectors and matrices, got {v.meta} and {a.meta}")
+    return tn.matmul(tn.conj(v)[..., None, :], a)[..., 0, :]
+
+
+def einsum_path(
+    subscripts: Any, /, *operands: Any, optimize: Any = True
+) -> tuple[list[tuple[int, ...]], EinsumPlan]:
+    """The order in which `tn.einsum` contracts a network, and the plan, which prints its costs.
+
+    >>> import numpy as np
+    >>> tn.einsum_path("ij,jk,k->i", np.ones((2, 9)), np.ones((9, 9)), np.ones(9))[0]
+    [(1, 2), (0, 1)]
+    """
+    plan = einsum_plan(subscripts, *operands, optimize=True if optimize == "auto" else optimize)
+    return [tuple(pair) for pair in plan.path], plan
+
+
+__all__ = [
+    "convolve", "correlate", "einsum_path", "gradient", "interp", "matvec", "trapezoid", "unwrap",
+    "vecmat",
+]  # fmt: skip
