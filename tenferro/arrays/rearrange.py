@@ -77,18 +77,32 @@ def matrix_transpose(at: Emitter[V], x: V) -> V:
     return at.emit(Transpose((*range(rank - 2), rank - 1, rank - 2)), x)
 
 
-def moveaxis(at: Emitter[V], x: V, source: int, destination: int) -> V:
-    """Axis `source` moved to position `destination`; the other axes keep their order.
+def moveaxis(
+    at: Emitter[V], x: V, source: int | Sequence[int], destination: int | Sequence[int]
+) -> V:
+    """The axes `source` moved to the positions `destination`; the other axes keep their order.
 
     >>> tn.moveaxis([[1, 2], [3, 4]], 0, 1)
     Tensor([[1, 3],
             [2, 4]])
     """
     rank = at.ctx.meta(x).rank
-    start = normal_axis("moveaxis", source, rank)
-    order = [axis for axis in range(rank) if axis != start]
-    order.insert(normal_axis("moveaxis", destination, rank), start)
+    starts, ends = (
+        [normal_axis("moveaxis", axis, rank) for axis in _several(axes)]
+        for axes in (source, destination)
+    )
+    if len(starts) != len(ends) or len(set(starts)) + len(set(ends)) != len(starts) + len(ends):
+        raise AxisError(
+            f"moveaxis: {source} and {destination} must name as many axes, each of them once"
+        )
+    order = [axis for axis in range(rank) if axis not in starts]
+    for end, start in sorted(zip(ends, starts, strict=True)):
+        order.insert(end, start)
     return at.emit(Transpose(tuple(order)), x)
+
+
+def _several(axes: int | Sequence[int]) -> Sequence[int]:
+    return axes if isinstance(axes, tuple | list) else (axes,)  # type: ignore[return-value]
 
 
 def reshape(at: Emitter[V], x: V, shape: Shape, *, order: Order = "C") -> V:

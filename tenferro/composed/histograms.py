@@ -135,8 +135,8 @@ def histogram2d(
     """The number of points (x, y) in each cell of a grid; and the edges of its rows and columns.
 
     >>> tn.histogram2d([0.0, 1.0], [0.0, 1.0], 2)[0]
-    Tensor([[1, 0],
-            [0, 1]])
+    Tensor([[1., 0.],
+            [0., 1.]])
     """
     if not is_number(bins) and len(bins) != 2:
         bins = [bins, bins]
@@ -161,7 +161,7 @@ def histogramdd(
         density: divide by the total and by the volumes of the cells.
 
     >>> tn.histogramdd([[0.0, 1.0], [0.0, 1.0]], 1)[0]
-    Tensor([[2]])
+    Tensor([[2.]])
     """
     is_list = isinstance(sample, list | tuple)
     points: Any = tn.stack(sample, axis=1) if is_list else array("histogramdd", sample)
@@ -179,6 +179,7 @@ def histogramdd(
     ]
     places = [_bin(column, edge) for column, edge in zip(columns, edges, strict=True)]
     counts: Any = _tally([edge.shape[0] - 1 for edge in edges], places, weights)
+    counts = counts if counts.dtype.kind in "fc" else counts.astype("float64")
     if density:
         counts = counts / tn.sum(counts)
         for i, edge in enumerate(edges):

@@ -127,7 +127,7 @@ def ix_(*args: ArrayLike) -> tuple[AnyTensor, ...]:
     for i, arg in enumerate(args):
         each = vector("ix_", arg)
         each = nonzero(each)[0] if each.dtype.kind == "b" else each
-        parts.append(each.reshape((*(1,) * i, -1, *(1,) * (len(args) - i - 1))))
+        parts.append(tn.expand_dims(each, [axis for axis in range(len(args)) if axis != i]))
     return tuple(parts)
 
 

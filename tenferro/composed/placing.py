@@ -160,10 +160,11 @@ def insert(x: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -
     size = constant_size("insert", a, place)
     places = _positions("insert", obj, size, size + 1)
     new = array("insert", values).astype(a.dtype)
-    if places.ndim == 0 and new.ndim:
-        new = tn.moveaxis(new, 0, place) if new.ndim == a.ndim else new
-    count = places.size if places.ndim or not new.ndim else _width(new, a, place)
-    flat = np.broadcast_to(places.ravel(), (count,)) if places.size == 1 else places.ravel()
+    new = new.reshape((*(1,) * (a.ndim - new.ndim), *new.shape))
+    if places.ndim == 0:
+        new = tn.moveaxis(new, 0, place)
+    count = constant_size("insert", new, place) if places.size == 1 else places.size
+    flat = np.broadcast_to(places.ravel(), (count,))
     order = np.argsort(flat, kind="stable")
     targets = np.empty(count, np.int64)
     targets[order] = flat[order] + np.arange(count)
@@ -332,12 +333,6 @@ def _positions(name: str, obj: Any, size: int, stop: int) -> np.ndarray[Any, Any
     if ((found < -size) | (found >= stop)).any():
         raise ShapeError(f"{name}: an index is out of range for size {size}")
     return np.where(found < 0, found + size, found)
-
-
-def _width(new: Any, x: Any, axis: int) -> int:
-    """The size along `axis` of what is inserted."""
-    back = x.ndim - axis
-    return constant_size("insert", new, new.ndim - back) if new.ndim >= back else 1
 
 
 __all__ = [

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from tenferro.arrays import elementwise, reductions, scans
+from typing import Literal, overload
+
+from tenferro.arrays import elementwise, filling, rearrange, reductions, scans
 from tenferro.dispatch import apply
+from tenferro.namespace.creation import asarray
 from tenferro.typing import AnyTensor, ArrayLike, Axis
 
 
@@ -22,17 +25,47 @@ def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = Non
     return apply(elementwise.clamp, x, min, max)
 
 
+@overload
 def average(
-    x: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, *, keepdims: bool = False
-) -> AnyTensor:
-    """Mean over `axis`, weighted by `weights`.
+    x: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    returned: Literal[False] = False,
+    *,
+    keepdims: bool = False,
+) -> AnyTensor: ...
+@overload
+def average(
+    x: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    *,
+    returned: Literal[True],
+    keepdims: bool = False,
+) -> tuple[AnyTensor, AnyTensor]: ...
+def average(
+    x: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> AnyTensor | tuple[AnyTensor, AnyTensor]:
+    """Mean over `axis`, weighted by `weights`; with `returned`, also the sum of the weights.
 
     >>> tn.average([1.0, 2.0], weights=[3.0, 1.0])
     Tensor(1.25)
+    >>> tn.average([1.0, 2.0], weights=[3.0, 1.0], returned=True)
+    (Tensor(1.25), Tensor(4.))
     """
-    if weights is None:
-        return apply(reductions.average, x, axis=axis, keepdims=keepdims)
-    return apply(reductions.average, x, weights, axis=axis, keepdims=keepdims)
+    given = () if weights is None else (weights,)
+    mean = apply(reductions.average, x, *given, axis=axis, keepdims=keepdims)
+    if not returned:
+        return mean
+    each = apply(filling.ones_like, x) if weights is None else asarray(weights)
+    over = axis if each.ndim == asarray(x).ndim else None
+    total = each.sum(axis=over, keepdims=keepdims and over == axis).astype(mean.dtype)
+    return mean, apply(rearrange.broadcast_to, total, shape=mean.shape)
 
 
 def diff(
