@@ -102,7 +102,7 @@ def moveaxis(
 
 
 def _several(axes: int | Sequence[int]) -> Sequence[int]:
-    return axes if isinstance(axes, tuple | list) else (axes,)  # type: ignore[return-value]
+    return axes if isinstance(axes, Sequence) else (axes,)
 
 
 def reshape(at: Emitter[V], x: V, shape: Shape, *, order: Order = "C") -> V:

@@ -74,9 +74,11 @@ def _depth(arrays: Any) -> int:
 
 
 def _leaves(arrays: Any) -> list[Any]:
-    return [leaf for each in arrays for leaf in _leaves(each)] if isinstance(arrays, list) else [
-        arrays
-    ]
+    return (
+        [leaf for each in arrays for leaf in _leaves(each)]
+        if isinstance(arrays, list)
+        else [arrays]
+    )
 
 
 def _joined(arrays: Any, depth: int, rank: int) -> Any:

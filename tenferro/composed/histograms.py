@@ -9,7 +9,7 @@ import numpy as np
 
 from tenferro import namespace as tn
 from tenferro.arrays import is_number
-from tenferro.composed.operands import array, count, numbers, promoted, vector
+from tenferro.composed.operands import array, constant_size, count, numbers, promoted, vector
 from tenferro.composed.searching import searchsorted
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.runtime import Tensor
@@ -29,6 +29,7 @@ def bincount(
 
     Raises:
         TracingError: x is traced, and `length` is None.
+        ShapeError: an element is negative; in a traced function it counts as 0.
 
     >>> tn.bincount([1, 3, 1])
     Tensor([0, 2, 0, 1])
@@ -167,7 +168,7 @@ def histogramdd(
     points: Any = tn.stack(sample, axis=1) if is_list else array("histogramdd", sample)
     if points.ndim != 2:
         raise ShapeError(f"histogramdd: takes points [n, d], got {points.meta}")
-    axes = points.shape[1]
+    axes = constant_size("histogramdd", points, 1)
     each = [bins] * axes if is_number(bins) else list(bins)
     limits = [None] * axes if range is None else list(range)
     if len(each) != axes or len(limits) != axes:
@@ -196,7 +197,7 @@ def _bin(values: Any, edges: Any) -> Any:
 
 def _tally(shape: Any, places: list[Any], weights: Any) -> Any:
     """The counts, or the sums of weights, in cells counted from 1."""
-    sizes = [shape] if isinstance(shape, int) else shape
+    sizes = shape if isinstance(shape, list) else [shape]
     amounts = tn.ones_like(places[0], "int64") if weights is None else tn.ravel(weights)
     wide = tn.zeros([size + 2 for size in sizes], amounts.dtype).at[tuple(places)].add(amounts)
     return wide[(slice(1, -1),) * len(sizes)]

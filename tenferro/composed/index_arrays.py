@@ -86,9 +86,7 @@ def mask_indices(
     return nonzero(mask_func(tn.ones((side, side)), k), size=size)
 
 
-def indices(
-    dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
-) -> Any:
+def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False) -> Any:
     """The indices of a grid: for each axis an array of the shape of the grid, stacked.
 
     With `sparse`, a tuple of arrays that broadcast to the grid.
@@ -147,7 +145,7 @@ def unravel_index(indices: ArrayLike, shape: Sequence[int] | int) -> tuple[AnyTe
     for size in reversed(sizes[1:]):
         coordinates.append(tn.remainder(rest, max(size, 1)))
         rest = tn.floor_divide(rest, max(size, 1))
-    return tuple([rest, *reversed(coordinates)]) if sizes else ()
+    return (rest, *reversed(coordinates)) if sizes else ()
 
 
 def ravel_multi_index(
@@ -198,8 +196,8 @@ def _inside(part: Any, axis: int, size: int, mode: str) -> Any:
     outside = known[(known < 0) | (known >= size)]
     if outside.size:
         raise AxisError(
-            f"ravel_multi_index: {outside[0]} is out of range for axis {axis}, of size {size}; pass "
-            "mode='clip' or mode='wrap' to take another element"
+            f"ravel_multi_index: {outside[0]} is out of range for axis {axis}, of size {size}; "
+            "pass mode='clip' or mode='wrap' to take another element"
         )
     return part
 

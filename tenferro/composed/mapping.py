@@ -134,9 +134,7 @@ def _cores(signature: str) -> list[int]:
     """The number of axes of each argument."""
     text = signature.replace(" ", "")
     if not _SIGNATURE.fullmatch(text):
-        raise ConfigError(
-            f"vectorize: {signature!r} is not a signature such as '(m,n),(n)->(m)'"
-        )
+        raise ConfigError(f"vectorize: {signature!r} is not a signature such as '(m,n),(n)->(m)'")
     return [len(re.findall(_NAME, core)) for core in re.findall(_CORE, text.split("->")[0])]
 
 

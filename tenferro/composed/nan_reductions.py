@@ -69,7 +69,7 @@ def nanmax(
     >>> tn.nanmax([1.0, tn.nan, 3.0])
     Tensor(3.)
     """
-    return _extreme("nanmax", tn.max, tn.maximum, -1, x, axis, keepdims, initial, where)
+    return _extreme("nanmax", tn.max, tn.maximum, -1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
 
 def nanmin(
@@ -85,7 +85,7 @@ def nanmin(
     >>> tn.nanmin([1.0, tn.nan, 3.0])
     Tensor(1.)
     """
-    return _extreme("nanmin", tn.min, tn.minimum, 1, x, axis, keepdims, initial, where)
+    return _extreme("nanmin", tn.min, tn.minimum, 1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
 
 def nanmean(
@@ -104,7 +104,7 @@ def nanmean(
     (a,) = promoted("nanmean", x, inexact=True)
     a = a if dtype is None else a.astype(dtype)
     total = tn.sum(_replaced("nanmean", a, 0, where), axis=axis, keepdims=keepdims)
-    return total / _counted(a, where, axis, keepdims).astype(total.dtype)
+    return total / _counted(a, where, axis, keepdims).astype(total.dtype)  # type: ignore[no-any-return]
 
 
 def nanvar(
@@ -125,8 +125,10 @@ def nanvar(
     a = a if dtype is None else a.astype(dtype)
     middle = nanmean(a, axis, keepdims=True, where=where)
     apart = tn.where(_counts(a, where), a - middle, 0)
-    squares = tn.square(tn.real(apart)) + tn.square(tn.imag(apart)) if a.dtype.kind == "c" else (
-        tn.square(apart)
+    squares = (
+        tn.square(tn.real(apart)) + tn.square(tn.imag(apart))
+        if a.dtype.kind == "c"
+        else (tn.square(apart))
     )
     total = tn.sum(squares, axis=axis, keepdims=keepdims)
     divisor = _counted(a, where, axis, keepdims).astype(total.dtype) - ddof
@@ -156,7 +158,7 @@ def nanargmax(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) 
     >>> tn.nanargmax([1.0, tn.nan, 3.0])
     Tensor(2)
     """
-    return _place("nanargmax", tn.argmax, -tn.inf, x, axis, keepdims)
+    return _place("nanargmax", tn.argmax, -tn.inf, x, axis, keepdims)  # type: ignore[no-any-return]
 
 
 def nanargmin(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
@@ -165,12 +167,10 @@ def nanargmin(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) 
     >>> tn.nanargmin([1.0, tn.nan, 3.0])
     Tensor(0)
     """
-    return _place("nanargmin", tn.argmin, tn.inf, x, axis, keepdims)
+    return _place("nanargmin", tn.argmin, tn.inf, x, axis, keepdims)  # type: ignore[no-any-return]
 
 
-def nancumsum(
-    x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
-) -> AnyTensor:
+def nancumsum(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> AnyTensor:
     """Cumulative sums along `axis`, with 0 for NaN; of the flattened array if None.
 
     >>> tn.nancumsum([1.0, tn.nan, 3.0])
@@ -180,9 +180,7 @@ def nancumsum(
     return tn.cumsum(kept if dtype is None else kept.astype(dtype), axis=axis)
 
 
-def nancumprod(
-    x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
-) -> AnyTensor:
+def nancumprod(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> AnyTensor:
     """Cumulative products along `axis`, with 1 for NaN; of the flattened array if None.
 
     >>> tn.nancumprod([2.0, tn.nan, 3.0])

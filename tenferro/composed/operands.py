@@ -121,7 +121,8 @@ def option(name: str, field: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     """
     if isinstance(value, str | bool | int | None) and value in allowed:
         return value
-    raise ConfigError(f"{name}: {field} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    listed = ", ".join(map(repr, allowed))
+    raise ConfigError(f"{name}: {field} must be one of {listed}, got {value!r}")
 
 
 def numbers(name: str, operand: Any, instead: str) -> np.ndarray[Any, Any]:

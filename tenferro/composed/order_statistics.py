@@ -125,9 +125,11 @@ def _quantile(
     rows = tn.permute_dims(a, (*kept, *axes)).reshape((*(sizes[i] for i in kept), length))
     flat = _between(rows, fractions.ravel() / whole, method, skip)
     result: Any = tn.moveaxis(flat, -1, 0)
-    rest = [1 if i in axes else size for i, size in enumerate(sizes)] if keepdims else [
-        sizes[i] for i in kept
-    ]
+    rest = (
+        [1 if i in axes else size for i, size in enumerate(sizes)]
+        if keepdims
+        else [sizes[i] for i in kept]
+    )
     return result.reshape((*fractions.shape, *rest))  # type: ignore[no-any-return]
 
 
@@ -135,17 +137,17 @@ def _between(rows: Any, fractions: Any, method: str, skip: bool) -> Any:
     """The quantiles of each row, along the last axis."""
     missing = tn.isnan(rows)
     ordered: Any = tn.sort(rows)
-    one = tn.ones_like(rows[..., :1])
-    last: Any = tn.sum(tn.where(missing, 0, tn.ones_like(rows)), axis=-1, keepdims=True) - one
-    if not skip:
-        last = one * (rows.shape[-1] - 1)
-    place = tn.maximum(tn.maximum(last, 0) * fractions, 0)
+    place: Any = fractions.reshape((*(1,) * (rows.ndim - 1), -1))
+    if skip:
+        present: Any = tn.sum((~missing).astype(rows.dtype), axis=-1, keepdims=True)
+        place = place * tn.maximum(present - 1, 0)
+    else:
+        place = place * (rows.shape[-1] - 1)
+    place = tn.maximum(place, 0)
     if method == "nearest":
         place = tn.round(place)
     low, high = tn.floor(place), tn.ceil(place)
-    below, above = (
-        tn.take_along_axis(ordered, at.astype("int64"), axis=-1) for at in (low, high)
-    )
+    below, above = (tn.take_along_axis(ordered, at.astype("int64"), axis=-1) for at in (low, high))
     if method in ("lower", "nearest"):
         result = below
     elif method == "higher":

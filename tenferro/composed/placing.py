@@ -22,7 +22,6 @@ from tenferro.composed.operands import (
     whole,
 )
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.shape import product
 from tenferro.typing import AnyTensor, ArrayLike, Shape
 
 
@@ -47,10 +46,10 @@ def fill_diagonal(
     if len(sizes) < 2 or (len(sizes) > 2 and len(set(sizes)) > 1):
         raise ShapeError(f"fill_diagonal: takes a matrix or axes of equal sizes, got {a.meta}")
     step = sum(int(np.prod(sizes[i + 1 :])) for i in range(len(sizes)))
-    end = product(sizes) if len(sizes) > 2 or wrap else sizes[1] * sizes[1]
-    places = np.arange(0, product(sizes), step)
+    end = int(np.prod(sizes)) if len(sizes) > 2 or wrap else sizes[1] * sizes[1]
+    places = np.arange(0, int(np.prod(sizes)), step)
     places = places[places < end]
-    return _with(a, places, _repeated("fill_diagonal", val, places.size))
+    return _with(a, places, _repeated("fill_diagonal", val, places.size))  # type: ignore[no-any-return]
 
 
 def put(
@@ -79,7 +78,7 @@ def put(
     a = array("put", x)
     (places,) = whole("put", tn.ravel(ind))
     places = _within(places, a.size, mode)
-    return _with(a, places, _repeated("put", v, constant_size("put", places, 0)))
+    return _with(a, places, _repeated("put", v, constant_size("put", places, 0)))  # type: ignore[no-any-return]
 
 
 def put_along_axis(
@@ -173,7 +172,7 @@ def insert(x: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -
     joined = tn.concat([a, tn.broadcast_to(new, shape)], axis=place)
     source = np.empty(size + count, np.int64)
     source[kept], source[targets] = np.arange(size), size + np.arange(count)
-    return tn.take(joined, source, axis=place)  # type: ignore[arg-type]
+    return tn.take(joined, source, axis=place)
 
 
 def delete(
@@ -193,7 +192,7 @@ def delete(
     a, place = along("delete", array("delete", x), axis)
     size = constant_size("delete", a, place)
     kept = np.delete(np.arange(size), _positions("delete", obj, size, size).ravel())
-    return tn.take(a, kept, axis=place)  # type: ignore[arg-type]
+    return tn.take(a, kept, axis=place)
 
 
 def resize(x: ArrayLike, new_shape: Shape) -> AnyTensor:
@@ -298,7 +297,9 @@ def _value(function: Callable[..., Any] | Any, x: Any, args: Any, kw: Any) -> An
 
 def _copies(name: str, inplace: bool) -> None:
     if inplace:
-        raise ConfigError(f"{name}: arrays are not changed; leave inplace=False, and use the result")
+        raise ConfigError(
+            f"{name}: arrays are not changed; leave inplace=False, and use the result"
+        )
 
 
 def _with(x: Any, places: Any, values: Any) -> Any:

@@ -218,7 +218,7 @@ def poly(seq_of_zeros: ArrayLike) -> AnyTensor:
     result: Any = tn.ones(1, zeros.dtype)
     for i in range(constant_size("poly", zeros, 0)):
         result = tn.pad(result, (0, 1)) - tn.pad(zeros[i] * result, (1, 0))
-    return tn.real(result) if is_real else result  # type: ignore[no-any-return]
+    return tn.real(result) if is_real else result
 
 
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> AnyTensor:  # noqa: N803
@@ -253,9 +253,7 @@ def _aligned(name: str, a1: Any, a2: Any) -> list[Any]:
     """Coefficients with zeros in front of the shorter ones."""
     vectors = _coefficients(name, a1, a2)
     sizes = [constant_size(name, each, 0) for each in vectors]
-    return [
-        tn.pad(each, (max(sizes) - size, 0)) for each, size in zip(vectors, sizes, strict=True)
-    ]
+    return [tn.pad(each, (max(sizes) - size, 0)) for each, size in zip(vectors, sizes, strict=True)]
 
 
 def _trimmed(name: str, a: Any) -> Any:

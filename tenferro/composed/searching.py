@@ -147,7 +147,9 @@ def compress(
     if mask.shape[0] != a.shape[place]:
         length = constant_size("compress", a, place)
         if constant_size("compress", mask, 0) > length:
-            raise ShapeError(f"compress: condition {mask.meta} is longer than axis {place} of {a.meta}")
+            raise ShapeError(
+                f"compress: condition {mask.meta} is longer than axis {place} of {a.meta}"
+            )
         mask = tn.pad(mask, (0, length - mask.shape[0]))
     places, total = true_places(mask, size)
     front: Any = tn.moveaxis(a, place, 0)

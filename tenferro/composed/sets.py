@@ -204,7 +204,7 @@ def intersect1d(
         assume_unique: has no effect on the result.
         return_indices: whether to return where they occur first in each array, too.
         size: as of `unique`.
-        fill_value: as of `unique`.
+        fill_value: as of `unique`; indices that are missing are the size of the array.
 
     >>> tn.intersect1d([3, 1, 3], [2, 3])
     Tensor([3])
@@ -213,7 +213,8 @@ def intersect1d(
     found = _in_order(one, equal_nan=False)
     places, total = true_places(found.first & isin(found.elements, other), size)
     values = found.elements[places]
-    results = [trimmed(values, total, size, fill_value)]
+    fill = values[:1] if fill_value is None and size else fill_value
+    results = [trimmed(values, total, size, fill)]
     if return_indices:
         others = _in_order(other, equal_nan=False)
         across = others.order[searchsorted(others.elements, values)]
@@ -241,10 +242,10 @@ def setdiff1d(
     """
     one, other = _flat("setdiff1d", x1, x2)
     if assume_unique:
-        return _kept(one, isin(one, other, invert=True), size, fill_value)
+        return _kept(one, isin(one, other, invert=True), size, fill_value)  # type: ignore[no-any-return]
     found = _in_order(one, equal_nan=True)
     mask = found.first & isin(found.elements, other, invert=True)
-    return _kept(found.elements, mask, size, fill_value)
+    return _kept(found.elements, mask, size, fill_value)  # type: ignore[no-any-return]
 
 
 def setxor1d(
@@ -257,7 +258,7 @@ def setxor1d(
 ) -> AnyTensor:
     """The distinct elements that exactly one of the arrays has, in ascending order.
 
-    `assume_unique` has no effect on the result. `size` and `fill_value` (0) as of `nonzero`.
+    `assume_unique` has no effect on the result. `size` and `fill_value` as of `unique`.
 
     >>> tn.setxor1d([3, 1, 3], [2, 3])
     Tensor([1, 2])
@@ -265,7 +266,10 @@ def setxor1d(
     one, other = _flat("setxor1d", x1, x2)
     found = _in_order(tn.concat([one, other]), equal_nan=True)
     single = isin(found.elements, one) != isin(found.elements, other)
-    return _kept(found.elements, found.first & single, size, fill_value)
+    places, total = true_places(found.first & single, size)
+    values = found.elements[places]
+    fill = values[:1] if fill_value is None and size else fill_value
+    return trimmed(values, total, size, fill)  # type: ignore[no-any-return]
 
 
 def _flat(name: str, x1: Any, x2: Any) -> list[Any]:

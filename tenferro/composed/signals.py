@@ -117,7 +117,7 @@ def interp(
         first = values[0] if left is None else left
         final = values[-1] if right is None else right
         result = tn.where(places < nodes[0], first, tn.where(places > nodes[-1], final, result))
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _periodic(places: Any, nodes: Any, values: Any, period: Any) -> list[Any]:
@@ -228,12 +228,11 @@ def unwrap(
     whole = a.dtype.kind in "iu" and isinstance(period, int)
     if not whole:
         (a,) = promoted("unwrap", a, inexact=True)
-    half: Any = period // 2 if whole else tn.divide(period, 2) if not is_number(period) else (
-        period / 2  # type: ignore[operator]
-    )
+    by: Any = period
+    half = by // 2 if whole else by / 2 if is_number(by) else tn.divide(by, 2)
     steps: Any = tn.diff(a, axis=axis)
-    even = not whole or period % 2 == 0  # type: ignore[operator]
-    wrapped = (steps + half) % period - half
+    even = not whole or by % 2 == 0
+    wrapped = (steps + half) % by - half
     if even:
         wrapped = tn.where((wrapped == -half) & (steps > 0), half, wrapped)
     change = wrapped - steps

@@ -55,7 +55,7 @@ def kaiser(M: int, beta: float) -> AnyTensor:  # noqa: N803
     >>> tn.kaiser(3, 0.0)
     Tensor([1., 1., 1.])
     """
-    if not is_number(beta) and not isinstance(beta, np.number):
+    if not is_number(beta) and not isinstance(beta, np.generic):
         raise DTypeError(f"kaiser: beta must be a number, got {type(beta).__name__}")
     return tn.asarray(np.kaiser(count("kaiser", "M", M), float(beta)))
 

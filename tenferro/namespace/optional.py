@@ -58,8 +58,10 @@ def average(
     >>> tn.average([1.0, 2.0], weights=[3.0, 1.0], returned=True)
     (Tensor(1.25), Tensor(4.))
     """
-    given = () if weights is None else (weights,)
-    mean = apply(reductions.average, x, *given, axis=axis, keepdims=keepdims)
+    if weights is None:
+        mean = apply(reductions.average, x, axis=axis, keepdims=keepdims)
+    else:
+        mean = apply(reductions.average, x, weights, axis=axis, keepdims=keepdims)
     if not returned:
         return mean
     each = apply(filling.ones_like, x) if weights is None else asarray(weights)
