@@ -106,7 +106,8 @@ def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
     >>> tn.divmod([7, -7], 4)
     (Tensor([ 1, -2]), Tensor([3, 1]))
     """
-    return tn.floor_divide(x1, x2), tn.remainder(x1, x2)
+    a, b = real("divmod", x1, x2)
+    return tn.floor_divide(a, b), tn.remainder(a, b)
 
 
 def frexp(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:

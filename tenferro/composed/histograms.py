@@ -117,7 +117,7 @@ def histogram(
     >>> tn.histogram([0.0, 1.0, 1.0, 4.0], 2)
     (Tensor([3, 1]), Tensor([0., 2., 4.]))
     """
-    values = tn.ravel(x)
+    values = array("histogram", x).ravel()
     edges = histogram_bin_edges(values, bins, range)
     counts: Any = _tally(edges.shape[0] - 1, [_bin(values, edges)], weights)
     if density:
@@ -139,6 +139,7 @@ def histogram2d(
     Tensor([[1., 0.],
             [0., 1.]])
     """
+    x, y = array("histogram2d", x), array("histogram2d", y)
     if not is_number(bins) and len(bins) != 2:
         bins = [bins, bins]
     counts, (rows, columns) = histogramdd([x, y], bins, range, weights, density)
@@ -256,6 +257,7 @@ def corrcoef(
     Tensor([[ 1., -1.],
             [-1.,  1.]])
     """
+    x = array("corrcoef", x)
     c: Any = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c  # type: ignore[no-any-return]

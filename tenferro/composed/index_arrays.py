@@ -176,6 +176,8 @@ def ravel_multi_index(
     option("ravel_multi_index", "mode", mode, ("raise", "wrap", "clip"))
     option("ravel_multi_index", "order", order, ("C", "F"))
     sizes = tuple(dims)
+    if not isinstance(multi_index, tuple | list):
+        multi_index = list(array("ravel_multi_index", multi_index))
     parts = [whole("ravel_multi_index", each)[0] for each in multi_index]
     if len(parts) != len(sizes):
         raise ShapeError(f"ravel_multi_index: got {len(parts)} indices for {len(sizes)} axes")

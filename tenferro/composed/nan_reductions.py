@@ -149,6 +149,7 @@ def nanstd(
     >>> tn.nanstd([1.0, tn.nan, 3.0])
     Tensor(1.)
     """
+    x = array("nanstd", x)
     return tn.sqrt(nanvar(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=where))
 
 

@@ -18,6 +18,7 @@ def quantile(
     x: ArrayLike,
     q: ArrayLike,
     axis: Axis = None,
+    *,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
@@ -42,6 +43,7 @@ def nanquantile(
     x: ArrayLike,
     q: ArrayLike,
     axis: Axis = None,
+    *,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
@@ -58,6 +60,7 @@ def percentile(
     x: ArrayLike,
     q: ArrayLike,
     axis: Axis = None,
+    *,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
@@ -74,6 +77,7 @@ def nanpercentile(
     x: ArrayLike,
     q: ArrayLike,
     axis: Axis = None,
+    *,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
@@ -87,7 +91,7 @@ def nanpercentile(
 
 
 def median(
-    x: ArrayLike, axis: Axis = None, overwrite_input: bool = False, keepdims: bool = False
+    x: ArrayLike, axis: Axis = None, *, overwrite_input: bool = False, keepdims: bool = False
 ) -> AnyTensor:
     """The middle element along `axis`, or the mean of the two in the middle. NaN wins.
 
@@ -98,7 +102,7 @@ def median(
 
 
 def nanmedian(
-    x: ArrayLike, axis: Axis = None, overwrite_input: bool = False, keepdims: bool = False
+    x: ArrayLike, axis: Axis = None, *, overwrite_input: bool = False, keepdims: bool = False
 ) -> AnyTensor:
     """As `median`, of the elements that are not NaN.
 

@@ -212,7 +212,7 @@ def resize(x: ArrayLike, new_shape: Shape) -> AnyTensor:
     return flat[np.arange(total) % size].reshape(shape)  # type: ignore[no-any-return]
 
 
-def choose(x: ArrayLike, choices: Any, mode: str = "raise") -> AnyTensor:
+def choose(x: ArrayLike, choices: Any, *, mode: str = "raise") -> AnyTensor:
     """For each element of x, the element there of the array `choices[x]`.
 
     Args:

@@ -124,7 +124,8 @@ def extract(
     >>> tn.extract([True, False, True], [1, 2, 3])
     Tensor([1, 3])
     """
-    return compress(tn.ravel(condition), tn.ravel(arr), size=size, fill_value=fill_value)
+    mask = array("extract", condition).ravel()
+    return compress(mask, array("extract", arr).ravel(), size=size, fill_value=fill_value)
 
 
 def compress(
@@ -221,10 +222,10 @@ def lexsort(keys: ArrayLike | Sequence[ArrayLike], axis: int = -1) -> AnyTensor:
     >>> tn.lexsort([[2, 1, 1], [0, 1, 0]])
     Tensor([2, 0, 1])
     """
-    several = keys if isinstance(keys, tuple | list) else list(tn.asarray(keys))
+    several = keys if isinstance(keys, tuple | list) else list(array("lexsort", keys))
     if not several:
         raise ShapeError("lexsort: needs at least one key")
-    parts = tn.broadcast_arrays(*several)
+    parts = tn.broadcast_arrays(*[array("lexsort", key) for key in several])
     place = normal_axis("lexsort", axis, parts[0].ndim)
     order = tn.argsort(parts[0], axis=place)
     for key in parts[1:]:

@@ -110,7 +110,8 @@ def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: Any =
     >>> tn.unique_values([3, 1, 3])
     Tensor([1, 3])
     """
-    return unique(x, equal_nan=False, size=size, fill_value=fill_value)  # type: ignore[no-any-return]
+    a = array("unique_values", x)
+    return unique(a, equal_nan=False, size=size, fill_value=fill_value)  # type: ignore[no-any-return]
 
 
 def unique_counts(
@@ -121,7 +122,8 @@ def unique_counts(
     >>> tn.unique_counts([3, 1, 3]).counts
     Tensor([1, 2])
     """
-    found = unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
+    a = array("unique_counts", x)
+    found = unique(a, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueCounts(*found)
 
 
@@ -133,7 +135,8 @@ def unique_inverse(
     >>> tn.unique_inverse([3, 1, 3]).inverse_indices
     Tensor([1, 0, 1])
     """
-    found = unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
+    a = array("unique_inverse", x)
+    found = unique(a, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueInverse(*found)
 
 
@@ -143,7 +146,8 @@ def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: Any = No
     >>> tn.unique_all([3, 1, 3]).indices
     Tensor([1, 0])
     """
-    found = unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
+    a = array("unique_all", x)
+    found = unique(a, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueAll(*found)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro import composed
 
 NAMES = [name for name in dir(jnp) if not name.startswith("_")]
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
@@ -33,34 +35,23 @@ def test_what_is_left_out_is_not_there() -> None:
     assert [name for name in left_out() if hasattr(tn, name)] == []
 
 
-def test_arguments_are_in_the_order_of_jax() -> None:
-    """A call without keywords means the same: the names of later arguments agree up to `dtype`."""
-    wrong = []
-    for name in NAMES:
-        ours, theirs = getattr(tn, name, None), getattr(jnp, name)
-        if inspect.isfunction(ours) and callable(theirs) and name not in OTHER_ARGUMENTS:
-            for one, other in zip(placed(ours), placed(theirs), strict=False):
-                if one != other and not {one, other} <= FIRST:
-                    wrong.append((name, one, other))
-                    break
-    assert wrong == []
+@pytest.mark.parametrize("name", sorted(set(NAMES) & set(composed.__all__)))
+def test_options_given_by_place_are_those_of_jax(name: str) -> None:
+    ours, theirs = (placed(getattr(home, name)) for home in (tn, jnp))
+    for (one, default), (other, _) in zip(ours, theirs, strict=False):
+        assert one == other or default is inspect.Parameter.empty
 
 
-FIRST = {
-    *("a", "x", "arr", "ar", "y", "x1", "x2", "m", "v", "p", "ary", "array", "fun", "object", "z"),
-    *("value", "ar1", "ar2", "b", "mask", "condition", "fill_value", "element", "func1d", "f"),
-    *("n_rows", "n_cols", "N", "M", "real", "imag", "tensor", "source", "start", "stop", "filt"),
-}
-OTHER_ARGUMENTS: set[str] = set()
-
-
-def placed(function: object) -> list[str]:
-    """The arguments that can be given by place."""
-    try:
-        parameters = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
-    except ValueError:
+def placed(function: Any) -> list[tuple[str, Any]]:
+    """Names and defaults of the arguments that can be given by place."""
+    if not inspect.isroutine(function):
         return []
-    return [each.name for each in parameters if each.kind in (0, 1)]
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # of a function written in C
+        return []
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [(each.name, each.default) for each in parameters if each.kind in by_place]
 
 
 def test_dtypes_and_groups_are_numpys() -> None:
