@@ -24,6 +24,8 @@ def rot90(x: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> AnyTensor
             [1, 3]])
     """
     a = array("rot90", x)
+    if not isinstance(axes, tuple | list) or len(axes) != 2:
+        raise AxisError(f"rot90: axes must be two integers, got {axes!r}")
     first, second = (normal_axis("rot90", axis, a.ndim) for axis in axes)
     if first == second:
         raise AxisError(f"rot90: axes {tuple(axes)} of {a.meta} must differ")
@@ -46,9 +48,8 @@ def rollaxis(x: ArrayLike, axis: int, start: int = 0) -> AnyTensor:
     """
     a = array("rollaxis", x)
     source = normal_axis("rollaxis", axis, a.ndim)
-    target = normal_axis("rollaxis", start, a.ndim + 1) if start >= 0 else start + a.ndim
-    if target < 0:
-        raise AxisError(f"rollaxis: start {start} is out of range for {a.meta}")
+    last = isinstance(start, int) and start == a.ndim
+    target = a.ndim if last else normal_axis("rollaxis", start, a.ndim)
     return tn.moveaxis(a, source, target - (source < target))
 
 
@@ -178,7 +179,7 @@ def frombuffer(
     """
     try:
         return tn.asarray(np.frombuffer(buffer, dtype, count, offset))
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ShapeError(f"frombuffer: {error}") from None
 
 
@@ -192,7 +193,7 @@ def fromstring(
     """
     try:
         return tn.asarray(np.array(string.split(sep)[: None if count < 0 else count], dtype))
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ShapeError(f"fromstring: {error}") from None
 
 
@@ -204,7 +205,7 @@ def fromiter(iterable: Iterable[Any], dtype: DTypeLike, count: int = -1) -> AnyT
     """
     try:
         return tn.asarray(np.fromiter(iterable, dtype, count))
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ShapeError(f"fromiter: {error}") from None
 
 

@@ -9,7 +9,15 @@ import numpy as np
 
 from tenferro import namespace as tn
 from tenferro.arrays import is_number
-from tenferro.composed.operands import array, constant_size, count, numbers, promoted, vector
+from tenferro.composed.operands import (
+    array,
+    constant_size,
+    count,
+    number,
+    numbers,
+    promoted,
+    vector,
+)
 from tenferro.composed.searching import searchsorted
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.runtime import Tensor
@@ -87,13 +95,21 @@ def histogram_bin_edges(
     pieces = count("histogram_bin_edges", "bins", bins, 1)
     (values,) = promoted("histogram_bin_edges", x, inexact=True)
     if range is not None:
-        low, high = (tn.asarray(bound).astype(values.dtype) for bound in range)
+        low, high = _limits(range, values.dtype)
     elif values.size == 0:
         low, high = (tn.asarray(bound).astype(values.dtype) for bound in (0.0, 1.0))
     else:
         low, high = tn.min(values), tn.max(values)
     wider = tn.where(low == high, 0.5, 0.0).astype(values.dtype)
     return tn.linspace(low - wider, high + wider, pieces + 1)
+
+
+def _limits(range: Any, dtype: Any) -> list[Any]:
+    """The least and the largest edge."""
+    bounds = tn.asarray(range)
+    if bounds.shape != (2,):
+        raise ShapeError(f"histogram: range must be two numbers, got {range!r}")
+    return [bounds[i].astype(dtype) for i in (0, 1)]
 
 
 def histogram(
@@ -140,7 +156,7 @@ def histogram2d(
             [0., 1.]])
     """
     x, y = array("histogram2d", x), array("histogram2d", y)
-    if not is_number(bins) and len(bins) != 2:
+    if not is_number(bins) and (not isinstance(bins, list | tuple) or len(bins) != 2):
         bins = [bins, bins]
     counts, (rows, columns) = histogramdd([x, y], bins, range, weights, density)
     return counts, rows, columns
@@ -233,7 +249,7 @@ def cov(
     rows = _variables("cov", m, rowvar, dtype)
     if y is not None:
         rows = tn.concat([rows, _variables("cov", y, rowvar, dtype)], axis=0)
-    less = ddof if ddof is not None else int(not bias)
+    less = int(not bias) if ddof is None else number("cov", "ddof", ddof)
     weight: Any = None if fweights is None else tn.asarray(fweights).astype(tn.float64)
     if aweights is not None:
         (by,) = promoted("cov", aweights, inexact=True)

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from tenferro import namespace as tn
-from tenferro.composed.operands import array, count, numbers, option, vector, whole
+from tenferro.composed.operands import (
+    array,
+    callable_of,
+    check_affordable,
+    count,
+    numbers,
+    option,
+    sizes,
+    vector,
+    whole,
+)
 from tenferro.composed.searching import nonzero
 from tenferro.errors import AxisError, DTypeError, ShapeError
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
@@ -83,7 +93,7 @@ def mask_indices(
     (Tensor([0, 0, 1]), Tensor([0, 1, 1]))
     """
     side = count("mask_indices", "n", n)
-    return nonzero(mask_func(tn.ones((side, side)), k), size=size)
+    return nonzero(callable_of("mask_indices", mask_func)(tn.ones((side, side)), k), size=size)
 
 
 def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False) -> Any:
@@ -99,17 +109,17 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: b
              [0, 1]]])
     """
     element = "int64" if dtype is None else dtype
-    sizes = [count("indices", "a dimension", size) for size in dimensions]
-    rank = len(sizes)
+    lengths = sizes("indices", dimensions)
+    rank = len(lengths)
     each = tuple(
         tn.arange(size, dtype=element).reshape((*(1,) * i, size, *(1,) * (rank - i - 1)))
-        for i, size in enumerate(sizes)
+        for i, size in enumerate(lengths)
     )
     if sparse:
         return each
     if not each:
         return tn.zeros((0,), element)
-    return tn.stack([tn.broadcast_to(part, sizes) for part in each])
+    return tn.stack([tn.broadcast_to(part, lengths) for part in each])
 
 
 def ix_(*args: ArrayLike) -> tuple[AnyTensor, ...]:
@@ -138,14 +148,14 @@ def unravel_index(indices: ArrayLike, shape: Sequence[int] | int) -> tuple[AnyTe
     (Tensor([0, 1]), Tensor([1, 1]))
     """
     (places,) = whole("unravel_index", indices)
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    total = int(np.prod(sizes, dtype=np.int64))
+    lengths = sizes("unravel_index", shape)
+    total = int(np.prod(lengths, dtype=np.int64))
     rest: Any = tn.clip(tn.where(places < 0, places + total, places), 0, max(total - 1, 0))
     coordinates: list[Any] = []
-    for size in reversed(sizes[1:]):
+    for size in reversed(lengths[1:]):
         coordinates.append(tn.remainder(rest, max(size, 1)))
         rest = tn.floor_divide(rest, max(size, 1))
-    return (rest, *reversed(coordinates)) if sizes else ()
+    return (rest, *reversed(coordinates)) if lengths else ()
 
 
 def ravel_multi_index(
@@ -175,14 +185,14 @@ def ravel_multi_index(
     """
     option("ravel_multi_index", "mode", mode, ("raise", "wrap", "clip"))
     option("ravel_multi_index", "order", order, ("C", "F"))
-    sizes = tuple(dims)
+    lengths = sizes("ravel_multi_index", dims)
     if not isinstance(multi_index, tuple | list):
         multi_index = list(array("ravel_multi_index", multi_index))
     parts = [whole("ravel_multi_index", each)[0] for each in multi_index]
-    if len(parts) != len(sizes):
-        raise ShapeError(f"ravel_multi_index: got {len(parts)} indices for {len(sizes)} axes")
+    if len(parts) != len(lengths):
+        raise ShapeError(f"ravel_multi_index: got {len(parts)} indices for {len(lengths)} axes")
     total: Any = 0
-    pairs = list(zip(parts, sizes, strict=True))
+    pairs = list(zip(parts, lengths, strict=True))
     for axis, (part, size) in enumerate(pairs if order == "C" else pairs[::-1]):
         total = total * size + _inside(part, axis, size, mode)
     return total if dtype is None else total.astype(dtype)  # type: ignore[no-any-return]
@@ -207,8 +217,9 @@ def _inside(part: Any, axis: int, size: int, mode: str) -> Any:
 def _matrix(name: str, n: Any, k: Any, m: Any) -> tuple[int, int, int]:
     if isinstance(k, bool) or not isinstance(k, int | np.integer):
         raise DTypeError(f"{name}: k must be an integer, got {k!r}")
-    columns = n if m is None else m
-    return count(name, "n", n), int(k), count(name, "m", columns)
+    rows, columns = count(name, "n", n), count(name, "m", n if m is None else m)
+    check_affordable(name, rows, columns)
+    return rows, int(k), columns
 
 
 def _shape(name: str, x: Any, rank: int | None = None) -> list[int]:

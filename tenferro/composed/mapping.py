@@ -7,13 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from typing import Any
 
-import numpy as np
-
 from tenferro import namespace as tn
 from tenferro.arrays import normal_axis
 from tenferro.composed.arranging import broadcast_shapes
 from tenferro.composed.index_arrays import indices
-from tenferro.composed.operands import array
+from tenferro.composed.operands import array, callable_of, sizes
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.transforms import vmap
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
@@ -34,6 +32,7 @@ def apply_along_axis(
     Tensor([[1, 2],
             [4, 6]])
     """
+    callable_of("apply_along_axis", func1d)
     a = array("apply_along_axis", arr)
     place = normal_axis("apply_along_axis", axis, a.ndim)
 
@@ -55,9 +54,10 @@ def apply_over_axes(
     >>> tn.apply_over_axes(tn.sum, [[1, 2], [3, 4]], [0, 1])
     Tensor([[10]])
     """
+    callable_of("apply_over_axes", func)
     a = array("apply_over_axes", x)
     rank = a.ndim
-    for axis in (axes,) if isinstance(axes, int) else axes:
+    for axis in axes if isinstance(axes, tuple | list) else (axes,):
         place = normal_axis("apply_over_axes", axis, rank)
         a = func(a, place)
         if a.ndim == rank - 1:
@@ -85,6 +85,7 @@ def vectorize(
     Tensor([[4, 5],
             [1, 2]])
     """
+    callable_of("vectorize", pyfunc)
     cores = None if signature is None else _cores(signature)
 
     @wraps(pyfunc)
@@ -132,7 +133,7 @@ def _over_batch(function: Callable[..., Any], arrays: list[Any], ranks: list[int
 
 def _cores(signature: str) -> list[int]:
     """The number of axes of each argument."""
-    text = signature.replace(" ", "")
+    text = signature.replace(" ", "") if isinstance(signature, str) else ""
     if not _SIGNATURE.fullmatch(text):
         raise ConfigError(f"vectorize: {signature!r} is not a signature such as '(m,n),(n)->(m)'")
     return [len(re.findall(_NAME, core)) for core in re.findall(_CORE, text.split("->")[0])]
@@ -151,6 +152,6 @@ def fromfunction(
     Tensor([[ 0., 10.],
             [ 1., 11.]])
     """
-    sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    places = indices(sizes, dtype=dtype, sparse=True)
+    callable_of("fromfunction", function)
+    places = indices(sizes("fromfunction", shape), dtype=dtype, sparse=True)
     return vectorize(lambda *index: function(*index, **kwargs))(*places)  # type: ignore[no-any-return]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro import namespace as tn
-from tenferro.composed.operands import array, promoted
+from tenferro.composed.operands import array, number, promoted
 from tenferro.shape import is_inexact
 from tenferro.typing import AnyTensor, ArrayLike, Axis, DTypeLike
 
@@ -34,7 +34,7 @@ def nansum(
     """
     kept = _replaced("nansum", x, 0, where)
     result = tn.sum(kept, axis=axis, dtype=dtype, keepdims=keepdims)
-    return result if initial is None else result + initial
+    return result if initial is None else tn.add(result, initial)
 
 
 def nanprod(
@@ -53,7 +53,7 @@ def nanprod(
     """
     kept = _replaced("nanprod", x, 1, where)
     result = tn.prod(kept, axis=axis, dtype=dtype, keepdims=keepdims)
-    return result if initial is None else result * initial
+    return result if initial is None else tn.multiply(result, initial)
 
 
 def nanmax(
@@ -131,7 +131,9 @@ def nanvar(
         else (tn.square(apart))
     )
     total = tn.sum(squares, axis=axis, keepdims=keepdims)
-    divisor = _counted(a, where, axis, keepdims).astype(total.dtype) - ddof
+    divisor = _counted(a, where, axis, keepdims).astype(total.dtype) - number(
+        "nanvar", "ddof", ddof
+    )
     return total / tn.where(divisor > 0, divisor, tn.nan)
 
 
@@ -194,7 +196,7 @@ def nancumprod(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = 
 def _counts(x: Any, where: Any) -> Any:
     """Which elements count."""
     present = ~tn.isnan(x)
-    return present if where is None else present & where
+    return present if where is None else present & (array("where", where) != 0)
 
 
 def _counted(x: Any, where: Any, axis: Axis, keepdims: bool) -> Any:

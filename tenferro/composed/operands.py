@@ -10,9 +10,11 @@ import numpy as np
 from tenferro import namespace as tn
 from tenferro.arrays import Operand, normal_axis, promote, result_dtype
 from tenferro.chainrules import Emitter, V
+from tenferro.config import config
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
+from tenferro.exec_ir import check_size
 from tenferro.runtime import Tensor
-from tenferro.shape import FLOAT64, DType, is_inexact
+from tenferro.shape import FLOAT64, INT64, TensorMeta, is_inexact
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,43 @@ def count(name: str, field: str, value: Any, least: int = 0) -> int:
     return int(value)
 
 
+def sizes(name: str, shape: Any) -> list[int]:
+    """The sizes of a shape, which is one size or several.
+
+    Raises:
+        ShapeError: an item is not a size.
+    """
+    several = shape if isinstance(shape, tuple | list) else (shape,)
+    return [count(name, "a size", size) for size in several]
+
+
+def check_affordable(name: str, *shape: int) -> None:
+    """Raise ExtentError if an array of integers of this shape is over the budget of bytes."""
+    check_size(TensorMeta.of(INT64, shape), name, config.max_bytes)
+
+
+def number(name: str, field: str, value: Any) -> float:
+    """A real number.
+
+    Raises:
+        DTypeError: the value is another thing.
+    """
+    if isinstance(value, int | float | np.integer | np.floating):
+        return float(value) if isinstance(value, np.floating) else value
+    raise DTypeError(f"{name}: {field} must be a number, got {value!r}")
+
+
+def callable_of(name: str, function: Any) -> Any:
+    """The function that another function applies.
+
+    Raises:
+        ConfigError: it cannot be called.
+    """
+    if callable(function):
+        return function
+    raise ConfigError(f"{name}: takes a function, got {function!r}")
+
+
 def option(name: str, field: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     """The value of an option.
 
@@ -138,11 +177,6 @@ def numbers(name: str, operand: Any, instead: str) -> np.ndarray[Any, Any]:
             f"while tracing; {instead}"
         )
     return x.numpy()
-
-
-def fits(dtype: DType, number: Any) -> Any:
-    """A number or array as an array of a dtype."""
-    return tn.asarray(number).astype(dtype)
 
 
 def _listed(operand: Any) -> Any:

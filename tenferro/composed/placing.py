@@ -42,12 +42,12 @@ def fill_diagonal(
     """
     _copies("fill_diagonal", inplace)
     a = array("fill_diagonal", x)
-    sizes = [constant_size("fill_diagonal", a, i) for i in range(a.ndim)]
-    if len(sizes) < 2 or (len(sizes) > 2 and len(set(sizes)) > 1):
+    lengths = [constant_size("fill_diagonal", a, i) for i in range(a.ndim)]
+    if len(lengths) < 2 or (len(lengths) > 2 and len(set(lengths)) > 1):
         raise ShapeError(f"fill_diagonal: takes a matrix or axes of equal sizes, got {a.meta}")
-    step = sum(int(np.prod(sizes[i + 1 :])) for i in range(len(sizes)))
-    end = int(np.prod(sizes)) if len(sizes) > 2 or wrap else sizes[1] * sizes[1]
-    places = np.arange(0, int(np.prod(sizes)), step)
+    step = sum(int(np.prod(lengths[i + 1 :])) for i in range(len(lengths)))
+    end = int(np.prod(lengths)) if len(lengths) > 2 or wrap else lengths[1] * lengths[1]
+    places = np.arange(0, int(np.prod(lengths)), step)
     places = places[places < end]
     return _with(a, places, _repeated("fill_diagonal", val, places.size))  # type: ignore[no-any-return]
 
@@ -203,9 +203,8 @@ def resize(x: ArrayLike, new_shape: Shape) -> AnyTensor:
             [3, 1]])
     """
     flat = array("resize", x).ravel()
-    shape: Any = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)  # type: ignore[arg-type]
-    if any(not isinstance(size, int) or size < 0 for size in shape):
-        raise ShapeError(f"resize: sizes must not be negative, got {shape}")
+    shape = sizes("resize", new_shape)
+    check_affordable("resize", *shape)
     size, total = constant_size("resize", flat, 0), int(np.prod(shape))
     if size == 0:
         return tn.zeros(shape, flat.dtype)
@@ -243,6 +242,9 @@ def select(
     >>> tn.select([[True, False], [True, True]], [1, 2])
     Tensor([1, 2])
     """
+    for each in (condlist, choicelist):
+        if not isinstance(each, list | tuple):
+            raise ShapeError(f"select: takes lists of arrays, got {type(each).__name__}")
     if len(condlist) != len(choicelist) or not len(condlist):
         raise ShapeError(
             f"select: got {len(condlist)} conditions and {len(choicelist)} choices; there must be "
@@ -271,11 +273,15 @@ def piecewise(
     Tensor([1., 4.])
     """
     a = array("piecewise", x)
-    several = isinstance(condlist, list | tuple) and (
-        a.ndim == 0 or getattr(condlist[0], "ndim", np.ndim(condlist[0])) > 0
+    several = (
+        isinstance(condlist, list | tuple)
+        and len(condlist) > 0
+        and (a.ndim == 0 or getattr(condlist[0], "ndim", np.ndim(condlist[0])) > 0)
     )
     stacked = getattr(condlist, "ndim", 0) > a.ndim
     conditions = list(condlist) if several or stacked else [condlist]
+    if not isinstance(funclist, list | tuple):
+        raise ShapeError(f"piecewise: takes a list of functions, got {type(funclist).__name__}")
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         raise ShapeError(
             f"piecewise: got {len(funclist)} functions for {len(conditions)} conditions"

@@ -107,7 +107,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> AnyTensor:
     order = count("polyint", "m", m)
     (a,) = promoted("polyint", p, inexact=True)
     constants = tn.zeros(order) if k is None else tn.atleast_1d(tn.asarray(k))
-    if constants.shape[0] == 1 and order > 1:
+    if constants.shape == (1,) and order > 1:
         constants = tn.broadcast_to(constants, (order,))
     if constants.shape != (order,):
         raise ShapeError(f"polyint: k must be {order} constants, got {constants.meta}")

@@ -26,11 +26,12 @@ _BINARY_SEARCH = 8
 """The least size of a sorted array for which halving is faster than comparing with all."""
 
 
-def true_places(mask: Any, size: int | None) -> tuple[Any, Any]:
+def true_places(name: str, mask: Any, size: int | None) -> tuple[Any, Any]:
     """The indices at which a vector of bools is true, and their number.
 
     There are as many indices as elements, or `size`; those behind the true ones are 0.
     """
+    size = None if size is None else count(name, "size", size)
     total = tn.sum(mask)
     length = mask.shape[0]
     capacity = length if size is None else size
@@ -73,8 +74,7 @@ def nonzero(
 def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
     if x.ndim == 0:
         raise ShapeError(f"{name}: takes an array with at least one axis, got {x.meta}")
-    size = None if size is None else count(name, "size", size)
-    places, total = true_places((x != 0).ravel(), size)
+    places, total = true_places(name, (x != 0).ravel(), size)
     fills = fill_value if isinstance(fill_value, tuple | list) else (fill_value,) * x.ndim
     if len(fills) != x.ndim:
         raise ShapeError(f"{name}: got {len(fills)} fill values for the axes of {x.meta}")
@@ -152,7 +152,7 @@ def compress(
                 f"compress: condition {mask.meta} is longer than axis {place} of {a.meta}"
             )
         mask = tn.pad(mask, (0, length - mask.shape[0]))
-    places, total = true_places(mask, size)
+    places, total = true_places("compress", mask, size)
     front: Any = tn.moveaxis(a, place, 0)
     return tn.moveaxis(trimmed(front[places], total, size, fill_value), 0, place)
 
@@ -190,7 +190,7 @@ def searchsorted(
     if ordered.dtype.kind == "c":
         raise DTypeError(f"searchsorted: takes real numbers, got {ordered.meta}")
     if sorter is not None:
-        ordered = tn.take(ordered, sorter)
+        ordered = tn.take(ordered, vector("searchsorted", sorter))
     length = ordered.shape[0]
     if isinstance(length, int) and length == 0:
         return tn.zeros_like(values, "int64")
@@ -288,7 +288,7 @@ def trim_zeros(x: ArrayLike, trim: str = "fb", axis: int | None = None) -> AnyTe
     places = np.flatnonzero(known)
     if not places.size:
         return a[:0]  # type: ignore[no-any-return]
-    option("trim_zeros", "trim", trim.lower(), ("fb", "bf", "f", "b"))
-    start = int(places[0]) if "f" in trim.lower() else 0
-    stop = int(places[-1]) + 1 if "b" in trim.lower() else known.size
+    option("trim_zeros", "trim", trim, ("fb", "bf", "f", "b"))
+    start = int(places[0]) if "f" in trim else 0
+    stop = int(places[-1]) + 1 if "b" in trim else known.size
     return a[start:stop]  # type: ignore[no-any-return]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tenferro import namespace as tn
 from tenferro.arrays import normal_axis
-from tenferro.composed.operands import array, count, promoted
+from tenferro.composed.operands import array, promoted
 from tenferro.composed.searching import lexsort, searchsorted, trimmed, true_places
 from tenferro.errors import DTypeError
 from tenferro.shape import product
@@ -84,11 +84,10 @@ def unique(
     Tensor([1, 3, 1])
     """
     a = array("unique", x)
-    size = None if size is None else count("unique", "size", size)
     along = 0 if axis is None else normal_axis("unique", axis, a.ndim)
     parts: Any = a.ravel() if axis is None else tn.moveaxis(a, along, 0)
     found = _in_order(parts, equal_nan)
-    places, total = true_places(found.first, size)
+    places, total = true_places("unique", found.first, size)
     group: Any = tn.cumsum(found.first) - 1
     values = trimmed(found.elements[places], total, size, fill_value)
     results = [values if axis is None else tn.moveaxis(values, 0, along)]
@@ -215,7 +214,7 @@ def intersect1d(
     """
     one, other = _flat("intersect1d", x1, x2)
     found = _in_order(one, equal_nan=False)
-    places, total = true_places(found.first & isin(found.elements, other), size)
+    places, total = true_places("intersect1d", found.first & isin(found.elements, other), size)
     values = found.elements[places]
     fill = values[:1] if fill_value is None and size else fill_value
     results = [trimmed(values, total, size, fill)]
@@ -270,7 +269,7 @@ def setxor1d(
     one, other = _flat("setxor1d", x1, x2)
     found = _in_order(tn.concat([one, other]), equal_nan=True)
     single = isin(found.elements, one) != isin(found.elements, other)
-    places, total = true_places(found.first & single, size)
+    places, total = true_places("setxor1d", found.first & single, size)
     values = found.elements[places]
     fill = values[:1] if fill_value is None and size else fill_value
     return trimmed(values, total, size, fill)  # type: ignore[no-any-return]
@@ -281,7 +280,7 @@ def _flat(name: str, x1: Any, x2: Any) -> list[Any]:
 
 
 def _kept(elements: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
-    places, total = true_places(mask, size)
+    places, total = true_places("setdiff1d", mask, size)
     return trimmed(elements[places], total, size, 0 if fill_value is None else fill_value)
 
 

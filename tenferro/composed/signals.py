@@ -236,7 +236,7 @@ def unwrap(
     if even:
         wrapped = tn.where((wrapped == -half) & (steps > 0), half, wrapped)
     change = wrapped - steps
-    limit = half if discont is None else discont
+    limit = half if discont is None else array("unwrap", discont)
     change = tn.where(tn.abs(steps) < limit, 0, change)
     front: Any = tn.moveaxis(a, axis, 0)
     moved = front[1:] + tn.cumsum(tn.moveaxis(change, axis, 0), axis=0).astype(a.dtype)

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from tenferro import namespace as tn
-from tenferro.arrays import is_number
-from tenferro.composed.operands import count, promoted
-from tenferro.errors import DTypeError
+from tenferro.composed.operands import check_affordable, count, number, promoted
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
 
@@ -19,7 +17,7 @@ def hamming(M: int) -> AnyTensor:  # noqa: N803  # NumPy's name
     >>> tn.hamming(3)
     Tensor([0.08, 1.  , 0.08])
     """
-    return tn.asarray(np.hamming(count("hamming", "M", M)))
+    return tn.asarray(np.hamming(_points("hamming", M)))
 
 
 def hanning(M: int) -> AnyTensor:  # noqa: N803
@@ -28,7 +26,7 @@ def hanning(M: int) -> AnyTensor:  # noqa: N803
     >>> tn.hanning(3)
     Tensor([0., 1., 0.])
     """
-    return tn.asarray(np.hanning(count("hanning", "M", M)))
+    return tn.asarray(np.hanning(_points("hanning", M)))
 
 
 def blackman(M: int) -> AnyTensor:  # noqa: N803
@@ -37,7 +35,7 @@ def blackman(M: int) -> AnyTensor:  # noqa: N803
     >>> tn.round(tn.blackman(3), 3)
     Tensor([-0.,  1., -0.])
     """
-    return tn.asarray(np.blackman(count("blackman", "M", M)))
+    return tn.asarray(np.blackman(_points("blackman", M)))
 
 
 def bartlett(M: int) -> AnyTensor:  # noqa: N803
@@ -46,7 +44,7 @@ def bartlett(M: int) -> AnyTensor:  # noqa: N803
     >>> tn.bartlett(3)
     Tensor([0., 1., 0.])
     """
-    return tn.asarray(np.bartlett(count("bartlett", "M", M)))
+    return tn.asarray(np.bartlett(_points("bartlett", M)))
 
 
 def kaiser(M: int, beta: float) -> AnyTensor:  # noqa: N803
@@ -55,9 +53,7 @@ def kaiser(M: int, beta: float) -> AnyTensor:  # noqa: N803
     >>> tn.kaiser(3, 0.0)
     Tensor([1., 1., 1.])
     """
-    if not is_number(beta) and not isinstance(beta, np.generic):
-        raise DTypeError(f"kaiser: beta must be a number, got {type(beta).__name__}")
-    return tn.asarray(np.kaiser(count("kaiser", "M", M), float(beta)))
+    return tn.asarray(np.kaiser(_points("kaiser", M), number("kaiser", "beta", beta)))
 
 
 def geomspace(
@@ -98,3 +94,10 @@ def geomspace(
         result = result.at[-1].set(last)
     result = tn.moveaxis(result, 0, axis) if axis else result
     return result if dtype is None else result.astype(dtype)  # type: ignore[no-any-return]
+
+
+def _points(name: str, value: Any) -> int:
+    """The number of points of a window."""
+    points = count(name, "M", value)
+    check_affordable(name, points)
+    return points
