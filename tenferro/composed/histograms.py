@@ -90,7 +90,7 @@ def histogram_bin_edges(
             f"histogram_bin_edges: bins must be a number or edges, got {bins!r}; compute the edges "
             "with numpy.histogram_bin_edges"
         )
-    if np.ndim(bins) == 1 or getattr(bins, "ndim", 0) == 1:  # type: ignore[arg-type]
+    if isinstance(bins, list | tuple) or getattr(bins, "ndim", 0) == 1:
         return promoted("histogram_bin_edges", bins, inexact=True)[0]  # type: ignore[no-any-return]
     pieces = count("histogram_bin_edges", "bins", bins, 1)
     (values,) = promoted("histogram_bin_edges", x, inexact=True)
@@ -187,7 +187,7 @@ def histogramdd(
         raise ShapeError(f"histogramdd: takes points [n, d], got {points.meta}")
     axes = constant_size("histogramdd", points, 1)
     each = [bins] * axes if is_number(bins) else list(bins)
-    limits = [None] * axes if range is None else list(range)
+    limits = list(range) if isinstance(range, list | tuple) else [range] * axes
     if len(each) != axes or len(limits) != axes:
         raise ShapeError(f"histogramdd: {points.meta} needs bins, and ranges, for {axes} axes")
     columns = [points[:, i] for i in np.arange(axes).tolist()]

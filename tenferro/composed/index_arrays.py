@@ -92,7 +92,7 @@ def mask_indices(
     >>> tn.mask_indices(2, tn.triu)
     (Tensor([0, 0, 1]), Tensor([0, 1, 1]))
     """
-    side = count("mask_indices", "n", n)
+    side, k, _ = _matrix("mask_indices", n, k, None)
     return nonzero(callable_of("mask_indices", mask_func)(tn.ones((side, side)), k), size=size)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from tenferro import namespace as tn
+from tenferro.composed.operands import check_affordable
 from tenferro.errors import ConfigError
 from tenferro.typing import AnyTensor
 
@@ -33,10 +35,22 @@ class Grid:
         for each in slices:
             if not isinstance(each, slice):
                 raise ConfigError(f"{self._name}: takes slices start:stop:step, got {each!r}")
+        lengths = [self._length(each) for each in slices]
+        check_affordable(self._name, *([max(lengths, default=0)] if self._sparse else lengths))
         made: Any = (np.ogrid if self._sparse else np.mgrid)[key]
         if self._sparse and isinstance(key, tuple):
             return [tn.asarray(each) for each in made]
         return tn.asarray(made)
+
+    def _length(self, each: slice) -> int:
+        """The number of points that a slice stands for."""
+        start, step = each.start or 0, 1 if each.step is None else each.step
+        bounds = (start, each.stop, step)
+        if not all(isinstance(value, int | float | complex) for value in bounds) or not step:
+            raise ConfigError(f"{self._name}: the slice {each} must have numbers and an end")
+        if isinstance(step, complex):
+            return int(abs(step))
+        return int(max(math.ceil((each.stop - start) / step), 0))
 
     def __repr__(self) -> str:
         return f"tn.{self._name}"

@@ -136,8 +136,10 @@ def number(name: str, field: str, value: Any) -> float:
     Raises:
         DTypeError: the value is another thing.
     """
-    if isinstance(value, int | float | np.integer | np.floating):
-        return float(value) if isinstance(value, np.floating) else value
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, np.integer | np.floating):
+        return float(value)
     raise DTypeError(f"{name}: {field} must be a number, got {value!r}")
 
 

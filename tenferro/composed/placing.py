@@ -15,10 +15,12 @@ from tenferro.arrays import normal_axis
 from tenferro.composed.operands import (
     along,
     array,
+    check_affordable,
     constant_size,
     numbers,
     option,
     promoted,
+    sizes,
     whole,
 )
 from tenferro.errors import ConfigError, DTypeError, ShapeError

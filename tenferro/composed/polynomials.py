@@ -8,7 +8,7 @@ import numpy as np
 
 from tenferro import linalg
 from tenferro import namespace as tn
-from tenferro.composed.operands import constant_size, count, numbers, promoted
+from tenferro.composed.operands import check_affordable, constant_size, count, numbers, promoted
 from tenferro.composed.signals import convolve
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.typing import AnyTensor, ArrayLike
@@ -106,7 +106,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> AnyTensor:
     """
     order = count("polyint", "m", m)
     (a,) = promoted("polyint", p, inexact=True)
-    constants = tn.zeros(order) if k is None else tn.atleast_1d(tn.asarray(k))
+    constants = tn.zeros(order) if k is None else tn.ravel(k)
     if constants.shape == (1,) and order > 1:
         constants = tn.broadcast_to(constants, (order,))
     if constants.shape != (order,):
@@ -232,6 +232,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> AnyT
     if a.ndim != 1:
         raise ShapeError(f"vander: takes a vector, got {a.meta}")
     columns = constant_size("vander", a, 0) if N is None else count("vander", "N", N)
+    check_affordable("vander", constant_size("vander", a, 0), columns)
     powers: list[Any] = [tn.ones_like(a, "int64" if a.dtype.kind == "b" else a.dtype)]
     for _ in range(columns - 1):
         powers.append(powers[-1] * a)

@@ -207,7 +207,7 @@ def trapezoid(
     (a,) = promoted("trapezoid", y, inexact=True)
     place = normal_axis("trapezoid", axis, a.ndim)
     front: Any = tn.moveaxis(a, place, -1)
-    width: Any = dx
+    width: Any = dx if is_number(dx) else array("trapezoid", dx)
     if x is not None:
         (points,) = promoted("trapezoid", x, inexact=True)
         width = tn.diff(points if points.ndim == 1 else tn.moveaxis(points, place, -1))
