@@ -34,7 +34,7 @@ def options_of_another_type() -> None:
     tn.sum(X, axis=0.5)  # E: has incompatible type "float"
     tn.sum(X, axis="rows")  # E: has incompatible type "str"
     tn.sum(X, keepdims=1)  # E: has incompatible type "int"
-    tn.moveaxis(X, (0, 1), (1, 0))  # E: has incompatible type "tuple[int, int]"
+    tn.moveaxis(X, 0.5, 1)  # E: has incompatible type "float"
     tn.reshape(X, (2, 0.5))  # E: has incompatible type "tuple[int, float]"
     tn.reshape(X, -1, order="A")  # E: has incompatible type "Literal['A']"
     tn.astype(X, 32)  # E: has incompatible type "int"
