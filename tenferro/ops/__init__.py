@@ -127,6 +127,7 @@ from tenferro.ops.special import (
     LogAddExp,
     Logistic,
 )
+from tenferro.ops.threefry import PARITY, ROTATIONS, Threefry2x32
 from tenferro.ops.trigonometric import (
     ACOS,
     ACOSH,
@@ -170,6 +171,7 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(ShapeOf, DynamicTruncate, PadToMatch, AssumeSize),
     *(ExtractDiag, EmbedDiag, Tril, Triu),
     DotGeneral,
+    Threefry2x32,
 )
 
 
@@ -215,9 +217,11 @@ __all__ = [
     "NEG",
     "NOT",
     "OR",
+    "PARITY",
     "POW",
     "REAL",
     "REM",
+    "ROTATIONS",
     "ROUND",
     "RSQRT",
     "SELECT",
@@ -326,6 +330,7 @@ __all__ = [
     "Sub",
     "Tan",
     "Tanh",
+    "Threefry2x32",
     "Transpose",
     "Tril",
     "Triu",

@@ -1,0 +1,102 @@
+"""What functions of random numbers take: shapes, dtypes and parameters of distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tenferro.arrays import Expression, broadcasting, is_number, operands, rearrange
+from tenferro.chainrules import Emitter
+from tenferro.dispatch import create
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.random.keys import words_of
+from tenferro.runtime import Tensor
+from tenferro.shape import FLOAT64, Dim, DimExpr, DType, TensorMeta, as_dtype, dim, short_name
+from tenferro.typing import AnyTensor, DTypeLike, Shape
+from tenferro.values import is_array, meta_of_value
+
+KINDS = {
+    "f": "floating-point",
+    "fc": "floating-point or complex",
+    "iu": "an integer type", "u": "an unsigned integer type"}
+
+
+def draw(
+    name: str,
+    formula: Callable[..., Any],
+    key: Any,
+    *parameters: Any,
+    shape: tuple[Dim, ...],
+    **options: Any,
+) -> AnyTensor:
+    """What a formula makes of the words of a key and of parameters, at once or in a graph."""
+    words = words_of(name, key)
+    return create(formula, words, *map(lifted, parameters), shape=shape, **options)
+
+
+def lifted(parameter: Any) -> Any:
+    """A parameter as an operand of array functions: lists become tensors."""
+    if is_number(parameter) or isinstance(parameter, DimExpr) or is_array(parameter):
+        return parameter
+    return Tensor(parameter)
+
+
+def sizes(name: str, shape: Shape | None, *parameters: Any) -> tuple[Dim, ...]:
+    """The sizes of a result: those that are asked for, else those of the parameters.
+
+    Raises:
+        ShapeError: an item is not a size, or the parameters do not broadcast to the shape.
+    """
+    metas = [meta for each in parameters if (meta := _meta(each)) is not None and meta.rank]
+    if shape is None:
+        return tuple(broadcasting.broadcast_shape(name, metas)) if metas else ()
+    result = tuple(dim(size) for size in rearrange.sizes_of(shape))
+    for meta in metas:
+        _check_fits(name, meta, result)
+    return result
+
+
+def _check_fits(name: str, meta: TensorMeta, shape: tuple[Dim, ...]) -> None:
+    target = TensorMeta.of(meta.dtype, shape)
+    wide = broadcasting.broadcast_extents(name, [meta, target])
+    if target.rank < meta.rank or meta.with_extents(wide).dims != target.dims:
+        raise ShapeError(f"{name}: a parameter {meta} does not broadcast to shape {shape}")
+
+
+def _meta(parameter: Any) -> TensorMeta | None:
+    return None if is_number(parameter) else meta_of_value(lifted(parameter))
+
+
+def element(name: str, dtype: DTypeLike | None, kinds: str = "f", default: DType = FLOAT64) -> DType:
+    """The dtype of a result.
+
+    Raises:
+        DTypeError: it is not of the kinds.
+    """
+    result = default if dtype is None else as_dtype(dtype)
+    if result.kind not in kinds:
+        raise DTypeError(f"{name}: dtype must be {KINDS[kinds]}, got {short_name(result)}")
+    return result
+
+
+def real(at: Emitter[Any], name: str, field: str, operand: Any, dtype: DType) -> Expression:
+    """A real parameter as a value of `dtype`.
+
+    Raises:
+        DTypeError: it is complex.
+    """
+    complex_number = isinstance(operand, complex)
+    if complex_number or (not is_number(operand) and _dtype_of(at, operand).kind == "c"):
+        raise DTypeError(f"{name}: {field} must be real")
+    return Expression(at, operands.as_value(at, operand, dtype))
+
+
+def _dtype_of(at: Emitter[Any], operand: Any) -> DType:
+    return FLOAT64 if isinstance(operand, DimExpr) else at.ctx.meta(operand).dtype
+
+
+def number(at: Emitter[Any], value: float, dtype: DType) -> Expression:
+    """A constant."""
+    return Expression(at, operands.as_value(at, np.asarray(value, dtype).item(), dtype))
