@@ -21,13 +21,26 @@ from tenferro.random.continuous import (
     truncated_normal,
     uniform,
 )
+from tenferro.random.discrete import (
+    bernoulli,
+    bits,
+    categorical,
+    choice,
+    permutation,
+    rademacher,
+    randint,
+)
 from tenferro.random.keys import Key
 from tenferro.random.making import PRNGKey, fold_in, key, key_data, split, wrap_key_data
 
 __all__ = [
     "Key",
     "PRNGKey",
+    "bernoulli",
+    "bits",
+    "categorical",
     "cauchy",
+    "choice",
     "exponential",
     "fold_in",
     "gumbel",
@@ -36,6 +49,9 @@ __all__ = [
     "laplace",
     "logistic",
     "normal",
+    "permutation",
+    "rademacher",
+    "randint",
     "split",
     "truncated_normal",
     "uniform",
