@@ -86,6 +86,7 @@ from tenferro.ops.diagonal import EmbedDiag, ExtractDiag, Tril, Triu
 from tenferro.ops.dynamic import DynamicTruncate, PadToMatch, ShapeOf, size_of_scalar
 from tenferro.ops.dynamic_slice import DynamicSlice, DynamicUpdateSlice
 from tenferro.ops.elementwise import Elementwise
+from tenferro.ops.gamma import GAMMA_GRAD, GammaGrad, GammaSample
 from tenferro.ops.inactive import (
     STOP_GRADIENT,
     Iota,
@@ -171,7 +172,7 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(ShapeOf, DynamicTruncate, PadToMatch, AssumeSize),
     *(ExtractDiag, EmbedDiag, Tril, Triu),
     DotGeneral,
-    Threefry2x32,
+    *(Threefry2x32, GammaSample, GammaGrad),
 )
 
 
@@ -206,6 +207,7 @@ __all__ = [
     "EXP",
     "EXPM1",
     "FLOOR",
+    "GAMMA_GRAD",
     "IMAG",
     "LOG",
     "LOG1P",
@@ -280,6 +282,8 @@ __all__ = [
     "Expm1",
     "ExtractDiag",
     "Floor",
+    "GammaGrad",
+    "GammaSample",
     "Gather",
     "GatherDynamicSliceSizes",
     "Imag",
