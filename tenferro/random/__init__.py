@@ -8,7 +8,7 @@ same key gives the same numbers. `split` makes new keys from a key.
 (2,)
 
 Read in this order: `keys`, `blocks` (words and bits of keys and counters), `making` (keys),
-`parameters`, `formulas`, `continuous`.
+`parameters`, `formulas`, `continuous`, `integers`, `discrete`, `gammas`, `poissons`, `vectors`.
 """
 
 from tenferro.random.continuous import (
@@ -30,29 +30,39 @@ from tenferro.random.discrete import (
     rademacher,
     randint,
 )
+from tenferro.random.gammas import beta, dirichlet, gamma, loggamma, t
 from tenferro.random.keys import Key
 from tenferro.random.making import PRNGKey, fold_in, key, key_data, split, wrap_key_data
+from tenferro.random.poissons import poisson
+from tenferro.random.vectors import multivariate_normal
 
 __all__ = [
     "Key",
     "PRNGKey",
     "bernoulli",
+    "beta",
     "bits",
     "categorical",
     "cauchy",
     "choice",
+    "dirichlet",
     "exponential",
     "fold_in",
+    "gamma",
     "gumbel",
     "key",
     "key_data",
     "laplace",
+    "loggamma",
     "logistic",
+    "multivariate_normal",
     "normal",
     "permutation",
+    "poisson",
     "rademacher",
     "randint",
     "split",
+    "t",
     "truncated_normal",
     "uniform",
     "wrap_key_data",
