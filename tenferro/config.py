@@ -29,6 +29,7 @@ class Config:
         cache_entries: capacity of each cache, in entries.
         cache_bytes: capacity in bytes of each cache whose entries have a known size.
         verify: whether the verifier runs after each compiler pass.
+        check_keys: whether a program that draws twice from one random key is refused.
     """
 
     executor: str = "xla"
@@ -38,6 +39,7 @@ class Config:
     cache_entries: int = 1024
     cache_bytes: int = 1 << 30
     verify: bool = False
+    check_keys: bool = False
 
 
 def parse(environ: Mapping[str, str]) -> Config:

@@ -22,6 +22,7 @@ from tenferro.compiler.canonical import (
     TransposeFolding,
     WhileJoining,
 )
+from tenferro.compiler.key_reuse import check_keys
 from tenferro.compiler.late import (
     Axes,
     Buckets,
@@ -114,6 +115,7 @@ __all__ = [
     "TransposeFolding",
     "WhileJoining",
     "XlaSegment",
+    "check_keys",
     "compile_program",
     "compile_std_to_exec",
     "contraction_passes",

@@ -27,13 +27,14 @@ class Threefry2x32(Inactive, name="threefry2x32"):
     The operands are the words of the key and of the counter, the outputs the encrypted words.
 
     Attributes:
-        folds: whether it makes a key from a key and data; this does not use the key up. It does not
-            change the result.
+        purpose: what the words are for: the name of a draw, "split", or "fold_in", which does not
+            use the key up. It does not change the result; it keeps draws of different functions
+            apart, so that a graph tells whether a key is used twice.
 
     Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """
 
-    folds: bool = False
+    purpose: str = "bits"
 
     n_inputs = 4
     n_outputs = 2

@@ -17,7 +17,7 @@ _WORD = 1 << 32
 
 
 def encrypted(
-    at: Emitter[V], key: V, counts: tuple[V, V], shape: tuple[Dim, ...], folds: bool = False
+    at: Emitter[V], key: V, counts: tuple[V, V], shape: tuple[Dim, ...], purpose: str
 ) -> tuple[Expression, Expression]:
     """The two words for each counter.
 
@@ -25,6 +25,7 @@ def encrypted(
         key: the words of keys, u32[..., 2].
         counts: the words of counters, which broadcast to `shape`.
         shape: that of the counters of one key; the result has the axes of the keys before it.
+        purpose: what the words are for; see `Threefry2x32`.
     """
     keys = at.ctx.meta(key).exact_shape("random", "key")[:-1]
     words = []
@@ -33,7 +34,7 @@ def encrypted(
         word = rearrange.expand_dims(at, word, tuple(range(len(keys), len(keys) + len(shape))))
         words.append(broadcasting.broadcast_to(at, word, (*keys, *shape)))
     counters = [broadcasting.broadcast_to(at, count, (*keys, *shape)) for count in counts]
-    left, right = at.emit_all(Threefry2x32(folds), *words, *counters)
+    left, right = at.emit_all(Threefry2x32(purpose), *words, *counters)
     return Expression(at, left), Expression(at, right)
 
 
@@ -49,29 +50,33 @@ def counters(at: Emitter[V], shape: tuple[Dim, ...]) -> tuple[V, V]:
     return (places >> 32).astype(UINT32).value, places.astype(UINT32).value
 
 
-def drawn_words(at: Emitter[V], key: V, shape: tuple[Dim, ...]) -> tuple[Expression, Expression]:
+def drawn_words(
+    at: Emitter[V], key: V, shape: tuple[Dim, ...], purpose: str
+) -> tuple[Expression, Expression]:
     """Two random words for each element."""
-    return encrypted(at, key, counters(at, shape), shape)
+    return encrypted(at, key, counters(at, shape), shape, purpose)
 
 
-def drawn_bits(at: Emitter[V], key: V, shape: tuple[Dim, ...], dtype: DType) -> Expression:
+def drawn_bits(
+    at: Emitter[V], key: V, shape: tuple[Dim, ...], dtype: DType, purpose: str
+) -> Expression:
     """Random bits as unsigned integers of `dtype`."""
-    left, right = drawn_words(at, key, shape)
+    left, right = drawn_words(at, key, shape, purpose)
     if dtype == UINT64:
         return left.astype(UINT64) << 32 | right.astype(UINT64)
     return (left ^ right).astype(dtype)
 
 
-def split(at: Emitter[V], key: V, *, shape: tuple[Dim, ...]) -> V:
+def split(at: Emitter[V], key: V, *, shape: tuple[Dim, ...], purpose: str = "split") -> V:
     """The words of `shape` new keys: what the key makes of their places."""
-    left, right = drawn_words(at, key, shape)
+    left, right = drawn_words(at, key, shape, purpose)
     return rearrange.stack(at, left.value, right.value, axis=-1)
 
 
 def fold_in(at: Emitter[V], key: V, data: Any) -> V:
     """The words of the key that a key makes of an integer."""
     zero = at.emit(scalar(0, UINT32))
-    left, right = encrypted(at, key, (zero, convert(at, data, UINT32)), (), folds=True)
+    left, right = encrypted(at, key, (zero, convert(at, data, UINT32)), (), "fold_in")
     return rearrange.stack(at, left.value, right.value, axis=-1)
 
 

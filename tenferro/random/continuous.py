@@ -98,7 +98,12 @@ def gumbel(
     name = "random.gumbel"
     kind = element(name, dtype)
     return draw(
-        name, formulas.gumbel, key, shape=sizes(name, shape), dtype=kind, mode=checked_mode(name, mode)
+        name,
+        formulas.gumbel,
+        key,
+        shape=sizes(name, shape),
+        dtype=kind,
+        mode=checked_mode(name, mode),
     )
 
 

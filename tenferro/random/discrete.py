@@ -97,7 +97,7 @@ def bernoulli(
     """
     name = "random.bernoulli"
     meta = TensorMeta.of(FLOAT64, ()) if isinstance(p, float) else meta_of_value(lifted(p))
-    if is_number(p) and not isinstance(p, float) or meta is None or meta.dtype.kind != "f":
+    if (is_number(p) and not isinstance(p, float)) or meta is None or meta.dtype.kind != "f":
         got = type(p).__name__ if is_number(p) else meta
         raise DTypeError(f"{name}: p must be floating-point, got {got}")
     how = checked_mode(name, mode)
@@ -160,7 +160,9 @@ def categorical(
     result = tuple(dims) if shape is None else sizes(name, shape)
     draws = result[: len(result) - len(dims)]
     of_logits = list(result[len(draws) :])
-    if len(result) < len(dims) or any(n != of for n, of in zip(of_logits, dims, strict=True) if of != 1):
+    if len(result) < len(dims) or any(
+        n != of for n, of in zip(of_logits, dims, strict=True) if of != 1
+    ):
         raise ShapeError(
             f"{name}: shape {result} must end with {tuple(dims)}, the axes of {meta} without {axis}"
         )
@@ -287,13 +289,20 @@ def choice(
 
 
 def _weighted(
-    key: AnyKey, p: ArrayLike, size: Any, shape: tuple[Any, ...], count: int | None, mode: str | None
+    key: AnyKey,
+    p: ArrayLike,
+    size: Any,
+    shape: tuple[Any, ...],
+    count: int | None,
+    mode: str | None,
 ) -> AnyTensor:
     """Places with given probabilities; `count` different ones, or with replacement if None."""
     name = "random.choice"
     weights: Any = asarray(p)
     if weights.meta.dims != (size,):
-        raise ShapeError(f"{name}: p must have {size} elements, one for each of a, got {weights.meta}")
+        raise ShapeError(
+            f"{name}: p must have {size} elements, one for each of a, got {weights.meta}"
+        )
     if weights.dtype.kind in "biu":
         weights = weights.astype(FLOAT64)
     if weights.dtype.kind != "f":

@@ -10,26 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.arrays import Expression, analytic, apply, elementwise, logical, rearrange
-from tenferro.arrays import is_number
+from tenferro.arrays import Expression, analytic, apply, elementwise, is_number, logical
 from tenferro.chainrules import Emitter, V
 from tenferro.ops import STOP_GRADIENT
 from tenferro.random import blocks
 from tenferro.random.parameters import real
-from tenferro.shape import FLOAT64, UINT32, Dim, DType, as_dtype, real_dtype
+from tenferro.shape import FLOAT64, Dim, DType, as_dtype, real_dtype
 
 Shape = tuple[Dim, ...]
 
 
-def unit(at: Emitter[V], key: V, shape: Shape, dtype: DType) -> Expression:
+def unit(at: Emitter[V], key: V, shape: Shape, dtype: DType, name: str) -> Expression:
     """Numbers in [0, 1): multiples of the distance of the numbers below 1, each as likely."""
     digits = np.finfo(dtype).nmant
     if dtype == FLOAT64:
-        high, low = blocks.drawn_words(at, key, shape)
+        high, low = blocks.drawn_words(at, key, shape, name)
         low = low >> (64 - digits)
         return high.astype(dtype) * 2.0**-32 + low.astype(dtype) * 2.0**-digits
     width = 8 * dtype.itemsize
-    bits = blocks.drawn_bits(at, key, shape, as_dtype(f"u{width}"))
+    bits = blocks.drawn_bits(at, key, shape, as_dtype(f"u{width}"), name)
     return (bits >> (width - digits)).astype(dtype) * 2.0**-digits
 
 
@@ -37,7 +36,7 @@ def between(
     at: Emitter[V], key: V, minval: Any, maxval: Any, shape: Shape, dtype: DType, name: str
 ) -> Expression:
     """Numbers in [minval, maxval)."""
-    fraction = unit(at, key, shape, dtype)
+    fraction = unit(at, key, shape, dtype, name)
     if is_number(minval) and is_number(maxval) and (minval, maxval) == (0, 1):
         return fraction
     low = real(at, name, "minval", minval, dtype)
@@ -46,9 +45,7 @@ def between(
     return apply(elementwise.maximum, low, numbers)  # type: ignore[no-any-return]
 
 
-def uniform(
-    at: Emitter[V], key: V, minval: Any, maxval: Any, *, shape: Shape, dtype: DType
-) -> V:
+def uniform(at: Emitter[V], key: V, minval: Any, maxval: Any, *, shape: Shape, dtype: DType) -> V:
     return between(at, key, minval, maxval, shape, dtype, "random.uniform").value  # type: ignore[no-any-return]
 
 
@@ -75,7 +72,7 @@ def _rounded(value: float, like: Expression) -> float:
 
 
 def exponential(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
-    return (-_log1p(-unit(at, key, shape, dtype))).value  # type: ignore[no-any-return]
+    return (-_log1p(-unit(at, key, shape, dtype, "random.exponential"))).value  # type: ignore[no-any-return]
 
 
 def gumbel(at: Emitter[V], key: V, *, shape: Shape, dtype: DType, mode: str) -> V:
@@ -89,7 +86,7 @@ def gumbels(at: Emitter[V], key: V, shape: Shape, dtype: DType, mode: str) -> Ex
     if mode == "low":
         numbers = between(at, key, tiny, 1.0, shape, dtype, "random.gumbel")
         return -_log(-_log(numbers))
-    both = unit(at, key, (2, *shape), dtype)
+    both = unit(at, key, (2, *shape), dtype, "random.gumbel")
     high, low = both[0], both[1]
     fine = high + low * 2.0**-info.nmant + tiny
     numbers = apply(elementwise.where, high >= 0.5, high, fine)

@@ -30,12 +30,10 @@ Shape = tuple[Dim, ...]
 
 
 def bits(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
-    return blocks.drawn_bits(at, key, shape, dtype).value  # type: ignore[no-any-return]
+    return blocks.drawn_bits(at, key, shape, dtype, "bits").value  # type: ignore[no-any-return]
 
 
-def randint(
-    at: Emitter[V], key: V, minval: Any, maxval: Any, *, shape: Shape, dtype: DType
-) -> V:
+def randint(at: Emitter[V], key: V, minval: Any, maxval: Any, *, shape: Shape, dtype: DType) -> V:
     """Integers of at least 32 bits from [minval, maxval): remainders of twice as many bits."""
     info = np.iinfo(dtype)
     wide = dtype if info.bits >= 32 else np.dtype(np.int32)
@@ -43,7 +41,7 @@ def randint(
     high, beyond = _clipped(at, maxval, dtype, wide, 1)
     unsigned = as_dtype(f"u{8 * wide.itemsize}")
     keys = Expression(at, blocks.split(at, key, shape=(2,)))
-    upper, lower = (blocks.drawn_bits(at, keys[i].value, shape, unsigned) for i in range(2))
+    upper, lower = (blocks.drawn_bits(at, keys[i].value, shape, unsigned, "bits") for i in range(2))
     empty = high <= low
     span = _where(empty, 1, (high - low).astype(unsigned))
     if beyond is not None:
@@ -111,25 +109,21 @@ def _where(condition: Expression, x: Any, y: Any) -> Expression:
     return apply(elementwise.where, condition, x, y)  # type: ignore[no-any-return]
 
 
-def bernoulli(
-    at: Emitter[V], key: V, p: Any, *, shape: Shape, dtype: DType, mode: str
-) -> V:
+def bernoulli(at: Emitter[V], key: V, p: Any, *, shape: Shape, dtype: DType, mode: str) -> V:
     chance = real(at, "random.bernoulli", "p", p, dtype)
     if mode == "low":
-        return (formulas.unit(at, key, shape, dtype) < chance).value  # type: ignore[no-any-return]
-    both = formulas.unit(at, key, (2, *shape), dtype)
+        return (formulas.unit(at, key, shape, dtype, "random.bernoulli") < chance).value  # type: ignore[no-any-return]
+    both = formulas.unit(at, key, (2, *shape), dtype, "random.bernoulli")
     fine = both[1] * 2.0 ** -np.finfo(dtype).nmant
     return (fine < chance - both[0]).value  # type: ignore[no-any-return]
 
 
 def rademacher(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
-    heads = formulas.unit(at, key, shape, FLOAT64) < 0.5
+    heads = formulas.unit(at, key, shape, FLOAT64, "random.rademacher") < 0.5
     return (heads.astype(dtype) * 2 - 1).astype(dtype).value  # type: ignore[no-any-return]
 
 
-def categorical(
-    at: Emitter[V], key: V, logits: V, *, shape: Shape, axis: int, mode: str
-) -> V:
+def categorical(at: Emitter[V], key: V, logits: V, *, shape: Shape, axis: int, mode: str) -> V:
     """With replacement: the places of the largest sums with Gumbel noise, along `axis`.
 
     `shape` is that of the noise, which may have further axes in front; the axis is counted from the
@@ -159,7 +153,7 @@ def shuffled(at: Emitter[V], key: V, x: V, *, shape: Shape, axis: int) -> V:
     for _ in range(rounds):
         keys = Expression(at, blocks.split(at, words.value, shape=(2,)))
         words = keys[0]
-        order = blocks.drawn_bits(at, keys[1].value, shape, UINT32)
+        order = blocks.drawn_bits(at, keys[1].value, shape, UINT32, "bits")
         places: Expression = apply(sorting.argsort, order, axis=axis)
         result = apply(sorting.take_along_axis, result, places, axis=axis)
     return result.value  # type: ignore[no-any-return]
@@ -168,7 +162,7 @@ def shuffled(at: Emitter[V], key: V, x: V, *, shape: Shape, axis: int) -> V:
 def chosen_by(at: Emitter[V], key: V, p: V, *, shape: Shape) -> V:
     """Places, drawn with probabilities p: how many cumulated sums are below a random part."""
     sums: Expression = apply(scans.cumsum, Expression(at, p))
-    part = sums[-1] * (1 - formulas.unit(at, key, shape, sums.dtype))
+    part = sums[-1] * (1 - formulas.unit(at, key, shape, sums.dtype, "random.choice"))
     (count,) = sums.shape
     if isinstance(count, int):
         return _number_below(sums, part, count).value  # type: ignore[no-any-return]
@@ -194,9 +188,7 @@ def _at(x: Expression, places: Expression) -> Expression:
     return x[apply(rearrange.expand_dims, places, axis=0)][0]
 
 
-def first_places(
-    at: Emitter[V], key: V, p: V, *, shape: Shape, count: int, mode: str
-) -> V:
+def first_places(at: Emitter[V], key: V, p: V, *, shape: Shape, count: int, mode: str) -> V:
     """`count` different places, drawn with probabilities p one after the other."""
     noisy = formulas.gumbels(at, key, shape, at.ctx.meta(p).dtype, mode)
     noisy = noisy + apply(analytic.log, Expression(at, p))

@@ -10,13 +10,12 @@ import optree
 from tenferro.arrays import Expression, apply, logical, reductions
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import apply as run
-from tenferro.errors import DTypeError, ShapeError, TracingError
 from tenferro.eager import EagerTensor
+from tenferro.errors import DTypeError, ShapeError, TracingError
 from tenferro.runtime import Tensor
 from tenferro.shape import UINT32, TensorMeta
 from tenferro.traced import NAMESPACE, TracedTensor
-from tenferro.typing import AnyTensor
-from tenferro.values import is_array, meta_of_value
+from tenferro.values import is_array
 
 _Tensors = Tensor | TracedTensor | EagerTensor
 

@@ -20,7 +20,9 @@ from tenferro.values import is_array, meta_of_value
 KINDS = {
     "f": "floating-point",
     "fc": "floating-point or complex",
-    "iu": "an integer type", "u": "an unsigned integer type"}
+    "iu": "an integer type",
+    "u": "an unsigned integer type",
+}
 
 
 def draw(
@@ -69,7 +71,9 @@ def _meta(parameter: Any) -> TensorMeta | None:
     return None if is_number(parameter) else meta_of_value(lifted(parameter))
 
 
-def element(name: str, dtype: DTypeLike | None, kinds: str = "f", default: DType = FLOAT64) -> DType:
+def element(
+    name: str, dtype: DTypeLike | None, kinds: str = "f", default: DType = FLOAT64
+) -> DType:
     """The dtype of a result.
 
     Raises:

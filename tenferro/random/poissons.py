@@ -75,7 +75,8 @@ def _rejection(words: Any, mean: Any) -> Any:
 
     def again(state: Any) -> Any:
         result, accepted, key = state
-        three = create(blocks.split, key, shape=(3,))
+        # Not a second use of the key: for each mean, one of the two methods counts.
+        three = create(blocks.split, key, shape=(3,), purpose="fold_in")
         u, v = _unit(three[1], mean) - 0.5, _unit(three[2], mean)
         from_edge = 0.5 - tn.abs(u)
         k = tn.floor((2 * a / from_edge + b) * u + mean + 0.43)
