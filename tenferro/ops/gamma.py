@@ -98,7 +98,7 @@ def _by_series(a: Array, x: Array) -> Array:
         total, total_slope = total + term, total_slope + slope
         if np.all((term <= 1e-17 * total) & (-slope <= -1e-17 * total_slope)):
             break
-    return -(x / a) * (total * (np.log(x) - digamma(a + 1)) + total_slope)
+    return np.asarray(-(x / a) * (total * (np.log(x) - digamma(a + 1)) + total_slope))
 
 
 def _by_fraction(a: Array, x: Array) -> Array:
@@ -128,7 +128,7 @@ def _by_fraction(a: Array, x: Array) -> Array:
         done |= near & (n > 4)  # rounding spoils the derivative of later convergents
         if done.all():
             break
-    return x * (h * (np.log(x) - digamma(a)) + dh)
+    return np.asarray(x * (h * (np.log(x) - digamma(a)) + dh))
 
 
 def digamma(x: Array) -> Array:

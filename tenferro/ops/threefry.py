@@ -70,7 +70,7 @@ class Threefry2x32(Inactive, name="threefry2x32"):
 def _flat(operand: Array) -> Array:
     """The elements as a vector; a repeated number as that number."""
     if operand.size and not any(operand.strides):
-        return operand[(0,) * operand.ndim].reshape(())
+        return np.asarray(operand[(0,) * operand.ndim])
     return operand.reshape(-1)
 
 

@@ -70,14 +70,14 @@ def drawn_bits(
 def split(at: Emitter[V], key: V, *, shape: tuple[Dim, ...], purpose: str = "split") -> V:
     """The words of `shape` new keys: what the key makes of their places."""
     left, right = drawn_words(at, key, shape, purpose)
-    return rearrange.stack(at, left.value, right.value, axis=-1)
+    return rearrange.stack(at, left.value, right.value, axis=-1)  # type: ignore[no-any-return]
 
 
 def fold_in(at: Emitter[V], key: V, data: Any) -> V:
     """The words of the key that a key makes of an integer."""
     zero = at.emit(scalar(0, UINT32))
     left, right = encrypted(at, key, (zero, convert(at, data, UINT32)), (), "fold_in")
-    return rearrange.stack(at, left.value, right.value, axis=-1)
+    return rearrange.stack(at, left.value, right.value, axis=-1)  # type: ignore[no-any-return]
 
 
 def seeded(at: Emitter[V], seed: V) -> V:
@@ -86,4 +86,4 @@ def seeded(at: Emitter[V], seed: V) -> V:
     wide = number.dtype.itemsize == 8
     bits = number.astype(UINT64)
     high = (bits >> 32 if wide else bits * 0).astype(UINT32)
-    return rearrange.stack(at, high.value, bits.astype(UINT32).value, axis=-1)
+    return rearrange.stack(at, high.value, bits.astype(UINT32).value, axis=-1)  # type: ignore[no-any-return]

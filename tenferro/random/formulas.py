@@ -46,10 +46,12 @@ def between(
 
 
 def uniform(at: Emitter[V], key: V, minval: Any, maxval: Any, *, shape: Shape, dtype: DType) -> V:
+    """Numbers in [minval, maxval)."""
     return between(at, key, minval, maxval, shape, dtype, "random.uniform").value  # type: ignore[no-any-return]
 
 
 def normal(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
+    """Numbers of the normal distribution, real or complex."""
     if dtype.kind != "c":
         return normals(at, key, shape, dtype).value  # type: ignore[no-any-return]
     keys = Expression(at, blocks.split(at, key, shape=(2,)))
@@ -72,10 +74,12 @@ def _rounded(value: float, like: Expression) -> float:
 
 
 def exponential(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
+    """-log(1 - u) for uniform u."""
     return (-_log1p(-unit(at, key, shape, dtype, "random.exponential"))).value  # type: ignore[no-any-return]
 
 
 def gumbel(at: Emitter[V], key: V, *, shape: Shape, dtype: DType, mode: str) -> V:
+    """Numbers of the Gumbel distribution."""
     return gumbels(at, key, shape, dtype, mode).value  # type: ignore[no-any-return]
 
 
@@ -94,6 +98,7 @@ def gumbels(at: Emitter[V], key: V, shape: Shape, dtype: DType, mode: str) -> Ex
 
 
 def laplace(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
+    """sign(u)·log(1 - |u|) for u uniform between -1 and 1."""
     lowest = float(dtype.type(-1.0) + np.finfo(dtype).epsneg)
     numbers = between(at, key, lowest, 1.0, shape, dtype, "random.laplace")
     sign: Expression = apply(elementwise.sign, numbers)
@@ -101,12 +106,14 @@ def laplace(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
 
 
 def logistic(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
+    """log(u/(1 - u)) for uniform u."""
     tiny = float(np.finfo(dtype).tiny)
     numbers = between(at, key, tiny, 1.0, shape, dtype, "random.logistic")
     return (_log(numbers) - _log1p(-numbers)).value  # type: ignore[no-any-return]
 
 
 def cauchy(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
+    """tan(π(u - 1/2)) for uniform u."""
     eps = float(np.finfo(dtype).eps)
     numbers = between(at, key, eps, 1.0, shape, dtype, "random.cauchy")
     return apply(analytic.tan, (numbers - 0.5) * math.pi).value  # type: ignore[no-any-return]
@@ -115,6 +122,7 @@ def cauchy(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
 def truncated_normal(
     at: Emitter[V], key: V, lower: Any, upper: Any, *, shape: Shape, dtype: DType
 ) -> V:
+    """The inverse of erf at uniform numbers between erf of both bounds."""
     name = "random.truncated_normal"
     low, high = real(at, name, "lower", lower, dtype), real(at, name, "upper", upper, dtype)
     root2 = _rounded(math.sqrt(2), low)

@@ -161,7 +161,7 @@ def beta(
     logs = [loggamma(keys[i], p, result, dtype) for i, p in enumerate((a, b))]
     largest = tn.maximum(*logs)
     first, second = (tn.exp(log - largest) for log in logs)
-    return first / (first + second)  # type: ignore[operator, no-any-return]
+    return first / (first + second)
 
 
 def dirichlet(

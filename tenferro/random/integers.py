@@ -30,6 +30,7 @@ Shape = tuple[Dim, ...]
 
 
 def bits(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
+    """Random bits."""
     return blocks.drawn_bits(at, key, shape, dtype, "bits").value  # type: ignore[no-any-return]
 
 
@@ -74,8 +75,8 @@ def _clipped(
     if wide != dtype:
         x, of_bound = x.astype(wide), np.iinfo(wide)
         return _clip(x, info.min, info.max + over), None
-    above = x > info.max if over and of_bound.max > info.max else None
-    return _clip(x, max(info.min, of_bound.min), min(info.max, of_bound.max)).astype(wide), above
+    beyond = x > info.max if over and of_bound.max > info.max else None
+    return _clip(x, max(info.min, of_bound.min), min(info.max, of_bound.max)).astype(wide), beyond
 
 
 def _clip(x: Expression, low: int, high: int) -> Expression:
@@ -110,6 +111,7 @@ def _where(condition: Expression, x: Any, y: Any) -> Expression:
 
 
 def bernoulli(at: Emitter[V], key: V, p: Any, *, shape: Shape, dtype: DType, mode: str) -> V:
+    """Whether uniform numbers are below p."""
     chance = real(at, "random.bernoulli", "p", p, dtype)
     if mode == "low":
         return (formulas.unit(at, key, shape, dtype, "random.bernoulli") < chance).value  # type: ignore[no-any-return]
@@ -119,6 +121,7 @@ def bernoulli(at: Emitter[V], key: V, p: Any, *, shape: Shape, dtype: DType, mod
 
 
 def rademacher(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
+    """1 or -1."""
     heads = formulas.unit(at, key, shape, FLOAT64, "random.rademacher") < 0.5
     return (heads.astype(dtype) * 2 - 1).astype(dtype).value  # type: ignore[no-any-return]
 
@@ -184,8 +187,8 @@ def _number_below(sums: Expression, part: Expression, count: int) -> Expression:
 def _at(x: Expression, places: Expression) -> Expression:
     """The elements of a vector at places."""
     if places.meta.rank:
-        return x[places]
-    return x[apply(rearrange.expand_dims, places, axis=0)][0]
+        return x[(places,)]  # type: ignore[index]  # expressions have what indexing needs
+    return x[(apply(rearrange.expand_dims, places, axis=0),)][0]
 
 
 def first_places(at: Emitter[V], key: V, p: V, *, shape: Shape, count: int, mode: str) -> V:

@@ -91,11 +91,13 @@ class Key:
             return f"Key({self.words!r})"
 
 
+_as_tree: Any = Key  # which is no `Collection`, as the stubs of optree ask for
 optree.register_pytree_node(
-    Key,
+    _as_tree,
     lambda key: ((key.words,), None, ("words",)),
     lambda _, children: Key.of(*children),
     namespace=NAMESPACE,
+    path_entry_type=optree.GetAttrEntry,
 )
 
 

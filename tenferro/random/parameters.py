@@ -13,7 +13,18 @@ from tenferro.dispatch import create
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.random.keys import words_of
 from tenferro.runtime import Tensor
-from tenferro.shape import FLOAT64, Dim, DimExpr, DType, TensorMeta, as_dtype, dim, short_name
+from tenferro.shape import (
+    FLOAT64,
+    Dim,
+    DimExpr,
+    DType,
+    Exact,
+    ShapeExtent,
+    TensorMeta,
+    as_dtype,
+    dim,
+    short_name,
+)
 from tenferro.typing import AnyTensor, DTypeLike, Shape
 from tenferro.values import is_array, meta_of_value
 
@@ -61,10 +72,17 @@ def sizes(name: str, shape: Shape | None, *parameters: Any) -> tuple[Dim, ...]:
 
 
 def _check_fits(name: str, meta: TensorMeta, shape: tuple[Dim, ...]) -> None:
-    target = TensorMeta.of(meta.dtype, shape)
-    wide = broadcasting.broadcast_extents(name, [meta, target])
-    if target.rank < meta.rank or meta.with_extents(wide).dims != target.dims:
+    known = zip(meta.extents, shape[-meta.rank :], strict=False)
+    fits = meta.rank <= len(shape) and all(_may_fit(extent, size) for extent, size in known)
+    if not fits:
         raise ShapeError(f"{name}: a parameter {meta} does not broadcast to shape {shape}")
+
+
+def _may_fit(extent: ShapeExtent, size: Dim) -> bool:
+    """Whether an axis may be repeated to a size; sizes with names are compared where they meet."""
+    if not (isinstance(extent, Exact) and isinstance(extent.dim, int) and isinstance(size, int)):
+        return True
+    return extent.dim in (1, size)
 
 
 def _meta(parameter: Any) -> TensorMeta | None:

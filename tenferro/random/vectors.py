@@ -51,7 +51,8 @@ def multivariate_normal(
     center, matrix = positive(name, "mean", mean, kind), positive(name, "cov", cov, kind)
     if not center.ndim or matrix.ndim < 2 or matrix.shape[-2:] != (center.shape[-1],) * 2:
         raise ShapeError(
-            f"{name}: mean must be [..., n] and cov [..., n, n], got {center.meta} and {matrix.meta}"
+            f"{name}: mean must be [..., n] and cov [..., n, n], "
+            f"got {center.meta} and {matrix.meta}"
         )
     batches = [_batch(center, 1), _batch(matrix, 2)]
     result = sizes(name, shape, *batches)

@@ -15,4 +15,5 @@ def _(op: GammaSample, sample: Array, a: Array) -> Array:
 
 @lower.register
 def _(op: GammaGrad, a: Array, x: Array) -> Array:
-    return lax.random_gamma_grad(a, x)
+    result: Array = lax.random_gamma_grad(a, x)
+    return result
