@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 import optree
@@ -91,11 +91,19 @@ class Key:
             return f"Key({self.words!r})"
 
 
+def _children(key: Any) -> tuple[tuple[Any], None, tuple[str]]:
+    return (key.words,), None, ("words",)
+
+
+def _rebuilt(_: Any, children: Iterable[Any]) -> Any:
+    return Key.of(*children)
+
+
 _as_tree: Any = Key  # which is no `Collection`, as the stubs of optree ask for
 optree.register_pytree_node(
     _as_tree,
-    lambda key: ((key.words,), None, ("words",)),
-    lambda _, children: Key.of(*children),
+    _children,
+    _rebuilt,
     namespace=NAMESPACE,
     path_entry_type=optree.GetAttrEntry,
 )

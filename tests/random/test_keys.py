@@ -104,7 +104,7 @@ ERRORS: list[tuple[Callable[[], Any], str]] = [
      "random.uniform: a key has shape (), got keys (3,); vmap over them"),
     (lambda: random.key(1.5), "random.key: the seed must be an integer, got float"),  # type: ignore[arg-type]
     (lambda: random.key(True), "random.key: the seed must be an integer, got bool"),
-    (lambda: random.key(2**70), "random.key: the seed must be an integer of 64 bits, got 2"),
+    (lambda: random.key(2**70), "random.key: the seed must be an integer of 64 bits, got 118"),
     (lambda: random.key(np.ones(3, int)), "random.key: the seed must be an integer, got i64[3]"),
     (lambda: random.choice(KEY, 3, (5,), replace=False),
      "random.choice: 5 without replacement from 3"),
