@@ -14,7 +14,7 @@ import numpy as np
 
 from tenferro.control import Scan, Switch, While
 from tenferro.errors import KeyReuseError
-from tenferro.exec_ir import ExecInstruction, ExecProgram
+from tenferro.exec_ir import ExecInstruction, ExecProgram, run
 from tenferro.ops import Threefry2x32
 from tenferro.shape import UINT32, TensorMeta
 
@@ -33,7 +33,7 @@ def check_keys(program: ExecProgram) -> None:
         KeyReuseError: one is; the text names both lines.
     """
     walk = _Walk(itertools.count())
-    walk.run(program, [walk.new(meta) for meta in program.input_metas])
+    walk.over(program, [walk.new(meta) for meta in program.input_metas])
 
 
 class _Walk:
@@ -51,13 +51,9 @@ class _Walk:
         count = int(np.prod(shape))
         return np.array([next(self._numbers) for _ in range(count)], np.int64).reshape(shape)
 
-    def run(self, program: ExecProgram, inputs: Sequence[_Words]) -> list[_Words]:
+    def over(self, program: ExecProgram, inputs: Sequence[_Words]) -> list[_Words]:
         """The words of the outputs, for those of the inputs."""
-        slots = dict(zip(program.input_slots, inputs, strict=True))
-        for step in program.instructions:
-            operands = [slots[slot] for slot in step.input_slots]
-            slots.update(zip(step.output_slots, self._step(step, operands), strict=True))
-        return [slots[slot] for slot in program.output_slots]
+        return run(program, inputs, self._step)
 
     def _step(self, step: ExecInstruction, operands: list[_Words]) -> Sequence[_Words]:
         match step.op:
@@ -89,7 +85,7 @@ class _Walk:
         reads: dict[_Pair, str] = {}
         for branch in branches:
             walk = _Walk(self._numbers)
-            walk.run(branch, operands)
+            walk.over(branch, operands)
             reads.update(walk.reads)
         for pair, line in reads.items():
             self._add([pair], line)
@@ -101,7 +97,7 @@ class _Walk:
             fixed = [operands[place] for place in consts]
             walk = _Walk(self._numbers)
             own = [walk.new(meta) for meta in body.input_metas[len(fixed) :]]
-            outputs = walk.run(body, [*fixed, *own])
+            outputs = walk.over(body, [*fixed, *own])
             known = {int(number) for words in fixed if words is not None for number in words.flat}
             known |= _kept(own, outputs)
             for (first, second), line in walk.reads.items():

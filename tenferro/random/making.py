@@ -138,7 +138,7 @@ def wrap_key_data(words: ArrayLike) -> Key:
         DTypeError: the words are of another type.
         ShapeError: the last axis has not two elements.
 
-    >>> tn.random.wrap_key_data(np.array([0, 7], np.uint32)) == tn.random.key(7)
+    >>> tn.random.wrap_key_data(tn.array([0, 7], dtype="uint32")) == tn.random.key(7)
     Tensor(True)
     """
     value: Any = words if is_array(words) else Tensor(words)

@@ -40,7 +40,7 @@ def multivariate_normal(
             method is none of these.
         ShapeError: it is an array of keys, or the shapes do not fit.
 
-    >>> tn.random.multivariate_normal(tn.random.key(0), [0.0, 0.0], np.eye(2), (3,)).shape
+    >>> tn.random.multivariate_normal(tn.random.key(0), [0.0, 0.0], tn.eye(2), (3,)).shape
     (3, 2)
     """
     name = "random.multivariate_normal"

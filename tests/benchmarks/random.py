@@ -42,13 +42,12 @@ def main() -> None:
                 lambda f=theirs, k=other: jax.block_until_ready(f(k)),
             )
             print(f"{name} {dtype}, XLA and JAX: {one:8.1f} ms {two:8.1f} ms {one / two:6.2f}")
+    legacy_numbers, numbers = np.random.RandomState(0), np.random.default_rng(0)
     for name in ("uniform", "normal"):
-        draw, numpy_draw = getattr(tn.random, name), np.random.RandomState(0)
-        generator = np.random.default_rng(0)
         one, legacy, new = best(
-            lambda draw=draw: draw(tn.random.key(0), (SIZE,)),
-            lambda name=name: getattr(numpy_draw, name)(size=SIZE),
-            lambda name=name: getattr(generator, name)(size=SIZE),
+            lambda n=name: getattr(tn.random, n)(tn.random.key(0), (SIZE,)),
+            lambda n=name: getattr(legacy_numbers, n)(size=SIZE),
+            lambda n=name: getattr(numbers, n)(size=SIZE),
         )
         print(f"{name} float64, NumPy and numpy.random: {one:.1f} ms, RandomState {legacy:.1f} ms "
               f"({one / legacy:.2f}), Generator {new:.1f} ms ({one / new:.2f})")  # fmt: skip
