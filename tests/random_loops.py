@@ -1,7 +1,6 @@
 """Functions made at random of loops, branches and maps in one another.
 
-A function is a tree of `Block`s, which any `Language` can run: tenferro, with its loops, and JAX,
-with those of Python, in which a vmap is a stack of single runs. All values stay of magnitude 1.
+A function is a tree of `Block`s, which any `Language` can run. All values stay of magnitude 1.
 """
 
 from __future__ import annotations
@@ -9,34 +8,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-import jax
-import jax.numpy as jnp
+from tests.loop_languages import SIZE, Language
 
-import tenferro as tn
-
-SIZE = 3
 KINDS = "fvmib"  # f64[], f64[3], f64[3,3], i64[], bool[]
 FLOATS = "fvm"
 ENTRY = {"v": "f", "m": "v"}  # the kind of an entry along the first axis
 STACK = {"f": "v", "v": "m"}
-
-
-class Language(Protocol):
-    """What runs a function."""
-
-    xp: Any
-    scan: Callable[..., Any]
-    while_loop: Callable[..., Any]
-    fori_loop: Callable[..., Any]
-    cond: Callable[..., Any]
-    switch: Callable[..., Any]
-    map: Callable[..., Any]
-    associative_scan: Callable[..., Any]
-    vmap: Callable[..., Any]
-    grad: Callable[..., Any]
-    jvp: Callable[..., Any]
 
 
 @dataclass
@@ -75,7 +54,7 @@ def _call(block: Block, language: Language, known: Sequence[Any]) -> Inner:
 # --- statements -----------------------------------------------------------------------------------
 
 
-def _one(f: Callable[[Any, Any], Any]) -> Any:
+def _one(f: Callable[..., Any]) -> Any:
     return lambda language, x, calls, setting: [f(language.xp, *x)]
 
 
@@ -195,25 +174,32 @@ SIMPLE = [
     *[("positive", "f", "b"), ("not", "b", "b"), ("where", "bff", "f"), ("where", "bvv", "v")],
 ]
 NESTING = ["scan"] * 4 + ["cond", "switch", "while", "while", "fori", "map", "vmap", "vmap"]
-NESTING += ["grad", "jvp", "associative"]
+NESTING += ["associative"]
+DERIVATIVES = ["grad", "jvp"]
 
 
 # --- writing --------------------------------------------------------------------------------------
 
 
-def random_function(seed: int, depth: int = 3) -> Block:
-    """A function of (f64[3], f64[3,3], f64[], i64[]) that returns some floats."""
-    return Writer(random.Random(seed), ["v", "m", "f", "i"], depth).top()
+def random_function(seed: int, depth: int = 3, derivatives: bool = True) -> Block:
+    """A function of (f64[3], f64[3,3], f64[], i64[]) that returns some floats.
+
+    It takes derivatives of its blocks, unless not `derivatives`.
+    """
+    nesting = NESTING + DERIVATIVES * derivatives
+    return Writer(random.Random(seed), ["v", "m", "f", "i"], depth, nesting).top()
 
 
 class Writer:
     """Writes a block on values of known kinds."""
 
-    def __init__(self, rng: random.Random, kinds: Sequence[str], depth: int, own: int = 0) -> None:
+    def __init__(
+        self, rng: random.Random, kinds: Sequence[str], depth: int, nesting: Sequence[str]
+    ) -> None:
         self.rng = rng
         self.kinds = [*kinds]
         self.depth = depth
-        self.own = own or len(kinds)
+        self.nesting = nesting
         self.block = Block()
 
     def top(self) -> Block:
@@ -229,7 +215,7 @@ class Writer:
 
     def inner(self, given: Sequence[str], returned: Sequence[str]) -> Block:
         """A block that takes further values, and returns such kinds."""
-        writer = Writer(self.rng, [*self.kinds, *given], self.depth - 1, max(1, len(given)))
+        writer = Writer(self.rng, [*self.kinds, *given], self.depth - 1, self.nesting)
         for _ in range(self.rng.choice((0, 1, 2, 2, 3, 4))):
             writer.step()
         writer.block.results = tuple([writer.pick(kind) for kind in returned])
@@ -257,7 +243,7 @@ class Writer:
     def step(self) -> None:
         """Add a statement."""
         if self.depth and self.rng.random() < 0.5:
-            getattr(self, f"add_{self.rng.choice(NESTING)}")()
+            getattr(self, f"add_{self.rng.choice(self.nesting)}")()
             return
         name, operands, result = self.rng.choice(SIMPLE)
         self.add(name, [self.pick(kind) for kind in operands], result)
@@ -340,97 +326,3 @@ class Writer:
         kind = self.rng.choice("vm")
         setting = {"which": self.rng.randrange(2), "reverse": self.rng.random() < 0.5}
         self.add("associative", self.picked(kind), kind, (), setting)
-
-
-# --- languages ------------------------------------------------------------------------------------
-
-
-class Ours:
-    """tenferro."""
-
-    xp = tn
-    scan = staticmethod(tn.scan)
-    while_loop = staticmethod(tn.while_loop)
-    fori_loop = staticmethod(tn.fori_loop)
-    cond = staticmethod(tn.cond)
-    switch = staticmethod(tn.switch)
-    map = staticmethod(tn.map)
-    associative_scan = staticmethod(tn.associative_scan)
-    vmap = staticmethod(tn.vmap)
-    grad = staticmethod(tn.grad)
-    jvp = staticmethod(tn.jvp)
-
-
-class Reference:
-    """JAX, op by op, with the loops and branches of Python."""
-
-    xp = jnp
-    grad = staticmethod(jax.grad)
-    jvp = staticmethod(jax.jvp)
-
-    @staticmethod
-    def scan(f: Any, init: Any, xs: Any, length: int | None, reverse: bool) -> Any:
-        carry, ys = init, []
-        length = xs[0].shape[0] if xs else length
-        order = range(length or 0)
-        for number in reversed(order) if reverse else order:
-            entries = None if xs is None else tuple(x[number] for x in xs)
-            carry, y = f(carry, entries)
-            ys.append(y)
-        if not ys:
-            entries = None if xs is None else tuple(jnp.zeros(x.shape[1:], x.dtype) for x in xs)
-            return init, jax.tree.map(lambda y: jnp.stack([y])[:0], f(init, entries)[1])
-        return carry, stacked(ys[::-1] if reverse else ys)
-
-    @staticmethod
-    def while_loop(cond: Any, body: Any, value: Any, *, max_steps: int) -> Any:
-        for _ in range(max_steps):
-            if not cond(value):
-                break
-            value = body(value)
-        return value
-
-    @staticmethod
-    def fori_loop(lower: int, upper: int, body: Any, value: Any) -> Any:
-        for number in range(lower, upper):
-            value = body(number, value)
-        return value
-
-    @staticmethod
-    def cond(pred: Any, first: Any, second: Any, *operands: Any) -> Any:
-        return first(*operands) if pred else second(*operands)
-
-    @staticmethod
-    def switch(index: Any, branches: Any, *operands: Any) -> Any:
-        return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
-
-    @staticmethod
-    def map(f: Any, xs: Any, batch_size: int | None) -> Any:
-        return stacked([f(tuple(x[number] for x in xs)) for number in range(SIZE)])
-
-    @staticmethod
-    def associative_scan(f: Any, x: Any, reverse: bool) -> Any:
-        rows = [x[-1 - number] if reverse else x[number] for number in range(SIZE)]
-        for number in range(1, SIZE):
-            rows[number] = f(rows[number - 1], rows[number])
-        return jnp.stack(rows[::-1] if reverse else rows)
-
-    @staticmethod
-    def vmap(f: Any, in_axes: Any = 0) -> Any:
-        def entry(x: Any, axis: int | None, number: int) -> Any:
-            return x if axis is None else jnp.take(x, number, axis)
-
-        def mapped(*args: Any) -> Any:
-            axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
-            pairs = list(zip(args, axes, strict=True))
-            size = next(x.shape[axis] for x, axis in pairs if axis is not None)
-            return stacked(
-                [f(*(entry(x, axis, number) for x, axis in pairs)) for number in range(size)]
-            )
-
-        return mapped
-
-
-def stacked(results: Sequence[Any]) -> Any:
-    """The stacks of the leaves of trees."""
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *results)

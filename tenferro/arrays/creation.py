@@ -73,6 +73,11 @@ def steps(start: Any, stop: Any, step: Any, dtype: DType | None) -> tuple[DType,
         dim(value) if isinstance(value, str) else value for value in (start, stop, step)
     ]
     for value in numbers:
+        if isinstance(getattr(value, "meta", None), TensorMeta):
+            raise DTypeError(
+                f"arange: takes numbers, since they decide the size, got {value!r}; convert it "
+                "with int(), or in a traced function mask the largest range"
+            )
         if not isinstance(value, int | float | np.integer | np.floating | DimExpr):
             raise DTypeError(f"arange: takes real numbers, got {type(value).__name__}")
     first, last, by = numbers

@@ -37,8 +37,10 @@ from tenferro.ops import (
     ROUND,
     SELECT,
     SIGN,
+    SIGN_BIT,
     SUB,
     Compare,
+    Rem,
     StdTensorOp,
     full_like,
     zeros_like,
@@ -105,9 +107,7 @@ def remainder(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
     >>> tn.remainder([7, -7], 4)
     Tensor([3, 1])
     """
-    dividend, divisor = broadcast(at, "remainder", promote(at, (x1, x2)))
-    rem = called(at, "remainder", REM, dividend, divisor)
-    return at.emit(SELECT, _wrong_sign(at, rem, divisor), at.emit(ADD, rem, divisor), rem)
+    return binary(at, "remainder", Rem(floor=True), x1, x2)
 
 
 def floor_divide(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
@@ -128,8 +128,11 @@ def floor_divide(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
     quotient = at.emit(SELECT, _wrong_sign(at, rem, divisor), below, toward_zero)
     if not exact:
         return quotient
-    at_zero = at.emit(Compare("EQ"), divisor, zeros_like(at, divisor))
-    return at.emit(SELECT, at_zero, at.emit(DIV, dividend, divisor), quotient)
+    zero, plain = zeros_like(at, divisor), at.emit(DIV, dividend, divisor)
+    signed = at.emit(SELECT, at.emit(SIGN_BIT, plain), full_like(at, -0.0, divisor), zero)
+    is_zero = at.emit(Compare("EQ"), quotient, zero)
+    quotient = at.emit(SELECT, is_zero, signed, quotient)
+    return at.emit(SELECT, at.emit(Compare("EQ"), divisor, zero), plain, quotient)
 
 
 def _wrong_sign(at: Emitter[V], rem: V, divisor: V) -> V:

@@ -170,10 +170,30 @@ def _checked(array: Any, axis: int, meta: TensorMeta) -> tuple[Any, bool]:
         raise AxisError(f"index: axis {axis} of {meta} has size 0; it has no elements to index")
     if not isinstance(array, np.ndarray) or not isinstance(size, int):
         return array, False
+    check_places("index", array, axis, meta)
     negative = array < 0
     if negative.any():
         array = np.where(negative, array.astype(np.int64) + size, array)
     return array, True
+
+
+def check_places(name: str, indices: Any, axis: int, meta: TensorMeta) -> None:
+    """Raise AxisError if a NumPy array of indices has one that is out of range for an axis.
+
+    Other arrays are not checked: their values may be known late.
+    """
+    extent = meta.extents[axis]
+    size = extent.dim if isinstance(extent, Exact) else None
+    if not isinstance(indices, np.ndarray) or not isinstance(size, int):
+        return
+    if indices.dtype.kind not in "iu":
+        return  # refused elsewhere
+    outside = (indices < -size) | (indices >= size)
+    if outside.any():
+        raise AxisError(
+            f"{name}: {indices[outside].flat[0]} is out of range for axis {axis} of {meta}; to "
+            "read another element or a number there, use tn.take with mode='clip', 'wrap' or 'fill'"
+        )
 
 
 # --------------------------------------------------------------------------------------- arrays

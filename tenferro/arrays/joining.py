@@ -168,14 +168,13 @@ def roll(at: Emitter[V], x: V, shift: Integers, axis: Axis = None) -> V:
         return reshape(at, flat, meta.exact_shape("roll", "operand"))
     axes = list(axis) if isinstance(axis, tuple | list) else [axis]
     shifts = integers("roll", "the shifts", shift)
-    count = max(len(axes), len(shifts))
-    if {len(axes), len(shifts)} - {1, count}:
+    if len(shifts) not in (1, len(axes)):
         raise AxisError(
             f"roll: got {len(shifts)} shifts for {len(axes)} axes; pass one shift, or one for each "
             "axis"
         )
-    for i in range(count):
-        along = normal_axis("roll", axes[i % len(axes)], meta.rank)
+    for i in range(len(axes)):
+        along = normal_axis("roll", axes[i], meta.rank)
         x = _rolled(at, x, along, shifts[i % len(shifts)])
     return x
 

@@ -16,6 +16,7 @@ from tenferro.compiler.canonical import (
     LoopInlining,
     LoopInvariants,
     LoopJoining,
+    LoopProducts,
     PadJoining,
     Rolling,
     SwitchJoining,
@@ -39,7 +40,7 @@ from tenferro.compiler.late import (
     specialise,
 )
 from tenferro.compiler.lower import compile_std_to_exec
-from tenferro.compiler.numbering import Numbering, renumber
+from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Needs, Observer, Pass, PassReport, run_passes
 from tenferro.compiler.pipeline import (
     CANONICAL,
@@ -94,6 +95,7 @@ __all__ = [
     "LoopInlining",
     "LoopInvariants",
     "LoopJoining",
+    "LoopProducts",
     "MaskPadding",
     "Masked",
     "MemoryNeed",
@@ -128,7 +130,6 @@ __all__ = [
     "plan_segments",
     "predict_memory",
     "refuse_dynamic",
-    "renumber",
     "resolve_sizes",
     "run_passes",
     "specialise",

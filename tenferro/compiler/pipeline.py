@@ -18,6 +18,7 @@ from tenferro.compiler.canonical import (
     LoopInlining,
     LoopInvariants,
     LoopJoining,
+    LoopProducts,
     PadJoining,
     Rolling,
     SwitchJoining,
@@ -64,6 +65,8 @@ CANONICAL: tuple[Pass, ...] = (
     PadJoining(),
     *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
     Rolling(),
+    LoopProducts(),
+    LoopInvariants(),  # sums without products are the same in all rounds
     *SIMPLIFICATION,
 )
 """Passes that need neither sizes nor a device. Files hold their result."""
@@ -127,6 +130,7 @@ class OptimizerOptions:
     transpose_folding: bool = True
     pad_joining: bool = True
     rolling: bool = True
+    loop_products: bool = True
     contraction_layout: bool = True
     dot_decomposer: bool = True
     real_contractions: bool = True

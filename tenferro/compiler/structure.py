@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from tenferro.compiler.canonical import ROLLED
-from tenferro.control import BRANCHES_RUN, ControlOp, Scan, Switch, While
+from tenferro.control import BRANCHES_RUN, ControlOp
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.ops import Select
 
@@ -64,25 +64,10 @@ def _steps(program: ExecProgram) -> Iterator[tuple[ExecInstruction, int]]:
 def _line(step: ExecInstruction) -> str | None:
     """What a report says of an instruction; None for nothing."""
     op, site = step.op, step.site or ""
-    at = f" at {site}" if site else ""
-    match op:
-        case Scan():
-            if site.startswith(ROLLED):
-                return site
-            unrolled = f", {op.unroll} at once" if op.unroll > 1 else ""
-            kept = f", checkpointed on {op.checkpoints} levels" if op.checkpoints > 1 else ""
-            return f"scan: {op.length} rounds of {_size(op.body)}{unrolled}{kept}{at}"
-        case While():
-            bound = "" if op.max_steps is None else f"at most {op.max_steps} "
-            return f"while: {bound}rounds of {_size(op.body)}{at}"
-        case Switch():
-            sizes = " or ".join(_size(branch) for branch in op.branches)
-            return f"switch: {sizes}{at}"
-        case Select() if BRANCHES_RUN in site:
-            return site
-    return None
-
-
-def _size(body: ExecProgram) -> str:
-    count = len(body.instructions)
-    return f"{count} instruction{'' if count == 1 else 's'}"
+    if BRANCHES_RUN in site:
+        return site if type(op) is Select else None
+    if not isinstance(op, ControlOp):
+        return None
+    if site.startswith(ROLLED):
+        return site
+    return f"{op.in_words()} at {site}" if site else op.in_words()

@@ -15,6 +15,7 @@ from tenferro.control.interfaces import Choice, ConditionalLoop, Loop
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import (
     Compare,
+    Convert,
     ReduceOr,
     Select,
     StopGradient,
@@ -95,23 +96,37 @@ def batch_while(op: ConditionalLoop, at: BatchSite[V]) -> Batched[V]:
         list(at.batched[op.cond_consts : split]),
         list(at.batched[split:]),
     )
-    count = len(of_carry)
     flags, body = _with_batched_carry(
-        op.body, [*of_body, *of_carry], op.body_consts, count, at.size, emitter
+        op.body, [*of_body, *of_carry], op.body_consts, len(of_carry), at.size, emitter
     )
     of_carry = flags[op.body_consts :]
     cond = _whole(op.cond, [*of_cond, *of_carry], at.size, emitter)
-    if not cond.batched[0]:
-        outputs = body.with_batched(of_carry, at.size, emitter)
-        loop = op.like(
-            program_of(cond.inputs, cond.outputs), program_of(body.inputs, outputs), op.body_consts
-        )
-        operands = [*at.inputs[:split], *_carried(at, split, of_carry)]
-        return tuple(zip(at.emitter.emit_all(loop, *operands), of_carry, strict=True))
-    everything = [True] * count
+    if cond.batched[0]:
+        return _until_all_finished(op, at, of_cond, of_body)
+    outputs = body.with_batched(of_carry, at.size, emitter)
+    loop = op.like(
+        program_of(cond.inputs, cond.outputs), program_of(body.inputs, outputs), op.body_consts
+    )
+    operands = [*at.inputs[:split], *_given(at, split, of_carry)]
+    return tuple(zip(at.emitter.emit_all(loop, *operands), of_carry, strict=True))
+
+
+def _until_all_finished(
+    op: ConditionalLoop, at: BatchSite[V], of_cond: Sequence[bool], of_body: Sequence[bool]
+) -> Batched[V]:
+    """One loop, of which each round keeps the carry of entries that have finished.
+
+    If the loop has a bound, cotangents may flow through it. Each entry then has its own consts, so
+    that a finished one, for which the body may give NaN, adds nothing to their cotangents.
+    """
+    emitter = inner_emitter(at.emitter)
+    consts_of, split = op.cond_consts, op.cond_consts + op.body_consts
+    everything = [True] * (len(at.inputs) - split)
     cond = _whole(op.cond, [*of_cond, *everything], at.size, emitter)
-    state = cond.inputs[op.cond_consts :]
-    taken = cond.outputs[0]
+    state, taken = cond.inputs[consts_of:], cond.outputs[0]
+    if op.max_steps is not None:
+        types = op.body.input_metas[: op.body_consts]
+        of_body = [on or is_inexact(meta.dtype) for on, meta in zip(of_body, types, strict=True)]
     read, _ = graph_of(op.body)
     consts = [
         _with_batch_axis(key, at.size) if on else key
@@ -126,15 +141,12 @@ def batch_while(op: ConditionalLoop, at: BatchSite[V]) -> Batched[V]:
     goes_on = emitter.emit(ReduceOr((0,)), taken)
     loop = op.like(
         program_of(cond.inputs, [goes_on]),
-        program_of([*cond.inputs[: op.cond_consts], *consts, *state], kept),
+        program_of([*cond.inputs[:consts_of], *consts, *state], kept),
         split,
     )
-    operands = [
-        *at.inputs[: op.cond_consts],
-        *at.inputs[:split],
-        *_carried(at, split, everything),
-    ]
-    return tuple([(result, True) for result in at.emitter.emit_all(loop, *operands)])
+    asked, given = at.inputs[:consts_of], _given(at, consts_of, flags)
+    results = at.emitter.emit_all(loop, *asked, *asked, *given)
+    return tuple([(result, True) for result in results])
 
 
 def _whole(program: ExecProgram, flags: Sequence[bool], size: Dim, emitter: KeyEmitter) -> _Whole:
@@ -168,6 +180,8 @@ def _with_batched_carry(
 def _select_branches(op: Choice, at: BatchSite[V]) -> Batched[V]:
     """All branches on all entries, and for each entry the results of the branch that it takes."""
     index, count = at.inputs[0], len(op.branches)
+    if at.ctx.meta(index).dtype.itemsize < INT32.itemsize:  # it need not hold their number
+        index = at.emit(Convert(INT32), index)
     operands = [at.repeated(place) for place in range(1, len(at.inputs))]
     everything = [True] * len(operands)
     results: list[V] = []
@@ -230,12 +244,9 @@ def _like(at: Emitter[V], taken: V, value: V) -> V:
     return broadcast_like(at, taken, bools, (0,), "vmap")
 
 
-def _carried(at: BatchSite[V], start: int, flags: Sequence[bool]) -> list[V]:
-    """The operands of the carry, repeated where they are to be batched."""
-    return [
-        at.repeated(start + leaf) if on else at.inputs[start + leaf]
-        for leaf, on in enumerate(flags)
-    ]
+def _given(at: BatchSite[V], start: int, flags: Sequence[bool]) -> list[V]:
+    """The operands from `start` on, repeated where they are to be batched."""
+    return [at.repeated(place) if on else at.inputs[place] for place, on in enumerate(flags, start)]
 
 
 def _swapped(at: Emitter[V], value: V) -> V:

@@ -56,6 +56,10 @@ class ControlOp(StdTensorOp):
         """False: a loop is not computed again wherever it is read."""
         return False
 
+    def in_words(self) -> str:
+        """What a report says of it: how often it runs its programs, and how large they are."""
+        raise AssertionError(f"{self.name}: has no text for reports")
+
     def _as_body(self, field: str, value: object) -> ExecProgram:
         """The value of a field, such as `the body`: a program, with its last uses marked."""
         if not isinstance(value, ExecProgram):
@@ -174,3 +178,9 @@ def fixed_leaves(body: ExecProgram, consts: int, carry: int) -> list[int]:
     """The leaves of the carry that a body returns as it takes them."""
     taken = body.input_slots[consts : consts + carry]
     return [leaf for leaf, slot in enumerate(taken) if body.output_slots[leaf] == slot]
+
+
+def size_in_words(body: ExecProgram) -> str:
+    """The number of instructions of a program."""
+    count = len(body.instructions)
+    return f"{count} instruction{'' if count == 1 else 's'}"

@@ -229,12 +229,31 @@ def without_cheap(
     """
     at_hand, stored = {*read, *given}, dict.fromkeys(read)
     for key in read:
-        if key in among and type(key) is SingleOutputNode and _is_cheap(key.primitive):
-            operands = [operand for operand in key.inputs if not _is_constant(operand)]
-            if at_hand.issuperset(operands):
-                del stored[key]
-                stored.update((operand, None) for operand in operands if operand not in read)
+        sources = _sources(key, at_hand - {key}, _CHAIN) if key in among else None
+        if sources is not None:
+            del stored[key]
+            stored.update((source, None) for source in sources if source not in read)
     return list(stored)
+
+
+_CHAIN = 4
+"""The largest number of cheap ops in a row that are computed again."""
+
+
+def _sources(
+    key: GlobalValKey, at_hand: set[GlobalValKey], length: int
+) -> list[GlobalValKey] | None:
+    """The values at hand from which a value follows by cheap ops; None if it does not."""
+    if key in at_hand:
+        return [key]
+    if _is_constant(key):
+        return []
+    if not length or type(key) is not SingleOutputNode or not _is_cheap(key.primitive):
+        return None
+    parts = [_sources(operand, at_hand, length - 1) for operand in key.inputs]
+    if any(part is None for part in parts):
+        return None
+    return [source for part in parts for source in part or ()]
 
 
 def _is_constant(value: GlobalValKey) -> bool:

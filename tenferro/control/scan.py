@@ -13,7 +13,7 @@ import numpy as np
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.control.batches import batch_scan
 from tenferro.control.checkpoints import linearize_beside, transpose_by_blocks
-from tenferro.control.checks import ControlOp, fixed_leaves, plain, reached_in_rounds
+from tenferro.control.checks import ControlOp, fixed_leaves, plain, reached_in_rounds, size_in_words
 from tenferro.control.rounds import Rounds
 from tenferro.control.scan_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
@@ -261,6 +261,13 @@ class Scan(ControlOp, name="scan"):
             if not levels
             else CheckpointedScan(body, consts, carry, rounds, reverse, self.unroll, levels)
         )
+
+    def in_words(self) -> str:
+        """The rounds, and what is compiled or stored in another way than by default."""
+        unrolled = f", {self.unroll} at once" if self.unroll > 1 else ""
+        levels = self.checkpoints
+        kept = f", checkpointed on {levels} levels" if levels > 1 else ""
+        return f"scan: {self.length} rounds of {size_in_words(self.body)}{unrolled}{kept}"
 
     @property
     def overwrites(self) -> Mapping[int, int]:

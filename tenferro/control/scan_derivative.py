@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import compress
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from tenferro.autodiff import LinearFragment, differentiate, pull_back
-from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
+from tenferro.chainrules import JvpSite, KeyEmitter, RuleContext, Slots, TransposeSite, V
 from tenferro.computegraph import GlobalValKey, resolve_keys
 from tenferro.control.graphs import (
     fresh_like,
@@ -78,48 +79,95 @@ def transpose_rule(op: Loop, at: TransposeSite[V]) -> Slots[V]:
         return linear_in(this.inputs, this.outputs, positions, ctx)
 
     active, linear = with_active_carry(at.active, op.consts, op.carry, linear_by)
-    consts, carry, xs = _by_role(op, active)
+    flow = _Flow.of(op, this, linear, active, at.ct, ctx)
     emitter = KeyEmitter(ctx)
-    ct_carry = fresh_like(compress(this.carry, carry), "ct_carry")
-    received = [
-        ct is not None and key is not None
-        for ct, key in zip(at.ct, linear.output_keys, strict=True)
+    sums = fresh_like(flow.terms.values(), "sum")
+    totals = [
+        ctx.adder.add(emitter, total, term)
+        for total, term in zip(sums, flow.terms.values(), strict=True)
     ]
-    ct_ys = fresh_like(compress(this.ys, received[op.carry :]), "ct_y")
-    seeds = [*spread(ct_carry, carry), *spread(ct_ys, received[op.carry :])]
-    pulled = pull_back(linear, seeds, ctx=ctx)
-    of_consts, of_carry, of_xs = _split(pulled, sum(consts), sum(carry))
-    sums = fresh_like(compress(this.consts, consts), "sum")
-    totals = [_added(emitter, total, term) for total, term in zip(sums, of_consts, strict=True)]
     ending = [
-        zeros_like(emitter, ct) if key is None else key
-        for ct, key in zip(ct_carry, of_carry, strict=True)
+        zeros_like(emitter, seed) if flow.before.get(leaf) is None else flow.before[leaf]
+        for leaf, seed in flow.carry.items()
     ]
-    outputs = [*ending, *totals, *(key for key in of_xs if key is not None)]
+    outputs = [*ending, *totals, *flow.xs.values()]
     if not outputs:
         return (None,) * len(active)
-    kept = keep(op, at.emitter, this, at.inputs, outputs, [*ct_carry, *sums, *ct_ys], active)
-    body = program_of([*kept.consts, *ct_carry, *sums, *kept.xs, *ct_ys], outputs)
+    seeds = [*flow.carry.values(), *sums, *flow.ys.values()]
+    kept = keep(op, at.emitter, this, at.inputs, outputs, seeds, active)
+    inputs = [*kept.consts, *flow.carry.values(), *sums, *kept.xs, *flow.ys.values()]
+    zeros = [full(at.emitter, 0, type_of(key)) for key in [*flow.carry.values(), *sums]]
+    count = len(flow.carry)
     starts = [
-        full(at.emitter, 0, type_of(key)) if ct is None else ct
-        for ct, key in compress(zip(at.ct, this.carry, strict=False), carry)
+        zero if (ct := at.ct[leaf]) is None else ct
+        for leaf, zero in zip(flow.carry, zeros, strict=False)
     ]
-    stacked = zip(at.ct, received, strict=True)
-    arriving = [ct for ct, on in list(stacked)[op.carry :] if ct is not None and on]
-    zeros = [full(at.emitter, 0, type_of(key)) for key in sums]
-    loop = op.like(body, len(kept.consts), len(starts) + len(zeros), backward=True)
+    arriving = [ct for place in flow.ys if (ct := at.ct[place]) is not None]
+    loop = op.like(program_of(inputs, outputs), len(kept.consts), len(zeros), backward=True)
     results = at.emitter.emit_all(
-        loop,
-        *kept.const_values,
-        *starts,
-        *zeros,
-        *kept.stacks,
-        *arriving,
+        loop, *kept.const_values, *starts, *zeros[count:], *kept.stacks, *arriving
     )
-    end_carry, end_consts, ys = _split(results, len(starts), len(zeros))
-    of_operands = [*spread(end_consts, consts), *spread(end_carry, carry)]
-    of_operands += spread(spread(ys, [key is not None for key in of_xs]), xs)
-    return tuple(ct if on else None for ct, on in zip(of_operands, at.active, strict=True))
+    places = [*(op.consts + leaf for leaf in flow.carry), *flow.terms, *flow.xs]
+    cts = dict(zip(places, results, strict=True))
+    return tuple([cts.get(place) if on else None for place, on in enumerate(at.active)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """Where cotangents flow in a round; what no cotangent reaches is not there.
+
+    Attributes:
+        carry: by leaf, the cotangent of the carry that the round returns.
+        ys: by the place among the results, the cotangent of a y.
+        before: by leaf, the cotangent of the carry that the round takes.
+        terms: by the place among the operands, what the round adds to the cotangent of a const.
+        xs: by the place among the operands, the cotangent of an entry.
+    """
+
+    carry: dict[int, GlobalValKey]
+    ys: dict[int, GlobalValKey]
+    before: dict[int, GlobalValKey]
+    terms: dict[int, GlobalValKey]
+    xs: dict[int, GlobalValKey]
+
+    @classmethod
+    def of(
+        cls,
+        op: Loop,
+        this: Round,
+        linear: Linear,
+        active: Sequence[bool],
+        given: Sequence[object],
+        ctx: RuleContext,
+    ) -> Self:
+        """The flow from the results whose cotangents are `given`.
+
+        Cotangents of further leaves of the carry may arrive round by round: a fixed point.
+        """
+        split = op.consts + op.carry
+        ys = {
+            place: fresh_like([key], "ct_y")[0]
+            for place, key in enumerate(linear.output_keys)
+            if place >= op.carry and given[place] is not None and key is not None
+        }
+        flags = active[op.consts : split]
+        live = [on and ct is not None for on, ct in zip(flags, given, strict=False)]
+        while True:
+            places = list(compress(range(op.carry), live))
+            carry = dict(zip(places, fresh_like(compress(this.carry, live), "ct"), strict=True))
+            seeds = [carry.get(leaf) for leaf in range(op.carry)]
+            seeds += [ys.get(place) for place in range(op.carry, len(linear.output_keys))]
+            pulled = spread(pull_back(linear, seeds, ctx=ctx), active)
+            found = {place: key for place, key in enumerate(pulled) if key is not None}
+            before = {
+                place - op.consts: key for place, key in found.items() if op.consts <= place < split
+            }
+            wider = [on or leaf in before for leaf, on in enumerate(live)]
+            if wider == live:
+                terms = {place: key for place, key in found.items() if place < op.consts}
+                xs = {place: key for place, key in found.items() if place >= split}
+                return cls(carry, ys, before, terms, xs)
+            live = wider
 
 
 def _by_role(op: Loop, flags: Sequence[bool]) -> tuple[list[bool], list[bool], list[bool]]:
@@ -131,7 +179,3 @@ def _split(values: Sequence[T], first: int, second: int) -> tuple[list[T], list[
     """The `first` values, the `second` ones after them, and the others."""
     end = first + second
     return list(values[:first]), list(values[first:end]), list(values[end:])
-
-
-def _added(emitter: KeyEmitter, total: GlobalValKey, term: GlobalValKey | None) -> GlobalValKey:
-    return total if term is None else emitter.ctx.adder.add(emitter, total, term)

@@ -9,7 +9,7 @@ from typing import Self
 
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.control.batches import batch_switch
-from tenferro.control.checks import ControlOp, inputs_read, plain
+from tenferro.control.checks import ControlOp, inputs_read, plain, size_in_words
 from tenferro.control.rounds import Rounds
 from tenferro.control.switch_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError
@@ -152,6 +152,10 @@ class Switch(ControlOp, name="switch"):
     def like(self, branches: Sequence[ExecProgram]) -> Switch:
         """A switch between as many other programs."""
         return replace(self, branches=tuple(branches))
+
+    def in_words(self) -> str:
+        """The sizes of the branches."""
+        return f"switch: {' or '.join(map(size_in_words, self.branches))}"
 
     @property
     def written_inside(self) -> Sequence[int]:

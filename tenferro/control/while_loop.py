@@ -9,7 +9,14 @@ from typing import Self, cast
 
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.control.batches import batch_while
-from tenferro.control.checks import ControlOp, fixed_leaves, inputs_read, plain, reached_in_rounds
+from tenferro.control.checks import (
+    ControlOp,
+    fixed_leaves,
+    inputs_read,
+    plain,
+    reached_in_rounds,
+    size_in_words,
+)
 from tenferro.control.rounds import Rounds
 from tenferro.control.while_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError
@@ -256,6 +263,11 @@ class While(ControlOp, name="while"):
     def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> While:
         """A loop of as many rounds of another body."""
         return replace(self, cond=cond, body=body, body_consts=body_consts)
+
+    def in_words(self) -> str:
+        """The bound on the rounds, if there is one, and the size of a round."""
+        bound = "" if self.max_steps is None else f"at most {self.max_steps} "
+        return f"while: {bound}rounds of {size_in_words(self.body)}"
 
     @property
     def overwrites(self) -> Mapping[int, int]:

@@ -17,7 +17,7 @@ from tenferro.computegraph import (
     resolve_keys,
 )
 from tenferro.config import config
-from tenferro.derivatives.front import Derivatives, check_active
+from tenferro.derivatives.front import Derivatives, check_active, listed
 from tenferro.derivatives.linear_part import LinearPart
 from tenferro.errors import ADError
 from tenferro.families import STANDARD, further
@@ -126,9 +126,11 @@ class AdContext(Derivatives[TracedTensor]):
         return self._cache.capacity
 
     def _metas(self, name: str, values: Sequence[TracedTensor]) -> list[TensorMeta]:
+        listed(name, "traced tensors", values)
         for value in values:
             if not isinstance(value, TracedTensor):
                 raise ADError(f"{name}: takes traced tensors, got a {type(value).__name__}")
+            value.in_use(name)
         return [value.meta for value in values]
 
     def _pulled(

@@ -28,7 +28,7 @@ class Derivatives(ABC, Generic[T]):
         Raises:
             NonScalarGradError: `y` is not a real scalar. A complex one is allowed if `holomorphic`.
             DTypeError: an entry of `wrt` is neither floating-point nor complex.
-            ADError: an entry of `wrt` is not a value of this kind.
+            ADError: an entry of `wrt` is not a value of this kind, or it is not a list.
             ADRuleError: an op on the way has no rule.
 
         >>> import tenferro as tn
@@ -149,6 +149,7 @@ class Derivatives(ABC, Generic[T]):
     ) -> list[T | None]:
         """Seeds as values of this kind; checks that their types are those of `values`."""
         metas = self._metas(name, values)
+        listed(name, f"{what}s", seeds)
         if len(seeds) != len(metas):
             raise ADError(f"{name}: {len(seeds)} {what}s for {len(metas)} values")
         return [
@@ -166,6 +167,12 @@ class Derivatives(ABC, Generic[T]):
             self._zeros_like(similar) if value is None else value
             for value, similar in zip(values, like, strict=True)
         ]
+
+
+def listed(name: str, what: str, values: object) -> None:
+    """Raise ADError if one array is where a list belongs, which would be taken row by row."""
+    if hasattr(values, "ndim"):
+        raise ADError(f"{name}: takes a list of {what}, got a single one; write [x]")
 
 
 def matching(name: str, what: str, seed: Any, meta: TensorMeta) -> Any:

@@ -11,8 +11,9 @@ from tenferro.computegraph import GlobalValKey, name_of
 from tenferro.derivatives.context import AD, AdContext, context_of, results_of
 from tenferro.derivatives.front import check_active, check_scalar, matching
 from tenferro.derivatives.linear_map import LinearMap
-from tenferro.errors import ADError, PytreeError
+from tenferro.errors import ADError, DTypeError, PytreeError
 from tenferro.ops import full_like
+from tenferro.shape import is_complex
 from tenferro.traced import (
     Trace,
     TreeDef,
@@ -51,7 +52,7 @@ def grad(
             `has_aux`.
         argnums: which positional arguments; a tuple gives a tuple of gradients.
         has_aux: return (gradient, aux).
-        holomorphic: allow a complex result.
+        holomorphic: allow a complex result, of complex arguments.
         ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:
@@ -189,7 +190,7 @@ class _ValueAndGrad:
         active = [position for positions, _ in groups for position in positions]
         trace, leaves = trace_function(self.function, args, kwargs, self.has_aux, active)
         wrt = [trace.input_at[position] for position in active]
-        require_active(wrt)
+        require_active(wrt, self.holomorphic)
         ad = context_of(self.ad_context)
         keys = _gradient_keys(trace, wrt, self.holomorphic, ad)
         if fill:
@@ -223,10 +224,16 @@ def _gradient_keys(
     return ad.pull_back(ad.linearize([output], wrt), [seed])
 
 
-def require_active(keys: Sequence[GlobalValKey]) -> None:
-    """Raise DTypeError unless all inputs are floating-point or complex."""
+def require_active(keys: Sequence[GlobalValKey], holomorphic: bool = False) -> None:
+    """Raise DTypeError unless all inputs are floating-point or complex, and complex if so said."""
     for key in keys:
-        check_active(AD.shapes.meta(key), f"derivative by {name_of(key)}")
+        meta = AD.shapes.meta(key)
+        check_active(meta, f"derivative by {name_of(key)}")
+        if holomorphic and not is_complex(meta.dtype):
+            raise DTypeError(
+                f"derivative by {name_of(key)}: with holomorphic=True it must be complex, got "
+                f"{meta}; convert it to complex, or leave holomorphic out"
+            )
 
 
 def matching_leaves(

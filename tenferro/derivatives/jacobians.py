@@ -19,7 +19,7 @@ from tenferro.derivatives.gradients import (
     require_active,
 )
 from tenferro.derivatives.linear_part import LinearPart
-from tenferro.errors import ADError, DTypeError, PytreeError
+from tenferro.errors import ADError, DTypeError, NonScalarGradError, PytreeError
 from tenferro.ops import CONJ
 from tenferro.shape import TensorMeta, is_complex
 from tenferro.traced import Trace, flatten, trace_function, unflatten, wraps
@@ -89,7 +89,8 @@ def jacrev(
     `holomorphic` function they are the complex derivative.
 
     Raises:
-        DTypeError: the result is complex and `holomorphic` is not set.
+        DTypeError: the result is complex and `holomorphic` is not set, or it is set and an argument
+            is real.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
 
@@ -131,7 +132,16 @@ def hessian(
     """
     chunk = _chunk_size("hessian", chunk_size)
     gradient = grad(function, argnums, ad_context=ad_context)
-    return jacfwd(gradient, argnums, chunk_size=chunk, ad_context=ad_context)
+    jacobian_of = jacfwd(gradient, argnums, chunk_size=chunk, ad_context=ad_context)
+
+    def second(*args: P.args, **kwargs: P.kwargs) -> PyTree:
+        try:
+            return jacobian_of(*args, **kwargs)
+        except NonScalarGradError as error:
+            error.add_note("hessian takes the gradient first; jacfwd(jacrev(f)) takes any result")
+            raise
+
+    return wraps(function, second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +181,8 @@ class _Jacobian:
         forward = self.name == "jacfwd"
         domain, image = (inputs, outputs) if forward else (outputs, inputs)
         self._check_real(domain)
+        if self.holomorphic and not forward:
+            self._check_complex(inputs)
         linear = ad.linearize(trace.outputs, trace.inputs)
         part = (
             LinearPart.pushforward(linear)
@@ -191,6 +203,15 @@ class _Jacobian:
             if forward
             else [[column[leaf] for column in columns] for leaf in range(len(domain))]
         )
+
+    def _check_complex(self, metas: Sequence[TensorMeta]) -> None:
+        """Raise DTypeError for a real argument, whose cotangents have no imaginary part."""
+        for meta in metas:
+            if not is_complex(meta.dtype):
+                raise DTypeError(
+                    f"{self.name}: holomorphic=True needs complex arguments, got {meta}; convert "
+                    "it, or use jacfwd"
+                )
 
     def _check_real(self, metas: Sequence[TensorMeta]) -> None:
         for meta in metas:

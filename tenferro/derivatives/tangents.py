@@ -58,13 +58,17 @@ def jvp(
         ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:
-        PytreeError, ShapeError: `tangents` does not match `primals`.
+        PytreeError, ShapeError: one of them is not a tuple, or `tangents` does not match `primals`.
 
     >>> import tenferro as tn
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (Tensor(9.), Tensor(6.))
     """
-    primals, tangents = _tuples("jvp", primals, tangents)
+    if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
+        raise PytreeError(
+            "jvp: takes a tuple of arguments and a tuple of tangents; write (x,), (dx,)"
+        )
+    primals, tangents = tuple(primals), tuple(tangents)
     trace, leaves = trace_function(function, primals, {}, has_aux)
     ad = context_of(ad_context)
     require_active(trace.inputs)

@@ -19,7 +19,7 @@ from tenferro.autodiff import (
 )
 from tenferro.chainrules import BatchSite, Slots
 from tenferro.computegraph import CompiledProgram
-from tenferro.derivatives import Derivatives, check_active, check_scalar
+from tenferro.derivatives import Derivatives, check_active, check_scalar, listed
 from tenferro.eager.emitter import EagerEmitter
 from tenferro.eager.kinds import OperandKind
 from tenferro.eager.plan import OpDerivative
@@ -28,7 +28,6 @@ from tenferro.errors import ADError, GaugeError
 from tenferro.family import Extension
 from tenferro.ops import repeated
 from tenferro.shape import TensorMeta
-from tenferro.values import Tensor
 
 Values = Sequence[EagerTensor]
 Optional = list[EagerTensor | None]
@@ -143,9 +142,7 @@ class Differentiator(Derivatives[EagerTensor]):
         return origins
 
     def _metas(self, name: str, values: Values) -> list[TensorMeta]:
-        listed: object = values
-        if isinstance(listed, Tensor):
-            raise ADError(f"{name}: takes a list of eager tensors, got a single one; write [x]")
+        listed(name, "eager tensors", values)
         for value in values:
             if not isinstance(value, EagerTensor):
                 raise ADError(f"{name}: takes eager tensors, got a {type(value).__name__}")

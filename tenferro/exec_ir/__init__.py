@@ -1,13 +1,14 @@
 """The one execution IR: ops, instructions over SSA slots, their text, and the verifier.
 
 Read in this order: `payloads` (what an op may hold), `identity`, `traits`, `op`, `instruction`,
-`program`, `build`, `run`, `rewrite`, `verify`, `text`, `budget`.
+`program`, `numbering`, `build`, `run`, `rewrite`, `verify`, `text`, `budget`.
 """
 
 from tenferro.exec_ir.budget import check_budget, check_size
 from tenferro.exec_ir.build import ExecBuilder, program_of_op, restricted
 from tenferro.exec_ir.identity import fields_of_bodies, payload
 from tenferro.exec_ir.instruction import ExecInstruction
+from tenferro.exec_ir.numbering import renumber
 from tenferro.exec_ir.op import Category, ExecOp, Pruned, Resolution
 from tenferro.exec_ir.payloads import (
     MAX_INTEGER,
@@ -67,6 +68,7 @@ __all__ = [
     "payload",
     "payload_text",
     "program_of_op",
+    "renumber",
     "restricted",
     "run",
     "verify",

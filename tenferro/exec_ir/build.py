@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tenferro.errors import TenferroError
 from tenferro.exec_ir.instruction import ExecInstruction
+from tenferro.exec_ir.numbering import renumber
 from tenferro.exec_ir.op import ExecOp
 from tenferro.exec_ir.program import ExecProgram, with_slots
 from tenferro.shape import TensorMeta
@@ -87,7 +88,7 @@ def program_of_op(op: ExecOp, metas: Sequence[TensorMeta]) -> ExecProgram:
 def restricted(program: ExecProgram, inputs: Sequence[int], outputs: Sequence[int]) -> ExecProgram:
     """The program with the inputs and outputs at some positions only, and what these need.
 
-    The outputs do not depend on the inputs that are left out.
+    Its slots are numbered anew. The outputs do not depend on the inputs that are left out.
     """
     returned = tuple([program.output_slots[position] for position in outputs])
     alive, steps = set(returned), []
@@ -95,13 +96,14 @@ def restricted(program: ExecProgram, inputs: Sequence[int], outputs: Sequence[in
         if not alive.isdisjoint(step.output_slots):
             steps.append(step.computing(alive))
             alive.update(steps[-1].input_slots)
-    return replace(
+    part = replace(
         program,
         instructions=tuple(reversed(steps)),
         input_slots=tuple([program.input_slots[position] for position in inputs]),
         input_metas=tuple([program.input_metas[position] for position in inputs]),
         output_slots=returned,
     )
+    return renumber(part)
 
 
 def with_named_sizes(program: ExecProgram) -> ExecProgram:

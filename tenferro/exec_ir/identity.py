@@ -22,6 +22,11 @@ class Payload:
     name: ClassVar[str]
     body_fields: ClassVar[tuple[str, ...]] = ()
     """Names of the fields that hold programs."""
+    added_fields: ClassVar[tuple[str, ...]] = ()
+    """Names of the last fields, if they came after files with the op had been written.
+
+    Each has a default, with which the op is what it was before: its identity is the same.
+    """
     identity: bytes
     _fields: ClassVar[tuple[str, ...]] = ()
 
@@ -31,8 +36,12 @@ class Payload:
             cls.name = name
 
     def __post_init__(self) -> None:
-        values = tuple([getattr(self, field) for field in self._fields])
-        object.__setattr__(self, "identity", self.name.encode() + encode(values))
+        values = [getattr(self, field) for field in self._fields]
+        for field in reversed(self.added_fields):
+            if encode(values[-1]) != encode(getattr(type(self), field)):
+                break
+            values.pop()
+        object.__setattr__(self, "identity", self.name.encode() + encode(tuple(values)))
         if self.body_fields:  # computed once, so that no caller walks all nested programs
             object.__setattr__(self, "_symbols", self._mentioned())
 
@@ -103,7 +112,8 @@ class Payload:
     def stored_fields(self) -> tuple[str, ...]:
         """Names of the fields that a file holds: those that are not at their default.
 
-        So a field with a default can be added to an op without changing existing files.
+        So a field with a default can be added to an op without changing existing files; see also
+        `added_fields`.
         """
         return tuple(
             field.name

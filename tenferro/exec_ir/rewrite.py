@@ -109,7 +109,12 @@ class Rewriter:
                     makers[updated.output_slots[0]] = updated
             else:
                 self._define(step, (results,) if isinstance(results, int) else tuple(results))
-        return self._build(self.now(self._program.output_slots) if outputs is None else outputs())
+        if outputs is None:
+            return self._build(self.now(self._program.output_slots))
+        returned, count = tuple(outputs()), len(instructions)
+        emitted = count > len(self._program.instructions) or returned != self._program.output_slots
+        self._changed = self._changed or emitted
+        return self._build(returned)
 
     def input(self, meta: TensorMeta) -> int:
         """A further input of the program, after those that it has."""

@@ -119,6 +119,8 @@ class Bodies:
             return leaf.key
         if meta_of_value(leaf) is None:
             path = leaf_names(result, "")[position]
+            if self.caller in ("map", "fori_loop"):  # what the user's function returns is paired
+                path = path.removeprefix("[1]")
             raise PytreeError(
                 f"{self.caller}: {name} returns a {type(leaf).__name__}{path and f' at {path}'}, "
                 "not an array or number"

@@ -117,8 +117,9 @@ def _branch(
             bodies.program(name, consts, body) for name, body in zip(names, traced, strict=True)
         ]
     values = [*operands_of(consts), *passed.typed()]
+    index = min(max(index, 0), len(order) - 1) if isinstance(index, int) else index
     if isinstance(index, int) and is_recorded(values):
-        chosen = traced[order[min(max(index, 0), len(order) - 1)]]
+        chosen = traced[order[index]]
         results = _inlined(chosen, consts, values, bodies)
     else:
         op = Switch(tuple([programs[number] for number in order]))

@@ -41,6 +41,17 @@ def as_count(caller: str, name: str, value: Any) -> Dim:
         raise ControlFlowError(f"{caller}: {name} must be an integer, got {value!r}")
     if integer < 0:
         raise ControlFlowError(f"{caller}: {name} must not be negative, got {integer}")
+    return within_int64(caller, name, integer)
+
+
+def within_int64(caller: str, name: str, integer: int) -> int:
+    """An integer that counts rounds.
+
+    Raises:
+        ControlFlowError: it has no int64, in which rounds are counted.
+    """
+    if not -(2**63) <= integer < 2**63:
+        raise ControlFlowError(f"{caller}: {name} must fit int64, got {integer}")
     return integer
 
 

@@ -14,7 +14,7 @@ from tenferro.dispatch import apply
 from tenferro.errors import ControlFlowError
 from tenferro.loops.bodies import Bodies, Body, require_function, tracing_bodies
 from tenferro.loops.carries import settled
-from tenferro.loops.counts import as_count, as_integer, as_levels, as_unroll
+from tenferro.loops.counts import as_count, as_integer, as_levels, as_unroll, within_int64
 from tenferro.loops.leaves import Leaves, leaves_of
 from tenferro.loops.running import operands_of, run
 from tenferro.shape import BOOL, INT64, Dim, DimExpr, TensorMeta, at_most, maximum
@@ -75,7 +75,11 @@ def while_loop(
         body = settled("while_loop", carry, trace)
         cond = bodies.trace("cond_fun", cond_fun, carry.metas, carry.weak, on_tree(cond_fun))
         if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
-            raise ControlFlowError(f"while_loop: cond_fun must return one bool[], got {cond}")
+            rank = cond.tree.is_leaf() and cond.metas[0].rank
+            advice = "; reduce it with tn.all or tn.any" if rank else ""
+            raise ControlFlowError(
+                f"while_loop: cond_fun must return one bool[], got {cond}{advice}"
+            )
     results = _run_while(bodies, cond, body, carry.typed(), steps, levels)
     return unflatten(carry.tree, results)
 
@@ -118,7 +122,7 @@ def fori_loop(
                 "fori_loop: unroll needs bounds that are known when the loop is traced; "
                 f"{_traced(bounds)}"
             )
-        results = _fori_while(_value(bounds[0]), _value(bounds[1]), body_fun, carry)
+        results = _fori_while(*_common(*bounds), body_fun, carry)
     else:
         results = _fori_scan(*bounds, body_fun, carry, unroll)
     return unflatten(carry.tree, results)
@@ -136,7 +140,7 @@ def _fori_scan(
     rounds = rounds if at_most(0, rounds) else maximum(0, rounds)
     at_once = as_unroll("fori_loop", 1 if unroll is None else unroll, rounds)
     with tracing_bodies("fori_loop") as bodies:
-        body = _counting(bodies, body_fun, carry, TensorMeta(INT64, ()), weak=0)
+        body = _counting(bodies, body_fun, carry, TensorMeta(INT64, ()))
         consts = bodies.closed_over(body)
         program = bodies.program("body_fun", consts, body)
     op = Scan(program, len(consts), len(body.outputs), rounds, False, at_once)
@@ -144,19 +148,10 @@ def _fori_scan(
 
 
 def _fori_while(lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Leaves) -> list[Any]:
-    """The results of a loop with a traced bound."""
-    dtype = np.result_type(lower.dtype, upper.dtype)
-    if dtype.kind not in "iu":
-        raise ControlFlowError(
-            f"fori_loop: the bounds are {lower.dtype} and {upper.dtype}, which have "
-            "no common integer dtype; convert one of them"
-        )
-    lower, upper = (
-        bound if bound.dtype == dtype else bound.astype(dtype) for bound in (lower, upper)
-    )
+    """The results of a loop with a traced bound; the bounds have one dtype."""
     with tracing_bodies("fori_loop") as bodies:
-        counter = TensorMeta(dtype, ())
-        body = _counting(bodies, body_fun, carry, counter, weak=0)
+        counter = TensorMeta(lower.dtype, ())
+        body = _counting(bodies, body_fun, carry, counter)
         cond = bodies.trace(
             "the condition",
             body_fun,
@@ -168,7 +163,7 @@ def _fori_while(lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Lea
 
 
 def _counting(
-    bodies: Bodies, body_fun: Callable[..., Any], carry: Leaves, counter: TensorMeta, weak: int
+    bodies: Bodies, body_fun: Callable[..., Any], carry: Leaves, counter: TensorMeta
 ) -> Body:
     """A body that carries a counter before the user's carry."""
 
@@ -177,7 +172,7 @@ def _counting(
         return number + 1, body_fun(number, unflatten(carry.tree, rest))
 
     def trace() -> tuple[Body, TreeDef, int]:
-        metas, numbers = [counter, *carry.metas], [weak, *carry.weak]
+        metas, numbers = [counter, *carry.metas], [0, *carry.weak]
         body = bodies.trace("body_fun", body_fun, metas, numbers, call)
         _, of_carry = body.tree.children()
         return body, of_carry, 1
@@ -219,7 +214,26 @@ def _bound(name: str, value: Any) -> Any:
     if integer is None:
         got = meta_of_value(value) if hasattr(value, "shape") else repr(value)
         raise ControlFlowError(f"fori_loop: {name} must be an integer, got {got}")
-    return integer
+    return within_int64("fori_loop", name, integer)
+
+
+def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
+    """Bounds as arrays of one integer dtype. A number that is not negative may become a uint64.
+
+    Raises:
+        ControlFlowError: there is no such dtype.
+    """
+    bounds = _value(lower), _value(upper)
+    dtype = np.result_type(*(bound.dtype for bound in bounds))
+    if dtype.kind not in "iu" and any(isinstance(b, int) and b >= 0 for b in (lower, upper)):
+        dtype = np.dtype(np.uint64)
+    if dtype.kind not in "iu":
+        raise ControlFlowError(
+            f"fori_loop: the bounds are {bounds[0].dtype} and {bounds[1].dtype}, which have "
+            "no common integer dtype; convert one of them"
+        )
+    first, last = (bound if bound.dtype == dtype else bound.astype(dtype) for bound in bounds)
+    return first, last
 
 
 def _value(bound: Any) -> Any:

@@ -9,11 +9,11 @@ import numpy as np
 from tenferro.arrays import creation, elementwise, filling, is_number
 from tenferro.dispatch import apply, create
 from tenferro.eager import EagerTensor
-from tenferro.errors import ShapeError
+from tenferro.errors import ShapeError, TracingError
 from tenferro.namespace.joining import stack
 from tenferro.runtime import Tensor
 from tenferro.shape import as_dtype, dim
-from tenferro.traced import TracedTensor
+from tenferro.traced import TracedTensor, is_tracing
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape, Size
 
 Bound = float | Size | np.integer | np.floating
@@ -51,29 +51,30 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) ->
     >>> tn.full((2,), 7)
     Tensor([7, 7])
     """
+    _check_named("full", *(shape if isinstance(shape, tuple | list) else (shape,)))
     element = None if dtype is None else as_dtype(dtype)
     return create(filling.filled, fill_value, shape=shape, dtype=element)
 
 
-def zeros(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
+def zeros(shape: Shape, dtype: DTypeLike | None = "float64") -> AnyTensor:
     """A new array of zeros.
 
     >>> tn.zeros(2)
     Tensor([0., 0.])
     """
-    return full(shape, 0, dtype=dtype)
+    return full(shape, 0, dtype=as_dtype(dtype))
 
 
-def ones(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
+def ones(shape: Shape, dtype: DTypeLike | None = "float64") -> AnyTensor:
     """A new array of ones.
 
     >>> tn.ones(2)
     Tensor([1., 1.])
     """
-    return full(shape, 1, dtype=dtype)
+    return full(shape, 1, dtype=as_dtype(dtype))
 
 
-def empty(shape: Shape, dtype: DTypeLike = "float64") -> AnyTensor:
+def empty(shape: Shape, dtype: DTypeLike | None = "float64") -> AnyTensor:
     """A new array; its elements are zeros, never uninitialized.
 
     >>> tn.empty(2)
@@ -94,6 +95,7 @@ def arange(
     >>> tn.arange(1.0, 2.0, 0.25)
     Tensor([1.  , 1.25, 1.5 , 1.75])
     """
+    _check_named("arange", start, stop, step)
     first, last = (0, start) if stop is None else (start, stop)
     element, count = creation.steps(first, last, step, None if dtype is None else as_dtype(dtype))
     return create(creation.arange, first, shape=(count,), step=step, dtype=element)
@@ -115,6 +117,7 @@ def linspace(
     >>> tn.linspace(0, 1, 5)
     Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
+    _check_named("linspace", num)
     element = None if dtype is None else as_dtype(dtype)
     shape = (dim(num),)
     if is_number(start) and is_number(stop):
@@ -151,7 +154,7 @@ def logspace(
 
 
 def eye(
-    n_rows: Size, n_cols: Size | None = None, /, k: int = 0, dtype: DTypeLike = "float64"
+    n_rows: Size, n_cols: Size | None = None, /, k: int = 0, dtype: DTypeLike | None = "float64"
 ) -> AnyTensor:
     """The matrix with ones on diagonal `k` and zeros elsewhere.
 
@@ -162,11 +165,12 @@ def eye(
     Tensor([[0., 1., 0.],
             [0., 0., 1.]])
     """
+    _check_named("eye", n_rows, n_cols)
     shape = (dim(n_rows), dim(n_rows if n_cols is None else n_cols))
     return create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype))
 
 
-def identity(n: Size, dtype: DTypeLike = "float64") -> AnyTensor:
+def identity(n: Size, dtype: DTypeLike | None = "float64") -> AnyTensor:
     """The identity matrix.
 
     >>> tn.identity(2)
@@ -177,7 +181,7 @@ def identity(n: Size, dtype: DTypeLike = "float64") -> AnyTensor:
 
 
 def tri(
-    n_rows: Size, n_cols: Size | None = None, k: int = 0, dtype: DTypeLike = "float64"
+    n_rows: Size, n_cols: Size | None = None, k: int = 0, dtype: DTypeLike | None = "float64"
 ) -> AnyTensor:
     """The matrix with ones on and below diagonal `k` and zeros above it.
 
@@ -185,8 +189,19 @@ def tri(
     Tensor([[1., 0.],
             [1., 1.]])
     """
+    _check_named("tri", n_rows, n_cols)
     shape = (dim(n_rows), dim(n_rows if n_cols is None else n_cols))
     return create(creation.tri, 1, shape=shape, k=k, dtype=as_dtype(dtype))
+
+
+def _check_named(name: str, *sizes: object) -> None:
+    """Raise TracingError if a size is a name, and no function is traced whose inputs define it."""
+    for size in sizes:
+        if isinstance(size, str) and not is_tracing():
+            raise TracingError(
+                f"{name}: the size {size!r} has a number only in a function that is traced; pass "
+                "a number, or the size of a value, such as x.shape[0]"
+            )
 
 
 def meshgrid(*arrays: ArrayLike, indexing: Literal["xy", "ij"] = "xy") -> list[AnyTensor]:

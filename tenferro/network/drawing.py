@@ -14,8 +14,12 @@ SHOWN_LABELS = 30
 """Most operands for which the labels of values are written into the figure."""
 
 
-def draw(tree: ContractionTree, slices: Labels, path: str | os.PathLike[str] | None) -> Any:
+def draw(
+    tree: ContractionTree, slices: Labels, flops: int, path: str | os.PathLike[str] | None
+) -> Any:
     """The figure of a tree; a node's area grows with the logarithm of its elements.
+
+    The title has the `flops` of the plan.
 
     Raises:
         MissingExtraError: matplotlib or networkx is not installed.
@@ -49,7 +53,7 @@ def draw(tree: ContractionTree, slices: Labels, path: str | os.PathLike[str] | N
     )
     if count <= SHOWN_LABELS:
         _write_labels(axes, tree)
-    axes.set_title(_title(tree, slices))
+    axes.set_title(_title(tree, slices, flops))
     axes.set_axis_off()
     if path is not None:
         figure.savefig(path)
@@ -81,8 +85,8 @@ def _write_labels(axes: Any, tree: ContractionTree) -> None:
         axes.text(x, y + 0.15, labels_text(tree.value_labels[value], lettered), ha="center")
 
 
-def _title(tree: ContractionTree, slices: Labels) -> str:
-    title = f"{len(tree.subscripts.inputs)} operands, {tree.flops:.3g} flops"
+def _title(tree: ContractionTree, slices: Labels, flops: int) -> str:
+    title = f"{len(tree.subscripts.inputs)} operands, {flops:.3g} flops"
     if not slices:
         return title
     return f"{title}, sliced over {labels_text(slices, is_lettered(tree.sizes))}"

@@ -134,7 +134,7 @@ class EinsumPlan:
         head = [
             f"einsum {_shortened(str(self.subscripts))}, {self.dtype}",
             f"{self.flops:.3g} flops, peak {_bytes(self.peak_bytes)}, "
-            f"largest intermediate {self.tree.largest} elements",
+            f"largest intermediate {self.sliced.largest} elements",
         ]
         if self.slices:
             head.append(
@@ -160,10 +160,11 @@ class EinsumPlan:
             f"{names[0]}, {names[1]}: {text(step.left_labels)},{text(step.right_labels)}"
             f"->{text(step.labels)}"
         )
-        factor = 4 if is_complex(self.dtype) else 1
-        shape = "x".join(str(size) for size in self.tree.gemm(step))
-        size = self.tree.size(step.labels) * self.dtype.itemsize
-        flops = f"{self.tree.step_flops(step) * factor:.3g}"
+        tree, rounds = self.sliced.runs[number]
+        factor = (4 if is_complex(self.dtype) else 1) * rounds
+        shape = "x".join(str(size) for size in tree.gemm(step))
+        size = tree.size(step.labels) * self.dtype.itemsize
+        flops = f"{tree.step_flops(step) * factor:.3g}"
         return str(count + number), contraction, flops, shape, str(size)
 
     def to_json(self) -> str:
@@ -231,7 +232,7 @@ class EinsumPlan:
         Raises:
             MissingExtraError: matplotlib or networkx is not installed.
         """
-        return draw(self.tree, self.slices, path)
+        return draw(self.tree, self.slices, self.flops, path)
 
     def check_shapes(self, subscripts: Subscripts, shapes: Sequence[Sequence[Any]]) -> None:
         """Raise PathError if the plan is not for this network and these shapes."""

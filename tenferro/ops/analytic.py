@@ -45,8 +45,11 @@ class Expm1(Analytic, name="exponential_minus_one"):
     """exp(x) - 1, accurate near 0."""
 
     def numpy(self, x: Array) -> Array:
-        """`numpy.expm1`."""
-        return np.expm1(x)
+        """`numpy.expm1`; exp(x) - 1 for complex numbers that are not finite."""
+        if x.dtype.kind != "c":
+            return np.expm1(x)
+        finite = np.isfinite(x)
+        return np.where(finite, np.expm1(np.where(finite, x, 0)), np.exp(x) - 1).astype(x.dtype)
 
     def derivative(self, at: JvpSite[V]) -> V:
         """expm1(x) + 1."""

@@ -189,19 +189,19 @@ class Clamp(Elementwise, name="clamp"):
         return np.minimum(np.maximum(x, low), high)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangent of the operand that is strictly the result."""
+        """The tangent of the operand that is strictly the result; of high if low exceeds it."""
         low, x, high = at.primal
 
-        def where(a: V, b: V, tangent: V) -> V:
+        def where(a: V, b: V, tangent: V, direction: str = "GT") -> V:
             return at.emit(
-                SELECT, at.emit(Compare("GT"), a, b), tangent, zeros_like(at.emitter, tangent)
+                SELECT, at.emit(Compare(direction), a, b), tangent, zeros_like(at.emitter, tangent)
             )
 
         return chain(
             at,
-            lambda t: where(low, x, t),
+            lambda t: where(low, x, where(high, low, t, "GE")),
             lambda t: where(x, low, where(high, x, t)),
-            lambda t: where(x, high, t),
+            lambda t: where(at.emit(MAXIMUM, low, x), high, t),
         )
 
 
@@ -268,19 +268,27 @@ class Abs(Elementwise, name="abs"):
 
 @payload
 class Rem(Elementwise, name="remainder"):
-    """x - y·trunc(x/y), with the sign of x; 0 where an integer y is 0."""
+    """x - y·trunc(x/y), with the sign of x; 0 where an integer y is 0.
+
+    With `floor`, x - y·floor(x/y), with the sign of y, also of zeros.
+    """
+
+    floor: bool = False
+
+    added_fields = ("floor",)
 
     n_inputs = 2
     kinds = REAL_KINDS
 
     def numpy(self, x: Array, y: Array) -> Array:
-        """`numpy.fmod`."""
+        """`numpy.fmod`, or `numpy.remainder`."""
+        rem = np.remainder if self.floor else np.fmod
         if is_integer(x.dtype):
-            return np.where(y == 0, 0, np.fmod(x, np.where(y == 0, 1, y))).astype(x.dtype)
-        return np.fmod(x, y)
+            return np.where(y == 0, 0, rem(x, np.where(y == 0, 1, y))).astype(x.dtype)
+        return rem(x, y)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """dx - trunc(x/y)·dy."""
+        """dx - trunc(x/y)·dy, or dx - floor(x/y)·dy."""
         x, y = at.primal
 
         def times_quotient(t: V) -> V:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tenferro.errors import AxisError, ShapeError, UnsupportedDynamicShapeError
+from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, MaskSite
-from tenferro.ops.base import check_axes, check_kind
+from tenferro.ops.base import check_axes, check_kind, types
 from tenferro.shape import Exact, ShapeExtent, TensorMeta, describe, same_size
 
 
@@ -229,8 +229,30 @@ def exceeds(size: ShapeExtent, limit: ShapeExtent) -> bool:
     return isinstance(excess, int) and excess > 0
 
 
-def gathered(x: Array, numbers: DimensionNumbers, indices: Array, sizes: Sequence[int]) -> Array:
-    """The windows of `x`, moved so that they lie within it."""
+def check_mode(name: str, mode: str) -> None:
+    """Raise DTypeError unless `mode` says what becomes of windows that would exceed the operand."""
+    if mode not in ("clip", "drop"):
+        raise DTypeError(f"{name}: mode {mode!r} is not one of clip, drop")
+
+
+def check_combined(
+    name: str, combiner: str, kinds: Mapping[str, str], x: TensorMeta, updates: TensorMeta
+) -> None:
+    """Raise DTypeError if the combiner is unknown, or does not take the operand or the updates."""
+    if combiner not in kinds:
+        raise DTypeError(f"{name}: combiner {combiner!r} is not one of {', '.join(kinds)}")
+    if updates.dtype != x.dtype:
+        raise DTypeError(
+            f"{name}: operand and updates have types {types([x, updates])}; "
+            "convert them to one dtype"
+        )
+    check_kind(name, x, kinds[combiner])
+
+
+def gathered(
+    x: Array, numbers: DimensionNumbers, indices: Array, sizes: Sequence[int], mode: str = "clip"
+) -> Array:
+    """The windows of `x`, moved so that they lie within it, or zero if `mode` is "drop"."""
     starts = numbers.starts(indices, x.shape)
     batch = np.broadcast_shapes(*[start.shape for start in starts.values()])
     if not starts:
@@ -255,16 +277,32 @@ def gathered(x: Array, numbers: DimensionNumbers, indices: Array, sizes: Sequenc
     order = np.argsort([*picked, *sliced], kind="stable")
     windows = windows.transpose([*range(len(batch)), *(len(batch) + order)])
     window_sizes = [sizes[axis] for axis in numbers.window_axes(x.ndim)]
-    return numbers.to_result(windows.reshape((*batch, *window_sizes)), len(batch))
+    windows = windows.reshape((*batch, *window_sizes))
+    if mode == "drop":
+        inside = _fits(starts, x.shape, sizes, batch)
+        if not inside.all():
+            column = inside.reshape(batch + (1,) * len(window_sizes))
+            windows = np.where(column, windows, np.zeros((), x.dtype))
+    return numbers.to_result(windows, len(batch))
+
+
+def _fits(
+    starts: Mapping[int, Array], shape: Sequence[int], sizes: Sequence[int], batch: tuple[int, ...]
+) -> Array:
+    """For each element of the batch, whether its window is wholly within the operand."""
+    inside = np.ones(batch, bool)
+    for axis, start in starts.items():
+        inside &= (start >= 0) & (start <= shape[axis] - sizes[axis])
+    return inside
 
 
 def scattered(
-    shape: Sequence[int], numbers: DimensionNumbers, indices: Array, updates: Array
+    shape: Sequence[int], numbers: DimensionNumbers, indices: Array, updates: Array, mode: str
 ) -> tuple[Array, Array]:
     """The numbers of the rows of the operand that updates go to, and the updates as rows.
 
     The updates have shape `[rows, length]`, or `[elements]` if a row is one element. Windows that
-    are not wholly within the operand are dropped.
+    are not wholly within the operand are dropped, or moved into it if `mode` is "clip".
     """
     starts = numbers.starts(indices, shape)
     windows = numbers.from_result(updates)
@@ -274,10 +312,11 @@ def scattered(
     sizes = [1] * len(shape)
     for axis, size in zip(axes, windows.shape[count:], strict=True):
         sizes[axis] = size
-    inside = np.ones(batch, bool)
-    for axis, start in starts.items():
-        inside &= (start >= 0) & (start <= shape[axis] - sizes[axis])
-    keep = slice(None) if inside.all() else np.flatnonzero(inside)
+    keep: slice | Array = slice(None)
+    if mode == "clip":
+        starts = {axis: np.clip(i, 0, shape[axis] - sizes[axis]) for axis, i in starts.items()}
+    elif not (inside := _fits(starts, shape, sizes, batch)).all():
+        keep = np.flatnonzero(inside)
     rank = len(shape)
     while rank and sizes[rank - 1] == shape[rank - 1] > 0:
         rank -= 1  # the whole axes at the end form a row

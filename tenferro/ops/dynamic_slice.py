@@ -19,17 +19,13 @@ from tenferro.chainrules import (
 )
 from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError
 from tenferro.exec_ir import Array, payload
-from tenferro.ops.arithmetic import SUB
 from tenferro.ops.base import StdTensorOp, check_kind, entry_meta, types
-from tenferro.ops.broadcast_reduce import BroadcastInDim, full, full_like, repeated, zeros_like
-from tenferro.ops.compare import CLAMP, MINIMUM
+from tenferro.ops.broadcast_reduce import BroadcastInDim, zeros_like
 from tenferro.ops.constant import scalar
-from tenferro.ops.convert import Convert
 from tenferro.ops.dimension_numbers import DimensionNumbers, exceeds
-from tenferro.ops.dynamic import ShapeOf
 from tenferro.ops.indexing import Scatter, gathering
 from tenferro.ops.joining import Concatenate
-from tenferro.shape import BOOL, INT64, UINT64, Dim, Exact, TensorMeta, same_size
+from tenferro.shape import INT64, Dim, Exact, TensorMeta, same_size
 
 
 @payload
@@ -79,7 +75,7 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
         )
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
-        """The window of all entries; if starts are batched, a gather at starts moved inside."""
+        """The window of all entries; if starts are batched, a gather."""
         x, of_x = at.inputs[0], at.batched[0]
         axes = _moving(at, TensorMeta.of(at.ctx.meta(x).dtype, self.slice_sizes))
         if not any(at.batched[1 + axis] for axis in axes):
@@ -87,8 +83,7 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
             if not of_x:
                 return ((at.emit(self, x, *starts), False),)
             return ((at.emit(DynamicSlice((at.size, *self.slice_sizes)), x, zero, *starts), True),)
-        lengths = [_length(at.emitter, self.slice_sizes[axis]) for axis in axes]
-        indices = _inside(at, 1, axes, lengths)
+        indices = _side_by_side(at, 1, axes)
         sizes = (1, *self.slice_sizes) if of_x else self.slice_sizes
         numbers = _one_window(len(self.slice_sizes), axes).leading(of_x, True)
         return ((at.emit(gathering(numbers, sizes, unique=of_x), x, indices), True),)
@@ -155,7 +150,7 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
         )
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
-        """The window of all entries; if starts are batched, a scatter to starts moved inside."""
+        """The window of all entries; if starts are batched, a scatter."""
         x, window = at.inputs[:2]
         axes = _moving(at, entry_meta(at, 1))
         unbatched = not any(at.batched[2 + axis] for axis in axes)
@@ -165,10 +160,9 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
         whole = (at.repeated(0), at.repeated(1))
         if unbatched:
             return ((at.emit(self, *whole, zero, *starts), True),)
-        lengths = [at.emit(ShapeOf(axis + at.batched[1]), window) for axis in axes]
-        indices = _inside(at, 2, axes, lengths)
+        indices = _side_by_side(at, 2, axes)
         numbers = _one_window(len(starts), axes).leading(True, True)
-        scatter = Scatter(*numbers.axes, *numbers.batching, "set", unique=True)
+        scatter = Scatter(*numbers.axes, *numbers.batching, "set", unique=True, mode="clip")
         return ((at.emit(scatter, whole[0], indices, whole[1]), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
@@ -200,28 +194,12 @@ def _one_window(rank: int, axes: Sequence[int]) -> DimensionNumbers:
     return DimensionNumbers(tuple(range(rank)), (), tuple(axes), 0)
 
 
-def _inside(at: BatchSite[V], first: int, axes: Sequence[int], lengths: Sequence[V]) -> V:
-    """The batched starts along `axes`, side by side, moved so that windows of `lengths` fit.
-
-    Operand 0 is what the windows lie in; the starts begin with operand `first`. A gather would move
-    windows by itself, but its transpose, a scatter, drops those that do not fit.
-    """
-    columns: list[V] = []
-    for axis, length in zip(axes, lengths, strict=True):
-        size = at.emit(ShapeOf(axis + at.batched[0]), at.inputs[0])
-        start = at.repeated(first + axis)
-        if at.ctx.meta(start).dtype == UINT64:  # larger numbers have no int64
-            start = at.emit(MINIMUM, start, full_like(at.emitter, 2**63 - 1, start))
-        start = at.emit(Convert(INT64), start)
-        limit = repeated(at.emitter, at.emit(SUB, size, length), at.size)
-        inside = at.emit(CLAMP, zeros_like(at.emitter, start), start, limit)
-        columns.append(at.emit(BroadcastInDim((at.size, 1), (0,)), inside))
+def _side_by_side(at: BatchSite[V], first: int, axes: Sequence[int]) -> V:
+    """The batched starts along `axes`, the first of which is operand `first`, as columns."""
+    columns = [
+        at.emit(BroadcastInDim((at.size, 1), (0,)), at.repeated(first + axis)) for axis in axes
+    ]
     return at.emit(Concatenate(1), *columns)
-
-
-def _length(at: Emitter[V], size: Dim) -> V:
-    """A size as an int64."""
-    return at.emit(ShapeOf(0), full(at, False, TensorMeta.of(BOOL, (size,))))
 
 
 def _check_starts(name: str, x: TensorMeta, starts: Sequence[TensorMeta]) -> None:

@@ -18,19 +18,15 @@ from tenferro.chainrules import (
     V,
     each_active,
 )
-from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError
+from tenferro.errors import AxisError, GraphError, ShapeError
 from tenferro.exec_ir import Array, MaskSite, Resolution, payload
-from tenferro.ops.base import StdTensorOp, check_kind, entry_meta, types
-from tenferro.ops.broadcast_reduce import (
-    BroadcastInDim,
-    full,
-    scalar_source,
-    uniform,
-    zeros_like,
-)
+from tenferro.ops.base import StdTensorOp, entry_meta
+from tenferro.ops.broadcast_reduce import BroadcastInDim, full, scalar_source, uniform, zeros_like
 from tenferro.ops.compare import SELECT, Compare
 from tenferro.ops.dimension_numbers import (
     DimensionNumbers,
+    check_combined,
+    check_mode,
     gathered,
     is_number,
     refuse_padded_places,
@@ -64,6 +60,9 @@ class Gathering(StdTensorOp):
     operand_batching_dims: tuple[int, ...] = ()
     start_indices_batching_dims: tuple[int, ...] = ()
     unique: bool = False
+    mode: str = "clip"
+
+    added_fields = ("mode",)
 
     moves = True
 
@@ -76,7 +75,8 @@ class Gathering(StdTensorOp):
 
     def fixed(self, sizes: Sequence[Dim]) -> Gather:
         """The `Gather` with these slice sizes, which must be numbers."""
-        return Gather(*self.numbers.axes, tuple(sizes), *self.numbers.batching, self.unique)
+        numbers = self.numbers
+        return Gather(*numbers.axes, tuple(sizes), *numbers.batching, self.unique, self.mode)
 
     @abstractmethod
     def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
@@ -88,6 +88,7 @@ class Gathering(StdTensorOp):
         x, indices = metas[:2]
         if len(self.slice_sizes) != x.rank:
             raise AxisError(f"{self.name}: slice_sizes must have one entry for each axis of {x}")
+        check_mode(self.name, self.mode)
         numbers = self.numbers
         numbers.check(self.name, x, indices)
         window = self.window(metas)
@@ -102,7 +103,8 @@ class Gathering(StdTensorOp):
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Zeros with the windows of the cotangent added; None for indices and shape sources."""
-        scatter = Scatter(*self.numbers.axes, *self.numbers.batching, unique=self.unique)
+        numbers = self.numbers
+        scatter = Scatter(*numbers.axes, *numbers.batching, unique=self.unique, mode=self.mode)
         rest: list[Callable[[V], V | None]] = [lambda ct: None] * (len(at.inputs) - 1)
 
         def pull(ct: V) -> V:
@@ -117,7 +119,7 @@ class Gathering(StdTensorOp):
         if of_x:
             sizes.insert(0, 1 if of_indices else at.size)
         unique = self.unique and of_x  # entries share an operand that is not batched
-        gather = gathering(self.numbers.leading(of_x, of_indices), sizes, unique)
+        gather = gathering(self.numbers.leading(of_x, of_indices), sizes, unique, self.mode)
         sources = at.inputs if isinstance(gather, GatherDynamicSliceSizes) else at.inputs[:2]
         return ((at.emit(gather, *sources), of_x or of_indices),)
 
@@ -127,7 +129,7 @@ class Gather(Gathering, name="gather"):
     """Windows of the first operand; the second operand holds the indices of their starts.
 
     The dimension numbers are those of StableHLO. A window that would exceed the operand is moved
-    back into it. `unique` promises that no element is in two windows.
+    back into it, or is zero if `mode` is "drop". `unique` promises that windows do not overlap.
     """
 
     n_inputs = 2
@@ -149,7 +151,7 @@ class Gather(Gathering, name="gather"):
 
     def numpy(self, x: Array, indices: Array) -> Array:
         """Advanced indexing."""
-        return gathered(x, self.numbers, indices, self.slice_sizes)  # type: ignore[arg-type]  # numbers
+        return gathered(x, self.numbers, indices, self.slice_sizes, self.mode)  # type: ignore[arg-type]  # numbers
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The windows of a repeated scalar."""
@@ -210,9 +212,10 @@ class GatherDynamicSliceSizes(Gathering, name="gather_dynamic_slice_sizes"):
 class Scattering(StdTensorOp):
     """The first operand with windows of updates, the third operand, combined into it.
 
-    The second operand holds the indices of the starts of the windows; windows that are not wholly
-    within the operand are dropped. `unique` promises that windows do not overlap. An optional
-    fourth operand is read for its shape only, which is the shape of the updates.
+    The second operand holds the indices of the starts of the windows. Windows that are not wholly
+    within the operand are dropped, or moved back into it if `mode` is "clip". `unique` promises
+    that windows do not overlap. An optional fourth operand is read for its shape only, which is
+    the shape of the updates.
     """
 
     update_window_dims: tuple[int, ...]
@@ -223,6 +226,9 @@ class Scattering(StdTensorOp):
     scatter_indices_batching_dims: tuple[int, ...] = ()
     combiner: str = "add"
     unique: bool = False
+    mode: str = "drop"
+
+    added_fields = ("mode",)
 
     n_inputs = None
     combiners: ClassVar[dict[str, str]]
@@ -247,17 +253,8 @@ class Scattering(StdTensorOp):
 
     def infer(self, x: TensorMeta, indices: TensorMeta, *updates: TensorMeta) -> TensorMeta:
         """The operand's type, if the updates fit the indices and the operand."""
-        kinds = self.combiners.get(self.combiner)
-        if kinds is None:
-            raise DTypeError(
-                f"{self.name}: combiner {self.combiner!r} is not one of {', '.join(self.combiners)}"
-            )
-        if updates[0].dtype != x.dtype:
-            raise DTypeError(
-                f"{self.name}: operand and updates have types {types([x, updates[0]])}; "
-                "convert them to one dtype"
-            )
-        check_kind(self.name, x, kinds)
+        check_mode(self.name, self.mode)
+        check_combined(self.name, self.combiner, self.combiners, x, updates[0])
         self.numbers.check(self.name, x, indices)
         for meta in updates:
             self.numbers.check_updates(self.name, x, indices, meta)
@@ -273,7 +270,7 @@ class Scattering(StdTensorOp):
     def gather_back(
         self, at: Emitter[V], x: V, indices: V, updates: TensorMeta, source: Sequence[V]
     ) -> V:
-        """The windows of `x` that updates of type `updates` go to.
+        """The windows of `x` that updates of type `updates` go to; zero for dropped updates.
 
         A window size that is not a number is read off the shape source; without a source it must
         be exact.
@@ -286,14 +283,14 @@ class Scattering(StdTensorOp):
             else:
                 sizes[axis] = updates.exact_shape(self.name, "updates")[of_updates]
         fixed = all(isinstance(size, int) for size in sizes)
-        gather = gathering(self.numbers, sizes, self.unique)
+        gather = gathering(self.numbers, sizes, self.unique, self.mode)
         return at.emit(gather, x, indices, *(() if fixed else source))
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """A further batch axis; if the indices are not batched, a further axis of the windows."""
         numbers = self.numbers.leading(True, at.batched[1])
         unique = self.is_unique(entry_meta(at, 2))
-        scatter = type(self)(*numbers.axes, *numbers.batching, self.combiner, unique)
+        scatter = type(self)(*numbers.axes, *numbers.batching, self.combiner, unique, self.mode)
         x, updates, *source = [at.repeated(i) for i in range(len(at.inputs)) if i != 1]
         return ((at.emit(scatter, x, at.inputs[1], updates, *source), True),)
 
@@ -307,8 +304,9 @@ class Scattering(StdTensorOp):
 class Scatter(Scattering, name="scatter"):
     """The first operand with windows of the third added at the indices, the second operand.
 
-    Windows that would exceed the operand are dropped. With `combiner="set"` the updates replace the
-    elements; if several updates hit one element, the last one stays.
+    Windows that would exceed the operand are dropped, or moved back into it if `mode` is "clip".
+    With `combiner="set"` the updates replace the elements; if several windows hit one element, the
+    last one stays.
     """
 
     combiners: ClassVar[dict[str, str]] = {"add": "iufc", "set": "biufc"}
@@ -322,7 +320,7 @@ class Scatter(Scattering, name="scatter"):
 
     def numpy(self, x: Array, indices: Array, updates: Array, *source: Array) -> Array:
         """`numpy.add.at`, or assignment, on rows of the operand."""
-        places, values = scattered(x.shape, self.numbers, indices, updates)
+        places, values = scattered(x.shape, self.numbers, indices, updates, self.mode)
         result = np.array(x, order="C")
         rows = rows_of(result, values)
         if self.combiner == "set":
@@ -383,17 +381,17 @@ class Scatter(Scattering, name="scatter"):
 
 
 def gathering(
-    numbers: DimensionNumbers, sizes: Sequence[Dim], unique: bool
+    numbers: DimensionNumbers, sizes: Sequence[Dim], unique: bool, mode: str = "clip"
 ) -> Gather | GatherDynamicSliceSizes:
     """The gather with these dimension numbers and slice sizes, which may be symbolic."""
     fixed = all(isinstance(size, int) for size in sizes)
     op = Gather if fixed else GatherDynamicSliceSizes
-    return op(*numbers.axes, tuple(sizes), *numbers.batching, unique)
+    return op(*numbers.axes, tuple(sizes), *numbers.batching, unique, mode)
 
 
 def _windows_of_repeated(op: Gathering, at: Emitter[V], operands: Sequence[V]) -> V | None:
     """The windows of a repeated scalar: the scalar, repeated; None for other operands."""
-    source = scalar_source(at, operands[0])
+    source = scalar_source(at, operands[0]) if op.mode == "clip" else None
     if source is None:
         return None
     (meta,) = op.infer_all([at.ctx.meta(operand) for operand in operands])

@@ -24,14 +24,14 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
     """The first operand with windows of the third combined into it at the indices, the second.
 
     `combiner` is "mul", "min" or "max"; in "min" and "max", NaN wins. Windows that would exceed the
-    operand are dropped.
+    operand are dropped, or moved back into it if `mode` is "clip".
     """
 
     combiners: ClassVar[dict[str, str]] = {"mul": "iufc", "min": "iuf", "max": "iuf"}
 
     def numpy(self, x: Array, indices: Array, updates: Array, *source: Array) -> Array:
         """The ufunc's `at`, on rows of the operand."""
-        places, values = scattered(x.shape, self.numbers, indices, updates)
+        places, values = scattered(x.shape, self.numbers, indices, updates, self.mode)
         result = np.array(x, order="C")
         _UFUNCS[self.combiner].at(rows_of(result, values), places, values)
         return result
@@ -89,4 +89,4 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
     def _sum(self, unique: bool) -> Scatter:
         """The `Scatter` that adds at the same indices."""
         numbers = self.numbers
-        return Scatter(*numbers.axes, *numbers.batching, unique=unique)
+        return Scatter(*numbers.axes, *numbers.batching, unique=unique, mode=self.mode)

@@ -41,9 +41,23 @@ class SlicedTree:
     def flops(self) -> int:
         """Multiplications and additions of all rounds and of the steps before the loop."""
         return sum(
-            self.inner.step_flops(step) * self.count if inside else self.tree.step_flops(step)
-            for step, inside in self._steps
+            tree.step_flops(step) * rounds
+            for step, (tree, rounds) in zip(self.tree.steps, self.runs, strict=True)
         )
+
+    @cached_property
+    def runs(self) -> list[tuple[ContractionTree, int]]:
+        """For each step, the tree that has its sizes in one run, and how often it runs."""
+        return [(self.inner, self.count) if inside else (self.tree, 1) for _, inside in self._steps]
+
+    @cached_property
+    def largest(self) -> int:
+        """Elements of the largest result of a step, in one round of the loop."""
+        sizes = [
+            tree.size(step.labels)
+            for step, (tree, _) in zip(self.tree.steps, self.runs, strict=True)
+        ]
+        return max(sizes, default=self.tree.largest)
 
     @cached_property
     def peak(self) -> int:

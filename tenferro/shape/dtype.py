@@ -43,6 +43,8 @@ _SHORT: dict[DType, str] = {dtype: name for name, dtype in _BY_NAME.items()}
 def as_dtype(value: object) -> DType:
     """The dtype of a NumPy dtype or scalar type, a Python type, or a name such as `"f64"`.
 
+    None is the default, float64.
+
     Raises:
         DTypeError: tenferro does not have this element type.
 

@@ -1,7 +1,7 @@
 """The traced front end: values of a graph, tracing of functions, and compilation to programs.
 
-Read in this order: `capture`, `sites`, `tensor`, `arguments`, `substitute`, `trees`, `function`,
-`compiler`, `wrapping`, `results`.
+Read in this order: `capture`, `sites`, `scopes`, `tensor`, `arguments`, `substitute`, `trees`,
+`function`, `compiler`, `wrapping`, `results`.
 """
 
 from tenferro.traced.arguments import argument, open_arguments
@@ -14,15 +14,14 @@ from tenferro.traced.capture import (
 from tenferro.traced.compiler import GraphCompiler, specialise
 from tenferro.traced.function import Trace, argument_names, is_traced, leaf_meta, trace_function
 from tenferro.traced.results import Results
+from tenferro.traced.scopes import is_tracing, tracing
 from tenferro.traced.sites import raising_site, user_site
 from tenferro.traced.substitute import joined, settled, substitute
 from tenferro.traced.tensor import (
     TracedTensor,
     TraceEmitter,
     as_key,
-    is_tracing,
     record,
-    tracing,
 )
 from tenferro.traced.trees import NAMESPACE, TreeDef, flatten, leaf_names, unflatten
 from tenferro.traced.wrapping import compiled_within, wraps

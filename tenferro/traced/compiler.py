@@ -84,11 +84,18 @@ class GraphCompiler:
                 to them.
 
         Raises:
+            TracingError: `outputs` or `inputs` is not a list of traced tensors.
             BindingError: an extent mentions a symbol that no input of the program defines.
         """
+        for listed in (outputs, inputs):
+            if isinstance(listed, TracedTensor):
+                raise TracingError(
+                    "compile: takes a list of traced tensors, got a single one; write [x]"
+                )
         for tensor in (*outputs, *inputs):
             if not isinstance(tensor, TracedTensor):
                 raise TracingError(f"compile: takes traced tensors, got a {type(tensor).__name__}")
+            tensor.in_use("compile")
         declared = [_as_input(tensor) for tensor in inputs]
         program = self.compile_keys([output.key for output in outputs], declared)
         return program if input_specs is None else specialise(program, input_specs)

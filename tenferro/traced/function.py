@@ -16,8 +16,9 @@ from tenferro.ops import StdTensorOp
 from tenferro.shape import TensorMeta, fresh_input
 from tenferro.traced.arguments import argument, open_arguments
 from tenferro.traced.capture import CapturedArray, capture
+from tenferro.traced.scopes import Scope, tracing
 from tenferro.traced.substitute import joined
-from tenferro.traced.tensor import TracedTensor, tracing
+from tenferro.traced.tensor import TracedTensor
 from tenferro.traced.trees import TreeDef, flatten, leaf_names, unflatten
 from tenferro.values import (
     Tensor,
@@ -103,18 +104,21 @@ def trace_function(
     names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
+    scope = Scope(getattr(function, "__name__", type(function).__name__))
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
         if active is None or position in active or is_array(leaf):
             meta = leaf_meta(leaf, f"argument {name}")
-            key = argument(leaf.key) if isinstance(leaf, TracedTensor) and nested else None
+            given = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
+            key = None if given is None or not nested else argument(given)
             input_at[position] = fresh_input(meta, name) if key is None else key
-            values[position] = TracedTensor(input_at[position], weak_number(leaf))
+            values[position] = TracedTensor(input_at[position], weak_number(leaf), scope)
     inputs = list(input_at.values())
     traced_args, traced_kwargs = unflatten(treedef, values)
-    with collecting_packages() as packages, tracing(), open_arguments(inputs):
+    with collecting_packages() as packages, tracing(scope), open_arguments(inputs):
         result = function(*traced_args, **traced_kwargs)
         result, aux = _split_aux(result) if has_aux else (result, None)
         out_leaves, out_tree = flatten(result)
+        _check_keys(out_tree)
         outputs = [_output_key(leaf, position) for position, leaf in enumerate(out_leaves)]
         aux_leaves, aux_tree = flatten(aux)
         aux_keys = [leaf.key for leaf in aux_leaves if isinstance(leaf, TracedTensor)]
@@ -136,11 +140,16 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
     """
     meta = meta_of_value(leaf)
     if meta is None:
-        raise PytreeError(
-            f"{name} is a {type(leaf).__name__}, not an array or number; make it static, "
-            "or leave it out of the arguments"
-        )
+        advice = "; make it static, or leave it out of the arguments"
+        raise PytreeError(f"{name} is {_what(leaf)}{advice if name.startswith('argument') else ''}")
     return meta
+
+
+def _what(leaf: Any) -> str:
+    """What a leaf is that is no array: its class, and the dtype if it is an array of others."""
+    dtype = getattr(leaf, "dtype", None)
+    of_type = "" if dtype is None else f" of dtype {dtype}"
+    return f"a {type(leaf).__name__}{of_type}, not an array or number"
 
 
 def is_traced(leaves: Sequence[Any]) -> bool:
@@ -150,9 +159,19 @@ def is_traced(leaves: Sequence[Any]) -> bool:
 
 def _output_key(leaf: Any, position: int) -> GlobalValKey:
     if isinstance(leaf, TracedTensor):
-        return leaf.key
+        return leaf.in_use(f"result leaf {position}")
     leaf_meta(leaf, f"result leaf {position}")
-    return capture(leaf if isinstance(leaf, np.ndarray) else Tensor(leaf))
+    return capture(leaf if isinstance(leaf, Tensor | np.ndarray) else Tensor(leaf))
+
+
+def _check_keys(tree: TreeDef) -> None:
+    """Raise PytreeError if a traced value is a key of a dict."""
+    for key in (key for path in tree.paths() for key in path):
+        if isinstance(key, TracedTensor):
+            raise PytreeError(
+                f"result: a key of a dict is the traced value {key.meta} ({key.name}), which is "
+                "not known yet; use keys that are known, or return it as a value"
+            )
 
 
 def _split_aux(result: Any) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ from tenferro.ops import shape_context
 from tenferro.shape import fresh_input
 from tenferro.traced.compiler import GraphCompiler
 from tenferro.traced.function import is_traced, leaf_meta
+from tenferro.traced.scopes import innermost
 from tenferro.traced.substitute import substitute
 from tenferro.traced.tensor import TracedTensor, as_key
 from tenferro.traced.wrapping import compiled_within
@@ -82,7 +83,9 @@ class Results:
                 if isinstance(key, Input)  # an `Argument` stands for its leaf already
             }
             replaced = substitute(outputs, replacement, _TYPES) if replacement else outputs
-            return [TracedTensor(key) for key in replaced if key is not None]
+            scopes = [leaf.scope for leaf in self.actual if isinstance(leaf, TracedTensor)]
+            scope = innermost(scopes)
+            return [TracedTensor(key, None, scope) for key in replaced if key is not None]
         return self._run(outputs)
 
     def _run(self, outputs: Sequence[GlobalValKey]) -> list[Tensor]:

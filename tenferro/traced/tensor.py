@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -23,25 +21,9 @@ from tenferro.shape import (
     type_of,
 )
 from tenferro.traced.capture import capture
+from tenferro.traced.scopes import Scope
 from tenferro.traced.sites import user_site
 from tenferro.values import Tensor, owner_of
-
-_depth: ContextVar[int] = ContextVar("tenferro_tracing", default=0)
-
-
-@contextmanager
-def tracing() -> Iterator[None]:
-    """A context in which new arrays are recorded in the graph and not computed."""
-    token = _depth.set(_depth.get() + 1)
-    try:
-        yield
-    finally:
-        _depth.reset(token)
-
-
-def is_tracing() -> bool:
-    """Whether a function is being traced in this thread or task."""
-    return _depth.get() > 0
 
 
 class TracedTensor(ArrayOperators):
@@ -51,7 +33,7 @@ class TracedTensor(ArrayOperators):
     error.
 
     `weak` is a Python number of the value's kind if its dtype yields to that of arrays, as that of
-    Python numbers does; else None.
+    Python numbers does; else None. `scope` is the trace that the value belongs to, or None.
 
     >>> x = TracedTensor.input(("n", 3), "float64", name="x")
     >>> y = x * 2 + 1
@@ -59,13 +41,16 @@ class TracedTensor(ArrayOperators):
     TracedTensor(f64[n,3])
     """
 
-    __slots__ = ("key", "weak")
+    __slots__ = ("key", "scope", "weak")
 
     precedence = 2
 
-    def __init__(self, key: GlobalValKey, weak: Number | None = None) -> None:
+    def __init__(
+        self, key: GlobalValKey, weak: Number | None = None, scope: Scope | None = None
+    ) -> None:
         self.key = key
         self.weak = weak
+        self.scope = scope
 
     @classmethod
     def input(
@@ -87,6 +72,25 @@ class TracedTensor(ArrayOperators):
     def constant(cls, value: object) -> Self:
         """A concrete array as a value of the graph."""
         return cls(capture(Tensor(value)))
+
+    def in_use(self, name: str) -> GlobalValKey:
+        """The graph value.
+
+        Raises:
+            TracingError: the trace that it belongs to has ended; `name` is what would use it.
+        """
+        if self.scope is not None and not self.scope.is_open:
+            self._refuse_closed(name, self.scope)
+        return self.key
+
+    def _refuse_closed(self, name: str, scope: Scope) -> NoReturn:
+        node = getattr(self.key, "node", self.key)
+        site = getattr(node, "site", None)
+        place = "" if site is None else f", recorded at {site}"
+        raise TracingError(
+            f"{name}: {self.meta} ({self.name}{place}) is a value of the trace of {scope.name}, "
+            f"which has ended; return it from {scope.name}"
+        )
 
     @property
     def meta(self) -> TensorMeta:
@@ -124,7 +128,9 @@ class TracedTensor(ArrayOperators):
         return f"TracedTensor({self.meta})"
 
     def __len__(self) -> int:
-        if not self.shape or not isinstance(self.shape[0], int):
+        if not self.shape:
+            raise TracingError(f"len: {self.meta} has no axes")
+        if not isinstance(self.shape[0], int):
             raise TracingError(
                 f"len: the size of the first axis of {self.meta} is not known while tracing"
             )
@@ -146,10 +152,18 @@ class TracedTensor(ArrayOperators):
         self._refuse("complex()", "keep it a tensor, or return it from the traced function")
 
     def __index__(self) -> int:
-        self._refuse("an index", "make the argument static with static_argnames")
+        self._refuse(
+            "an index",
+            "to index a list, make it an array with tn.asarray; for a slice, use "
+            "tn.lax.dynamic_slice; or make the argument static with static_argnames",
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        self._refuse("a NumPy array", "use the functions of tenferro instead of NumPy's")
+        self._refuse(
+            "a NumPy array",
+            "use the functions of tenferro instead of NumPy's; to index an array of NumPy, make it "
+            "a tensor with tn.asarray",
+        )
 
     def __format__(self, spec: str) -> str:
         if spec:
@@ -223,17 +237,26 @@ def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dic
     """
     lifted: list[Any] = []
     weak: list[Any] = []
+    scope: Scope | None = None
     for operand in operands:
-        key = operand.key if type(operand) is TracedTensor else _lift(operand)
-        if key is NotImplemented:
-            return NotImplemented
+        if type(operand) is TracedTensor:
+            key, own = operand.key, operand.scope
+            if own is not None and own is not scope:
+                if not own.is_open:
+                    operand.in_use(function.__name__)
+                if scope is None or own.depth > scope.depth:
+                    scope = own
+        else:
+            key = _lift(operand)
+            if key is NotImplemented:
+                return NotImplemented
         lifted.append(key)
         if getattr(operand, "weak", None) is not None:
             weak.append(operand)
     at = TraceEmitter(user_site(2))
     if weak:
-        return _record_weak(at, function, lifted, operands, weak, options)
-    return _traced(function(at, *lifted, **options))
+        return _record_weak(at, function, lifted, operands, weak, options, scope)
+    return _traced(function(at, *lifted, **options), scope)
 
 
 def _record_weak(
@@ -243,6 +266,7 @@ def _record_weak(
     operands: tuple[Any, ...],
     weak: Sequence[Any],
     options: dict[str, Any],
+    scope: Scope | None,
 ) -> Any:
     """Like `record`, if some operands are `weak`: their dtype yields to that of arrays."""
     arrays = [
@@ -254,19 +278,19 @@ def _record_weak(
             convert(at, key, dtype) if getattr(operand, "weak", None) is not None else key
             for key, operand in zip(lifted, operands, strict=True)
         ]
-        return _traced(function(at, *lifted, **options))
+        return _traced(function(at, *lifted, **options), scope)
     result = function(at, *lifted, **options)
     if isinstance(result, tuple):
-        return _traced(result)
+        return _traced(result, scope)
     number = None if "dtype" in options else np.zeros((), type_of(result).dtype).item()
-    return TracedTensor(result, number)
+    return TracedTensor(result, number, scope)
 
 
-def _traced(result: GlobalValKey | tuple[GlobalValKey, ...]) -> Any:
+def _traced(result: GlobalValKey | tuple[GlobalValKey, ...], scope: Scope | None) -> Any:
     """The result as one tensor, or as a tuple of tensors."""
     if isinstance(result, tuple):
-        return tuple([TracedTensor(key) for key in result])
-    return TracedTensor(result)
+        return tuple([TracedTensor(key, None, scope) for key in result])
+    return TracedTensor(result, None, scope)
 
 
 def _is_strong(lifted: Any, operand: Any) -> bool:
@@ -278,15 +302,16 @@ def as_key(value: object) -> GlobalValKey:
 
     Raises:
         DTypeError: the value is not an array of numbers.
+        TracingError: the trace that it belongs to has ended.
     """
     if isinstance(value, TracedTensor):
-        return value.key
+        return value.in_use("trace")
     return capture(value if isinstance(value, Tensor) else Tensor(value))
 
 
 def _lift(operand: Any) -> Any:
     if isinstance(operand, TracedTensor):
-        return operand.key
+        return operand.in_use("trace")
     if is_number(operand) or isinstance(operand, DimExpr):
         return operand
     if isinstance(operand, Tensor | np.ndarray | np.generic) or owner_of(operand) is not None:

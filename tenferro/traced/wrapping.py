@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from tenferro.compiler import OptimizerOptions
+from tenferro.errors import TracingError
 from tenferro.values import Executor
 
 P = ParamSpec("P")
@@ -28,7 +29,12 @@ def wraps(function: Callable[..., Any], transformed: Callable[P, R]) -> Callable
     """`transformed` with the name, module, docstring and signature of `function`.
 
     Other attributes are not copied: they may be private state of the function.
+
+    Raises:
+        TracingError: `function` cannot be called.
     """
+    if not callable(function):
+        raise TracingError(f"trace: takes a function of arrays, got a {type(function).__name__}")
     for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
         value = getattr(function, attribute, None)
         if value is not None:

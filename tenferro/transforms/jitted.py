@@ -300,7 +300,8 @@ class Jitted(Generic[P, R_co]):
             return None
         if trace.outer:
             raise TracingError(
-                f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
+                f"{self!r}: the function reads values of another trace; pass them as arguments, "
+                "or return them there"
             )
         program = self._compiler.compile_keys(trace.outputs, trace.program_inputs)
         captured = program.inputs[len(trace.inputs) :]

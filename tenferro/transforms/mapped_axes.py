@@ -10,7 +10,8 @@ import optree
 
 from tenferro.errors import BatchingError, PytreeError, UnsupportedDynamicShapeError
 from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, describe, same_size
-from tenferro.traced import NAMESPACE, flatten
+from tenferro.traced import NAMESPACE, flatten, unflatten
+from tenferro.values import meta_of_value
 
 
 class AxesTree:
@@ -23,7 +24,7 @@ class AxesTree:
     def __init__(self, name: str, axes: Any) -> None:
         self._name = name
         flatten(axes)  # registers dataclasses
-        self._axes = optree.tree_map(self._leaf, axes, none_is_leaf=True, namespace=NAMESPACE)
+        self._axes: Any = optree.tree_map(self._leaf, axes, none_is_leaf=True, namespace=NAMESPACE)
 
     def of(self, tree: Any, what: str) -> list[int | None]:
         """The axis of each leaf of `tree`; `what` names the tree in errors.
@@ -31,12 +32,27 @@ class AxesTree:
         Raises:
             PytreeError: the axes are not a prefix of the tree.
         """
-        flatten(tree)  # registers dataclasses
+        leaves, treedef = flatten(tree)  # registers dataclasses
+        types = unflatten(treedef, [_Type(leaf) for leaf in leaves])
         try:
-            leaves = optree.broadcast_prefix(self._axes, tree, namespace=NAMESPACE)
+            entries = optree.broadcast_prefix(self._axes, types, namespace=NAMESPACE)
         except ValueError as error:
             raise PytreeError(f"vmap: {self._name} does not fit the {what}: {error}") from None
-        return [entry.axis for entry in leaves]
+        return [entry.axis for entry in entries]
+
+    def of_arguments(self, args: tuple[Any, ...]) -> list[int | None]:
+        """The axis of each leaf of the positional arguments.
+
+        Raises:
+            PytreeError: the axes are not a prefix of the arguments.
+        """
+        if type(self._axes) is tuple and len(self._axes) != len(args):
+            raise PytreeError(
+                f"vmap: {self._name} has {_counted(len(self._axes), 'entry', 'entries')} for "
+                f"{_counted(len(args), 'positional argument', 'positional arguments')}; write one "
+                "for each (keyword arguments are mapped over axis 0)"
+            )
+        return self.of(args, "arguments")
 
     def _leaf(self, axis: object) -> _Entry:
         if axis is None:
@@ -53,6 +69,21 @@ class _Entry:
     """A leaf of a tree of axes; None alone would be an empty tree."""
 
     axis: int | None
+
+
+class _Type:
+    """A leaf in the texts of errors: its type."""
+
+    def __init__(self, leaf: object) -> None:
+        self._leaf = leaf
+
+    def __repr__(self) -> str:
+        meta = meta_of_value(self._leaf)
+        return type(self._leaf).__name__ if meta is None else str(meta)
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +110,10 @@ class MappedArgument:
         """
         place = placed(axis, meta.rank)
         if place is None:
-            raise BatchingError(f"vmap: in_axes {axis} is out of range for argument {name}: {meta}")
+            advice = "" if meta.rank else "; pass an array, or map it over None"
+            raise BatchingError(
+                f"vmap: in_axes {axis} is out of range for argument {name}: {meta}{advice}"
+            )
         extent = meta.extents[place]
         if not isinstance(extent, Exact):
             raise UnsupportedDynamicShapeError(
@@ -119,7 +153,7 @@ def common_size(mapped: Sequence[MappedArgument], axis_size: object) -> Dim:
     given = None if axis_size is None else _declared(axis_size)
     if not mapped:
         if given is None:
-            raise BatchingError("vmap: no argument is mapped (in_axes=None); pass axis_size=")
+            raise BatchingError("vmap: no argument is mapped; pass axis_size=")
         return given
     first = mapped[0]
     for other in mapped[1:]:

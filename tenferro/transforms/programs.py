@@ -25,7 +25,7 @@ def make_program(
 
     Raises:
         PytreeError: a leaf of the specs or of the result is not an array.
-        TracingError: the function reads values of an enclosing trace.
+        TracingError: a spec is a shape; or the function reads values of an enclosing trace.
 
     >>> import tenferro as tn
     >>> print(make_program(lambda x: tn.sum(x * x), tn.TensorSpec(("n",), "float64")))
@@ -36,10 +36,17 @@ def make_program(
       return %2
     }
     """
+    for spec in specs:
+        if isinstance(spec, tuple | list) and spec and all(type(size) is int for size in spec):
+            raise TracingError(
+                f"make_program: {spec} is a shape, or {len(spec)} scalars; write "
+                f"TensorSpec({spec}) for an array of this shape"
+            )
     trace, _ = trace_function(function, specs, {}, nested=False)
     if trace.outer:
         raise TracingError(
-            "make_program: the function reads values of an enclosing trace; pass them as arguments"
+            "make_program: the function reads values of another trace; pass them as arguments, "
+            "or return them there"
         )
     program = GraphCompiler(options).compile_keys(trace.outputs, trace.program_inputs)
     return replace(program, packages=tuple(trace.packages)) if trace.packages else program

@@ -135,7 +135,7 @@ class _Mapping:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
     ) -> dict[int, MappedArgument]:
         """The arrays to map over, by the position of the leaf."""
-        axes = [*self.in_axes.of(args, "arguments"), *[0] * len(flatten(kwargs)[0])]
+        axes = [*self.in_axes.of_arguments(args), *[0] * len(flatten(kwargs)[0])]
         names = argument_names(self.function, args, kwargs)
         return {
             position: MappedArgument.of(name, leaf_meta(leaf, f"argument {name}"), axis)

@@ -54,7 +54,21 @@ def _(op: Abs, x: Array) -> Array:
     return x if x.dtype.kind == "u" else lax.abs(x)
 
 
+def _with_sign_of(y: Array, remainder: Array) -> Array:
+    """The remainder of a division by y, moved to the side of y; a zero gets the sign of y."""
+    zero = lax.full_like(y, 0)
+    negative = lax.lt(y, zero)
+    is_zero = lax.eq(remainder, zero)
+    differs = lax.ne(lax.lt(remainder, zero), negative)
+    moved = lax.select(lax.bitwise_and(differs, lax.bitwise_not(is_zero)), remainder + y, remainder)
+    if is_integer(y.dtype):
+        return moved
+    return lax.select(is_zero, lax.select(negative, lax.full_like(y, -0.0), zero), moved)
+
+
 @lower.register
 def _(op: Rem, x: Array, y: Array) -> Array:
     remainder = lax.rem(x, y)
+    if op.floor:
+        remainder = _with_sign_of(y, remainder)
     return zero_where_zero(y, remainder) if is_integer(x.dtype) else remainder

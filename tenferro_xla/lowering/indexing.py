@@ -26,7 +26,9 @@ def _(op: Gather, x: Array, indices: Array) -> Array:
         op.operand_batching_dims,
         batching,
     )
-    return lax.gather(x, vectors, numbers, op.slice_sizes, mode="clip")
+    if op.mode == "clip":
+        return lax.gather(x, vectors, numbers, op.slice_sizes, mode="clip")
+    return lax.gather(x, vectors, numbers, op.slice_sizes, mode="fill", fill_value=0)
 
 
 @lower.register
@@ -54,21 +56,25 @@ def scattered(
         op.operand_batching_dims,
         batching,
     )
-    return function(x, vectors, updates, numbers, unique_indices=op.unique, mode="drop")
+    return function(x, vectors, updates, numbers, unique_indices=op.unique, mode=op.mode)
 
 
 def _last_wins(op: Scatter, x: Array, indices: Array, updates: Array) -> Array:
     """Assignment with the same result on every device: the last update of an element wins.
 
-    First finds the largest number of an update for each element, then gathers these updates.
+    First finds the largest number of an update for each element, then gathers these updates. They
+    are numbered window after window, whatever the order of their axes.
     """
     if not updates.size:
         return x
-    order = lax.reshape(lax.iota(np.int64, updates.size), updates.shape)
+    axes = [*op.numbers.batch_dims(updates.ndim), *op.update_window_dims]
+    updates_in_order = lax.transpose(updates, axes)
+    order = lax.reshape(lax.iota(np.int64, updates.size), updates_in_order.shape)
+    order = lax.transpose(order, [int(axis) for axis in np.argsort(axes)])
     no_update = lax.full(x.shape, -1, np.dtype(np.int64))
     winner = scattered(lax.scatter_max, op, no_update, indices, order)
     numbers = lax.GatherDimensionNumbers((), (0,), (0,))
-    row = lax.reshape(updates, (updates.size,))
+    row = lax.reshape(updates_in_order, (updates.size,))
     won = lax.gather(row, lax.expand_dims(winner, [x.ndim]), numbers, (1,), mode="clip")
     return lax.select(lax.ge(winner, lax.full_like(winner, 0)), won, x)
 

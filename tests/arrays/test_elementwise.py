@@ -169,6 +169,19 @@ def test_clip_with_one_bound_or_two(x: Array, bounds: tuple[Any, Any]) -> None:
     assert_same(tn.clip(x, *bounds), expected)
 
 
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+@pytest.mark.parametrize("name", ["remainder", "floor_divide"])
+def test_zeros_and_infinities_of_divisions_have_numpys_signs(name: str, executor: str) -> None:
+    values = [0.0, -0.0, 1.0, -1.0, 6.0, -6.0, 3.0, -3.0, np.inf, -np.inf, np.nan]
+    x, y = np.meshgrid(values, values)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(x, y)
+        found = np.asarray(tn.jit(getattr(tn, name), executor=executor)(x, y))
+    np.testing.assert_array_equal(found, expected)
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found[number]), np.signbit(expected[number]))
+
+
 def test_clip_broadcasts_bounds() -> None:
     x, low = np.array([[1, 5, 9]]), np.array([[2], [6]])
     assert_same(tn.clip(x, low, 8), np.clip(x, low, 8))

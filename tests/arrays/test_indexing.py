@@ -188,7 +188,7 @@ def test_of_several_updates_of_one_element_the_last_stays() -> None:
 
 
 def test_indices_out_of_bounds_are_held_when_read_and_dropped_when_written() -> None:
-    indices = np.array([7, -9, 1])
+    indices = tn.array([7, -9, 1])
     for f in (lambda t: t[indices], lambda t: t.at[indices].get(), lambda t: tn.take(t, indices)):
         assert_both(f, np.arange(3.0), [2.0, 0.0, 1.0])
     assert_both(lambda t: t.at[indices].add(10.0), np.arange(3.0), [0.0, 11.0, 2.0])

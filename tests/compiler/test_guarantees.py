@@ -101,6 +101,7 @@ def test_every_pass_says_what_it_needs_of_extents() -> None:
         "loop_inlining": Needs.EXACT_EXTENTS,
         "loop_invariants": Needs.RANKS,
         "loop_joining": Needs.RANKS,
+        "loop_products": Needs.RANKS,
         "switch_joining": Needs.RANKS,
         "while_joining": Needs.RANKS,
         "pad_joining": Needs.EXACT_EXTENTS,

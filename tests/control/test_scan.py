@@ -307,10 +307,10 @@ def test_outputs_that_nothing_reads_are_left_out_with_what_only_they_need() -> N
         after="""
             exec_program(%0: f64[3], %1: f64[3], %2: f64[], %3: f64[], %4: f64[5]) {
               %5: f64[], %8: f64[5] = scan[consts=1, carry=1, length=5] %0, %2 {
-                body(%0: f64[3], %2: f64[]) {
-                  %5: f64[] = reduce_sum[axes=(0,)] %0!
-                  %7: f64[] = add %2, %5!
-                  return %7, %2
+                body(%0: f64[3], %1: f64[]) {
+                  %2: f64[] = reduce_sum[axes=(0,)] %0!
+                  %3: f64[] = add %1, %2!
+                  return %3, %1
                 }
               }
               return %8
@@ -337,10 +337,10 @@ def test_operands_that_no_round_reads_are_left_out_with_what_computes_them() -> 
         after="""
             exec_program(%0: f64[], %1: f64[], %2: f64[], %3: f64[4], %4: f64[4]) {
               %7: f64[] = scan[consts=1, carry=1, length=4] %0, %2, %3 {
-                body(%0: f64[], %2: f64[], %3: f64[]) {
-                  %5: f64[] = add %2!, %0!
-                  %6: f64[] = add %5!, %3!
-                  return %6
+                body(%0: f64[], %1: f64[], %2: f64[]) {
+                  %3: f64[] = add %1!, %0!
+                  %4: f64[] = add %3!, %2!
+                  return %4
                 }
               }
               return %7

@@ -204,8 +204,8 @@ def test_dead_outputs_and_unread_operands_are_left_out() -> None:
             exec_program(%0: i64[], %1: f64[2], %2: f64[2], %3: f64[]) {
               %5: f64[2] = switch %0, %1, %2 {
                 branches[0](%0: f64[2], %1: f64[2]) {
-                  %3: f64[2] = sine %0!
-                  return %3
+                  %2: f64[2] = sine %0!
+                  return %2
                 }
                 branches[1](%0: f64[2], %1: f64[2]) {
                   return %1

@@ -228,15 +228,15 @@ def test_leaves_that_nothing_needs_are_left_out_with_what_only_they_read() -> No
         after="""
             exec_program(%0: f64[], %1: f64[], %2: f64[], %3: i64[], %4: f64[], %5: f64[]) {
               %7: i64[], %8: f64[] = while[cond_consts=0, body_consts=1, max_steps=9] %1, %3, %4 {
-                cond(%1: i64[], %2: f64[]) {
-                  %4: i64[] = constant[value=3, dtype=i64]
-                  %5: bool[] = compare[direction='LT'] %1!, %4!
-                  return %5
+                cond(%0: i64[], %1: f64[]) {
+                  %2: i64[] = constant[value=3, dtype=i64]
+                  %3: bool[] = compare[direction='LT'] %0!, %2!
+                  return %3
                 }
-                body(%0: f64[], %2: i64[], %3: f64[]) {
-                  %5: i64[] = add %2, %2!
-                  %6: f64[] = multiply %3!, %0!
-                  return %5, %6
+                body(%0: f64[], %1: i64[], %2: f64[]) {
+                  %3: i64[] = add %1, %1!
+                  %4: f64[] = multiply %2!, %0!
+                  return %3, %4
                 }
               }
               return %8

@@ -88,6 +88,15 @@ def test_what_cannot_be_differentiated_is_refused(front: Front) -> None:
         ad.grad(y, [i])
     with pytest.raises(ADError, match=rf"grad: takes {front.kind} tensors, got a ndarray"):
         ad.grad(y, [np.ones(2)])
+    for call in (
+        lambda: ad.grad(y, x),
+        lambda: ad.jvp([y], x, [x]),
+        lambda: ad.vjp(x, [x], [x]),
+    ):
+        with pytest.raises(ADError, match=rf"takes a list of {front.kind} tensors, got a single "):
+            call()
+    with pytest.raises(ADError, match=r"jvp: takes a list of tangents, got a single one; write \["):
+        ad.jvp([y], [x], x)
     with pytest.raises(ADError, match=rf"jvp: takes {front.kind} tensors, got a float"):
         ad.jvp([1.0], [x], [x])
     with pytest.raises(ADError, match="vjp: 2 cotangents for 1 values"):

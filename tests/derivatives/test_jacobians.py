@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import ADError
+from tenferro.errors import ADError, DTypeError
 
 RNG = np.random.default_rng(5)
 W = RNG.normal(size=(4, 3))
@@ -74,6 +74,13 @@ def test_holomorphic_jacobians_in_chunks() -> None:
     z = RNG.normal(size=3) + 1j * RNG.normal(size=3)
     for transform in (tn.jacfwd, tn.jacrev):
         check_same(transform(lambda z: W @ z**2, holomorphic=True, chunk_size=2)(z), W * (2 * z))
+
+
+def test_reverse_mode_refuses_the_complex_derivative_by_a_real_argument() -> None:
+    x = RNG.normal(size=3)
+    check_same(tn.jacfwd(lambda x: x * (1 + 2j), holomorphic=True)(x), (1 + 2j) * np.eye(3))
+    with pytest.raises(DTypeError, match=r"jacrev: holomorphic=True needs complex arguments"):
+        tn.jacrev(lambda x: x * (1 + 2j), holomorphic=True)(x)
 
 
 @pytest.mark.parametrize("chunk_size", [None, 3])

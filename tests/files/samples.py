@@ -120,6 +120,16 @@ exec_program(%0: i32[], %1: f64[n], %2: f64[]) {
 }
 """
 
+INDEXING = """
+exec_program(%0: f64[5,3], %1: i64[2], %2: f64[2,3]) {
+  %3: f64[2,3] = gather[offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=1, slice_sizes=(1, 3)] %0, %1
+  %4: f64[2,3] = remainder %3, %2
+  %5: f64[5,3] = scatter[update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1] %0, %1, %4
+  %6: f64[5,3] = scatter_reduce[update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1, combiner='max'] %5, %1, %2
+  return %6
+}
+"""  # noqa: E501
+
 NOTHING = """
 exec_program(%0: f64[0]) {
   return %0, %0
@@ -165,6 +175,7 @@ def samples() -> dict[str, GraphProgram]:
         "late": program(LATE, "x size"),
         "loop": program(LOOP, "xs start"),
         "branches": program(BRANCHES, "index x limit"),
+        "indexing": program(INDEXING, "x rows y"),
         "nothing": program(NOTHING, "x"),
     }
 

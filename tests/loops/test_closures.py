@@ -150,6 +150,19 @@ def test_tensors_of_a_runtime_are_operands_of_one_recorded_op() -> None:
     assert tn.map(lambda x: x * w, X, batch_size=2).tolist() == [0, 2, 4]
 
 
+def test_a_function_inside_a_body_may_return_a_tensor_of_a_runtime() -> None:
+    w = tn.EagerRuntime().variable(2.0)
+
+    def step(c: Any, x: Any) -> Any:
+        slope = tn.grad(lambda y: w)(x)
+        return c + slope + tn.sum(tn.vmap(lambda y: w)(X)), None
+
+    total, _ = tn.scan(step, 0.0, X)
+    total.backward()
+    assert w.grad is not None
+    assert (total.item(), w.grad.item()) == (18.0, 9.0)
+
+
 def test_a_runtime_on_xla_runs_loops() -> None:
     rt = tn.EagerRuntime("xla")
     w = rt.variable(2.0)

@@ -124,10 +124,7 @@ def entries(f: Function, axes: Sequence[int | None]) -> Any:
     return [np.stack(leaf) for leaf in zip(*rows, strict=True)]
 
 
-BATCHED = [name for name in PROGRAMS if name != "solved"]
-
-
-@pytest.mark.parametrize("name", BATCHED)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_batch_is_the_stack_of_single_runs(name: str) -> None:
     grad = tn.grad(ours(name), EACH)
     single = tn.jit(lambda *x: tn.jvp(grad, x, TANGENTS), executor="numpy")
@@ -137,7 +134,7 @@ def test_a_batch_is_the_stack_of_single_runs(name: str) -> None:
         assert_same(compiled(batch, *mixed(axes)), wanted, str(axes))
 
 
-@pytest.mark.parametrize("name", BATCHED)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_the_gradient_of_a_batch_is_the_batch_of_gradients(name: str) -> None:
     axes = (None, None, 0, 0)
     f = ours(name)
@@ -149,7 +146,7 @@ def test_the_gradient_of_a_batch_is_the_batch_of_gradients(name: str) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
-@pytest.mark.parametrize("name", BATCHED)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_all_mixtures_are_those_of_jax(name: str, executor: str) -> None:
     with jax.enable_x64(True):
         args = tuple(map(jnp.asarray, ARGS))
@@ -306,3 +303,81 @@ def test_a_loop_of_one_result_in_a_bounded_loop_has_a_gradient() -> None:
 
     assert_same(compiled(tn.grad(f), 3.0), 6.0)
     assert_same(compiled(tn.grad(tn.grad(f)), 3.0), 2.0)
+
+
+# --- batches --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["nested", "switched", "until"])
+def test_a_batch_of_gradients_is_traced_once_for_all_sizes(name: str) -> None:
+    grad = tn.grad(ours(name), EACH)
+    names = {"h": ("n", 3), "xs": ("n", 5)}
+
+    @tn.jit(executor="numpy", symbolic=names)
+    def batch(w: Any, b: Any, h: Any, xs: Any) -> Any:
+        return tn.vmap(grad, in_axes=(None, None, 0, 0))(w, b, h, xs)
+
+    axes = (None, None, 0, 0)
+    wanted = entries(tn.jit(grad, executor="numpy"), axes)
+    for n in (2, 1, 0):
+        args = [x if a is None else x[:n] for x, a in zip(mixed(axes), axes, strict=True)]
+        assert_same(batch(*args), [leaf[:n] for leaf in wanted])
+    assert batch.trace_stats().misses == 1
+
+
+def test_no_nan_comes_from_a_branch_that_an_entry_does_not_take() -> None:
+    def f(x: Any) -> Any:
+        return tn.cond(x > 0, lambda: tn.sqrt(x) * tn.log(x), lambda: 0.0 * x)
+
+    x = np.array([-1.0, 4.0, 0.0])
+    slope = np.array([0, np.log(4) / 4 + 1 / 2, 0])
+    curvature = np.array([0, -np.log(4) / 32, 0])
+    assert_same(compiled(tn.vmap(tn.grad(f)), x), slope)
+    assert_same(compiled(tn.grad(lambda x: tn.sum(tn.vmap(f)(x))), x), slope)
+    assert_same(compiled(tn.vmap(tn.grad(tn.grad(f))), x), curvature)
+    total = tn.grad(lambda x: tn.sum(tn.grad(lambda y: tn.sum(tn.vmap(f)(y)))(x)))
+    assert_same(compiled(total, x), curvature)
+
+
+def test_no_nan_comes_from_rounds_after_the_last_one_of_an_entry() -> None:
+    def f(x: Any) -> Any:
+        start = (tn.where(x > 1.5, 0, 3), x)
+
+        def body(c: Any) -> Any:
+            return c[0] + 1, tn.sqrt(c[1] - 1.0)
+
+        return tn.while_loop(lambda c: c[0] < 3, body, start, max_steps=5)[1]
+
+    x = np.array([20000.0, 0.5])
+    slope = tn.grad(f)
+
+    def forward(x: Any) -> Any:
+        return tn.jvp(f, (x,), (1.0,))[1]
+
+    for g in (slope, tn.grad(slope), forward):
+        wanted = np.stack([compiled(g, entry)[0] for entry in x])
+        assert np.isfinite(wanted).all()
+        assert_same(compiled(tn.vmap(g), x), wanted)
+
+
+def test_a_loop_without_a_bound_has_tangents_of_any_order_and_batches() -> None:
+    def f(lax: Any, xp: Any, n: Any, x: Any) -> Any:
+        total = lax.fori_loop(0, n, lambda i, c: xp.sin(c * x) + i, x)
+        return lax.while_loop(lambda c: xp.sum(c) > x[0], lambda c: c * 0.75 - x * x, total)
+
+    def second(lang: Any, lax: Any, xp: Any) -> Function:
+        def tangent(n: Any, x: Any) -> Any:
+            return lang.jvp(lambda y: f(lax, xp, n, y), (x,), (xp.ones(2),))
+
+        return lambda n, x: lang.jvp(lambda y: tangent(n, y), (x,), (xp.ones(2) * x,))
+
+    counts, x = np.array([0, 3, 1]), np.array([0.5, -0.75])
+    with jax.enable_x64(True):
+        of_jax = jax.vmap(second(jax, jax.lax, jnp), (0, None))
+        wanted = jax.jit(of_jax)(jnp.asarray(counts), jnp.asarray(x))
+    batch = tn.vmap(second(tn, tn, tn), (0, None))
+    assert_same(compiled(batch, counts, x), wanted)
+    single = tn.jit(second(tn, tn, tn), executor="numpy")
+    assert_same(
+        [np.stack(y) for y in zip(*(leaves(single(n, x)) for n in counts), strict=True)], wanted
+    )

@@ -59,6 +59,22 @@ def test_a_branch_that_is_not_taken_does_not_make_derivatives_nan(name: str) -> 
     assert_close(DERIVATIVES[name](root)(X), expected, rounding("f64"))
 
 
+def test_an_index_of_a_small_type_guards_more_branches_than_it_can_count() -> None:
+    branches = [tn.sin] * 129 + [lambda x: tn.sqrt(x - 9.0)]
+    numbers = np.array([0, 3], np.int8)
+
+    def total(x: Any) -> Any:
+        return tn.sum(tn.vmap(lambda i, x: tn.switch(i, branches, x))(numbers, x))
+
+    with np.errstate(all="ignore"):
+        assert_close(tn.grad(total)(np.ones(2)), [np.cos(1.0)] * 2, rounding("f64"))
+
+
+def test_an_index_far_out_of_range_chooses_the_nearest_branch() -> None:
+    for index, expected in ((2**40, 2), (-(2**40), 1)):
+        assert tn.switch(index, [lambda: 1, lambda: 2]).item() == expected
+
+
 def test_where_makes_them_nan_since_it_computes_both() -> None:
     with np.errstate(all="ignore"):
         assert np.isnan(np.asarray(tn.grad(lambda x: tn.sum(root_by_where(x)))(X))[1])
@@ -87,6 +103,17 @@ def test_reverse_mode_of_a_while_loop_needs_a_bound_and_works_with_one() -> None
     )
     line = halvings.__code__.co_firstlineno + 4
     assert raised.value.__notes__ == [f"the loop is at test_hurts.py:{line}"]
+
+
+def test_finished_entries_of_a_batch_do_not_make_derivatives_nan() -> None:
+    def roots(w: Any, x: Any) -> Any:
+        return tn.while_loop(lambda x: x > 1.0, lambda x: tn.sqrt(x - 1.0) * w, x, max_steps=8)
+
+    xs = np.array([0.5, 1.5, 3.0, 30.0])
+    expected = sum(tn.grad(lambda w, x=x: roots(w, x))(2.0).item() for x in xs)
+    with np.errstate(all="ignore"):
+        actual = tn.grad(lambda w: tn.sum(tn.vmap(roots, in_axes=(None, 0))(w, xs)))(2.0)
+    assert_close(actual, expected, rounding("f64"))
 
 
 def test_a_bound_that_is_too_small_ends_the_loop() -> None:

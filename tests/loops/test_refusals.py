@@ -13,6 +13,7 @@ import tenferro as tn
 from tenferro.errors import (
     AxisError,
     ControlFlowError,
+    DTypeError,
     PytreeError,
     ShapeError,
     TenferroError,
@@ -100,6 +101,18 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
     "a negative length": (
         lambda: tn.scan(keep, 0.0, length=-1),
         "scan: length must not be negative, got -1",
+    ),
+    "a length beyond int64": (
+        lambda: tn.scan(keep, 0.0, length=2**70),
+        f"scan: length must fit int64, got {2**70}",
+    ),
+    "a bound beyond int64": (
+        lambda: tn.fori_loop(0, 2**65, lambda i, c: c + 1, 0.0),
+        f"fori_loop: upper must fit int64, got {2**65}",
+    ),
+    "conditions of many": (
+        lambda: tn.while_loop(lambda c: c < 1, lambda c: c + 1, X),
+        "while_loop: cond_fun must return one bool[], got bool[3]; reduce it with tn.all or tn.any",
     ),
     "a length of a float": (
         lambda: tn.scan(keep, 0.0, length=2.0),  # type: ignore[arg-type]
@@ -222,6 +235,22 @@ OTHERS: dict[str, tuple[type[TenferroError], Callable[[], Any], str]] = {
         PytreeError,
         lambda: tn.scan(lambda c, x: (c, {"y": "text"}), 0.0, X),
         "scan: f returns a str at [1]['y'], not an array or number",
+    ),
+    "a text that map gets": (
+        PytreeError,
+        lambda: tn.map(lambda x: {"y": "text"}, X),
+        "map: f returns a str at ['y'], not an array or number",
+    ),
+    "a text that fori_loop gets": (
+        PytreeError,
+        lambda: tn.fori_loop(0, 2, lambda i, c: "text", 0.0),
+        "fori_loop: body_fun returns a str, not an array or number",
+    ),
+    "a range of a round": (
+        DTypeError,
+        lambda: tn.scan(lambda c, i: (c, tn.arange(i)), 0.0, np.arange(3)),
+        "arange: takes numbers, since they decide the size, got TracedTensor(i64[]); convert it "
+        "with int(), or in a traced function mask the largest range",
     ),
     "a text for pred": (
         PytreeError,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro.errors import ControlFlowError
 
 X32 = np.arange(3, dtype=np.float32)
 
@@ -37,6 +38,17 @@ def test_the_counter_yields_to_the_dtype_of_arrays() -> None:
     assert types(tn.fori_loop(0, 2, lambda i, c: c * i, X32)) == ["f32[3]"]
     bounded = tn.jit(lambda n: tn.fori_loop(0, n, lambda i, c: c * i, X32), executor="numpy")
     assert types(bounded(np.int32(2))) == ["f32[3]"]
+
+
+def test_a_number_is_a_bound_beside_any_traced_bound() -> None:
+    def count(lower: Any) -> Any:
+        f = lambda n: tn.fori_loop(lower, n, lambda i, c: c + i, 0.0)  # noqa: E731
+        return tn.jit(f, executor="numpy")(np.uint64(4))
+
+    assert count(1).item() == 6.0
+    assert count(np.int64(5)).item() == 0.0
+    with pytest.raises(ControlFlowError, match="the bounds are int64 and uint64"):
+        count(-1)
 
 
 def test_numbers_of_branches_take_the_dtype_of_the_other_branches() -> None:

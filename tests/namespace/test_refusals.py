@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -99,3 +102,43 @@ def test_further_new_arrays_take_their_dtype_by_place() -> None:
         assert like(X, "int32").dtype == np.int32
     assert tn.arange(0, 3, 1, "float32").dtype == np.float32
     np.testing.assert_array_equal(tn.eye(2, 3, 1, "float32"), np.eye(2, 3, 1, "float32"))
+
+
+def test_no_dtype_is_the_default_dtype() -> None:
+    made = [tn.zeros(3, dtype=None), tn.ones(3, dtype=None), tn.empty(3, dtype=None)]
+    made += [tn.eye(3, dtype=None), tn.identity(3, dtype=None), tn.tri(3, dtype=None)]
+    assert {str(array.dtype) for array in made} == {"float64"}
+
+
+def test_constant_indices_out_of_range_are_refused() -> None:
+    wrong: Any = np.array([0, 3])
+    uses: list[Callable[[Any], Any]] = [
+        lambda x: tn.take(x, wrong),
+        lambda x: x[[0, -4]],
+        lambda x: x.at[wrong].add(1.0),
+        lambda x: tn.take_along_axis(x, wrong, 0),
+    ]
+    for use in uses:
+        for f in (use, tn.jit(use, executor="numpy"), tn.grad(lambda x, use=use: tn.sum(use(x)))):
+            with pytest.raises(
+                IndexError, match=r": (3|-4) is out of range for axis 0 of f64\[3\]; "
+            ):
+                f(V)
+    assert tn.jit(lambda x, i: x[i], executor="numpy")(V, wrong).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("mode", ["clip", "wrap", "fill"])
+def test_the_modes_of_take_are_jaxs(mode: Any) -> None:
+    i = np.array([[0, 7], [-2, -9]])
+    x = np.arange(6.0).reshape(2, 3)
+    for axis in (0, 1, None):
+        size = x.size if axis is None else x.shape[axis]
+        inside = {"clip": i.clip(0, size - 1), "wrap": i % size, "fill": i}[mode]
+        theirs = partial(jnp.take, indices=inside, axis=axis, mode="fill")
+        ours = partial(tn.take, axis=axis, mode=mode)
+        np.testing.assert_array_equal(ours(x, i), theirs(x))
+        slope = tn.jit(tn.grad(lambda x, i, f=ours: tn.sum(f(x, i))), executor="numpy")
+        np.testing.assert_array_equal(slope(x, i), jax.grad(lambda x, f=theirs: f(x).sum())(x))
+    assert tn.take([1, 2], [5], mode="fill").tolist() == [np.iinfo("int64").min]
+    with pytest.raises(AxisError, match="take: mode 'raise' is not one of 'clip', 'wrap', 'fill'"):
+        tn.take(x, i, mode="raise")  # type: ignore[call-overload]

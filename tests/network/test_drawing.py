@@ -37,6 +37,9 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_plan_is_drawn_to_a_file(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    figure = tn.einsum_plan("ij,jk,kl->il", *SPECS, slices="j").plot(tmp_path / "plan.png")
+    specs = [tn.TensorSpec(spec.shape, "complex128") for spec in SPECS]
+    plan = tn.einsum_plan("ij,jk,kl->il", *specs, slices="j")
+    figure = plan.plot(tmp_path / "plan.png")
     assert (tmp_path / "plan.png").stat().st_size > 1000
     assert "sliced over j" in figure.axes[0].get_title()
+    assert f"{plan.flops:.3g} flops" in figure.axes[0].get_title()

@@ -37,6 +37,17 @@ def test_a_plan_has_its_figures_in_bytes() -> None:
     assert plan.peak_bytes == 1024
 
 
+def test_a_sliced_plan_prints_what_one_round_of_its_loop_holds() -> None:
+    specs = [tn.TensorSpec((8, 8), "complex128")] * 3
+    plan = tn.einsum_plan("ij,jk,kl->il", *specs, slices="i", optimize=[(0, 1), (0, 1)])
+    head, *rows = [line.split() for line in str(plan).splitlines()[-3:]]
+    assert head[0] == "step"
+    assert [(row[-3], row[-1]) for row in rows] == [("4.1e+03", "128")] * 2
+    assert f"{plan.flops:.3g} flops" in str(plan)
+    assert sum(float(row[-3]) for row in rows) == pytest.approx(plan.flops, rel=0.01)
+    assert "largest intermediate 8 elements" in str(plan)
+
+
 GENERATOR = np.random.default_rng(0)
 RING = "ab,bc,cd,de,ea->"
 RING_SHAPES = [(3, 4), (4, 5), (5, 2), (2, 3), (3, 3)]

@@ -44,6 +44,11 @@ def permuted(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any
     return rng.permuted(np.broadcast_to(np.arange(shape[-1]), shape), axis=-1)
 
 
+def outside(size: int) -> Draw:
+    """Positions before, in and behind `size` elements."""
+    return lambda rng, shape: np.resize([size, 0, -1, size - 1, 1 - size], shape)
+
+
 def indices(shape: tuple[int, ...], draw: Draw, *counted: int, dtype: str = "i64") -> Operand:
     """Indices, of which no derivative is taken."""
     return Operand(shape, draw, dtype, differentiable=False, counted=counted)
@@ -59,7 +64,8 @@ def gather(*fields: Any, **more: Any) -> Callable[..., Any]:
         op.operand_batching_dims,
         op.start_indices_batching_dims,
     )
-    return lambda x, i: lax.gather(x, vectors(i, op), numbers, op.slice_sizes, mode="clip")
+    mode = {"mode": "clip"} if op.mode == "clip" else {"mode": "fill", "fill_value": 0}
+    return lambda x, i: lax.gather(x, vectors(i, op), numbers, op.slice_sizes, **mode)
 
 
 def vectors(i: Any, op: Any) -> Any:
@@ -124,6 +130,16 @@ GATHERS: list[Case] = [
         FIELDS,
         lambda x, i: jnp.take_along_axis(x, i, 1),
     ),
+    *(
+        Case(
+            f"gather {name}",
+            ops.Gather(*_BLOCKS, (2, 3), mode=mode),
+            (Operand((4, 5)), indices((6, 2), outside(3), 1)),
+            FIELDS,
+            gather(*_BLOCKS, (2, 3), mode=mode),
+        )
+        for name, mode in (("over the ends", "clip"), ("or zero", "drop"))
+    ),
     Case(
         "gather nowhere",
         ops.Gather((1,), (0,), (0,), 1, (1, 3)),
@@ -172,7 +188,7 @@ def scatter(op: Any) -> Callable[..., Any]:
         "max": lax.scatter_max,
     }
     return lambda x, i, u: functions[op.combiner](
-        x, vectors(i, op), u, numbers, unique_indices=op.unique, mode="drop"
+        x, vectors(i, op), u, numbers, unique_indices=op.unique, mode=op.mode
     )
 
 
@@ -220,6 +236,20 @@ SCATTERS: list[Case] = [
         indices((), below(3), dtype="i32"),
         Operand(()),
         _MOVED,
+    ),
+    *(
+        scattering(
+            f"{combiner} to blocks {name}",
+            ops.Scatter(*_BLOCKS, combiner=combiner, mode=mode),
+            Operand((4, 5)), indices((6, 2), outside(3), 1), Operand((2, 6, 3)),
+        )
+        for name, mode in (("moved inside", "clip"), ("or nowhere", "drop"))
+        for combiner in ("add", "set")
+    ),
+    scattering(
+        "product or nowhere",
+        ops.ScatterReduce((), (0,), (0,), 1, combiner="mul", unique=True),
+        Operand((4,)), indices((3,), lambda rng, shape: np.array([5, 1, -1])), Operand((3,)),
     ),
     scattering(
         "nowhere", ops.Scatter(*_ROWS), Operand((4, 3)), indices((0,), below(4)), Operand((0, 3)),

@@ -56,6 +56,11 @@ def test_nan_stays_nan(op: ops.StdTensorOp) -> None:
     assert np.isnan(gradients(op, NAN)).all()
 
 
+def test_complex_expm1_has_the_limits_of_exp_at_infinities() -> None:
+    z = np.array([complex(np.inf, 0), complex(-np.inf, 0), complex(-np.inf, np.inf)])
+    np.testing.assert_array_equal(evaluated(ops.EXPM1, z), [complex(np.inf, 0), -1, -1])
+
+
 def test_small_arguments_keep_their_digits() -> None:
     for op in (ops.EXPM1, ops.LOG1P):
         np.testing.assert_allclose(evaluated(op, 1e-20), 1e-20)

@@ -30,9 +30,6 @@ EVERY = [case for case in CASES if case.operands]
 DIFFERENTIABLE = [case for case in EVERY if case.differentiable(case.dtypes[-1])]
 SAMPLE = list({type(case.op_for(case.dtypes[-1])): case for case in EVERY}.values())
 
-# Where windows overlap and their axes come first, the executors disagree on which is the last.
-OTHER_ON_XLA = "scatter blocks that replace"
-
 every_row = pytest.mark.parametrize("case", EVERY, ids=row_id)
 
 
@@ -71,7 +68,7 @@ def test_gradients_by_operands_of_which_some_are_batched(case: Case) -> None:
 
 @pytest.mark.exhaustive
 def test_xla_computes_the_same_where_an_op_has_a_rule_of_its_own() -> None:
-    rules = [case for case in EVERY if case.name != OTHER_ON_XLA and has_own_rule(case)]
+    rules = [case for case in EVERY if has_own_rule(case)]
     checks = [
         (case, mask, Keys.of(case, mask, 3, uid))
         for uid, case in enumerate(rules)

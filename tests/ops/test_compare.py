@@ -44,7 +44,11 @@ def test_clamp_is_active_strictly_inside() -> None:
 
 def test_clamp_lets_nan_through_and_high_wins_over_low() -> None:
     assert np.isnan(evaluated(ops.CLAMP, 0.0, NAN, 1.0))
-    assert evaluated(ops.CLAMP, 2.0, 0.0, 1.0) == 1.0
+    low, high = np.full(3, 2.0), np.ones(3)
+    x = np.array([0.0, 1.5, 3.0])
+    assert evaluated(ops.CLAMP, low, x, high).tolist() == [1, 1, 1]
+    ours = gradients(ops.CLAMP, low, x, high, wrt=(0, 1, 2))
+    assert [ct.tolist() for ct in ours] == [[0, 0, 0], [0, 0, 0], [1, 1, 1]]
 
 
 @pytest.mark.parametrize("zero", [0.0, -0.0, 0j, np.float32(0)])

@@ -166,13 +166,14 @@ def transposed_scatter(*types: TensorMeta) -> list[StdTensorOp]:
 
 def test_the_transpose_of_a_scatter_with_concrete_windows_is_the_concrete_gather() -> None:
     types = (meta("f64[n,3]"), meta("i64[m]"), meta("f64[m,3]"))
-    assert transposed_scatter(*types) == [ops.Gather(*ROWS, (1, 3))]
+    assert transposed_scatter(*types) == [ops.Gather(*ROWS, (1, 3), mode="drop")]
 
 
 @pytest.mark.parametrize("size", ["k", "<=k", "?"])
 def test_the_transpose_of_a_scatter_with_symbolic_windows_is_a_dynamic_gather(size: str) -> None:
     types = (meta("f64[n,k]"), meta("i64[m]"), meta(f"f64[m,{size}]"))
-    assert transposed_scatter(*types) == [ops.GatherDynamicSliceSizes(*ROWS, (1, dim("dim(2, 1)")))]
+    gather = ops.GatherDynamicSliceSizes(*ROWS, (1, dim("dim(2, 1)")), mode="drop")
+    assert transposed_scatter(*types) == [gather]
     # Differentiated, transposed and differentiated again: the dynamic gather is closed.
     again = function(ops.Scatter(*ROWS), types).vjp([2]).vjp([3])
     assert [op.name for op in again.ops() if "gather" in op.name or "scatter" in op.name]
@@ -211,6 +212,27 @@ def test_indices_of_every_integer_dtype(dtype: str) -> None:
     assert evaluated(ops.DynamicSlice((1,)), x, i[2]).tolist() == [min(top, 299)]
     hit = evaluated(ops.Scatter((), (0,), (0,), 1), x, i[1:2], np.ones(1))
     assert np.flatnonzero(hit != x).tolist() == [7]
+
+
+def test_derivatives_out_of_bounds_are_those_of_what_is_computed() -> None:
+    x, i = np.array([1.0, 2.0, 3.0]), np.array([5, 0, -9, 2])
+
+    def read(x: Any, i: Any) -> Any:
+        return tn.sum(tn.take(x, i) ** 3)
+
+    def written(u: Any, i: Any) -> Any:
+        return tn.sum(tn.zeros(3).at[i].add(u) ** 3)
+
+    gradient, hessian = (tn.jit(tn.grad(read)), tn.jit(tn.hessian(read)))
+    places = np.array([2, 0, 0, 2])
+    expected = np.bincount(places, weights=3 * x[places] ** 2)
+    np.testing.assert_allclose(gradient(x, i), expected)
+    np.testing.assert_allclose(hessian(x, i), np.diag(6 * x * [2, 0, 2]))
+    entries = tn.jit(tn.vmap(tn.grad(read), (None, 0)))(x, i[:, None])
+    np.testing.assert_allclose(entries, np.eye(3)[places] * 3 * x**2)
+    u = np.array([4.0, 5.0, 6.0, 7.0])
+    np.testing.assert_allclose(tn.jit(tn.grad(written))(u, i), [0, 75, 0, 147])
+    np.testing.assert_allclose(tn.jit(tn.hessian(written))(u, i), np.diag([0, 30, 0, 42]))
 
 
 def test_of_several_updates_the_last_is_set_and_has_the_derivative() -> None:

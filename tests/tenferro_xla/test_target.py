@@ -127,6 +127,18 @@ exec_program(%0: f64[], %1: f64[]) {
   }
   return %2, %4
 }"""
+PRODUCTS = """
+exec_program(%0: f64[3,4], %1: f64[3], %2: f64[5,4]) {
+  %3: f64[3,4], %4: f64[3] = scan[consts=0, carry=2, length=5] %0, %1, %2 {
+    body(%0: f64[3,4], %1: f64[3], %2: f64[4]) {
+      %3: f64[3] = sine %1
+      %4: f64[3,4] = dot_general[lhs_contract=(), rhs_contract=()] %3, %2
+      %5: f64[3,4] = add %0, %4
+      return %5, %3
+    }
+  }
+  return %3, %4
+}"""
 WINDOWS = """
 exec_program(%0: f64[1], %1: f64[1], %2: f64[1], %3: f64[1]) {
   %4: f64[] = constant[value=0.0, dtype=f64]
@@ -146,6 +158,7 @@ ROLLED = f"exec_program(%0: f64[3]) {{\n{ROUNDS}\nreturn %200\n}}"
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariants": INVARIANT,
+    "loop_products": PRODUCTS,
     "pad_joining": WINDOWS,
     "rolling": ROLLED,
     "loop_joining": LOOPS,

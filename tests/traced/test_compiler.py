@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import BindingError
+from tenferro.errors import BindingError, TracingError
+from tenferro.shape import dim
 
 NUMPY = tn.GraphExecutor(tn.NumpyBackend())
 x = tn.TracedTensor.input(("n", 3), "float64", name="x")
@@ -31,6 +32,14 @@ def test_the_cache_is_bounded() -> None:
     assert compiler.capacity.entries == 2
 
 
+def test_a_tensor_in_place_of_a_list_is_refused() -> None:
+    text = r"compile: takes a list of traced tensors, got a single one; write \[x\]"
+    with pytest.raises(TracingError, match=text):
+        tn.GraphCompiler().compile(y)  # type: ignore[arg-type]
+    with pytest.raises(TracingError, match=text):
+        tn.GraphCompiler().compile([y], inputs=y)  # type: ignore[arg-type]
+
+
 def test_inputs_may_be_declared_in_an_order_and_without_being_read() -> None:
     program = tn.GraphCompiler().compile([x * 2], inputs=[y, x])
     assert [declared.name for declared in program.inputs] == ["y", "x"]
@@ -40,9 +49,9 @@ def test_inputs_may_be_declared_in_an_order_and_without_being_read() -> None:
 
 def test_a_size_that_no_input_defines_is_refused() -> None:
     with pytest.raises(BindingError, match="needs the size m, which no input has"):
-        tn.GraphCompiler().compile([tn.zeros(("m",))])
+        tn.GraphCompiler().compile([tn.zeros((dim("m"),))])
     declared = tn.TracedTensor.input(("m",), name="z")
-    program = tn.GraphCompiler().compile([tn.zeros(("m",))], inputs=[declared])
+    program = tn.GraphCompiler().compile([tn.zeros(declared.shape)], inputs=[declared])
     assert NUMPY.run(program, {declared: np.ones(4)})[0].shape == (4,)
 
 

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import DTypeError, ExtentError, ShapeError, UnsupportedDynamicShapeError
+from tenferro.errors import (
+    DTypeError,
+    ExtentError,
+    ShapeError,
+    TracingError,
+    UnsupportedDynamicShapeError,
+)
 from tenferro.shape import FLOAT64, TensorMeta, Unknown, UpperBound, dim, fresh_input
 from tenferro.traced import is_tracing
 from tests.work import chain, tracked_objects
@@ -90,7 +96,63 @@ def test_arrays_are_made_in_the_graph_while_a_function_is_traced() -> None:
     assert seen[0]
     assert [type(value) for value in seen[1:]] == [tn.TracedTensor, tn.Tensor]
     assert not is_tracing()
-    assert isinstance(tn.zeros(("n",)), tn.TracedTensor)
+    assert isinstance(tn.zeros(tn.TracedTensor.input(("n",)).shape), tn.TracedTensor)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tn.zeros((2, "n")),
+        lambda: tn.arange("n"),
+        lambda: tn.eye("n"),
+        lambda: tn.tri(2, "n"),
+        lambda: tn.linspace(0, 1, "n"),
+    ],
+)
+def test_a_named_size_outside_of_a_trace_is_refused(make: Any) -> None:
+    with pytest.raises(TracingError, match=r"the size 'n' has a number only in a function that is"):
+        make()
+
+
+def test_values_of_a_trace_that_has_ended_are_refused() -> None:
+    kept: list[Any] = []
+
+    def escaping(x: Any) -> Any:
+        kept[:] = [x, tn.sin(x)]
+        return tn.sum(x)
+
+    tn.grad(escaping)(np.ones(3))
+    x, y = kept
+    text = (
+        r"add: f64\[3\] \(sine\(x\), recorded at test_tensor.py:\d+\) is a value of the trace of "
+        "escaping, which has ended; return it from escaping"
+    )
+    with pytest.raises(TracingError, match=text):
+        y + 1
+    uses: list[Any] = [
+        lambda: tn.exp(x),
+        lambda: tn.stack([1.0, x]),
+        lambda: y[1:],
+        lambda: tn.jit(lambda z: z * x, executor="numpy")(1.0),
+        lambda: tn.jit(lambda z: x, executor="numpy")(1.0),
+        lambda: tn.grad(lambda z: z)(x),
+        lambda: tn.GraphCompiler().compile([y]),
+        lambda: tn.AdContext().grad(tn.TracedTensor.input(()), [x]),
+    ]
+    for use in uses:
+        with pytest.raises(TracingError, match="is a value of the trace of escaping, which has"):
+            use()
+
+
+def test_values_of_an_enclosing_trace_that_is_open_may_be_used() -> None:
+    def f(x: Any) -> Any:
+        kept: list[Any] = []
+        slope = tn.grad(lambda y: kept.append(x * 3) or y * x)(x)
+        mapped = tn.vmap(lambda z: z * kept[0])(np.ones(2))
+        return slope + kept[0] + tn.sum(mapped)
+
+    assert tn.jit(f, executor="numpy")(2.0).item() == 20
+    assert tn.grad(f)(2.0).item() == 10
 
 
 def test_tracing_ends_with_an_exception() -> None:

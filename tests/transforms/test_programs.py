@@ -78,6 +78,6 @@ def test_what_cannot_be_a_program_is_refused() -> None:
         return y
 
     with pytest.raises(
-        TracingError, match="make_program: the function reads values of an enclosing trace"
+        TracingError, match="make_program: the function reads values of another trace"
     ):
         tn.grad(outer)(1.0)

@@ -38,6 +38,26 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
         NonScalarGradError,
         "grad: the result must be real, got c128[]; take its real part, or pass holomorphic=True",
     ),
+    "real where it is holomorphic": (
+        lambda: tn.grad(lambda x: tn.sum(x), holomorphic=True)(X),
+        DTypeError,
+        "derivative by x: with holomorphic=True it must be complex, got f64[2]",
+    ),
+    "arrays in place of tuples": (
+        lambda: tn.jvp(same, X, X),
+        PytreeError,
+        "jvp: takes a tuple of arguments and a tuple of tangents; write (x,), (dx,)",
+    ),
+    "a key": (
+        lambda: tn.jit(lambda x: {x: 1.0}, executor="numpy")(1.0),
+        PytreeError,
+        "result: a key of a dict is the traced value f64[] (x), which is not known yet",
+    ),
+    "a shape in place of a type": (
+        lambda: tn.make_program(same, (3, 4)),
+        TracingError,
+        "make_program: (3, 4) is a shape, or 2 scalars; write TensorSpec((3, 4)) for an array of",
+    ),
     "integer result": (
         lambda: tn.grad(lambda x: x > 0)(1.0),
         NonScalarGradError,
@@ -127,7 +147,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     "not tuples": (
         lambda: tn.jvp(same, X, (X,)),
         PytreeError,
-        "jvp: primals and tangents must both be tuples of arguments",
+        "jvp: takes a tuple of arguments and a tuple of tangents; write (x,), (dx,)",
     ),
     "cotangent": (
         lambda: tn.vjp(same, X)[1](tn.ones(3)),
@@ -186,7 +206,7 @@ USES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "asarray of a list": (lambda x: np.asarray([x]), "a NumPy array of a traced value"),
     "index": (
         lambda x: [1, 2][x],
-        "an index of a traced value .* make the argument static with st",
+        "an index of a traced value .* make it an array .* make the argument static with st",
     ),
     "range": (lambda x: range(x), "an index of a traced value"),
     "subscript": (lambda x: X[x], "an index of a traced value"),
@@ -196,8 +216,12 @@ USES: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"item\(\) of a traced value .* return it from the traced function",
     ),
     "format": (lambda x: f"{x:.2f}", "the text of a traced value .* print it without a format"),
-    "len": (lambda x: len(x), r"len: the size of the first axis of f64\[\] is not known"),
-    "iter": (lambda x: list(x), r"len: the size of the first axis of f64\[\] is not known"),
+    "len": (lambda x: len(x), r"len: f64\[\] has no axes"),
+    "iter": (lambda x: list(x), r"len: f64\[\] has no axes"),
+    "subscript of an array": (
+        lambda x: np.ones(3)[x],
+        "a NumPy array of a traced value .* to index an array of NumPy, make it a tensor",
+    ),
 }
 
 
@@ -208,10 +232,34 @@ def test_a_traced_value_has_no_number(transform: Any, use: Callable[[Any], Any],
         transform(lambda x: use(x))(1.0)
 
 
-@pytest.mark.parametrize("transform", [tn.grad, tn.value_and_grad, tn.hessian])
+@pytest.mark.parametrize(
+    "transform", [tn.grad, tn.value_and_grad, tn.jacfwd, tn.jacrev, tn.hessian]
+)
 def test_what_is_no_function_is_not_transformed(transform: Any) -> None:
     with pytest.raises(TracingError, match="trace: takes a function of arrays, got a int"):
-        transform(3)(1.0)
+        transform(3)
+
+
+def test_a_value_that_a_trace_left_behind_is_refused() -> None:
+    left: list[Any] = []
+    tn.scan(lambda c, x: (c + x, left.append(c)), 0.0, X)  # type: ignore[func-returns-value]
+    for call in (
+        lambda: tn.jit(lambda x: x + left[0], executor="numpy")(X),
+        lambda: tn.make_program(lambda x: x + left[0], tn.TensorSpec((2,))),
+    ):
+        with pytest.raises(TracingError, match=r"another trace; pass .*, or return them there"):
+            call()
+
+
+def test_a_hessian_of_several_results_names_the_way() -> None:
+    with pytest.raises(NonScalarGradError) as raised:
+        tn.hessian(same)(X)
+    assert raised.value.__notes__ == [
+        "hessian takes the gradient first; jacfwd(jacrev(f)) takes any result"
+    ]
+
+
+def test_what_is_no_array_is_not_made_a_program() -> None:
     with pytest.raises(TracingError, match="trace: takes a function of arrays, got a Tensor"):
         tn.make_program(tn.zeros(2), tn.TensorSpec((2,)))
 

@@ -271,12 +271,12 @@ REFUSALS: list[Refusal] = [
     (
         lambda: tn.vmap(lambda x: x)(2.0),
         BatchingError,
-        "vmap: in_axes 0 is out of range for argument x: f64[]",
+        "vmap: in_axes 0 is out of range for argument x: f64[]; pass an array, or map it over None",
     ),
     (
         lambda: tn.vmap(lambda x: x, None)(X),
         BatchingError,
-        "vmap: no argument is mapped (in_axes=None); pass axis_size=",
+        "vmap: no argument is mapped; pass axis_size=",
     ),
     (
         lambda: tn.vmap(lambda x: (x, 1.0), out_axes=None)(X),
@@ -328,8 +328,17 @@ def test_refusals(refusal: Refusal) -> None:
 
 
 def test_axes_that_are_no_prefix_are_refused() -> None:
-    with pytest.raises(PytreeError, match="vmap: in_axes does not fit the arguments: "):
-        tn.vmap(lambda x: x, (0, 0))(X)
+    both = tn.vmap(lambda x, y: x + y, (0, 0))
+    for call in (lambda: tn.vmap(lambda x: x, (0, 0))(X), lambda: both(X, y=X)):
+        with pytest.raises(PytreeError) as caught:
+            call()
+        assert str(caught.value) == (
+            "vmap: in_axes has 2 entries for 1 positional argument; write one for each (keyword "
+            "arguments are mapped over axis 0)"
+        )
+    with pytest.raises(PytreeError, match="vmap: in_axes does not fit the arguments: ") as caught:
+        tn.vmap(lambda p: p["a"], ({"a": 0},))({"a": X, "b": X})
+    assert str(caught.value).endswith("{'a': f64[3,4], 'b': f64[3,4]}.")
     with pytest.raises(PytreeError, match="vmap: out_axes does not fit the result: "):
         tn.vmap(lambda x: x, out_axes=(0, 0))(X)
 

@@ -12,6 +12,7 @@ from tenferro.compiler.canonical.dot_dimension_sorter import DotDimensionSorter
 from tenferro.compiler.canonical.loop_inlining import LoopInlining
 from tenferro.compiler.canonical.loop_invariants import LoopInvariants
 from tenferro.compiler.canonical.loop_joining import LoopJoining
+from tenferro.compiler.canonical.loop_products import LoopProducts
 from tenferro.compiler.canonical.pad_joining import PadJoining
 from tenferro.compiler.canonical.rolling import ROLLED, Rolling
 from tenferro.compiler.canonical.switch_joining import SwitchJoining
@@ -28,6 +29,7 @@ __all__ = [
     "LoopInlining",
     "LoopInvariants",
     "LoopJoining",
+    "LoopProducts",
     "PadJoining",
     "Rolling",
     "SwitchJoining",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tenferro.compiler.canonical.joining import independent_pairs, with_joined
 from tenferro.compiler.passing import Pass
 from tenferro.control import Switch
-from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram
+from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram, run
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,4 @@ def _joined(first: ExecInstruction, second: ExecInstruction) -> ExecInstruction 
 
 def _inlined(builder: ExecBuilder, program: ExecProgram, inputs: Sequence[int]) -> list[int]:
     """The results of a program on slots of a program that is being built."""
-    now = dict(zip(program.input_slots, inputs, strict=True))
-    for step in program.instructions:
-        operands = [now[slot] for slot in step.input_slots]
-        now.update(zip(step.output_slots, builder.add(step.op, operands, step.site), strict=True))
-    return [now[slot] for slot in program.output_slots]
+    return run(program, inputs, lambda step, slots: builder.add(step.op, tuple(slots), step.site))

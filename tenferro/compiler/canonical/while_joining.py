@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tenferro.compiler.canonical.joining import independent_pairs, with_joined
-from tenferro.compiler.numbering import renumber
 from tenferro.compiler.passing import Pass
 from tenferro.control import While
-from tenferro.exec_ir import ExecInstruction, ExecProgram
+from tenferro.exec_ir import ExecInstruction, ExecProgram, renumber
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenferro.compiler.numbering import renumber
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import (
     Array,
@@ -21,6 +20,7 @@ from tenferro.exec_ir import (
     ExecInstruction,
     ExecProgram,
     Rewriter,
+    renumber,
     with_last_use,
 )
 from tenferro.ops import Constant

@@ -85,10 +85,18 @@ def _scan(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     if not equation.outvars:
         return []
     body = at.body(params["jaxpr"])
+    # Versions of JAX name the counts differently; xs and ys have an axis more than their entries.
+    ranks = [at.ctx.meta(key).rank for key in operands]
+    each_round = [at.ctx.meta(key).rank for key in body.inputs]
+    fixed = sum(whole == entry for whole, entry in zip(ranks, each_round, strict=True))
+    returned = [at.ctx.meta(key).rank for key in body.outputs]
+    carry = sum(
+        len(var.aval.shape) == rank for var, rank in zip(equation.outvars, returned, strict=True)
+    )
     op = Scan(
         program_of([*body.captured, *body.inputs], body.outputs),
-        len(body.captured) + int(params["num_consts"]),
-        int(params["num_carry"]),
+        len(body.captured) + fixed - carry,
+        carry,
         int(params["length"]),
         bool(params["reverse"]),
         max(int(params.get("unroll", 1)), 1),

@@ -40,6 +40,8 @@ GATHERS: list[tuple[StdTensorOp, Array]] = [
     (ops.Gather((1,), (), (1,), 1, (1, 2), (0,), (0,)), np.array([0, 3, -2])),
     (ops.Gather(*ROWS, (1, 4)), np.zeros(0, int)),
     (ops.GatherDynamicSliceSizes(*ROWS, (1, 4)), OUTSIDE),
+    (ops.Gather(*ROWS, (1, 4), mode="drop"), OUTSIDE),
+    (ops.Gather(*BLOCKS, (2, 3), mode="drop"), PAIRS),
 ]
 
 
@@ -72,8 +74,8 @@ def test_a_scatter_is_numpys(
     numbers: tuple[Any, ...], indices: Array, shape: tuple[int, ...], combiner: str
 ) -> None:
     kind = ops.Scatter if combiner in ("add", "set") else ops.ScatterReduce
-    op = kind(*numbers, combiner=combiner)
-    for dtype in SOME:
+    for dtype, mode in zip(SOME, ("drop", "clip", "drop", "clip"), strict=True):
+        op = kind(*numbers, combiner=combiner, mode=mode)
         operands = [filled((3, 4), dtype, 0), indices, filled(shape, dtype, 1)]
         if takes(op, *operands):
             assert_parity((op, [*operands]))

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tenferro as tn
-from tenferro.compiler import CPU, DeviceCosts, optimize, renumber
-from tenferro.exec_ir import ExecBuilder, ExecProgram, verify
+from tenferro.compiler import CPU, DeviceCosts, optimize
+from tenferro.exec_ir import ExecBuilder, ExecProgram, renumber, verify
 from tenferro.ops import ADD, CONJ, MUL, NEG, DotGeneral, ReduceSum, Reshape, Transpose
 from tenferro.shape import COMPLEX64, COMPLEX128, make_meta
 from tenferro_xla import XlaExecutor

@@ -53,7 +53,7 @@ def options() -> None:
     assert_type(tn.tensordot(NUMPY, NUMPY, axes=((0, 1), (0, 1))), AnyTensor)
     assert_type(tn.pad(NUMPY, ((1, 1), (0, 2)), constant_values=1j), AnyTensor)
     assert_type(tn.roll(NUMPY, np.array([1, 2]), (0, 1)), AnyTensor)
-    assert_type(tn.zeros((2, "n"), np.int64), AnyTensor)
+    assert_type(tn.zeros((2, 3), np.int64), AnyTensor)
     assert_type(tn.arange(0, 1.0, np.float32(0.1), dtype=float), AnyTensor)
     assert_type(tn.clip(NUMPY, max=TENSOR), AnyTensor)
     assert_type(tn.einsum("ij,kj->ik", NUMPY, TENSOR), AnyTensor)

@@ -1,0 +1,49 @@
+"""How long the values of a trace may be used: until the traced function has returned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_depth: ContextVar[int] = ContextVar("tenferro_tracing", default=0)
+
+
+class Scope:
+    """One trace of the function `name`.
+
+    A value that depends on an argument of the function has the scope of its trace; one that
+    depends on values of several traces has the innermost. Values of graphs built by hand have none.
+    """
+
+    __slots__ = ("depth", "is_open", "name")
+
+    def __init__(self, name: str = "a function") -> None:
+        self.name = name
+        self.depth = _depth.get() + 1
+        self.is_open = True
+
+
+@contextmanager
+def tracing(scope: Scope | None = None) -> Iterator[None]:
+    """A context in which new arrays are recorded in the graph and not computed.
+
+    At its end `scope` is closed, and its values may not be used any more.
+    """
+    token = _depth.set(_depth.get() + 1)
+    try:
+        yield
+    finally:
+        _depth.reset(token)
+        if scope is not None:
+            scope.is_open = False
+
+
+def is_tracing() -> bool:
+    """Whether a function is being traced in this thread or task."""
+    return _depth.get() > 0
+
+
+def innermost(scopes: Iterable[Scope | None]) -> Scope | None:
+    """The innermost of several scopes; None if there is none."""
+    return max((s for s in scopes if s is not None), key=lambda s: s.depth, default=None)
