@@ -1,18 +1,20 @@
 """Whether a program draws twice from one random key.
 
 Each word of a key is given a number, where it is made; ops that only move words move the numbers. A
-draw reads pairs of numbers. This is a query: it changes no program and keeps no state.
+draw reads pairs of numbers. Derivatives repeat the loops and branches that they go through, so the
+same draw of the same line counts once: it gives the same numbers. This is a query: it changes no
+program and keeps no state.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from tenferro.control import Scan, Switch, While
+from tenferro.control import ControlOp
 from tenferro.errors import KeyReuseError
 from tenferro.exec_ir import ExecInstruction, ExecProgram, run
 from tenferro.ops import Threefry2x32
@@ -26,6 +28,19 @@ _MOST = 1 << 16
 """The largest number of words of one value that are followed."""
 
 
+class _Draw(NamedTuple):
+    """What tells draws apart: where one stands in the user's program, and what it is."""
+
+    site: str | None
+    op: Threefry2x32
+    metas: tuple[TensorMeta, ...]
+
+    @property
+    def line(self) -> str:
+        """The line, for errors."""
+        return _line(self.site)
+
+
 def check_keys(program: ExecProgram) -> None:
     """Check that no key is drawn from twice, in the bodies of loops and branches neither.
 
@@ -37,11 +52,11 @@ def check_keys(program: ExecProgram) -> None:
 
 
 class _Walk:
-    """A walk over one program; `reads` has the line of the draw for each key that was read."""
+    """A walk over one program; `reads` has the draw for each key that was drawn from."""
 
     def __init__(self, numbers: itertools.count[int]) -> None:
         self._numbers = numbers
-        self.reads: dict[_Pair, str] = {}
+        self.reads: dict[_Pair, _Draw] = {}
 
     def new(self, meta: TensorMeta) -> _Words:
         """New numbers for the words of a value, if it may hold keys."""
@@ -57,58 +72,61 @@ class _Walk:
 
     def _step(self, step: ExecInstruction, operands: list[_Words]) -> Sequence[_Words]:
         match step.op:
-            case Threefry2x32(purpose=purpose):
+            case Threefry2x32(purpose=purpose) as op:
                 if purpose != "fold_in":
-                    self._add(_pairs(operands[0], operands[1]), _line(step))
-            case Scan() | While():
-                self._loop(step, operands)
-            case Switch(branches=branches):
-                self._branches(step, branches, operands[1:])
+                    draw = _Draw(step.site, op, step.output_metas)
+                    self._add(_pairs(operands[0], operands[1]), draw)
+            case ControlOp(is_loop=True) as op:
+                self._loop(step, op, operands)
+            case ControlOp() as op:
+                self._branches(op, operands)
             case op if op.moves and not any(words is None for words in operands):
                 if op.repeats or int(np.prod(step.output_metas[0].static_shape or ())) <= _MOST:
                     return _moved(step, operands)
         return [self.new(meta) for meta in step.output_metas]
 
-    def _add(self, pairs: Iterable[_Pair], line: str) -> None:
+    def _add(self, pairs: Iterable[_Pair], draw: _Draw) -> None:
         for pair in pairs:
-            if pair in self.reads:
+            before = self.reads.setdefault(pair, draw)
+            if before != draw:
                 raise KeyReuseError(
-                    f"random: the key drawn from at {self.reads[pair]} is drawn from again at "
-                    f"{line}; make several keys of it with tn.random.split"
+                    f"random: the key drawn from at {before.line} is drawn from again at "
+                    f"{draw.line}; make several keys of it with tn.random.split"
                 )
-            self.reads[pair] = line
 
-    def _branches(
-        self, step: ExecInstruction, branches: Iterable[ExecProgram], operands: list[_Words]
-    ) -> None:
+    def _branches(self, op: ControlOp, operands: list[_Words]) -> None:
         """One of the branches runs, so that all may draw from one key."""
-        reads: dict[_Pair, str] = {}
-        for branch in branches:
+        reads: dict[_Pair, _Draw] = {}
+        for label, places in op.const_places.items():
             walk = _Walk(self._numbers)
-            walk.over(branch, operands)
+            walk.over(_body(op, label), [operands[place] for place in places])
             reads.update(walk.reads)
-        for pair, line in reads.items():
-            self._add([pair], line)
+        for pair, draw in reads.items():
+            self._add([pair], draw)
 
-    def _loop(self, step: ExecInstruction, operands: list[_Words]) -> None:
+    def _loop(self, step: ExecInstruction, op: ControlOp, operands: list[_Words]) -> None:
         """A body may not draw from a key that is the same in each round."""
-        for label, consts in step.op.const_places.items():  # type: ignore[attr-defined]  # of loops
-            body: Any = step.op.bodies[label]
+        for label, consts in op.const_places.items():
+            body = _body(op, label)
             fixed = [operands[place] for place in consts]
             walk = _Walk(self._numbers)
             own = [walk.new(meta) for meta in body.input_metas[len(fixed) :]]
             outputs = walk.over(body, [*fixed, *own])
             known = {int(number) for words in fixed if words is not None for number in words.flat}
             known |= _kept(own, outputs)
-            for (first, second), line in walk.reads.items():
-                if first in known and getattr(step.op, "length", 2) != 1:
+            origins = operands[len(operands) - len(own) :]
+            for pair, draw in walk.reads.items():
+                if pair[0] in known and getattr(op, "length", 2) != 1:
                     raise KeyReuseError(
-                        f"random: the key drawn from at {line} is the same in each round of the "
-                        f"{step.op.name} at {_line(step)}; carry a key and split it, or scan over "
-                        "tn.random.split(key, n)"
+                        f"random: the key drawn from at {draw.line} is the same in each round of "
+                        f"the {op.name} at {_line(step.site)}; carry a key and split it, or scan "
+                        "over tn.random.split(key, n)"
                     )
-                origins = operands[len(operands) - len(own) :]
-                self._add(_of_origins((first, second), own, origins), line)
+                self._add(_of_origins(pair, own, origins), draw)
+
+
+def _body(op: ControlOp, label: str) -> ExecProgram:
+    return cast(ExecProgram, op.bodies[label])
 
 
 def _kept(own: Sequence[_Words], outputs: Sequence[_Words]) -> set[int]:
@@ -155,5 +173,5 @@ def _moved(step: ExecInstruction, operands: Sequence[_Words]) -> Sequence[_Words
     return step.op.evaluate([words for words in operands if words is not None])
 
 
-def _line(step: ExecInstruction) -> str:
-    return step.site or "a line that is not known"
+def _line(site: str | None) -> str:
+    return site or "a line that is not known"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import optree
 
@@ -34,6 +34,9 @@ class Key:
     """
 
     __slots__ = ("words",)
+
+    entry_rank: ClassVar[int] = 1
+    """The number of last axes of the words that belong to one key; `vmap` does not count them."""
 
     words: Any
     """The words of the keys, uint32[..., 2]; `tn.random.key_data` gives them to users."""
