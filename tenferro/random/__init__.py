@@ -8,7 +8,8 @@ same key gives the same numbers. `split` makes new keys from a key.
 (2,)
 
 Read in this order: `keys`, `blocks` (words and bits of keys and counters), `making` (keys),
-`parameters`, `formulas`, `continuous`, `integers`, `discrete`, `gammas`, `poissons`, `vectors`.
+`parameters`, `formulas`, `continuous`, `integers`, `discrete`, `gammas`, `poissons`, `derived`,
+`vectors`.
 """
 
 from tenferro.random.continuous import (
@@ -20,6 +21,19 @@ from tenferro.random.continuous import (
     normal,
     truncated_normal,
     uniform,
+)
+from tenferro.random.derived import (
+    chisquare,
+    f,
+    generalized_normal,
+    geometric,
+    lognormal,
+    maxwell,
+    pareto,
+    rayleigh,
+    triangular,
+    wald,
+    weibull_min,
 )
 from tenferro.random.discrete import (
     bernoulli,
@@ -34,36 +48,49 @@ from tenferro.random.gammas import beta, dirichlet, gamma, loggamma, t
 from tenferro.random.keys import Key
 from tenferro.random.making import PRNGKey, fold_in, key, key_data, split, wrap_key_data
 from tenferro.random.poissons import poisson
-from tenferro.random.vectors import multivariate_normal
+from tenferro.random.vectors import ball, multivariate_normal, orthogonal
 
 __all__ = [
     "Key",
     "PRNGKey",
+    "ball",
     "bernoulli",
     "beta",
     "bits",
     "categorical",
     "cauchy",
+    "chisquare",
     "choice",
     "dirichlet",
     "exponential",
+    "f",
     "fold_in",
     "gamma",
+    "generalized_normal",
+    "geometric",
     "gumbel",
     "key",
     "key_data",
     "laplace",
     "loggamma",
     "logistic",
+    "lognormal",
+    "maxwell",
     "multivariate_normal",
     "normal",
+    "orthogonal",
+    "pareto",
     "permutation",
     "poisson",
     "rademacher",
     "randint",
+    "rayleigh",
     "split",
     "t",
+    "triangular",
     "truncated_normal",
     "uniform",
+    "wald",
+    "weibull_min",
     "wrap_key_data",
 ]

@@ -10,7 +10,8 @@ from tenferro.errors import DTypeError, ShapeError
 from tenferro.namespace import arange, asarray
 from tenferro.random import integers
 from tenferro.random.continuous import AnyKey, checked_mode
-from tenferro.random.parameters import draw, element, lifted, sizes
+from tenferro.random.keys import words_of
+from tenferro.random.parameters import draw, element, lifted, natural, sizes
 from tenferro.shape import FLOAT64, INT64, UINT32, DimExpr, TensorMeta
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape
 from tenferro.values import meta_of_value
@@ -206,6 +207,7 @@ def permutation(
     Tensor([0, 1, 2, 3])
     """
     name = "random.permutation"
+    words_of(name, key)
     value = _population(name, "x", x)
     place = normal_axis(name, axis, value.meta.rank)
     shape = value.meta.exact_shape(name, "x")
@@ -221,17 +223,17 @@ def permutation(
 def _population(name: str, what: str, x: Any) -> Any:
     """The array from which is drawn: a range for an integer."""
     if isinstance(x, int) and not isinstance(x, bool):
-        return _range(x)
+        return _range(natural(name, what, x))
     value: Any = asarray(x)
     if value.meta.rank:
         return value
     if value.meta.dtype.kind not in "iu":
         raise DTypeError(f"{name}: {what} must be an integer or an array, got {value.meta}")
-    return _range(int(value))
+    return _range(natural(name, what, int(value)))
 
 
-def _range(count: int) -> Any:
-    return asarray(list(range(count)), dtype="int64") if count < 1 else arange(count)
+def _range(stop: int) -> Any:
+    return arange(stop) if stop else asarray([], dtype="int64")
 
 
 def choice(
@@ -263,6 +265,7 @@ def choice(
     Tensor([2, 2, 2, 2, 2, 2, 2, 2])
     """
     name = "random.choice"
+    words_of(name, key)
     value = _population(name, "a", a)
     place = normal_axis(name, axis, value.meta.rank)
     size = value.meta.exact_shape(name, "a")[place]

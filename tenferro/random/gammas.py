@@ -11,14 +11,14 @@ from typing import Any
 from tenferro import loops
 from tenferro import namespace as tn
 from tenferro.dispatch import OpFunction, apply, create
-from tenferro.errors import DTypeError, ShapeError
+from tenferro.errors import ShapeError
 from tenferro.namespace import lax
 from tenferro.ops import GammaSample
 from tenferro.random import blocks, formulas
 from tenferro.random.continuous import AnyKey, normal
 from tenferro.random.keys import words_of
 from tenferro.random.making import split
-from tenferro.random.parameters import element, sizes
+from tenferro.random.parameters import element, real_array, sizes
 from tenferro.shape import DType, product
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape
 
@@ -63,22 +63,10 @@ def _gamma(
     """Numbers or their logarithms; each is drawn with a key of its own."""
     kind, result = element(name, dtype), sizes(name, shape, a)
     words = words_of(name, key)
-    shapes = tn.broadcast_to(positive(name, "a", a, kind), result).reshape((product(result),))
+    shapes = tn.broadcast_to(real_array(name, "a", a, kind), result).reshape((product(result),))
     words = create(blocks.split, words, shape=(product(result),))
     samples = _accepted(words, lax.stop_gradient(shapes), kind, log)
     return apply(OpFunction(GammaSample(log)), samples, shapes).reshape(result)
-
-
-def positive(name: str, field: str, value: Any, dtype: DType) -> Any:
-    """A real parameter, as an array of `dtype`.
-
-    Raises:
-        DTypeError: it is complex.
-    """
-    array: Any = tn.asarray(value)
-    if array.dtype.kind == "c":
-        raise DTypeError(f"{name}: {field} must be real")
-    return array.astype(dtype)
 
 
 def _accepted(words: Any, a: Any, dtype: DType, log: bool) -> Any:
@@ -156,9 +144,10 @@ def beta(
     """
     name = "random.beta"
     words_of(name, key)
-    result = sizes(name, shape, a, b)
+    kind, result = element(name, dtype), sizes(name, shape, a, b)
+    shapes = [real_array(name, field, value, kind) for field, value in (("a", a), ("b", b))]
     keys: Any = split(key)
-    logs = [loggamma(keys[i], p, result, dtype) for i, p in enumerate((a, b))]
+    logs = [loggamma(keys[i], value, result, kind) for i, value in enumerate(shapes)]
     largest = tn.maximum(*logs)
     first, second = (tn.exp(log - largest) for log in logs)
     return first / (first + second)
@@ -184,7 +173,7 @@ def dirichlet(
     """
     name = "random.dirichlet"
     words_of(name, key)
-    weights: Any = positive(name, "alpha", alpha, element(name, dtype))
+    weights: Any = real_array(name, "alpha", alpha, element(name, dtype))
     if not weights.ndim:
         raise ShapeError(f"{name}: alpha must have at least one axis, got {weights.meta}")
     whole = weights.shape if shape is None else (*sizes(name, shape), weights.shape[-1])
@@ -216,7 +205,7 @@ def t(
     name = "random.t"
     words_of(name, key)
     kind, result = element(name, dtype), sizes(name, shape, df)
-    half = positive(name, "df", df, kind) / 2
+    half = real_array(name, "df", df, kind) / 2
     keys: Any = split(key)
     numbers: Any = normal(keys[0], result, kind)
     scales: AnyTensor = numbers * tn.sqrt(half / gamma(keys[1], half, result, kind))

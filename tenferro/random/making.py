@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from tenferro.dispatch import apply, create
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.random import blocks
 from tenferro.random.keys import Key, words_of
-from tenferro.random.parameters import sizes
+from tenferro.random.parameters import integer, sizes
 from tenferro.runtime import Tensor
 from tenferro.shape import UINT32, TensorMeta
 from tenferro.typing import AnyTensor, ArrayLike, Shape
@@ -52,17 +51,11 @@ def _seeded(name: str, seed: Any) -> AnyTensor:
         if meta.dtype.kind not in "iu" or meta.rank:
             raise DTypeError(f"{name}: the seed must be an integer, got {meta}")
         return apply(blocks.seeded, seed)
-    number = _integer(name, "the seed", seed)
+    number = integer(name, "the seed", seed)
     if not -(1 << 63) <= number < 1 << 63:
         raise DTypeError(f"{name}: the seed must be an integer of 64 bits, got {number}")
     bits = number % (1 << 64)
     return Tensor(np.array([bits >> 32, bits % (1 << 32)], np.uint32))
-
-
-def _integer(name: str, what: str, value: object) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise DTypeError(f"{name}: {what} must be an integer, got {type(value).__name__}")
-    return operator.index(value)
 
 
 def split(key: Key | ArrayLike, num: Shape = 2) -> Key | AnyTensor:
@@ -106,7 +99,7 @@ def fold_in(key: Key | ArrayLike, data: ArrayLike) -> Key | AnyTensor:
         if meta.dtype.kind not in "iu" or meta.rank:
             raise DTypeError(f"random.fold_in: data must be an integer, got {meta}")
     else:
-        number = _integer("random.fold_in", "data", data)
+        number = integer("random.fold_in", "data", data)
         if not 0 <= number < 1 << 32:
             raise DTypeError(f"random.fold_in: data must be an integer of 32 bits, got {number}")
         data = Tensor(np.uint32(number))

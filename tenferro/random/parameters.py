@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from tenferro.arrays import Expression, broadcasting, is_number, operands, rearrange
 from tenferro.chainrules import Emitter
 from tenferro.dispatch import create
-from tenferro.errors import DTypeError, ShapeError
-from tenferro.random.keys import words_of
+from tenferro.errors import DTypeError, ExtentError, ShapeError
+from tenferro.namespace import asarray
+from tenferro.random.keys import shown, words_of
 from tenferro.runtime import Tensor
 from tenferro.shape import (
     FLOAT64,
@@ -32,6 +34,7 @@ KINDS = {
     "f": "floating-point",
     "fc": "floating-point or complex",
     "iu": "an integer type",
+    "iufc": "a number type",
     "u": "an unsigned integer type",
 }
 
@@ -60,12 +63,15 @@ def sizes(name: str, shape: Shape | None, *parameters: Any) -> tuple[Dim, ...]:
     """The sizes of a result: those that are asked for, else those of the parameters.
 
     Raises:
+        ExtentError: a size is negative.
         ShapeError: an item is not a size, or the parameters do not broadcast to the shape.
     """
     metas = [meta for each in parameters if (meta := _meta(each)) is not None and meta.rank]
     if shape is None:
         return tuple(broadcasting.broadcast_shape(name, metas)) if metas else ()
     result = tuple(dim(size) for size in rearrange.sizes_of(shape))
+    if any(isinstance(size, int) and size < 0 for size in result):
+        raise ExtentError(f"{name}: a size must not be negative, got shape {shown(result)}")
     for meta in metas:
         _check_fits(name, meta, result)
     return result
@@ -75,7 +81,7 @@ def _check_fits(name: str, meta: TensorMeta, shape: tuple[Dim, ...]) -> None:
     known = zip(meta.extents, shape[-meta.rank :], strict=False)
     fits = meta.rank <= len(shape) and all(_may_fit(extent, size) for extent, size in known)
     if not fits:
-        raise ShapeError(f"{name}: a parameter {meta} does not broadcast to shape {shape}")
+        raise ShapeError(f"{name}: a parameter {meta} does not broadcast to shape {shown(shape)}")
 
 
 def _may_fit(extent: ShapeExtent, size: Dim) -> bool:
@@ -103,6 +109,42 @@ def element(
     return result
 
 
+def integer(name: str, what: str, value: object) -> int:
+    """A Python integer.
+
+    Raises:
+        DTypeError: it is not one.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise DTypeError(f"{name}: {what} must be an integer, got {type(value).__name__}")
+    return operator.index(value)
+
+
+def natural(name: str, what: str, value: object) -> int:
+    """An integer that is not negative.
+
+    Raises:
+        DTypeError: it is not an integer.
+        ExtentError: it is negative.
+    """
+    result = integer(name, what, value)
+    if result < 0:
+        raise ExtentError(f"{name}: {what} must not be negative, got {result}")
+    return result
+
+
+def real_array(name: str, field: str, value: Any, dtype: DType) -> Any:
+    """A real parameter as an array of `dtype`.
+
+    Raises:
+        DTypeError: it is complex.
+    """
+    array: Any = asarray(value)
+    if array.dtype.kind == "c":
+        raise DTypeError(f"{name}: {field} must be real, got {array.meta}")
+    return array.astype(dtype)
+
+
 def real(at: Emitter[Any], name: str, field: str, operand: Any, dtype: DType) -> Expression:
     """A real parameter as a value of `dtype`.
 
@@ -111,7 +153,8 @@ def real(at: Emitter[Any], name: str, field: str, operand: Any, dtype: DType) ->
     """
     complex_number = isinstance(operand, complex)
     if complex_number or (not is_number(operand) and _dtype_of(at, operand).kind == "c"):
-        raise DTypeError(f"{name}: {field} must be real")
+        got = "complex" if complex_number else at.ctx.meta(operand)
+        raise DTypeError(f"{name}: {field} must be real, got {got}")
     return Expression(at, operands.as_value(at, operand, dtype))
 
 

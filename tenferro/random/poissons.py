@@ -11,9 +11,8 @@ from tenferro.dispatch import create
 from tenferro.namespace import lax
 from tenferro.random import blocks, formulas
 from tenferro.random.continuous import AnyKey
-from tenferro.random.gammas import positive
 from tenferro.random.keys import words_of
-from tenferro.random.parameters import element, sizes
+from tenferro.random.parameters import element, real_array, sizes
 from tenferro.shape import FLOAT32, INT64, DType
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape
 
@@ -39,7 +38,7 @@ def poisson(
     name = "random.poisson"
     kind, result = element(name, dtype, "iu", INT64), sizes(name, shape, lam)
     words = words_of(name, key)
-    mean: Any = lax.stop_gradient(tn.broadcast_to(positive(name, "lam", lam, FLOAT32), result))
+    mean: Any = lax.stop_gradient(tn.broadcast_to(real_array(name, "lam", lam, FLOAT32), result))
     few = tn.isnan(mean) | (mean < 10)
     zero = tn.zeros_like(mean)
     counted = _counted(words, tn.where(few, mean, zero), kind)

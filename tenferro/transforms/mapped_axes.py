@@ -111,11 +111,9 @@ class MappedArgument:
         place = placed(axis, meta.rank - entry_rank)
         if place is None:
             advice = "" if meta.rank else "; pass an array, or map it over None"
-            if entry_rank:
-                last = "axis" if entry_rank == 1 else f"{entry_rank} axes"
-                advice = f", whose last {last} cannot be mapped"
             raise BatchingError(
-                f"vmap: in_axes {axis} is out of range for argument {name}: {meta}{advice}"
+                f"vmap: in_axes {axis} is out of range for argument {name}: {meta}"
+                f"{unmapped(entry_rank)}{advice}"
             )
         extent = meta.extents[place]
         if not isinstance(extent, Exact):
@@ -149,6 +147,14 @@ def entry_ranks(tree: Any) -> list[int]:
     """
     paths = optree.tree_accessors(tree, namespace=NAMESPACE)
     return [getattr(path[-1].type, "entry_rank", 0) if path else 0 for path in paths]
+
+
+def unmapped(entry_rank: int) -> str:
+    """What errors say of last axes that belong to one entry; see `entry_ranks`."""
+    if not entry_rank:
+        return ""
+    last = "axis" if entry_rank == 1 else f"{entry_rank} axes"
+    return f", whose last {last} cannot be mapped"
 
 
 def placed(axis: int, rank: int) -> int | None:

@@ -36,6 +36,7 @@ from tenferro.transforms.mapped_axes import (
     common_size,
     entry_ranks,
     placed,
+    unmapped,
 )
 from tenferro.typing import PyTree
 
@@ -217,7 +218,8 @@ def _with_axis_at(
     meta = type_of(value)
     place = placed(axis, meta.rank - entry_rank)
     if place is None:
-        raise BatchingError(f"vmap: out_axes {axis} is out of range for {name}: {meta}")
+        advice = unmapped(entry_rank)
+        raise BatchingError(f"vmap: out_axes {axis} is out of range for {name}: {meta}{advice}")
     order = list(range(1, meta.rank))
     order.insert(place, 0)
     return emitter.emit(Transpose(tuple(order)), value)
