@@ -1,8 +1,8 @@
 """Variational inference with random numbers that are differentiable: the rates of 20 sources.
 
-Each source decays at a rate of its own, and is counted a few times, for different spans of time. The
-rates have a gamma distribution, and the counts are Poisson numbers. So the distribution of a rate
-given its counts is a gamma distribution, too, which is known, and the fit has to find it.
+Each source decays at a rate of its own, and is counted a few times, for different spans of time.
+The rates have a gamma distribution, and the counts are Poisson numbers. So the distribution of a
+rate given its counts is a gamma distribution, too, which is known, and the fit has to find it.
 
 The fit is written for one source. It draws rates from a gamma distribution q, and moves q to where
 log p(rate, counts) - log q(rate) is the largest on average, by the derivative of the drawn rates by
