@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,13 @@ def sizes(name: str, shape: Shape | None, *parameters: Any) -> tuple[Dim, ...]:
         ExtentError: a size is negative.
         ShapeError: an item is not a size, or the parameters do not broadcast to the shape.
     """
-    metas = [meta for each in parameters if (meta := _meta(each)) is not None and meta.rank]
+    metas = [meta for each in parameters if (meta := _meta(each)) is not None]
+    return sizes_for(name, shape, metas)
+
+
+def sizes_for(name: str, shape: Shape | None, metas: Sequence[TensorMeta]) -> tuple[Dim, ...]:
+    """The sizes of a result, as `sizes` gives them for parameters of these types."""
+    metas = [meta for meta in metas if meta.rank]
     if shape is None:
         return tuple(broadcasting.broadcast_shape(name, metas)) if metas else ()
     result = tuple(dim(size) for size in rearrange.sizes_of(shape))

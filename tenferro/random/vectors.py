@@ -11,8 +11,8 @@ from tenferro.random.continuous import AnyKey, exponential, normal
 from tenferro.random.derived import generalized_normal
 from tenferro.random.keys import words_of
 from tenferro.random.making import split
-from tenferro.random.parameters import element, natural, real_array, sizes
-from tenferro.shape import FLOAT64, TensorMeta
+from tenferro.random.parameters import element, natural, real_array, sizes, sizes_for
+from tenferro.shape import TensorMeta
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape
 
 _METHODS = ("cholesky", "eigh", "svd")
@@ -55,24 +55,15 @@ def multivariate_normal(
             f"{name}: mean must be [..., n] and cov [..., n, n], "
             f"got {center.meta} and {matrix.meta}"
         )
-    batches = [_batch(center, 1), _batch(matrix, 2)]
-    result = sizes(name, shape, *batches)
+    result = sizes_for(name, shape, [_before(center.meta, 1), _before(matrix.meta, 2)])
     noise: Any = normal(key, (*result, center.shape[-1]), kind)
     turned: Any = tn.matmul(_factor(matrix, method), noise[..., None])
     return center + turned[..., 0]  # type: ignore[no-any-return]
 
 
-def _batch(array: Any, axes: int) -> Any:
-    """What has the leading axes of an array, for checks of shapes."""
-    meta: TensorMeta = array.meta
-    return _Typed(TensorMeta(FLOAT64, meta.extents[: meta.rank - axes]))
-
-
-class _Typed:
-    """Something with a type."""
-
-    def __init__(self, meta: TensorMeta) -> None:
-        self.meta = meta
+def _before(meta: TensorMeta, axes: int) -> TensorMeta:
+    """The type of an array without its last axes."""
+    return meta.with_extents(meta.extents[: meta.rank - axes])
 
 
 def _factor(matrix: Any, method: str) -> Any:
