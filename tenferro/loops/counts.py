@@ -69,18 +69,19 @@ def as_unroll(caller: str, unroll: Any, rounds: Dim) -> int:
     return count
 
 
-def as_levels(caller: str, checkpoints: Any, rounds: Dim) -> int:
-    """The number of levels of checkpoints; 0 for none.
+def as_levels(caller: str, checkpoints: Any, rounds: Dim, none: bool = True) -> int:
+    """The number of levels of checkpoints; 0 for None, which only some loops take.
 
     Raises:
         ControlFlowError: it is not a positive integer, or the number of rounds is not known.
     """
-    if checkpoints is None:
+    if checkpoints is None and none:
         return 0
     levels = as_integer(checkpoints)
     if levels is None or levels < 1:
         raise ControlFlowError(
-            f"{caller}: checkpoints must be a positive integer or None, got {checkpoints!r}"
+            f"{caller}: checkpoints must be a positive integer{' or None' if none else ''}, "
+            f"got {checkpoints!r}"
         )
     if isinstance(rounds, DimExpr):
         raise ControlFlowError(
