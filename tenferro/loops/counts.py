@@ -1,4 +1,4 @@
-"""Numbers of rounds, as users write them."""
+"""Numbers of rounds and flags, as users write them."""
 
 from __future__ import annotations
 
@@ -88,3 +88,14 @@ def as_levels(caller: str, checkpoints: Any, rounds: Dim, none: bool = True) -> 
             f"{caller}: checkpoints= needs a known number of rounds, but the loop has {rounds}"
         )
     return levels
+
+
+def as_flag(caller: str, name: str, value: object) -> bool:
+    """A flag.
+
+    Raises:
+        ControlFlowError: it is not a bool.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ControlFlowError(f"{caller}: {name} must be True or False, got {value!r}")
+    return bool(value)
