@@ -56,7 +56,9 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
         return []
     if is_recorded(operands):
         keys = tuple([_key_of(operand) for operand in operands])
-        return [TracedTensor(key) for key in annotate(op_key(op, keys, PRIMAL, user_site()))]
+        made = annotate(op_key(op, keys, PRIMAL, user_site()))
+        scope = bodies.scope_of(operands)
+        return [TracedTensor(key, None, scope) for key in made]
     if any(isinstance(operand, EagerTensor) for operand in operands):
         result: Any = apply(OpFunction(op), *map(_array_of, operands))
         return list(result) if op.n_outputs > 1 else [result]
