@@ -88,9 +88,8 @@ def _input_of(operand: Any) -> GlobalValKey:
 
 
 def _array_of(operand: Any) -> Any:
-    """An operand as an array for an eager runtime, which moves NumPy's to its device."""
+    """An operand as an array for an eager runtime, which moves those on the host to its device."""
     if not isinstance(operand, Input):
         return operand
     captured: Any = operand.key
-    tensor = captured.tensor
-    return tensor.numpy() if tensor.executor is None else tensor
+    return captured.tensor

@@ -117,10 +117,7 @@ class Results:
         program = compiler.compile_keys(outputs, inputs)
         captured = [declared.default for declared in program.inputs[len(tensors) :]]
         operands = [*tensors, *(array for array in captured if array is not None)]
-        if compiled is None:
-            executor = where_to_run("call", [t for t in operands if t.executor is not None])
-        else:
-            executor = compiled.executor
+        executor = where_to_run("call", operands) if compiled is None else compiled.executor
         runs_on = executor_named("numpy") if executor is None else executor
         runs_on = with_brought(runs_on, self._packages)
         execute = runs_on.compile_exec(program.exec_program, options=program.options)

@@ -276,7 +276,9 @@ def test_a_value_that_a_trace_left_behind_is_refused() -> None:
         lambda: tn.jit(lambda x: x + left[0], executor="numpy")(X),
         lambda: tn.make_program(lambda x: x + left[0], tn.TensorSpec((2,))),
     ):
-        with pytest.raises(TracingError, match=r"add: .* of the trace of <lambda>, which has ended; return"):
+        with pytest.raises(
+            TracingError, match=r"add: .* of the trace of <lambda>, which has ended"
+        ):
             call()
 
 
