@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tenferro.batching import batch
 from tenferro.chainrules import Batched, BatchSite, Emitter, KeyEmitter, V
 from tenferro.computegraph import GlobalValKey, resolve_keys
+from tenferro.control.checks import in_all_rounds
 from tenferro.control.graphs import Keys, graph_of, inlined, inner_emitter, noted, program_of
 from tenferro.control.guards import may_not_end, with_guard
 from tenferro.control.interfaces import Choice, ConditionalLoop, Loop
@@ -167,14 +168,13 @@ def _with_batched_carry(
 
     The first `count` outputs are the carry of the next round, whose inputs begin at `start`.
     """
-    while True:
-        whole = _whole(body, flags, size, emitter)
-        wider = list(flags)
-        for leaf, on in enumerate(whole.batched[:count]):
-            wider[start + leaf] |= on
-        if wider == flags:
-            return flags, whole
-        flags = wider
+    return in_all_rounds(
+        flags,
+        start,
+        count,
+        lambda flags: _whole(body, flags, size, emitter),
+        lambda whole: whole.batched,
+    )
 
 
 def _select_branches(op: Choice, at: BatchSite[V]) -> Batched[V]:
