@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec
@@ -10,6 +12,7 @@ import numpy as np
 
 from tenferro.chainrules import KeyEmitter
 from tenferro.computegraph import GlobalValKey
+from tenferro.config import config
 from tenferro.derivatives.basis import Basis
 from tenferro.derivatives.context import AD, AdContext, context_of, results_of
 from tenferro.derivatives.gradients import (
@@ -19,7 +22,7 @@ from tenferro.derivatives.gradients import (
     require_active,
 )
 from tenferro.derivatives.linear_part import LinearPart
-from tenferro.errors import ADError, DTypeError, NonScalarGradError, PytreeError
+from tenferro.errors import ADError, DTypeError, ExtentError, NonScalarGradError, PytreeError
 from tenferro.ops import CONJ
 from tenferro.shape import TensorMeta, is_complex
 from tenferro.traced import Trace, flatten, trace_function, unflatten, wraps
@@ -58,6 +61,7 @@ def jacfwd(
         DTypeError: the argument is complex and `holomorphic` is not set.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
+        ExtentError: an array of the result is larger than the byte budget.
 
     >>> import tenferro as tn
     >>> jacfwd(lambda x: x * x)(tn.Tensor([1.0, 2.0]))
@@ -93,6 +97,7 @@ def jacrev(
             is real.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
+        ExtentError: an array of the result is larger than the byte budget.
 
     >>> import tenferro as tn
     >>> jacrev(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
@@ -124,6 +129,7 @@ def hessian(
         NonScalarGradError: the result is not a real scalar.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
+        ExtentError: an array of the result is larger than the byte budget.
 
     >>> import tenferro as tn
     >>> hessian(lambda x: tn.sum(x * x * x))(tn.Tensor([1.0, 2.0]))
@@ -132,11 +138,11 @@ def hessian(
     """
     chunk = _chunk_size("hessian", chunk_size)
     gradient = grad(function, argnums, ad_context=ad_context)
-    jacobian_of = jacfwd(gradient, argnums, chunk_size=chunk, ad_context=ad_context)
+    jacobian_of = _Jacobian("hessian", gradient, argnums, False, chunk, ad_context)
 
     def second(*args: P.args, **kwargs: P.kwargs) -> PyTree:
         try:
-            return jacobian_of(*args, **kwargs)
+            return jacobian_of(args, kwargs)
         except NonScalarGradError as error:
             error.add_note("hessian takes the gradient first; jacfwd(jacrev(f)) takes any result")
             raise
@@ -146,7 +152,7 @@ def hessian(
 
 @dataclass(frozen=True, slots=True)
 class _Jacobian:
-    """A call of a function that `jacfwd` or `jacrev` returned."""
+    """A call of a function that `jacfwd`, `jacrev` or `hessian` returned."""
 
     name: str
     function: Callable[..., Any]
@@ -178,9 +184,10 @@ class _Jacobian:
     def _blocks(self, trace: Trace, ad: AdContext) -> list[list[GlobalValKey]]:
         """For each result an array for each argument."""
         inputs, outputs = _metas(trace.inputs, self.name), _metas(trace.outputs, self.name)
-        forward = self.name == "jacfwd"
+        forward = self.name != "jacrev"
         domain, image = (inputs, outputs) if forward else (outputs, inputs)
         self._check_real(domain)
+        self._check_sizes(inputs, outputs)
         if self.holomorphic and not forward:
             self._check_complex(inputs)
         linear = ad.linearize(trace.outputs, trace.inputs)
@@ -203,6 +210,18 @@ class _Jacobian:
             if forward
             else [[column[leaf] for column in columns] for leaf in range(len(domain))]
         )
+
+    def _check_sizes(self, inputs: Sequence[TensorMeta], outputs: Sequence[TensorMeta]) -> None:
+        """Raise ExtentError if an array of the result is larger than the byte budget."""
+        for y, x in itertools.product(outputs, inputs):
+            block = TensorMeta(y.dtype, (*y.extents, *x.extents))
+            needed = math.prod(block.static_shape or ()) * y.dtype.itemsize
+            if needed > config.max_bytes:
+                raise ExtentError(
+                    f"{self.name}: the result {block} takes {needed} bytes, more than the budget "
+                    f"of {config.max_bytes} bytes; chunk_size= saves memory on the way only: take "
+                    "products with vectors (jvp, vjp, hvp), or raise TENFERRO_MAX_BYTES"
+                )
 
     def _check_complex(self, metas: Sequence[TensorMeta]) -> None:
         """Raise DTypeError for a real argument, whose cotangents have no imaginary part."""
