@@ -248,9 +248,12 @@ def resolve_sizes(
 
     The passes of the target's own are left to `optimize_for`.
     """
-    expansion = ExpandFamilies(target.families, target.advice)
-    removal = () if target.differentiates else (StopGradientRemoval(),)
-    ready = run_passes(program, (BindSizes.of(sizes), expansion, Settle(), *removal), observe)
+    passes = (BindSizes.of(sizes), ExpandFamilies(target.families, target.advice), Settle())
+    ready = settled = run_passes(program, passes, observe)
+    if not target.differentiates:
+        ready = run_passes(settled, [StopGradientRemoval()], observe)
+    if ready is not settled:  # values that differed in that alone become one
+        ready = run_passes(ready, options.chosen(SIMPLIFICATION), observe)
     if ready is program:
         return program
     return run_passes(ready, [*options.chosen(CANONICAL), Numbering()], observe)

@@ -83,6 +83,18 @@ def test_weights_that_entries_of_a_batch_share_are_not_copied(one: Any) -> None:
     np.testing.assert_allclose(tn.jit(entries(one), executor="numpy")(P, X, W), expected)
 
 
+def test_they_are_not_copied_in_a_batch_of_batches() -> None:
+    def whole(p: Any, x: Any, w: Any) -> Any:
+        return tn.vmap(entries(branch), in_axes=(0, None, None))(p, x, w)
+
+    several = np.array([P, ~P, P])
+    program = optimize_for(tn.make_program(whole, several, X, W).exec_program, NATIVE)
+    shapes = [step.output_metas[0].static_shape for step in program.steps_of(DotGeneral)]
+    assert shapes == [(5, 4), (5, 4)]  # nor are their products, which are the same for all batches
+    expected = [[branch(p, x, W) for p, x in zip(row, X, strict=True)] for row in several]
+    np.testing.assert_allclose(tn.jit(whole, executor="numpy")(several, X, W), expected)
+
+
 @pytest.mark.parametrize("one", [branch, complex_branch])
 def test_their_cotangent_is_one_product_for_each_branch(one: Any) -> None:
     program = run_program(weight(one))
