@@ -18,7 +18,9 @@ from tenferro.compiler.canonical import (
     LoopJoining,
     LoopProducts,
     PadJoining,
+    RepeatedOperands,
     Rolling,
+    SummedProducts,
     SwitchJoining,
     TransposeFolding,
     WhileJoining,
@@ -64,6 +66,7 @@ from tenferro.compiler.target import (
     ExpandFamilies,
     PlanFamilies,
     Settle,
+    StopGradientRemoval,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
 from tenferro.compiler.text import parse
@@ -106,11 +109,14 @@ __all__ = [
     "Pass",
     "PassReport",
     "PlanFamilies",
+    "RepeatedOperands",
     "Rolling",
     "Rounding",
     "SegmentPlan",
     "Settle",
     "Specialised",
+    "StopGradientRemoval",
+    "SummedProducts",
     "SwitchJoining",
     "Target",
     "TransposeFolding",

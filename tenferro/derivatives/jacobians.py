@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec
@@ -10,6 +12,7 @@ import numpy as np
 
 from tenferro.chainrules import KeyEmitter
 from tenferro.computegraph import GlobalValKey
+from tenferro.config import config
 from tenferro.derivatives.basis import Basis
 from tenferro.derivatives.context import AD, AdContext, context_of, results_of
 from tenferro.derivatives.gradients import (
@@ -19,7 +22,7 @@ from tenferro.derivatives.gradients import (
     require_active,
 )
 from tenferro.derivatives.linear_part import LinearPart
-from tenferro.errors import ADError, DTypeError, PytreeError
+from tenferro.errors import ADError, DTypeError, ExtentError, PytreeError
 from tenferro.ops import CONJ
 from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.traced import Trace, flatten, trace_function, unflatten, wraps
@@ -59,6 +62,7 @@ def jacfwd(
             argument or result is real.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
+        ExtentError: an array of the result is larger than the byte budget.
 
     >>> import tenferro as tn
     >>> jacfwd(lambda x: x * x)(tn.Tensor([1.0, 2.0]))
@@ -94,6 +98,7 @@ def jacrev(
             or result is real, or a result is neither floating-point nor complex.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
+        ExtentError: an array of the result is larger than the byte budget.
 
     >>> import tenferro as tn
     >>> jacrev(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
@@ -125,6 +130,7 @@ def hessian(
         NonScalarGradError: the result is not a real scalar.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
+        ExtentError: an array of the result is larger than the byte budget.
 
     >>> import tenferro as tn
     >>> hessian(lambda x: tn.sum(x * x * x))(tn.Tensor([1.0, 2.0]))
@@ -188,6 +194,7 @@ class _Jacobian:
             self._check_complex("results", outputs)
         else:
             self._check_real(domain)
+        self._check_sizes(inputs, outputs)
         linear = ad.linearize(trace.outputs, trace.inputs)
         part = (
             LinearPart.pushforward(linear)
@@ -208,6 +215,18 @@ class _Jacobian:
             if forward
             else [[column[leaf] for column in columns] for leaf in range(len(domain))]
         )
+
+    def _check_sizes(self, inputs: Sequence[TensorMeta], outputs: Sequence[TensorMeta]) -> None:
+        """Raise ExtentError if an array of the result is larger than the byte budget."""
+        for y, x in itertools.product(outputs, inputs):
+            block = TensorMeta(y.dtype, (*y.extents, *x.extents))
+            needed = math.prod(block.static_shape or ()) * y.dtype.itemsize
+            if needed > config.max_bytes:
+                raise ExtentError(
+                    f"{self.name}: the result {block} takes {needed} bytes, more than the budget "
+                    f"of {config.max_bytes} bytes; chunk_size= saves memory on the way only: take "
+                    "products with vectors (jvp, vjp, hvp), or raise TENFERRO_MAX_BYTES"
+                )
 
     def _check_complex(self, what: str, metas: Sequence[TensorMeta]) -> None:
         """Raise DTypeError unless all are complex: a holomorphic function has no others."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import ADError, DTypeError
+from tenferro.errors import ADError, DTypeError, ExtentError
 
 RNG = np.random.default_rng(5)
 W = RNG.normal(size=(4, 3))
@@ -193,3 +193,17 @@ def test_many_directions_of_eager_values_are_recorded() -> None:
                [[value.numpy() for value in row] for row in expected])  # fmt: skip
     (second,) = rt.grad(rows[0][0], [x])
     check_same(second.numpy(), 4 * np.cos(2 * ARGS["a"]) * np.eye(3)[0])
+
+
+@pytest.mark.parametrize("name", ["jacfwd", "jacrev", "hessian"])
+@pytest.mark.parametrize("chunk_size", [None, 64])
+def test_a_result_that_no_memory_holds_is_refused_before_anything_runs(
+    name: str, chunk_size: int | None
+) -> None:
+    def function(x: tn.AnyTensor) -> tn.AnyTensor:
+        return tn.sum(x * x) if name == "hessian" else x * x
+
+    dense = getattr(tn, name)(function, chunk_size=chunk_size)
+    text = rf"{name}: the result f64\[2097152,2097152\] takes 35184372088832 bytes, more than the "
+    with pytest.raises(ExtentError, match=text + "budget .* chunk_size= saves memory on the way"):
+        dense(np.ones(2**21))

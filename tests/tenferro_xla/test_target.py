@@ -79,6 +79,14 @@ exec_program(%0: f64[1], %1: f64[1], %2: f64[1], %3: f64[1]) {
   %11: f64[4] = add %10, %8
   return %11
 }"""
+BATCH = """
+exec_program(%0: f64[3,4], %1: f64[5,4], %2: f64[5,3]) {
+  %3: f64[5,3,4] = broadcast_in_dim[shape=(5, 3, 4), dims=(1, 2)] %0
+  %4: f64[5,3] = dot_general[(2,), (1,), (0,), (0,)] %3, %1
+  %5: f64[5,3,4] = dot_general[(), (), (0,), (0,)] %4, %1
+  %6: f64[3,4] = reduce_sum[axes=(0,)] %5
+  return %6
+}"""
 ROUNDS = "\n".join(
     f"%{i}: f64[3] = {'sine' if i % 2 else 'cosine'} %{i - 1}" for i in range(1, 201)
 )
@@ -88,6 +96,8 @@ PIECES = {
     "loop_invariants": INVARIANT,
     "loop_products": SUM,
     "pad_joining": WINDOWS,
+    "repeated_operands": BATCH,
+    "summed_products": BATCH,
     "rolling": ROLLED,
     "loop_joining": STARTING_ALIKE,
     "switch_joining": VALUE_AND_DERIVATIVE,
