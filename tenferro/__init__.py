@@ -12,6 +12,7 @@ Names are loaded when they are first used, so that `import tenferro` itself cost
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -120,5 +121,7 @@ def _load(name: str) -> Any:
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
 
     def __getattr__(name: str) -> Any:
+        if "autoray" in sys.modules:
+            import_module("tenferro.autoray")
         value = globals()[name] = _load(name)
         return value

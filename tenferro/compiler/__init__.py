@@ -18,7 +18,9 @@ from tenferro.compiler.canonical import (
     LoopJoining,
     LoopProducts,
     PadJoining,
+    RepeatedOperands,
     Rolling,
+    SummedProducts,
     SwitchJoining,
     TransposeFolding,
     WhileJoining,
@@ -65,6 +67,7 @@ from tenferro.compiler.target import (
     ExpandFamilies,
     PlanFamilies,
     Settle,
+    StopGradientRemoval,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
 from tenferro.compiler.text import parse
@@ -107,11 +110,14 @@ __all__ = [
     "Pass",
     "PassReport",
     "PlanFamilies",
+    "RepeatedOperands",
     "Rolling",
     "Rounding",
     "SegmentPlan",
     "Settle",
     "Specialised",
+    "StopGradientRemoval",
+    "SummedProducts",
     "SwitchJoining",
     "Target",
     "TransposeFolding",

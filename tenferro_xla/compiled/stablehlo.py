@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+from jax.experimental.layout import Layout, with_layout_constraint
 from jax.sharding import SingleDeviceSharding
 
 from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, optimize_for
 from tenferro.config import config
 from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import ExecProgram, check_budget, verify
+from tenferro.ops import Transpose
 from tenferro.shape import Exact, Leaf, TensorMeta, describe
-from tenferro_xla.lowering import jax_function
+from tenferro_xla.lowering import JaxFunction, jax_function
 from tenferro_xla.target import XlaTarget
 
 
@@ -72,7 +74,9 @@ def lower_to_stablehlo(
     """
     sharding = SingleDeviceSharding(target.device)
     with jax.enable_x64(True), jax.default_device(target.device):
-        function = jax.jit(jax_function(program, target.lowering), donate_argnums=donate)
+        function = jax.jit(
+            _in_rows(program, jax_function(program, target.lowering)), donate_argnums=donate
+        )
         lowered = function.lower(
             *(
                 jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]  # JAX has no types there
@@ -84,6 +88,31 @@ def lower_to_stablehlo(
     if "stablehlo" in config.dump:
         sys.stderr.write(lowered.as_text())
     return lowered
+
+
+def _in_rows(program: ExecProgram, function: JaxFunction) -> JaxFunction:
+    """The function of a program, which says to XLA that transposed results are stored by rows.
+
+    XLA looks at the layouts of several results after it has chosen all others; on the CPU it then
+    writes a transposed matrix twice.
+    """
+    makers = program.makers()
+    outputs = [makers.get(slot) for slot in program.output_slots]
+    turned = [step is not None and isinstance(step.op, Transpose) for step in outputs]
+    if len(turned) < 2 or not any(turned):
+        return function
+
+    def tenferro_program(*arrays: Any) -> tuple[jax.Array, ...]:
+        results = zip(function(*arrays), turned, strict=True)
+        return tuple([_by_rows(result) if is_turned else result for result, is_turned in results])
+
+    return tenferro_program
+
+
+def _by_rows(x: jax.Array) -> jax.Array:
+    layout = Layout(tuple(range(x.ndim)))
+    result: jax.Array = with_layout_constraint(x, layout)  # type: ignore[no-untyped-call]
+    return result
 
 
 def compile_stablehlo(lowered: jax.stages.Lowered, target: XlaTarget) -> jax.stages.Compiled:

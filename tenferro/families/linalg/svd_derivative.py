@@ -195,8 +195,10 @@ class SvdVjp(_SvdDerivative):
         left, right = sides
         checks = _Checks(self.degeneracy, s)
         if u_ct is None and vh_ct is None:
-            weights = columns(s_ct) * checks.of_values(s_ct)
-            return ((left.vectors * weights) @ right.vectors.H,)
+            factor = checks.of_values(s_ct)
+            if left.has_complement:  # the smaller matrix is scaled
+                return (left.vectors @ (rows(s_ct) * factor * right.vectors.H),)
+            return ((left.vectors * (columns(s_ct) * factor)) @ right.vectors.H,)
         left_ct, left_turn = left.parts(u_ct)
         right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
         of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,3 +95,21 @@ def test_what_a_pass_for_the_device_leaves_is_verified(
     monkeypatch.setattr(KeptTransposes, "run", halves)
     with pytest.raises(VerifyError, match="multiply"):
         xla.lower(tn.make_program(lambda x: x * x, tn.TensorSpec((3,)))).stablehlo()
+
+
+@pytest.mark.parametrize(
+    ("function", "constraints"),
+    [
+        (lambda x: (x + 1.0, x.mT), 1),
+        (lambda x: (x + 1.0, x * 2.0), 0),
+        (lambda x: (x.mT,), 0),
+    ],
+)
+def test_of_several_results_the_transposed_ones_are_stored_by_rows(
+    xla: XlaExecutor, function: Any, constraints: int
+) -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    lowered = xla.lower(tn.make_program(function, x))
+    assert lowered.stablehlo().count("LayoutConstraint") == constraints
+    for ours, expected in zip(lowered.compile().run({"x": x}), function(x), strict=True):
+        np.testing.assert_array_equal(ours.numpy(), expected)
