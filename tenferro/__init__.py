@@ -12,6 +12,7 @@ Names are loaded when they are first used, so that `import tenferro` itself cost
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tenferro import fft as fft
     from tenferro import linalg as linalg
     from tenferro import network as network
+    from tenferro import random as random
     from tenferro import testing as testing
     from tenferro import typing as typing
     from tenferro.compiler import OptimizerOptions as OptimizerOptions
@@ -94,7 +96,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("extension", "fft", "linalg", "network", "testing", "typing")
+_MODULES = ("extension", "fft", "linalg", "network", "random", "testing", "typing")
 _ARRAY_FUNCTIONS = ("tenferro.namespace", "tenferro.composed")
 """The homes of every other name; they list them themselves."""
 
@@ -121,5 +123,7 @@ def _load(name: str) -> Any:
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
 
     def __getattr__(name: str) -> Any:
+        if "autoray" in sys.modules:
+            import_module("tenferro.autoray")
         value = globals()[name] = _load(name)
         return value

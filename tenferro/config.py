@@ -12,6 +12,15 @@ from dataclasses import dataclass, fields
 
 from tenferro.errors import ConfigError
 
+
+def _host_memory() -> int:
+    """The memory of this machine in bytes; 64 GiB where it cannot be asked."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not a POSIX system, or it does not know
+        return 1 << 36
+
+
 STAGES = ("fragment", "materialized", "exec", "passes", "stablehlo")
 
 
@@ -23,21 +32,23 @@ class Config:
         executor: name of the default executor of `tn.jit`.
         dump: stages of `STAGES` to print to standard error while compiling.
         max_bytes: largest size of a value of a program in bytes; programs with larger values are
-            refused before they run.
+            refused before they run. By default 64 GiB, or the memory of the host if that is less.
         literal_bytes: largest size in bytes of a constant in a program; larger arrays become
             inputs of the program.
         cache_entries: capacity of each cache, in entries.
         cache_bytes: capacity in bytes of each cache whose entries have a known size.
         verify: whether the verifier runs after each compiler pass.
+        check_keys: whether a program that draws twice from one random key is refused.
     """
 
     executor: str = "xla"
     dump: tuple[str, ...] = ()
-    max_bytes: int = 1 << 36
+    max_bytes: int = min(1 << 36, _host_memory())
     literal_bytes: int = 1 << 10
     cache_entries: int = 1024
     cache_bytes: int = 1 << 30
     verify: bool = False
+    check_keys: bool = False
 
 
 def parse(environ: Mapping[str, str]) -> Config:

@@ -149,11 +149,11 @@ def create(
     *operands: P.args,
     **options: P.kwargs,
 ) -> AnyTensor:
-    """Create an array from one operand: recorded while tracing, else at once."""
-    (value,) = operands
+    """Create an array from the operands: recorded while tracing, else at once."""
     symbolic = any(isinstance(size, str | DimExpr) for size in _sizes(options.get("shape", ())))
-    traced = is_tracing() or symbolic or isinstance(value, TracedTensor)
-    return _run(function, operands, options, traced, value if type(value) is EagerTensor else None)
+    if symbolic or is_tracing():
+        return _run(function, operands, options, True, None)
+    return _apply(function, operands, options)
 
 
 def _apply(

@@ -132,6 +132,10 @@ class NonScalarGradError(ADError, TypeError):
 # --- batches --------------------------------------------------------------------------------------
 
 
+class KeyReuseError(TenferroError, ValueError):
+    """Two draws were made from one random key, which makes them dependent."""
+
+
 class BatchingError(TenferroError, ValueError):
     """A function cannot be applied to the entries of a batch as it is called."""
 

@@ -28,7 +28,15 @@ from tenferro.errors import DeviceError
 from tenferro.exec_ir import Array, ExecOp, ExecProgram
 from tenferro.families import STANDARD, further
 from tenferro.family import Package
-from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs, bind_specs
+from tenferro.runtime import (
+    Bound,
+    Executor,
+    GraphProgram,
+    Tensor,
+    bind_inputs,
+    bind_specs,
+    executor_named,
+)
 from tenferro.shape import Leaf, make_meta
 from tenferro_xla.compiled import (
     CompileReport,
@@ -296,9 +304,32 @@ def default_executor() -> XlaExecutor:
         return _default()
 
 
+def executor_on(device: str) -> Executor | None:
+    """The executor on the device that a `placement` or `device_name` names; None if there is none.
+
+    On the device of the executor that is registered under the name `xla` it is that one.
+
+    >>> executor_on("cpu:0")
+    XlaExecutor('cpu:0')
+    """
+    found = next((each for each in devices() if device in (str(each), device_name(each))), None)
+    if found is None:
+        return None
+    named = executor_named("xla")
+    if getattr(named, "device", None) == found:
+        return named
+    with _making:
+        return _on(found)
+
+
 _making = threading.Lock()
 
 
 @functools.cache
 def _default() -> XlaExecutor:
     return XlaExecutor()
+
+
+@functools.cache
+def _on(device: jax.Device) -> XlaExecutor:
+    return XlaExecutor(device)

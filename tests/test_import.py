@@ -92,6 +92,7 @@ def test_the_first_use_of_a_process_may_name_the_executor() -> None:
         "tn.jit(lambda x: x + 1, executor='numpy')(1.0)",
         "tn.EagerRuntime('numpy').constant([1.0])",
         "tn.executor_named('numpy')",
-        "tn.Tensor([1.0])",
+        "tn.Tensor([1.0])\ntn.grad\ntn.sum\nassert 'tenferro.random' not in sys.modules",
+        "tn.random.normal(tn.random.key(0))",
     ):
         run(f"import sys\nimport tenferro as tn\n{first}\nassert 'jax' not in sys.modules")

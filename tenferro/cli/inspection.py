@@ -25,7 +25,9 @@ def inspect(arguments: argparse.Namespace) -> int:
         f"{name}: {tensor.meta}"
         for name, tensor in zip(function.parameters(len(traced.inputs)), traced.inputs, strict=True)
     )
-    write(arguments.html, page(f"{function.name}({types})", stages))
+    source = function.path.read_text("utf-8") if function.specs is None else ""
+    shown = page(f"{function.name}({types})", stages, function.path.name, source)
+    write(arguments.html, shown)
     print(f"wrote {arguments.html}")
     return 0
 

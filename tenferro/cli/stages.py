@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from tenferro.autodiff import LinearFragment, differentiate, transpose
 from tenferro.cli.function import TracedCommandFunction
@@ -34,11 +35,23 @@ from tenferro.traced import GraphCompiler
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage for a reader: its name, one line on what it is, and its text."""
+    """One stage for a reader.
+
+    Attributes:
+        title: its name.
+        note: one line on what it is.
+        text: what is printed.
+        kind: what the text is: `"listing"` of values, a `"difference"`, or other `"text"`.
+        figures: counts and times, where there are some.
+        program: the program that the text prints, if it prints one.
+    """
 
     title: str
     note: str
     text: str
+    kind: Literal["listing", "difference", "text"] = "listing"
+    figures: str = ""
+    program: ExecProgram | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,44 +86,48 @@ class Pipeline:
 
     def stages(self, sizes: Mapping[str, int]) -> list[Stage]:
         """The stages as text, StableHLO last; `sizes` are those of symbols."""
-        stages = [Stage("fragment", "what was recorded, op by op", str(self.primal))]
+        stages = [_listed("fragment", "what was recorded, op by op", self.primal)]
         if self.derivative is not None:
             stages += [
-                Stage(
+                _listed(
                     "linear fragment",
                     "differentiate: tangents d(x) flow forward; @ refers to values of the fragment",
-                    str(self.derivative.linear),
+                    self.derivative.linear,
                 ),
-                Stage(
+                _listed(
                     "transposed fragment",
                     "transpose: the same reversed; ct is the cotangent of the result, 1 in tn.grad",
-                    str(self.derivative.reverse),
+                    self.derivative.reverse,
                 ),
             ]
+        program = self.program.exec_program
         stages += [
-            Stage("graph", "materialize_merge: one graph, equal values once", str(self.graph)),
-            Stage(
+            _listed("graph", "materialize_merge: one graph, equal values once", self.graph),
+            _listed(
                 "program before passes",
                 "compile_std_to_exec: every slot has its type",
-                str(self.unoptimized),
+                self.unoptimized,
             ),
             *(_stage_of(report) for report in self.passes),
-            Stage("program", "what executors take; ! marks a last use", str(self.program)),
+            _listed("program", "what executors take; ! marks a last use", self.program, program),
         ]
-        lines = structure(self.program.exec_program)
+        lines = structure(program)
         if lines:
-            stages.append(Stage("loops and branches", "what the program holds", "\n".join(lines)))
+            held = "what the program holds"
+            stages.append(Stage("loops and branches", held, "\n".join(lines), "text"))
         return [*stages, *self._lowered(sizes)]
 
     def _lowered(self, sizes: Mapping[str, int]) -> list[Stage]:
         """What the passes for the device changed, and what XLA is given."""
         reports: list[PassReport] = []
+        start = time.perf_counter()
         try:
             text = stablehlo(self.program, sizes, reports.append, self.packages)
         except TenferroError as error:
             text = f"not made: {one_line(error)}"
+        figures = f"{1000 * (time.perf_counter() - start):.0f} ms, with the import of XLA"
         stages = [_stage_of(report) for report in reports if report.changed]
-        return [*stages, Stage("StableHLO", "what XLA is given", text)]
+        return [*stages, Stage("StableHLO", "what XLA is given", text, "text", figures)]
 
 
 def pipeline(
@@ -219,11 +236,21 @@ def _derivative(
     return DerivativeStages(linear, transpose(linear, ctx=ctx))
 
 
+def _listed(title: str, note: str, value: object, program: ExecProgram | None = None) -> Stage:
+    """A stage of values, one on each line."""
+    text = str(value)
+    count = sum(line.lstrip().startswith("%") for line in text.splitlines())
+    return Stage(title, note, text, figures=f"{count} ops", program=program)
+
+
 def _stage_of(report: PassReport) -> Stage:
     """The lines that a pass changed."""
     lines = str(report).splitlines()[1:]
     shown = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
-    return Stage(f"pass {report.name}", "what it changed", "\n".join(shown))
+    counts = " → ".join(str(len(each.instructions)) for each in (report.before, report.after))
+    figures = f"{counts} instructions, {report.milliseconds:.2f} ms"
+    text = "\n".join(shown)
+    return Stage(f"pass {report.name}", "what it changed", text, "difference", figures)
 
 
 def _sized(meta: TensorMeta, sizes: Mapping[str, int]) -> TensorSpec | None:

@@ -18,11 +18,14 @@ from tenferro.compiler.canonical import (
     LoopJoining,
     LoopProducts,
     PadJoining,
+    RepeatedOperands,
     Rolling,
+    SummedProducts,
     SwitchJoining,
     TransposeFolding,
     WhileJoining,
 )
+from tenferro.compiler.key_reuse import check_keys
 from tenferro.compiler.late import (
     Axes,
     Buckets,
@@ -64,6 +67,7 @@ from tenferro.compiler.target import (
     ExpandFamilies,
     PlanFamilies,
     Settle,
+    StopGradientRemoval,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
 from tenferro.compiler.text import parse
@@ -106,16 +110,20 @@ __all__ = [
     "Pass",
     "PassReport",
     "PlanFamilies",
+    "RepeatedOperands",
     "Rolling",
     "Rounding",
     "SegmentPlan",
     "Settle",
     "Specialised",
+    "StopGradientRemoval",
+    "SummedProducts",
     "SwitchJoining",
     "Target",
     "TransposeFolding",
     "WhileJoining",
     "XlaSegment",
+    "check_keys",
     "compile_program",
     "compile_std_to_exec",
     "contraction_passes",

@@ -20,7 +20,9 @@ from tenferro.compiler.canonical import (
     LoopJoining,
     LoopProducts,
     PadJoining,
+    RepeatedOperands,
     Rolling,
+    SummedProducts,
     SwitchJoining,
     TransposeFolding,
     WhileJoining,
@@ -37,6 +39,7 @@ from tenferro.compiler.target import (
     DotDecomposer,
     ExpandFamilies,
     Settle,
+    StopGradientRemoval,
 )
 from tenferro.computegraph import CompiledProgram
 from tenferro.config import config
@@ -58,10 +61,12 @@ CANONICAL: tuple[Pass, ...] = (
     SwitchJoining(),
     WhileJoining(),
     LoopInvariants(),
+    RepeatedOperands(),
     DotDimensionSorter(),
     TransposeFolding(),
     DotDimensionSorter(),  # axes have other numbers now
     *SIMPLIFICATION,
+    SummedProducts(),
     PadJoining(),
     *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
     Rolling(),
@@ -94,12 +99,14 @@ class Target:
         families: the extension families that the executor runs itself.
         advice: what a user can do about a family that is not among `families` and has no standard
             ops.
+        differentiates: whether others differentiate what is made of the program, as JAX does.
     """
 
     name: str
     passes: tuple[Pass, ...] = ()
     families: Container[str] = field(default=(), compare=False)
     advice: str = GIVE_THE_EXECUTOR_A_LOWERING
+    differentiates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +133,10 @@ class OptimizerOptions:
     switch_joining: bool = True
     while_joining: bool = True
     loop_invariants: bool = True
+    repeated_operands: bool = True
     dot_dimension_sorter: bool = True
     transpose_folding: bool = True
+    summed_products: bool = True
     pad_joining: bool = True
     rolling: bool = True
     loop_products: bool = True
@@ -240,7 +249,11 @@ def resolve_sizes(
     The passes of the target's own are left to `optimize_for`.
     """
     passes = (BindSizes.of(sizes), ExpandFamilies(target.families, target.advice), Settle())
-    ready = run_passes(program, passes, observe)
+    ready = settled = run_passes(program, passes, observe)
+    if not target.differentiates:
+        ready = run_passes(settled, [StopGradientRemoval()], observe)
+    if ready is not settled:  # values that differed in that alone become one
+        ready = run_passes(ready, options.chosen(SIMPLIFICATION), observe)
     if ready is program:
         return program
     return run_passes(ready, [*options.chosen(CANONICAL), Numbering()], observe)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tenferro.batching import batch
 from tenferro.chainrules import Batched, BatchSite, Emitter, KeyEmitter, V
 from tenferro.computegraph import GlobalValKey, resolve_keys
+from tenferro.control.checks import in_all_rounds
 from tenferro.control.graphs import Keys, graph_of, inlined, inner_emitter, noted, program_of
 from tenferro.control.guards import may_not_end, with_guard
 from tenferro.control.interfaces import Choice, ConditionalLoop, Loop
@@ -167,14 +168,13 @@ def _with_batched_carry(
 
     The first `count` outputs are the carry of the next round, whose inputs begin at `start`.
     """
-    while True:
-        whole = _whole(body, flags, size, emitter)
-        wider = list(flags)
-        for leaf, on in enumerate(whole.batched[:count]):
-            wider[start + leaf] |= on
-        if wider == flags:
-            return flags, whole
-        flags = wider
+    return in_all_rounds(
+        flags,
+        start,
+        count,
+        lambda flags: _whole(body, flags, size, emitter),
+        lambda whole: whole.batched,
+    )
 
 
 def _select_branches(op: Choice, at: BatchSite[V]) -> Batched[V]:
@@ -182,13 +182,16 @@ def _select_branches(op: Choice, at: BatchSite[V]) -> Batched[V]:
     index, count = at.inputs[0], len(op.branches)
     if at.ctx.meta(index).dtype.itemsize < INT32.itemsize:  # it need not hold their number
         index = at.emit(Convert(INT32), index)
-    operands = [at.repeated(place) for place in range(1, len(at.inputs))]
-    everything = [True] * len(operands)
+    flags = [
+        on or is_inexact(at.ctx.meta(value).dtype)  # each entry has a cotangent of its own
+        for on, value in zip(at.batched[1:], at.inputs[1:], strict=True)
+    ]
+    operands = _given(at, 1, flags)
     results: list[V] = []
     for number in reversed(range(count)):
         taken = _takes(at.emitter, index, number, count)
         branch = op.branches[number]
-        values = _where(at.emitter, taken, branch, operands, everything, at.size)
+        values = _where(at.emitter, taken, branch, operands, flags, at.size)
         if results:
             with noted(at.emitter, f"{'both' if count == 2 else f'all {count}'} {BRANCHES_RUN}"):
                 values = [

@@ -1,73 +1,24 @@
-"""The derivative rules of loops that store less: tangents beside the carry, reverse mode by blocks.
+"""Reverse mode of loops that store less: the rounds run in blocks.
 
 Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2nd ed., chapter 12.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import compress
-from typing import TypeVar
-
-from tenferro.autodiff import differentiate
-from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
-from tenferro.computegraph import GlobalValKey, resolve_keys
+from tenferro.chainrules import KeyEmitter, Slots, TransposeSite, V
+from tenferro.computegraph import GlobalValKey
 from tenferro.control.graphs import (
     Keys,
-    filled,
+    by_role,
     fresh_of_type,
-    inner_context,
     program_of,
     root,
-    spread,
     transposed_through,
-    with_active_carry,
 )
 from tenferro.control.interfaces import Loop
-from tenferro.control.kept import Round
 from tenferro.errors import ADRuleError
-from tenferro.ops import Concatenate, Reshape, Slice, zeros_like
+from tenferro.ops import Concatenate, Reshape, Slice
 from tenferro.shape import Dim, DimExpr, type_of
-
-T = TypeVar("T")
-
-
-def linearize_beside(op: Loop, at: JvpSite[V]) -> Slots[V]:
-    """The tangents of the results: they go from round to round beside the carry."""
-    this, ctx = Round.of(op), inner_context(at.ctx)
-    active, linear = with_active_carry(
-        [tangent is not None for tangent in at.tangent],
-        op.consts,
-        op.carry,
-        lambda flags: differentiate(
-            resolve_keys(), this.outputs, list(compress(this.inputs, flags)), ctx=ctx
-        ),
-    )
-    split = op.consts + op.carry
-    flags = active[: op.consts], active[op.consts : split], active[split:]
-    counts = [sum(part) for part in flags]
-    seeds = _parts(linear.input_keys, counts)
-    reached = [*flags[1], *(key is not None for key in linear.output_keys[op.carry :])]
-    if not any(reached):
-        return (None,) * len(reached)
-    tangents = filled(KeyEmitter(ctx), linear.output_keys, this.outputs, reached)
-    values = [
-        zeros_like(at.emitter, primal) if tangent is None else tangent
-        for primal, tangent in compress(zip(at.primal, at.tangent, strict=True), active)
-    ]
-    passed = _parts(values, counts)
-    primals = at.primal[: op.consts], at.primal[op.consts : split], at.primal[split:]
-    inputs = this.consts, this.carry, this.xs
-    body = program_of(
-        [key for pair in zip(inputs, seeds, strict=True) for part in pair for key in part],
-        [*this.next, *tangents],
-    )
-    loop = op.like(body, op.consts + counts[0], op.carry + counts[1])
-    operands = [
-        value for pair in zip(primals, passed, strict=True) for part in pair for value in part
-    ]
-    results = at.emitter.emit_all(loop, *operands)
-    return spread(results[op.carry :], reached)
 
 
 def transpose_by_blocks(op: Loop, at: TransposeSite[V]) -> Slots[V]:
@@ -91,10 +42,9 @@ def transpose_by_blocks(op: Loop, at: TransposeSite[V]) -> Slots[V]:
 
 def _blocks(op: Loop, length: int, at: KeyEmitter, operands: Keys) -> Keys:
     """The results of `op`, whose rounds run in blocks; the last rounds may not fill a block."""
-    split = op.consts + op.carry
     count = root(length, op.checkpoints)
     size = length // count
-    consts, carry, xs = operands[: op.consts], operands[op.consts : split], operands[split:]
+    consts, carry, xs = by_role(operands, op.consts, op.carry)
 
     def rounds(number: int) -> Loop:
         """The loop inside a block."""
@@ -146,9 +96,3 @@ def _entries(at: KeyEmitter, stack: GlobalValKey, start: int, limit: int) -> Glo
 
 def _sizes(key: GlobalValKey) -> tuple[Dim, ...]:
     return type_of(key).exact_shape()
-
-
-def _parts(values: Sequence[T], counts: Sequence[int]) -> tuple[Sequence[T], ...]:
-    """The values in three parts, of which `counts` are the sizes."""
-    first, second, _ = counts
-    return values[:first], values[first : first + second], values[first + second :]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, Body, Category, ExecProgram, Pruned, verify_once, with_last_use
 from tenferro.ops import StdTensorOp
 from tenferro.shape import Exact, TensorMeta, describe
+
+T = TypeVar("T")
 
 
 class ControlOp(StdTensorOp):
@@ -153,6 +155,29 @@ def inputs_read(program: ExecProgram, needed: Sequence[bool]) -> list[bool]:
     return [slot in alive for slot in program.input_slots]
 
 
+def in_all_rounds(
+    given: Sequence[bool],
+    start: int,
+    carry: int,
+    round_of: Callable[[list[bool]], T],
+    outputs_of: Callable[[T], Sequence[bool]],
+) -> tuple[list[bool], T]:
+    """Which inputs of a round are set in any round, and what `round_of` makes of these.
+
+    `outputs_of` says which outputs of that are set. The first `carry` outputs are what the inputs
+    from `start` on are in the next round.
+    """
+    flags = list(given)
+    while True:
+        found = round_of(flags)
+        wider = list(flags)
+        for leaf, on in enumerate(outputs_of(found)[:carry]):
+            wider[start + leaf] |= on
+        if wider == flags:
+            return flags, found
+        flags = wider
+
+
 def reached_in_rounds(
     body: ExecProgram, active: Sequence[bool], start: int, carry: int
 ) -> list[bool]:
@@ -160,18 +185,8 @@ def reached_in_rounds(
 
     The first `carry` outputs are what the inputs from `start` on are in the next round.
     """
-    flags = list(active)
-    while True:
-        reached = body.reached(flags)
-        wider = [
-            on or (start <= place < start + carry and reached[place - start])
-            for place, on in enumerate(flags)
-        ]
-        if wider == flags:
-            return [
-                on or (place < carry and flags[start + place]) for place, on in enumerate(reached)
-            ]
-        flags = wider
+    flags, reached = in_all_rounds(active, start, carry, body.reached, lambda reached: reached)
+    return [on or (place < carry and flags[start + place]) for place, on in enumerate(reached)]
 
 
 def fixed_leaves(body: ExecProgram, consts: int, carry: int) -> list[int]:

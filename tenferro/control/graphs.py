@@ -29,6 +29,7 @@ from tenferro.computegraph import (
     op_key,
     resolve_keys,
 )
+from tenferro.control.checks import in_all_rounds
 from tenferro.errors import TracingError
 from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram, run
 from tenferro.ops import Argument, StdTensorOp, replay, shape_context, zeros_like
@@ -118,15 +119,21 @@ def with_active_carry(
     The first `count` outputs are the carry of the next round, whose inputs begin at `start`. A leaf
     of the carry is active if a tangent reaches it in any round.
     """
-    active = list(given)
-    while True:
-        linear = linear_by(active)
-        wider = list(active)
-        for leaf, key in enumerate(linear.output_keys[:count]):
-            wider[start + leaf] |= key is not None
-        if wider == active:
-            return active, linear
-        active = wider
+    return in_all_rounds(
+        given,
+        start,
+        count,
+        linear_by,
+        lambda linear: [key is not None for key in linear.output_keys],
+    )
+
+
+def by_role(
+    values: Sequence[T], consts: int, carry: int
+) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
+    """The values of the consts, those of the carry, and the others."""
+    end = consts + carry
+    return values[:consts], values[consts:end], values[end:]
 
 
 def spread(values: Iterable[T], places: Iterable[bool]) -> tuple[T | None, ...]:

@@ -11,6 +11,7 @@ from tenferro.autodiff import residuals
 from tenferro.chainrules import Emitter, V
 from tenferro.control.graphs import (
     Keys,
+    by_role,
     dependencies,
     dependent,
     graph_of,
@@ -44,14 +45,8 @@ class Round:
     def of(cls, op: Loop) -> Self:
         """The graph of a round of `op`."""
         inputs, outputs = graph_of(op.body)
-        start = op.consts + op.carry
-        return cls(
-            inputs[: op.consts],
-            inputs[op.consts : start],
-            inputs[start:],
-            outputs[: op.carry],
-            outputs[op.carry :],
-        )
+        roles = by_role(inputs, op.consts, op.carry)
+        return cls(*roles, outputs[: op.carry], outputs[op.carry :])
 
     @property
     def inputs(self) -> Keys:
@@ -97,10 +92,11 @@ def keep(
     more is emitted for that. Operands that are `active` have no values, and nothing reads them.
     """
     fixed = [not on for on in active] or [True] * len(operands)
-    read = [*this.inputs] if op.checkpoints else residuals(outputs, seeds)
     if op.checkpoints:
-        needed = dependencies(outputs, read)
-        read = [key for key in read if key in needed]
+        needed = dependencies(outputs, this.inputs)
+        read = [key for key in this.inputs if key in needed]
+    else:
+        read = residuals(outputs, seeds)
     varying = dependent(read, [*this.carry, *this.xs])
     read = without_cheap(read, [*this.consts, *this.xs], varying)
     consts = [key for key in read if key not in varying]

@@ -12,7 +12,8 @@ import numpy as np
 
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.control.batches import batch_scan
-from tenferro.control.checkpoints import linearize_beside, transpose_by_blocks
+from tenferro.control.beside import linearize_beside
+from tenferro.control.checkpoints import transpose_by_blocks
 from tenferro.control.checks import ControlOp, fixed_leaves, plain, reached_in_rounds, size_in_words
 from tenferro.control.rounds import Rounds
 from tenferro.control.scan_derivative import linearize, transpose_rule

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from tenferro.autodiff import LinearFragment, differentiate, pull_back
 from tenferro.chainrules import JvpSite, KeyEmitter, RuleContext, Slots, TransposeSite, V
 from tenferro.computegraph import GlobalValKey, resolve_keys
 from tenferro.control.graphs import (
+    by_role,
+    filled,
     fresh_like,
     inner_context,
     linear_in,
@@ -23,7 +25,6 @@ from tenferro.control.kept import Round, keep
 from tenferro.ops import full, zeros_like
 from tenferro.shape import type_of
 
-T = TypeVar("T")
 Linear = LinearFragment[Any]
 
 
@@ -40,17 +41,13 @@ def linearize(op: Loop, at: JvpSite[V]) -> Slots[V]:
         return differentiate(resolve_keys(), this.outputs, wrt, ctx=ctx)
 
     active, linear = with_active_carry(given, op.consts, op.carry, tangents_by)
-    consts, carry, _ = _by_role(op, active)
-    seed_consts, seed_carry, seed_xs = _split(linear.input_keys, sum(consts), sum(carry))
+    consts, carry, _ = by_role(active, op.consts, op.carry)
+    seed_consts, seed_carry, seed_xs = by_role(linear.input_keys, sum(consts), sum(carry))
     reached = linear.output_keys
     ys = [key for key in reached[op.carry :] if key is not None]
     if not seed_carry and not ys:
         return (None,) * len(reached)
-    emitter = KeyEmitter(ctx)
-    following = [
-        zeros_like(emitter, start) if key is None else key
-        for start, key in compress(zip(this.carry, reached, strict=False), carry)
-    ]
+    following = filled(KeyEmitter(ctx), reached[: op.carry], this.carry, carry)
     kept = keep(op, at.emitter, this, at.primal, [*following, *ys], linear.input_keys)
     body = program_of(
         [*kept.consts, *seed_consts, *seed_carry, *kept.xs, *seed_xs], [*following, *ys]
@@ -59,7 +56,7 @@ def linearize(op: Loop, at: JvpSite[V]) -> Slots[V]:
         full(at.emitter, 0, at.ctx.meta(primal)) if tangent is None else tangent
         for primal, tangent in compress(zip(at.primal, at.tangent, strict=True), active)
     ]
-    of_consts, of_carry, of_xs = _split(tangents, len(seed_consts), len(seed_carry))
+    of_consts, of_carry, of_xs = by_role(tangents, len(seed_consts), len(seed_carry))
     loop = op.like(body, len(kept.consts) + len(seed_consts), len(seed_carry))
     results = at.emitter.emit_all(
         loop, *kept.const_values, *of_consts, *of_carry, *kept.stacks, *of_xs
@@ -168,14 +165,3 @@ class _Flow:
                 xs = {place: key for place, key in found.items() if place >= split}
                 return cls(carry, ys, before, terms, xs)
             live = wider
-
-
-def _by_role(op: Loop, flags: Sequence[bool]) -> tuple[list[bool], list[bool], list[bool]]:
-    """Flags of the operands: of the consts, the carry and the xs."""
-    return _split(flags, op.consts, op.carry)
-
-
-def _split(values: Sequence[T], first: int, second: int) -> tuple[list[T], list[T], list[T]]:
-    """The `first` values, the `second` ones after them, and the others."""
-    end = first + second
-    return list(values[:first]), list(values[first:end]), list(values[end:])

@@ -11,71 +11,43 @@ Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2nd ed., chapter 1
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress
 
-from tenferro.autodiff import differentiate
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
-from tenferro.computegraph import Derived, GlobalValKey, name_of, resolve_keys
+from tenferro.computegraph import Derived, GlobalValKey, name_of
+from tenferro.control.beside import pairs
 from tenferro.control.graphs import (
     Keys,
     fresh_like,
     graph_of,
     inlined,
-    inner_context,
     inner_emitter,
     program_of,
     root,
     spread,
     transposed_through,
-    with_active_carry,
 )
 from tenferro.control.interfaces import ConditionalLoop
+from tenferro.control.kept import Round
 from tenferro.control.scan import CheckpointedScan, Scan
 from tenferro.control.switch import Switch
 from tenferro.errors import ADRuleError
 from tenferro.exec_ir import ExecProgram
-from tenferro.ops import ADD, AND, Compare, Convert, scalar, zeros_like
+from tenferro.ops import ADD, AND, Compare, Convert, scalar
 from tenferro.shape import INT32, INT64, type_of
 
 
 def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
     """The tangents of the carry: they go from round to round beside it."""
-    ctx = inner_context(at.ctx)
     inputs, following = graph_of(op.body)
-    consts, carry = inputs[: op.body_consts], inputs[op.body_consts :]
-    given = [tangent is not None for tangent in at.tangent[op.cond_consts :]]
-    active, linear = with_active_carry(
-        given,
-        op.body_consts,
-        len(carry),
-        lambda active: differentiate(
-            resolve_keys(), following, [*compress(inputs, active)], ctx=ctx
-        ),
-    )
-    of_carry = active[op.body_consts :]
-    if not any(of_carry):
-        return (None,) * len(carry)
-    count = sum(active[: op.body_consts])
-    seed_consts, seed_carry = linear.input_keys[:count], linear.input_keys[count:]
-    emitter = inner_emitter(at.emitter)
-    tangents = [
-        zeros_like(emitter, start) if key is None else key
-        for start, key in compress(zip(carry, linear.output_keys, strict=True), of_carry)
-    ]
-    body = program_of([*consts, *seed_consts, *carry, *seed_carry], [*following, *tangents])
+    this = Round(inputs[: op.body_consts], inputs[op.body_consts :], [], following, [])
+    found = pairs(this, at, op.cond_consts)
+    if found is None:
+        return (None,) * len(following)
     read, (goes_on,) = graph_of(op.cond)
-    cond = program_of([*read, *fresh_like(seed_carry, "unread")], [goes_on])
-    starts = [
-        zeros_like(at.emitter, primal) if tangent is None else tangent
-        for primal, tangent in compress(
-            zip(at.primal[op.cond_consts :], at.tangent[op.cond_consts :], strict=True), active
-        )
-    ]
-    split = op.cond_consts + op.body_consts
-    loop = op.like(cond, body, op.body_consts + count)
-    operands = [*at.primal[:split], *starts[:count], *at.primal[split:], *starts[count:]]
-    results = at.emitter.emit_all(loop, *operands)
-    return spread(results[len(carry) :], of_carry)
+    cond = program_of([*read, *fresh_like(found.carry, "unread")], [goes_on])
+    loop = op.like(cond, found.body, op.body_consts + len(found.consts))
+    results = at.emitter.emit_all(loop, *at.primal[: op.cond_consts], *found.operands)
+    return spread(results[len(following) :], found.reached)
 
 
 def transpose_rule(op: ConditionalLoop, at: TransposeSite[V]) -> Slots[V]:

@@ -195,19 +195,21 @@ def matching(name: str, what: str, seed: Any, meta: TensorMeta) -> Any:
     return seed
 
 
-def check_scalar(meta: TensorMeta, holomorphic: bool = False) -> None:
+def check_scalar(meta: TensorMeta, holomorphic: bool = False, name: str = "grad") -> None:
     """Raise NonScalarGradError unless a value is a real scalar (or complex, if `holomorphic`)."""
+    second = name == "hessian"
     if meta.rank != 0:
+        others = "jacfwd(jacrev(f))" if second else "vjp or jacrev"
         raise NonScalarGradError(
-            f"grad: the result must be a scalar, got {meta}; sum it, or use vjp or jacrev"
+            f"{name}: the result must be a scalar, got {meta}; sum it, or use {others}"
         )
     if is_complex(meta.dtype) and not holomorphic:
+        others = "" if second else ", or pass holomorphic=True"
         raise NonScalarGradError(
-            f"grad: the result must be real, got {meta}; "
-            "take its real part, or pass holomorphic=True"
+            f"{name}: the result must be real, got {meta}; take its real part{others}"
         )
     if not is_inexact(meta.dtype):
-        raise NonScalarGradError(f"grad: the result must be floating-point, got {meta}")
+        raise NonScalarGradError(f"{name}: the result must be floating-point, got {meta}")
 
 
 def check_active(meta: TensorMeta, what: str) -> None:

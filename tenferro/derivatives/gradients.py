@@ -63,15 +63,7 @@ def grad(
     >>> grad(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
     Tensor([2., 4.])
     """
-    both: Callable[P, tuple[PyTree, PyTree]] = value_and_grad(
-        function, argnums, has_aux=has_aux, holomorphic=holomorphic, ad_context=ad_context
-    )
-
-    def gradient(*args: P.args, **kwargs: P.kwargs) -> PyTree:
-        value, grads = both(*args, **kwargs)
-        return (grads, value[1]) if has_aux else grads
-
-    return wraps(function, gradient)
+    return Gradients("grad", function, argnums, has_aux, holomorphic, ad_context).as_function()
 
 
 def grad_optional(
@@ -89,13 +81,9 @@ def grad_optional(
     (Tensor(2.), None)
     """
 
-    differentiated = _ValueAndGrad(function, argnums, has_aux, holomorphic, ad_context)
-
-    def gradient(*args: P.args, **kwargs: P.kwargs) -> PyTree:
-        value, grads = differentiated(args, kwargs, fill=False)
-        return (grads, value[1]) if has_aux else grads
-
-    return wraps(function, gradient)
+    return Gradients(
+        "grad", function, argnums, has_aux, holomorphic, ad_context, fill=False
+    ).as_function()
 
 
 def value_and_grad(
@@ -115,10 +103,10 @@ def value_and_grad(
     (Tensor(9.), Tensor(6.))
     """
 
-    differentiated = _ValueAndGrad(function, argnums, has_aux, holomorphic, ad_context)
+    gradients = Gradients("grad", function, argnums, has_aux, holomorphic, ad_context)
 
     def both(*args: P.args, **kwargs: P.kwargs) -> tuple[R, PyTree]:
-        return differentiated(args, kwargs, fill=True)
+        return gradients.with_value(args, kwargs)
 
     return wraps(function, both)
 
@@ -173,27 +161,41 @@ def vjp(
 
 
 @dataclass(frozen=True, slots=True)
-class _ValueAndGrad:
-    """A call of a function that `grad` or a related transform returned."""
+class Gradients:
+    """A call of a function that `grad` or a related transform returned.
 
+    Attributes:
+        name: what users called.
+        fill: whether there are zeros in place of None.
+    """
+
+    name: str
     function: Callable[..., Any]
     argnums: Argnums
-    has_aux: bool
-    holomorphic: bool
-    ad_context: AdContext | None
+    has_aux: bool = False
+    holomorphic: bool = False
+    ad_context: AdContext | None = None
+    fill: bool = True
 
-    def __call__(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], fill: bool
-    ) -> tuple[Any, Any]:
-        """The value and the gradients, with zeros in place of None if `fill`."""
-        groups = _argument_leaves(args, normal_argnums("grad", self.argnums, len(args)))
+    def as_function(self) -> Callable[..., Any]:
+        """The function of the gradients, or of the pair of them and the auxiliary result."""
+
+        def gradient(*args: Any, **kwargs: Any) -> Any:
+            value, grads = self.with_value(args, kwargs)
+            return (grads, value[1]) if self.has_aux else grads
+
+        return wraps(self.function, gradient)
+
+    def with_value(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        """The value and the gradients."""
+        groups = _argument_leaves(args, normal_argnums(self.name, self.argnums, len(args)))
         active = [position for positions, _ in groups for position in positions]
         trace, leaves = trace_function(self.function, args, kwargs, self.has_aux, active)
         wrt = [trace.input_at[position] for position in active]
         require_active(wrt, self.holomorphic)
         ad = context_of(self.ad_context)
-        keys = _gradient_keys(trace, wrt, self.holomorphic, ad)
-        if fill:
+        keys = self._keys(trace, wrt, ad)
+        if self.fill:
             keys = [
                 ad.zeros_like(x) if key is None else key for key, x in zip(keys, wrt, strict=True)
             ]
@@ -208,20 +210,24 @@ class _ValueAndGrad:
             value = (value, trace.aux.rebuild(list(computed)))
         return value, grads[0] if isinstance(self.argnums, int) else tuple(grads)
 
-
-def _gradient_keys(
-    trace: Trace, wrt: Sequence[GlobalValKey], holomorphic: bool, ad: AdContext
-) -> list[GlobalValKey | None]:
-    """Gradients of the only output; raises if there are several."""
-    if len(trace.outputs) != 1:
-        raise PytreeError(
-            f"grad: the function must return one scalar, got {len(trace.outputs)} leaves; "
-            "return auxiliary results with has_aux=True"
-        )
-    (output,) = trace.outputs
-    check_scalar(ad.shapes.meta(output), holomorphic)
-    seed = full_like(KeyEmitter(ad.shapes), 1, output)
-    return ad.pull_back(ad.linearize([output], wrt), [seed])
+    def _keys(
+        self, trace: Trace, wrt: Sequence[GlobalValKey], ad: AdContext
+    ) -> list[GlobalValKey | None]:
+        """Gradients of the only output; raises if there are several."""
+        if len(trace.outputs) != 1:
+            advice = (
+                "use jacfwd(jacrev(f))"
+                if self.name == "hessian"
+                else "return auxiliary results with has_aux=True"
+            )
+            raise PytreeError(
+                f"{self.name}: the function must return one scalar, got {len(trace.outputs)} "
+                f"leaves; {advice}"
+            )
+        (output,) = trace.outputs
+        check_scalar(ad.shapes.meta(output), self.holomorphic, self.name)
+        seed = full_like(KeyEmitter(ad.shapes), 1, output)
+        return ad.pull_back(ad.linearize([output], wrt), [seed])
 
 
 def require_active(keys: Sequence[GlobalValKey], holomorphic: bool = False) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec
@@ -10,18 +12,19 @@ import numpy as np
 
 from tenferro.chainrules import KeyEmitter
 from tenferro.computegraph import GlobalValKey
+from tenferro.config import config
 from tenferro.derivatives.basis import Basis
 from tenferro.derivatives.context import AD, AdContext, context_of, results_of
 from tenferro.derivatives.gradients import (
     Argnums,
-    grad,
+    Gradients,
     normal_argnums,
     require_active,
 )
 from tenferro.derivatives.linear_part import LinearPart
-from tenferro.errors import ADError, DTypeError, NonScalarGradError, PytreeError
+from tenferro.errors import ADError, DTypeError, ExtentError, PytreeError
 from tenferro.ops import CONJ
-from tenferro.shape import TensorMeta, is_complex
+from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.traced import Trace, flatten, trace_function, unflatten, wraps
 from tenferro.typing import PyTree
 
@@ -40,7 +43,7 @@ def jacfwd(
 
     The result has the structure of the function's result, with the structure of the argument in
     place of each leaf. For a result leaf of shape `[*o]` and an argument leaf of shape `[*i]` it
-    has an array `[*o, *i]`.
+    has an array `[*o, *i]`; for an integer result they are integer zeros.
 
     The program has as many instructions for any number of elements. An op that `vmap` refuses is an
     error here too: no pass for each element takes its place. Products with unit vectors are not
@@ -49,15 +52,17 @@ def jacfwd(
     Args:
         function: takes and returns trees of arrays.
         argnums: which positional arguments; if a tuple, there is a tuple for each result.
-        holomorphic: allow complex arguments.
+        holomorphic: allow complex arguments, of complex results.
         chunk_size: the largest number of elements in one batch, to save memory; a loop runs over
             the batches. None is one batch of all.
         ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:
-        DTypeError: the argument is complex and `holomorphic` is not set.
+        DTypeError: the argument is complex and `holomorphic` is not set, or it is set and an
+            argument or result is real.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
+        ExtentError: an array of the result is larger than the byte budget.
 
     >>> import tenferro as tn
     >>> jacfwd(lambda x: x * x)(tn.Tensor([1.0, 2.0]))
@@ -66,7 +71,7 @@ def jacfwd(
     """
 
     chunk = _chunk_size("jacfwd", chunk_size)
-    jacobian_of = _Jacobian("jacfwd", function, argnums, holomorphic, chunk, ad_context)
+    jacobian_of = _Jacobian("jacfwd", True, function, argnums, holomorphic, chunk, ad_context)
 
     def jacobian(*args: P.args, **kwargs: P.kwargs) -> PyTree:
         return jacobian_of(args, kwargs)
@@ -90,9 +95,10 @@ def jacrev(
 
     Raises:
         DTypeError: the result is complex and `holomorphic` is not set, or it is set and an argument
-            is real.
+            or result is real, or a result is neither floating-point nor complex.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
+        ExtentError: an array of the result is larger than the byte budget.
 
     >>> import tenferro as tn
     >>> jacrev(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
@@ -100,7 +106,7 @@ def jacrev(
     """
 
     chunk = _chunk_size("jacrev", chunk_size)
-    jacobian_of = _Jacobian("jacrev", function, argnums, holomorphic, chunk, ad_context)
+    jacobian_of = _Jacobian("jacrev", False, function, argnums, holomorphic, chunk, ad_context)
 
     def jacobian(*args: P.args, **kwargs: P.kwargs) -> PyTree:
         return jacobian_of(args, kwargs)
@@ -124,6 +130,7 @@ def hessian(
         NonScalarGradError: the result is not a real scalar.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
+        ExtentError: an array of the result is larger than the byte budget.
 
     >>> import tenferro as tn
     >>> hessian(lambda x: tn.sum(x * x * x))(tn.Tensor([1.0, 2.0]))
@@ -131,24 +138,26 @@ def hessian(
             [ 0., 12.]])
     """
     chunk = _chunk_size("hessian", chunk_size)
-    gradient = grad(function, argnums, ad_context=ad_context)
-    jacobian_of = jacfwd(gradient, argnums, chunk_size=chunk, ad_context=ad_context)
+    gradient = Gradients("hessian", function, argnums, ad_context=ad_context).as_function()
+    jacobian_of = _Jacobian("hessian", True, gradient, argnums, False, chunk, ad_context)
 
     def second(*args: P.args, **kwargs: P.kwargs) -> PyTree:
-        try:
-            return jacobian_of(*args, **kwargs)
-        except NonScalarGradError as error:
-            error.add_note("hessian takes the gradient first; jacfwd(jacrev(f)) takes any result")
-            raise
+        return jacobian_of(args, kwargs)
 
     return wraps(function, second)
 
 
 @dataclass(frozen=True, slots=True)
 class _Jacobian:
-    """A call of a function that `jacfwd` or `jacrev` returned."""
+    """A call of a function that `jacfwd`, `jacrev` or `hessian` returned.
+
+    Attributes:
+        name: what users called.
+        forward: whether the basis is that of the arguments.
+    """
 
     name: str
+    forward: bool
     function: Callable[..., Any]
     argnums: Argnums
     holomorphic: bool
@@ -178,11 +187,14 @@ class _Jacobian:
     def _blocks(self, trace: Trace, ad: AdContext) -> list[list[GlobalValKey]]:
         """For each result an array for each argument."""
         inputs, outputs = _metas(trace.inputs, self.name), _metas(trace.outputs, self.name)
-        forward = self.name == "jacfwd"
+        forward = self.forward
         domain, image = (inputs, outputs) if forward else (outputs, inputs)
-        self._check_real(domain)
-        if self.holomorphic and not forward:
-            self._check_complex(inputs)
+        if self.holomorphic:
+            self._check_complex("arguments", inputs)
+            self._check_complex("results", outputs)
+        else:
+            self._check_real(domain)
+        self._check_sizes(inputs, outputs)
         linear = ad.linearize(trace.outputs, trace.inputs)
         part = (
             LinearPart.pushforward(linear)
@@ -204,21 +216,41 @@ class _Jacobian:
             else [[column[leaf] for column in columns] for leaf in range(len(domain))]
         )
 
-    def _check_complex(self, metas: Sequence[TensorMeta]) -> None:
-        """Raise DTypeError for a real argument, whose cotangents have no imaginary part."""
+    def _check_sizes(self, inputs: Sequence[TensorMeta], outputs: Sequence[TensorMeta]) -> None:
+        """Raise ExtentError if an array of the result is larger than the byte budget."""
+        for y, x in itertools.product(outputs, inputs):
+            block = TensorMeta(y.dtype, (*y.extents, *x.extents))
+            needed = math.prod(block.static_shape or ()) * y.dtype.itemsize
+            if needed > config.max_bytes:
+                raise ExtentError(
+                    f"{self.name}: the result {block} takes {needed} bytes, more than the budget "
+                    f"of {config.max_bytes} bytes; chunk_size= saves memory on the way only: take "
+                    "products with vectors (jvp, vjp, hvp), or raise TENFERRO_MAX_BYTES"
+                )
+
+    def _check_complex(self, what: str, metas: Sequence[TensorMeta]) -> None:
+        """Raise DTypeError unless all are complex: a holomorphic function has no others."""
         for meta in metas:
             if not is_complex(meta.dtype):
                 raise DTypeError(
-                    f"{self.name}: holomorphic=True needs complex arguments, got {meta}; convert "
-                    "it, or use jacfwd"
+                    f"{self.name}: holomorphic=True needs complex {what}, got {meta}; convert it, "
+                    "or leave holomorphic out"
                 )
 
     def _check_real(self, metas: Sequence[TensorMeta]) -> None:
+        """Raise DTypeError unless all are real floating-point, and so have unit vectors."""
         for meta in metas:
-            if is_complex(meta.dtype) and not self.holomorphic:
+            if is_complex(meta.dtype):
+                advice = (
+                    ""
+                    if self.name == "hessian"
+                    else ("pass holomorphic=True if the function is holomorphic, or ")
+                )
+                raise DTypeError(f"{self.name}: {meta} is complex; {advice}use jvp and vjp")
+            if not is_inexact(meta.dtype):
                 raise DTypeError(
-                    f"{self.name}: {meta} is complex; pass holomorphic=True if the function is "
-                    "holomorphic, or use jvp and vjp"
+                    f"{self.name}: the result {meta} is not floating-point; leave it out, or use "
+                    "jacfwd, which gives zeros"
                 )
 
 

@@ -45,7 +45,7 @@ class EagerRuntime(Differentiator):
     """Computes immediately on one executor, and records the ops that depend on its variables.
 
     Array functions, operators and methods take eager tensors, NumPy arrays, numbers, and tensors on
-    the device of the runtime. Ops that do not depend on a variable are not recorded.
+    the host or on the device of the runtime. Ops that do not depend on a variable are not recorded.
 
     Args:
         executor: `"numpy"`, `"xla"`, or an executor.
@@ -130,10 +130,13 @@ class EagerRuntime(Differentiator):
             return self.restored(self._executor.put(host_array(value, dtype)), None, None)
         tensor = Tensor(value, dtype)
         owner = self._planner.owner
+        if tensor.executor is None and owner is not None:
+            return self.restored(owner.put(tensor.data), None, None)
         if tensor.executor is not owner and (owner is None or not owner.owns(tensor.data)):
+            goal = "host" if owner is None else owner.name
             raise DeviceError(
                 f"eager: {tensor.meta} is on {tensor.placement}, but the runtime computes on "
-                f"{self._executor.name}; move it with to_device"
+                f"{self._executor.name}; move it with to_device({goal!r})"
             )
         return self.restored(tensor.data, None, None)
 

@@ -9,6 +9,7 @@ from tenferro.arrays import rearrange
 from tenferro.dispatch import apply
 from tenferro.errors import AxisError, ControlFlowError
 from tenferro.loops.bodies import require_function
+from tenferro.loops.counts import as_flag
 from tenferro.loops.leaves import Leaves, as_array, leaves_of, promoted
 from tenferro.traced import unflatten
 from tenferro.typing import PyTree
@@ -32,8 +33,8 @@ def associative_scan(
         axis: the axis of the entries.
 
     Raises:
-        ControlFlowError: the sizes along `axis` differ or are not known, or `fn` does not return
-            what it takes.
+        ControlFlowError: the sizes along `axis` differ or are not known, `fn` does not return
+            what it takes, or `reverse` is not a bool.
         AxisError: a leaf does not have the axis.
         PytreeError: a leaf is neither an array nor a number.
 
@@ -42,6 +43,7 @@ def associative_scan(
     Tensor([ 1,  2,  6, 24])
     """
     require_function("associative_scan", "fn", fn)
+    backwards = as_flag("associative_scan", "reverse", reverse)
     leaves = leaves_of(elems, "associative_scan: elems")
     axes = _axes(leaves, axis)
     _check_sizes(leaves, axes)
@@ -49,10 +51,10 @@ def associative_scan(
     if not values:
         return elems
     scan = _Scan(fn, leaves, axes)
-    if reverse:
+    if backwards:
         values = scan.reversed(values)
     results = scan.of(values)
-    return unflatten(leaves.tree, scan.reversed(results) if reverse else results)
+    return unflatten(leaves.tree, scan.reversed(results) if backwards else results)
 
 
 class _Scan:

@@ -24,12 +24,14 @@ from tenferro.family import Package
 from tenferro.loops.leaves import require_exact, shown, weak_leaf
 from tenferro.shape import BOOL, DType, Exact, TensorMeta, describe, fresh_input, type_of
 from tenferro.traced import (
+    Scope,
     TracedTensor,
     TraceEmitter,
     TreeDef,
     capture,
     capturing_tracked,
     flatten,
+    innermost,
     leaf_names,
     raising_site,
     tracing,
@@ -75,12 +77,14 @@ class Bodies:
         caller: the function that users call.
         start: the age of a graph value that is older than all bodies.
         functions: the functions that have been traced.
+        scopes: the scopes of their traces.
         packages: extension families that the functions brought.
     """
 
     caller: str
     start: int
     functions: list[Callable[..., Any]] = field(default_factory=list)
+    scopes: list[Scope] = field(default_factory=list)
     packages: list[Package] = field(default_factory=list)
 
     def trace(
@@ -97,8 +101,12 @@ class Bodies:
             PytreeError: a leaf of the result is not an array.
         """
         inputs = [fresh_input(meta, f"{name}{i}") for i, meta in enumerate(metas)]
-        values = [TracedTensor(key, number) for key, number in zip(inputs, weak, strict=True)]
-        with collecting_packages() as packages, tracing():
+        scope = Scope.of(function)
+        self.scopes.append(scope)
+        values = [
+            TracedTensor(key, number, scope) for key, number in zip(inputs, weak, strict=True)
+        ]
+        with collecting_packages() as packages, tracing(scope):
             try:
                 result = call(values)
             except Exception as error:
@@ -116,7 +124,9 @@ class Bodies:
     def _output(self, leaf: Any, name: str, result: Any, position: int) -> GlobalValKey:
         """The graph value of a leaf of a result."""
         if isinstance(leaf, TracedTensor):
-            return leaf.key
+            if leaf.scope is not None:
+                self.scopes[-1].beside(leaf.scope)
+            return leaf.in_use(self.caller)
         if meta_of_value(leaf) is None:
             path = leaf_names(result, "")[position]
             if self.caller in ("map", "fori_loop"):  # what the user's function returns is paired
@@ -147,6 +157,12 @@ class Bodies:
         names = ["a value that the function closes over" for _ in found]
         require_exact([type_of(key) for key in found], names, self.caller)
         return found
+
+    def scope_of(self, operands: Sequence[Any]) -> Scope | None:
+        """The scope of results that depend on the operands and on what the bodies close over."""
+        around = {scope for body in self.scopes for scope in body.read}.difference(self.scopes)
+        own = (operand.scope for operand in operands if isinstance(operand, TracedTensor))
+        return innermost((*own, *around))
 
     def program(self, name: str, consts: Sequence[GlobalValKey], body: Body) -> ExecProgram:
         """The program of a body, which takes `consts` first.

@@ -135,7 +135,9 @@ def _inlined(
     keys = [*consts, *body.inputs]
     passed = [number for number, value in enumerate(values) if value is not keys[number]]
     inputs, actual = [keys[number] for number in passed], [values[number] for number in passed]
-    return Results(inputs, actual, True, None, bodies.packages).of(body.outputs)
+    results = Results(inputs, actual, True, None, bodies.packages).of(body.outputs)
+    scope = bodies.scope_of(values)
+    return [TracedTensor(result.key, None, scope) for result in results]
 
 
 def _unify(caller: str, names: Sequence[str], bodies: Sequence[Body]) -> None:
@@ -186,7 +188,8 @@ def _predicate(pred: Any) -> Any:
             f"cond: pred must be a scalar bool, got {meta}; compare it with a number"
         )
     if isinstance(pred, TracedTensor):
-        return TracedTensor(convert(TraceEmitter(user_site()), pred.key, INT32))
+        key = convert(TraceEmitter(user_site()), pred.in_use("cond"), INT32)
+        return TracedTensor(key, None, pred.scope)
     return int(bool(pred))
 
 

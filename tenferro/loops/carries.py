@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.errors import ControlFlowError
+from tenferro.errors import ControlFlowError, TracingError
 from tenferro.loops.bodies import Body
 from tenferro.loops.leaves import Leaves, promoted, shown
 from tenferro.shape import DType, TensorMeta, short_name
@@ -73,7 +73,7 @@ def _start(value: Any, meta: TensorMeta) -> str:
         return short_name(meta.dtype)
     try:
         number = np.asarray(value)
-    except Exception:  # a traced value has no number
+    except TracingError:  # a traced value has no number
         number = np.zeros(())
     return repr(number.astype(meta.dtype).item())
 

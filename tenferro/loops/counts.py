@@ -1,4 +1,4 @@
-"""Numbers of rounds, as users write them."""
+"""Numbers of rounds and flags, as users write them."""
 
 from __future__ import annotations
 
@@ -69,21 +69,33 @@ def as_unroll(caller: str, unroll: Any, rounds: Dim) -> int:
     return count
 
 
-def as_levels(caller: str, checkpoints: Any, rounds: Dim) -> int:
-    """The number of levels of checkpoints; 0 for none.
+def as_levels(caller: str, checkpoints: Any, rounds: Dim, none: bool = True) -> int:
+    """The number of levels of checkpoints; 0 for None, which only some loops take.
 
     Raises:
         ControlFlowError: it is not a positive integer, or the number of rounds is not known.
     """
-    if checkpoints is None:
+    if checkpoints is None and none:
         return 0
     levels = as_integer(checkpoints)
     if levels is None or levels < 1:
         raise ControlFlowError(
-            f"{caller}: checkpoints must be a positive integer or None, got {checkpoints!r}"
+            f"{caller}: checkpoints must be a positive integer{' or None' if none else ''}, "
+            f"got {checkpoints!r}"
         )
     if isinstance(rounds, DimExpr):
         raise ControlFlowError(
             f"{caller}: checkpoints= needs a known number of rounds, but the loop has {rounds}"
         )
     return levels
+
+
+def as_flag(caller: str, name: str, value: object) -> bool:
+    """A flag.
+
+    Raises:
+        ControlFlowError: it is not a bool.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ControlFlowError(f"{caller}: {name} must be True or False, got {value!r}")
+    return bool(value)

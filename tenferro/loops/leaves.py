@@ -58,6 +58,7 @@ def leaves_of(tree: PyTree, where: str) -> Leaves:
 
     Raises:
         PytreeError: a leaf is neither an array nor a number.
+        TracingError: the trace that a leaf belongs to has ended.
         UnsupportedDynamicShapeError: data decide the size of a leaf.
     """
     values, treedef = flatten(tree)
@@ -112,13 +113,16 @@ def _converted(value: Any, meta: TensorMeta) -> Any:
     if is_number(value):
         return np.asarray(value, meta.dtype)
     if isinstance(value, TracedTensor) and value.dtype != meta.dtype:
-        return TracedTensor(convert(TraceEmitter(user_site()), value.key, meta.dtype))
+        key = convert(TraceEmitter(user_site()), value.key, meta.dtype)
+        return TracedTensor(key, None, value.scope)
     return value
 
 
 def _meta(value: Any, where: str, path: str) -> TensorMeta:
     """The type of a leaf, without what is known of its numbers: other rounds have others."""
     caller, _, root = where.partition(": ")
+    if isinstance(value, TracedTensor):
+        value.in_use(f"{where}{path}")
     meta = meta_of_value(value)
     if meta is None:
         raise PytreeError(

@@ -56,7 +56,9 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
         return []
     if is_recorded(operands):
         keys = tuple([_key_of(operand) for operand in operands])
-        return [TracedTensor(key) for key in annotate(op_key(op, keys, PRIMAL, user_site()))]
+        made = annotate(op_key(op, keys, PRIMAL, user_site()))
+        scope = bodies.scope_of(operands)
+        return [TracedTensor(key, None, scope) for key in made]
     if any(isinstance(operand, EagerTensor) for operand in operands):
         result: Any = apply(OpFunction(op), *map(_array_of, operands))
         return list(result) if op.n_outputs > 1 else [result]
@@ -86,9 +88,8 @@ def _input_of(operand: Any) -> GlobalValKey:
 
 
 def _array_of(operand: Any) -> Any:
-    """An operand as an array for an eager runtime, which moves NumPy's to its device."""
+    """An operand as an array for an eager runtime, which moves those on the host to its device."""
     if not isinstance(operand, Input):
         return operand
     captured: Any = operand.key
-    tensor = captured.tensor
-    return tensor.numpy() if tensor.executor is None else tensor
+    return captured.tensor

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tenferro.control import Scan
 from tenferro.errors import ControlFlowError
 from tenferro.loops.bodies import Body, require_function, tracing_bodies
 from tenferro.loops.carries import settled
-from tenferro.loops.counts import as_count, as_levels, as_unroll
+from tenferro.loops.counts import as_count, as_flag, as_levels, as_unroll
 from tenferro.loops.leaves import Leaves, leaves_of
 from tenferro.loops.running import operands_of, run
 from tenferro.shape import Dim, Exact, TensorMeta, describe
@@ -85,7 +83,7 @@ def run_scan(
     """
     entries = leaves_of(xs, f"{caller}: xs")
     rounds = rounds_of(caller, entries, length)
-    backwards, at_once = _checked(caller, reverse), as_unroll(caller, unroll, rounds)
+    backwards, at_once = as_flag(caller, "reverse", reverse), as_unroll(caller, unroll, rounds)
     levels = as_levels(caller, checkpoints, rounds)
     rows = [TensorMeta(meta.dtype, meta.extents[1:]) for meta in entries.metas]
     count = len(init.values)
@@ -162,12 +160,6 @@ def _exact(meta: TensorMeta) -> Dim:
     extent = meta.extents[0]
     assert isinstance(extent, Exact), describe(extent)  # `leaves_of` refuses others
     return extent.dim
-
-
-def _checked(caller: str, reverse: object) -> bool:
-    if not isinstance(reverse, bool | np.bool_):
-        raise ControlFlowError(f"{caller}: reverse must be True or False, got {reverse!r}")
-    return bool(reverse)
 
 
 def _listed(sizes: Sequence[Dim]) -> str:

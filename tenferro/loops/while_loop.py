@@ -43,11 +43,11 @@ def while_loop(
         init_val: a tree of arrays. A Python number takes the dtype that `body_fun` gives it.
         max_steps: the largest number of rounds, after which the loop ends whatever `cond_fun` says.
             Reverse-mode derivatives need it.
-        checkpoints: what reverse mode stores, on how many levels; see `scan`.
+        checkpoints: on how many levels reverse mode stores carries, at least 1; see `scan`.
 
     Raises:
-        ControlFlowError: the value changes its structure or types, or `cond_fun` does not return
-            one scalar bool.
+        ControlFlowError: the value changes its structure or types, `cond_fun` does not return
+            one scalar bool, or `checkpoints` is not a positive integer.
         PytreeError: a leaf is neither an array nor a number.
         UnsupportedDynamicShapeError: data decide a size in the loop.
 
@@ -60,7 +60,7 @@ def while_loop(
     steps = None if max_steps is None else as_count("while_loop", "max_steps", max_steps)
     if isinstance(steps, DimExpr):
         raise ControlFlowError(f"while_loop: max_steps must be an integer, got {steps}")
-    levels = as_levels("while_loop", checkpoints, steps or 0) or 2
+    levels = as_levels("while_loop", checkpoints, steps or 0, none=False)
     carry = leaves_of(init_val, "while_loop: init_val")
 
     def on_tree(function: Callable[[Any], Any]) -> Callable[[list[TracedTensor]], Any]:

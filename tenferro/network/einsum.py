@@ -20,11 +20,10 @@ from tenferro.network.progress import with_progress_bar
 from tenferro.planning import (
     PLANNER,
     Auto,
-    EinsumOptimize,
-    Nested,
     NestedEinsum,
     Subscripts,
     as_optimize,
+    order_of,
     specification,
 )
 from tenferro.runtime import Tensor
@@ -50,11 +49,13 @@ def einsum(
             lists of integers between the operands: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
         operands: arrays of any kind; dtypes are promoted as NumPy does.
         optimize: True searches for an order; False contracts from left to right; a path, a
-            `NestedEinsum`, a `ContractionTree` or an `EinsumPlan` is the order itself;
-            `ContractionOptimizerOptions` are the options of the search.
+            `NestedEinsum`, a `ContractionTree` or an `EinsumPlan` is the order itself, and so is a
+            `PathInfo` of opt_einsum or a tree of cotengra with its slices;
+            `ContractionOptimizerOptions` are the options of the search; an optimizer of opt_einsum
+            or cotengra is asked once for a network of these sizes.
         slices: labels to loop over in order to save memory, or the least number of slices. True
             slices as much as the memory limit needs and is the default of an automatic order;
-            False does not slice.
+            False does not slice. The default of a tree of cotengra is its own slices.
         memory_limit: most bytes that intermediates and the result may take at once, as predicted.
 
     Raises:
@@ -99,22 +100,23 @@ def einsum_plan(
 class EinsumCall:
     """The arguments of a call of `einsum`, parsed and checked."""
 
-    __slots__ = ("limit", "operands", "plan", "shapes", "slices", "strategy", "subscripts")
+    __slots__ = ("limit", "made", "operands", "plan", "shapes", "slices", "strategy", "subscripts")
 
     def __init__(
         self,
         subscripts: Subscripts,
         operands: Sequence[Any],
-        strategy: EinsumOptimize,
-        plan: EinsumPlan | None = None,
+        optimize: Any,
     ) -> None:
         self.subscripts = subscripts
         self.operands = operands
-        self.strategy = strategy
-        self.plan = plan
+        self.shapes = [_sizes(i, _meta(operand)) for i, operand in enumerate(operands)]
+        self.plan = optimize if isinstance(optimize, EinsumPlan) else None
+        self.made = order_of(optimize, subscripts, self.shapes)
+        order = self.plan or self.made
+        self.strategy = as_optimize(optimize if order is None else order.path)
         self.slices = Slices("limit")
         self.limit: int | None = None
-        self.shapes = [_sizes(i, _meta(operand)) for i, operand in enumerate(operands)]
 
     @property
     def dtype(self) -> DType:
@@ -137,7 +139,9 @@ def read_call(
         raise SubscriptError("einsum: there are no operands; pass at least one")
     call = _ordered_call(expression, values, optimize)
     automatic = isinstance(call.strategy, Auto)
-    call.slices = read_slices(slices, call.subscripts, automatic and call.plan is None)
+    if slices is None and call.made is not None and call.made.slices:
+        slices = call.made.slices
+    call.slices = read_slices(slices, call.subscripts, automatic)
     options = call.strategy.options if isinstance(call.strategy, Auto) else None
     call.limit = options.memory_limit if memory_limit is None and options else memory_limit
     return call
@@ -149,11 +153,9 @@ def _ordered_call(expression: Any, values: Sequence[Any], optimize: Any) -> Eins
     if isinstance(expression, NestedEinsum):
         if optimize is not True and optimize is not None:
             raise PathError("einsum: the parentheses give the order; leave optimize out")
-        return EinsumCall(expression.subscripts, values, Nested(expression))
+        return EinsumCall(expression.subscripts, values, expression)
     subscripts = _subscripts(expression, [_meta(value).rank for value in values])
-    if isinstance(optimize, EinsumPlan):
-        return EinsumCall(subscripts, values, as_optimize(optimize.path), optimize)
-    return EinsumCall(subscripts, values, as_optimize(optimize))
+    return EinsumCall(subscripts, values, optimize)
 
 
 def _subscripts(expression: Any, ranks: Sequence[int]) -> Subscripts:

@@ -86,6 +86,7 @@ from tenferro.ops.diagonal import EmbedDiag, ExtractDiag, Tril, Triu
 from tenferro.ops.dynamic import DynamicTruncate, PadToMatch, ShapeOf, size_of_scalar
 from tenferro.ops.dynamic_slice import DynamicSlice, DynamicUpdateSlice
 from tenferro.ops.elementwise import Elementwise
+from tenferro.ops.gamma import GAMMA_GRAD, GammaGrad, GammaSample
 from tenferro.ops.inactive import (
     STOP_GRADIENT,
     Iota,
@@ -127,6 +128,7 @@ from tenferro.ops.special import (
     LogAddExp,
     Logistic,
 )
+from tenferro.ops.threefry import PARITY, ROTATIONS, Threefry2x32
 from tenferro.ops.trigonometric import (
     ACOS,
     ACOSH,
@@ -170,6 +172,7 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(ShapeOf, DynamicTruncate, PadToMatch, AssumeSize),
     *(ExtractDiag, EmbedDiag, Tril, Triu),
     DotGeneral,
+    *(Threefry2x32, GammaSample, GammaGrad),
 )
 
 
@@ -204,6 +207,7 @@ __all__ = [
     "EXP",
     "EXPM1",
     "FLOOR",
+    "GAMMA_GRAD",
     "IMAG",
     "LOG",
     "LOG1P",
@@ -215,9 +219,11 @@ __all__ = [
     "NEG",
     "NOT",
     "OR",
+    "PARITY",
     "POW",
     "REAL",
     "REM",
+    "ROTATIONS",
     "ROUND",
     "RSQRT",
     "SELECT",
@@ -276,6 +282,8 @@ __all__ = [
     "Expm1",
     "ExtractDiag",
     "Floor",
+    "GammaGrad",
+    "GammaSample",
     "Gather",
     "GatherDynamicSliceSizes",
     "Imag",
@@ -326,6 +334,7 @@ __all__ = [
     "Sub",
     "Tan",
     "Tanh",
+    "Threefry2x32",
     "Transpose",
     "Tril",
     "Triu",

@@ -31,6 +31,8 @@ class Iota(Inactive, name="iota"):
 
     def numpy(self) -> Array:
         """`numpy.arange`."""
+        if self.dtype.kind in "iu" and self.dtype.itemsize >= 4:
+            return np.arange(self.size, dtype=self.dtype)  # type: ignore[arg-type]  # sizes are bound
         return np.arange(self.size).astype(self.dtype)  # type: ignore[arg-type]  # sizes are bound
 
 

@@ -2,12 +2,14 @@
 
 File by file: `subscripts` and `nested` read the notation; `sizes` and `paths` check it against the
 operands; `tree` is a contraction order with its flops and sizes, `cost` predicts its run time;
-`optimize` lists the strategies; `greedy`, `anneal`, `refine` and `search` search for an order;
-`planner` caches the orders; `slicing` chooses labels to loop over.
+`optimize` lists the strategies; `foreign` takes those of opt_einsum and cotengra; `greedy`,
+`anneal`, `refine` and `search` search for an order; `planner` caches the orders; `slicing` chooses
+labels to loop over.
 This package does not depend on how a contraction is computed.
 """
 
 from tenferro.planning.cost import step_seconds, tree_seconds
+from tenferro.planning.foreign import Order, order_of
 from tenferro.planning.nested import NestedEinsum
 from tenferro.planning.optimize import (
     Auto,
@@ -46,6 +48,7 @@ __all__ = [
     "LinearPath",
     "Nested",
     "NestedEinsum",
+    "Order",
     "Pairs",
     "Path",
     "Planner",
@@ -67,6 +70,7 @@ __all__ = [
     "labels_text",
     "left_to_right",
     "options_of",
+    "order_of",
     "pairs_of_path",
     "path_of_pairs",
     "specification",

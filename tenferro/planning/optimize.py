@@ -131,7 +131,8 @@ def as_optimize(value: Any) -> EinsumOptimize:
         case _:
             raise PathError(
                 f"einsum: optimize={value!r} is not a strategy; pass True, False, a path, a "
-                "NestedEinsum, a ContractionTree or ContractionOptimizerOptions"
+                "NestedEinsum, a ContractionTree, ContractionOptimizerOptions, or a path, tree or "
+                "optimizer of opt_einsum or cotengra"
             )
 
 

@@ -13,6 +13,7 @@ DType = np.dtype[Any]
 BOOL: DType = np.dtype(np.bool_)
 INT32: DType = np.dtype(np.int32)
 INT64: DType = np.dtype(np.int64)
+UINT32: DType = np.dtype(np.uint32)
 UINT64: DType = np.dtype(np.uint64)
 FLOAT16: DType = np.dtype(np.float16)
 FLOAT32: DType = np.dtype(np.float32)
@@ -28,7 +29,7 @@ _BY_NAME: dict[str, DType] = {
     "i64": INT64,
     "u8": np.dtype(np.uint8),
     "u16": np.dtype(np.uint16),
-    "u32": np.dtype(np.uint32),
+    "u32": UINT32,
     "u64": UINT64,
     "f16": FLOAT16,
     "f32": FLOAT32,

@@ -90,8 +90,8 @@ def _complete(subject: FamilySubject) -> Findings:
         object.__setattr__(changed, name, other)
         try:
             same = encode(tuple(changed.payload())) == encode(tuple(op.payload()))
-        except Exception:
-            continue  # payload() reads the field: it takes part
+        except Exception:  # payload() may raise anything on such a field
+            continue  # it reads the field: it takes part
         if same:
             yield (
                 f"{name} is not part of the payload; return it from payload(), or declare it "
@@ -142,7 +142,7 @@ def _everywhere(subject: FamilySubject) -> Findings:
         raise NotCheckedError("the class is defined in __main__; put it into a module")
     try:
         data = pickle.dumps(op)
-    except Exception as error:
+    except Exception as error:  # __reduce__ and __getstate__ may raise anything
         raise NotCheckedError(f"the op cannot be pickled to be sent there: {error}") from None
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     done = _elsewhere(data, seed)

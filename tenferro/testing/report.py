@@ -144,7 +144,7 @@ def _judge(clause: Clause[S], subject: S) -> Verdict:
         checked = False
     except TenferroError as error:
         violations.append(f"{type(error).__name__}: {error}")
-    except Exception as error:
+    except Exception as error:  # whatever the author's code raises is a finding
         violations.append(f"raises {type(error).__name__}, which is not a TenferroError: {error}")
     return _verdict(clause, tuple(violations), tuple(notes), checked)
 

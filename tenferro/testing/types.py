@@ -96,7 +96,7 @@ def _runs(
         subject.carrier.checked_results(expected, results)
     except InvalidConfigError as error:
         yield f"on {_list(metas)}: {error}"
-    except Exception as error:
+    except Exception as error:  # the author's code may raise anything
         text = f"eager_execute on {_list(metas)}: {type(error).__name__}: {error}"
         empty = any(array.size == 0 for array in arrays)
         yield text if empty else Note(text)

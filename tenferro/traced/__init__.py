@@ -14,7 +14,7 @@ from tenferro.traced.capture import (
 from tenferro.traced.compiler import GraphCompiler, specialise
 from tenferro.traced.function import Trace, argument_names, is_traced, leaf_meta, trace_function
 from tenferro.traced.results import Results
-from tenferro.traced.scopes import is_tracing, tracing
+from tenferro.traced.scopes import Scope, innermost, is_tracing, tracing
 from tenferro.traced.sites import raising_site, user_site
 from tenferro.traced.substitute import joined, settled, substitute
 from tenferro.traced.tensor import (
@@ -31,6 +31,7 @@ __all__ = [
     "CapturedArray",
     "GraphCompiler",
     "Results",
+    "Scope",
     "Trace",
     "TraceEmitter",
     "TracedTensor",
@@ -43,6 +44,7 @@ __all__ = [
     "capturing_tracked",
     "compiled_within",
     "flatten",
+    "innermost",
     "is_traced",
     "is_tracing",
     "joined",

@@ -5,7 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Container, Mapping, Sequence
 
-from tenferro.compiler import OptimizerOptions, compile_std_to_exec, guards_of, optimize
+from tenferro.compiler import (
+    OptimizerOptions,
+    check_keys,
+    compile_std_to_exec,
+    guards_of,
+    optimize,
+)
 from tenferro.computegraph import (
     BoundedCache,
     CacheStats,
@@ -112,6 +118,8 @@ class GraphCompiler:
             sys.stderr.write(f"{graph}\n")
         metas = [type_of(key) for key in graph.inputs]
         lowered = compile_std_to_exec(compile_graph(graph), metas, self._families)
+        if config.check_keys:
+            check_keys(lowered)
         assumed = tuple(dict.fromkeys([*guards, *guards_of(lowered)]))
         exec_program = optimize(lowered, self.options)
         _check_symbols(exec_program)

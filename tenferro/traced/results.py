@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tenferro.computegraph import GlobalValKey, Input
+from tenferro.chainrules import Emitter
+from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
 from tenferro.family import Package
-from tenferro.ops import shape_context
+from tenferro.ops import StdTensorOp, replay, shape_context
 from tenferro.shape import fresh_input
+from tenferro.traced.capture import CapturedArray
 from tenferro.traced.compiler import GraphCompiler
 from tenferro.traced.function import is_traced, leaf_meta
 from tenferro.traced.scopes import innermost
@@ -19,6 +21,7 @@ from tenferro.values import (
     Tensor,
     bring_packages,
     executor_named,
+    leading,
     place,
     tensor_owner,
     where_to_run,
@@ -34,7 +37,8 @@ _TYPES = shape_context()
 class Results:
     """Converts graph values into results.
 
-    They are computed, or, in an outer trace, returned as values of that trace.
+    They are computed, or, in an outer trace, returned as values of that trace. If an eager runtime
+    tracks one of the actual values, it computes and records them.
     """
 
     def __init__(
@@ -86,7 +90,24 @@ class Results:
             scopes = [leaf.scope for leaf in self.actual if isinstance(leaf, TracedTensor)]
             scope = innermost(scopes)
             return [TracedTensor(key, None, scope) for key in replaced if key is not None]
+        if any(isinstance(leaf, Tensor) and leaf.tracked for leaf in self.actual):
+            return self._recorded(outputs)
         return self._run(outputs)
+
+    def _recorded(self, outputs: Sequence[GlobalValKey]) -> list[Any]:
+        """The results as tensors of the runtime that tracks an actual value, op by op."""
+        view: ResolvedView[StdTensorOp] = resolve_keys()
+        _, met = view.topo_order(outputs, leaves=self.inputs)
+        captured = {key: key.key.tensor for key in met if isinstance(key.key, CapturedArray)}
+        actual = [leaf if isinstance(leaf, Tensor) else Tensor(leaf) for leaf in self.actual]
+
+        def call(at: Emitter[Any], *values: Any) -> tuple[Any, ...]:
+            return tuple(replay(at, outputs, dict(zip(keys, values, strict=True))))
+
+        keys = [*self.inputs, *captured]
+        values = [*actual, *captured.values()]
+        results: Any = leading(values)._apply(call, *values)
+        return list(results)
 
     def _run(self, outputs: Sequence[GlobalValKey]) -> list[Tensor]:
         compiled = compiled_within(self._function)
@@ -96,10 +117,7 @@ class Results:
         program = compiler.compile_keys(outputs, inputs)
         captured = [declared.default for declared in program.inputs[len(tensors) :]]
         operands = [*tensors, *(array for array in captured if array is not None)]
-        if compiled is None:
-            executor = where_to_run("call", [t for t in operands if t.executor is not None])
-        else:
-            executor = compiled.executor
+        executor = where_to_run("call", operands) if compiled is None else compiled.executor
         runs_on = executor_named("numpy") if executor is None else executor
         runs_on = with_brought(runs_on, self._packages)
         execute = runs_on.compile_exec(program.exec_program, options=program.options)

@@ -14,14 +14,29 @@ class Scope:
 
     A value that depends on an argument of the function has the scope of its trace; one that
     depends on values of several traces has the innermost. Values of graphs built by hand have none.
+
+    Attributes:
+        read: scopes of enclosing traces whose values were used together with values of this one.
     """
 
-    __slots__ = ("depth", "is_open", "name")
+    __slots__ = ("depth", "is_open", "name", "read")
 
     def __init__(self, name: str = "a function") -> None:
         self.name = name
         self.depth = _depth.get() + 1
         self.is_open = True
+        self.read: set[Scope] = set()
+
+    @classmethod
+    def of(cls, function: object) -> Scope:
+        """The scope of a trace of `function`."""
+        return cls(getattr(function, "__name__", type(function).__name__))
+
+    def beside(self, other: Scope) -> Scope:
+        """The inner one of two scopes, which reads the other one."""
+        inner, outer = (self, other) if self.depth >= other.depth else (other, self)
+        inner.read.add(outer)
+        return inner
 
 
 @contextmanager

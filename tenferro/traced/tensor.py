@@ -244,8 +244,7 @@ def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dic
             if own is not None and own is not scope:
                 if not own.is_open:
                     operand.in_use(function.__name__)
-                if scope is None or own.depth > scope.depth:
-                    scope = own
+                scope = own if scope is None else scope.beside(own)
         else:
             key = _lift(operand)
             if key is NotImplemented:

@@ -158,6 +158,9 @@ class Jitted(Generic[P, R_co]):
         in_place = self._in_place(leaves)
         types = _leaf_types(leaves) if in_place is None else in_place[1]
         if types is None:
+            for leaf in leaves:
+                if isinstance(leaf, TracedTensor):
+                    leaf.in_use(repr(self))
             if self._symbolic is not None:
                 self._symbolic.check_traced(call)
             return self._inlined(call)

@@ -101,18 +101,19 @@ class MappedArgument:
     meta: TensorMeta
 
     @classmethod
-    def of(cls, name: str, meta: TensorMeta, axis: int) -> MappedArgument:
-        """The array with an axis that may be counted from the end.
+    def of(cls, name: str, meta: TensorMeta, axis: int, entry_rank: int = 0) -> MappedArgument:
+        """The array with an axis that may be counted from the end; see `entry_ranks`.
 
         Raises:
             BatchingError: the array has no such axis.
             UnsupportedDynamicShapeError: data decide the size of the axis.
         """
-        place = placed(axis, meta.rank)
+        place = placed(axis, meta.rank - entry_rank)
         if place is None:
             advice = "" if meta.rank else "; pass an array, or map it over None"
             raise BatchingError(
-                f"vmap: in_axes {axis} is out of range for argument {name}: {meta}{advice}"
+                f"vmap: in_axes {axis} is out of range for argument {name}: {meta}"
+                f"{unmapped(entry_rank)}{advice}"
             )
         extent = meta.extents[place]
         if not isinstance(extent, Exact):
@@ -137,6 +138,23 @@ class MappedArgument:
         """The order of axes in which the mapped one is the first."""
         others = [axis for axis in range(self.meta.rank) if axis != self.axis]
         return (self.axis, *others)
+
+
+def entry_ranks(tree: Any) -> list[int]:
+    """For each leaf of a tree, how many of its last axes belong to one entry of the leaf's node.
+
+    They are not counted by axes. A type of nodes says so by its attribute `entry_rank`.
+    """
+    paths = optree.tree_accessors(tree, namespace=NAMESPACE)
+    return [getattr(path[-1].type, "entry_rank", 0) if path else 0 for path in paths]
+
+
+def unmapped(entry_rank: int) -> str:
+    """What errors say of last axes that belong to one entry; see `entry_ranks`."""
+    if not entry_rank:
+        return ""
+    last = "axis" if entry_rank == 1 else f"{entry_rank} axes"
+    return f", whose last {last} cannot be mapped"
 
 
 def placed(axis: int, rank: int) -> int | None:

@@ -30,7 +30,14 @@ from tenferro.traced import (
     unflatten,
     wraps,
 )
-from tenferro.transforms.mapped_axes import AxesTree, MappedArgument, common_size, placed
+from tenferro.transforms.mapped_axes import (
+    AxesTree,
+    MappedArgument,
+    common_size,
+    entry_ranks,
+    placed,
+    unmapped,
+)
 from tenferro.typing import PyTree
 
 P = ParamSpec("P")
@@ -138,8 +145,10 @@ class _Mapping:
         axes = [*self.in_axes.of_arguments(args), *[0] * len(flatten(kwargs)[0])]
         names = argument_names(self.function, args, kwargs)
         return {
-            position: MappedArgument.of(name, leaf_meta(leaf, f"argument {name}"), axis)
-            for position, (leaf, name, axis) in enumerate(zip(leaves, names, axes, strict=True))
+            position: MappedArgument.of(name, leaf_meta(leaf, f"argument {name}"), axis, inner)
+            for position, (leaf, name, axis, inner) in enumerate(
+                zip(leaves, names, axes, entry_ranks((args, kwargs)), strict=True)
+            )
             if axis is not None
         }
 
@@ -187,10 +196,12 @@ class _Mapping:
         axes = self.out_axes.of(result, "result")
         names = [f"result {path.codify('')}".strip() for path in optree.treespec_accessors(tree)]
         placed_outputs: list[GlobalValKey] = []
-        for (key, is_batched), axis, name in zip(outputs, axes, names, strict=True):
+        for (key, is_batched), axis, name, inner in zip(
+            outputs, axes, names, entry_ranks(result), strict=True
+        ):
             if axis is not None:
                 whole = key if is_batched else repeated(emitter, key, size)
-                placed_outputs.append(_with_axis_at(emitter, whole, axis, name))
+                placed_outputs.append(_with_axis_at(emitter, whole, axis, name, inner))
             elif is_batched:
                 raise BatchingError(
                     f"vmap: {name} depends on the mapped axis, so its out_axes cannot be None"
@@ -200,12 +211,15 @@ class _Mapping:
         return placed_outputs
 
 
-def _with_axis_at(emitter: KeyEmitter, value: GlobalValKey, axis: int, name: str) -> GlobalValKey:
-    """The value with its first axis moved to `axis`."""
+def _with_axis_at(
+    emitter: KeyEmitter, value: GlobalValKey, axis: int, name: str, entry_rank: int
+) -> GlobalValKey:
+    """The value with its first axis moved to `axis`; see `entry_ranks`."""
     meta = type_of(value)
-    place = placed(axis, meta.rank)
+    place = placed(axis, meta.rank - entry_rank)
     if place is None:
-        raise BatchingError(f"vmap: out_axes {axis} is out of range for {name}: {meta}")
+        advice = unmapped(entry_rank)
+        raise BatchingError(f"vmap: out_axes {axis} is out of range for {name}: {meta}{advice}")
     order = list(range(1, meta.rank))
     order.insert(place, 0)
     return emitter.emit(Transpose(tuple(order)), value)

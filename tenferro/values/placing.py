@@ -1,4 +1,4 @@
-"""Moving values to the executor of a program. Only NumPy arrays are moved implicitly."""
+"""Moving values to the executor of a program. Only values on the host are moved implicitly."""
 
 from __future__ import annotations
 
@@ -31,20 +31,26 @@ class PlacedValue(Protocol):
 
 
 def where_to_run(name: str, tensors: Sequence[PlacedValue]) -> Executor | None:
-    """The executor that owns all of the tensors; None if all are NumPy arrays.
+    """The executor of the device that tensors are on; None if all are on the host.
 
-    `name` is the function that is called.
+    Tensors on the host go where the others are. `name` is the function that is called.
 
     Raises:
-        DeviceError: the tensors are in different places.
+        DeviceError: the tensors are on different devices.
     """
-    executors = {id(tensor.executor): tensor.executor for tensor in tensors}
-    if len(executors) > 1:
-        where = " and ".join(f"{tensor.meta} on {tensor.placement}" for tensor in tensors)
+    on_devices = [tensor for tensor in tensors if tensor.executor is not None]
+    executors = {id(tensor.executor): tensor.executor for tensor in on_devices}
+    if len(executors) < 2:
+        return next(iter(executors.values()), None)
+    first, *others = dict.fromkeys(tensor.placement for tensor in on_devices)
+    if others:
+        where = " and ".join(f"{tensor.meta} on {tensor.placement}" for tensor in on_devices)
         raise DeviceError(
-            f"{name}: operands are in different places ({where}); move one with to_device"
+            f"{name}: operands are in different places ({where}); move them with "
+            f"to_device({first!r})"
         )
-    return next(iter(executors.values()), None)
+    there = (each for each in executors.values() if str(getattr(each, "device", None)) == first)
+    return next(there, on_devices[0].executor)
 
 
 def place(name: str, tensor: PlacedValue, executor: Executor | None) -> Any:

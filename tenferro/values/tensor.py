@@ -13,7 +13,7 @@ from tenferro.errors import ADError, DTypeError, ShapeError
 from tenferro.exec_ir import Array
 from tenferro.shape import TensorMeta, as_dtype
 from tenferro.values.emitter import RunEmitter
-from tenferro.values.executors import Buffer, Executor, executor_named, owner_of, tensor_owner
+from tenferro.values.executors import Buffer, Executor, executor_at, owner_of, tensor_owner
 from tenferro.values.host import buffer_meta, host_array
 from tenferro.values.placing import place, where_to_run
 
@@ -21,9 +21,9 @@ from tenferro.values.placing import place, where_to_run
 class Tensor(ArrayOperators):
     """An input or result of a program: dtype, shape, and a buffer on host or device.
 
-    Immutable. Operators compute immediately, on the device of the operands. Tensors are never moved
-    between devices implicitly. NumPy reads a tensor through `__array__`, other libraries through
-    `__dlpack__`.
+    Immutable. Operators compute immediately, on the device of the operands. A tensor on the host
+    goes where another operand is; between devices nothing is moved implicitly. NumPy reads a tensor
+    through `__array__`, other libraries through `__dlpack__`.
 
     >>> import tenferro as tn
     >>> x = tn.Tensor([1.0, 2.0, 3.0])
@@ -126,15 +126,23 @@ class Tensor(ArrayOperators):
         return self._executor.name if devices is None else str(next(iter(devices())))
 
     def to_device(self, device: str | Executor) -> Tensor:
-        """The tensor on the host (`"host"`), or on the device of an executor (or its name).
+        """The tensor on the host (`"host"`), or on a device.
+
+        Args:
+            device: `"host"`, a device as `placement` names it (`"cpu:0"`), an executor, or its name
+                (`"xla"`).
+
+        Raises:
+            ExecutorError: there is no such executor or device.
 
         >>> Tensor([1.0]).to_device("host").placement
         'host'
         """
-        name = "numpy" if device == "host" else device
-        executor = name if isinstance(name, Executor) else executor_named(name)
+        executor = device if isinstance(device, Executor) else executor_at(device)
         owner = tensor_owner(executor)
-        if owner is self._executor:
+        if owner is self._executor and self.placement == str(
+            getattr(owner, "device", self.placement)
+        ):
             return self
         host = self._buffer if self._executor is None else self._executor.get(self._buffer)
         return Tensor.wrap(executor.put(host), owner)
@@ -217,22 +225,18 @@ _IMPLIED = (np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64), np.dtype(n
 def run_eagerly(
     function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Run an array function on runtime values, on the executor that owns them.
+    """Run an array function on runtime values, on the device where they are.
 
-    Returns NotImplemented if an operand is not a runtime value, so that Python tries the operand's
-    own operator.
+    Values on the host are moved to the others. Returns NotImplemented if an operand is not a
+    runtime value, so that Python tries the operand's own operator.
 
     Raises:
-        DeviceError: tensors are in different places. NumPy arrays are moved to the tensors.
+        DeviceError: tensors are on different devices.
     """
     lifted = [as_operand(operand) for operand in operands]
     if any(operand is NotImplemented for operand in lifted):
         return NotImplemented
-    tensors = [
-        value
-        for value, operand in zip(lifted, operands, strict=True)
-        if isinstance(value, Tensor) and not _is_host_data(operand)
-    ]
+    tensors = [value for value in lifted if isinstance(value, Tensor)]
     executor = where_to_run(function.__name__, tensors)
     values = [
         value if not isinstance(value, Tensor) else place(function.__name__, value, executor)
@@ -273,10 +277,6 @@ def as_operand(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic) or owner_of(value) is not None:
         return Tensor(value)
     return NotImplemented
-
-
-def _is_host_data(value: object) -> bool:
-    return isinstance(value, np.ndarray | np.generic | list | tuple)
 
 
 def _sealed(buffer: Buffer, executor: Executor | None) -> Buffer:

@@ -218,7 +218,11 @@ def subject_of(
     for step in program.instructions:
         sha.update(f"{step.op.name}{step.input_slots}{step.output_slots};".encode())
     sha.update(f"{program.input_slots}{program.output_slots}".encode())
-    label = program.instructions[0].op.name if part == "op" else f"{part} {digest[:8]}"
+    label = (
+        program.instructions[0].op.name
+        if part == "op" and program.instructions
+        else f"{part} {digest[:8]}"
+    )
     inputs = tuple(str(meta) for meta in program.input_metas)
     return Subject(digest, sha.hexdigest(), part, label, sizes, inputs, donated, structure(program))
 

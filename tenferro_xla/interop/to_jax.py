@@ -51,7 +51,8 @@ def to_jax(
     check_program("to_jax", program)
     options = LoweringOptions(precision, ExtensionLowerings((*STANDARD, *further(packages))))
     costs = CPU if jax.default_backend() == "cpu" else None
-    target = Target("jax", contraction_passes(costs), options.extensions, advice=_ADVICE)
+    passes = contraction_passes(costs)
+    target = Target("jax", passes, options.extensions, advice=_ADVICE, differentiates=True)
 
     def tenferro_function(*args: Any) -> Any:
         with jax.enable_x64(True):

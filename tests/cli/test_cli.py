@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tenferro.cli import main
+from tenferro.cli.listing import listing
 
 SOURCE = """\
 import tenferro as tn
@@ -133,9 +134,34 @@ def test_inspect_writes_one_page_that_needs_nothing_else(
     page = (here / "out.html").read_text(encoding="utf-8")
     assert capsys.readouterr().out == "wrote out.html\n"
     assert "loss(w: f64[3], x: f64[4,3])" in page
-    assert page.count("<section") == page.count("</section>") == page.count('href="#s')
+    (contents,) = re.findall("<nav>.*</nav>", page)
+    assert page.count("<section") == page.count("</section>") == contents.count("<a ")
     assert "stablehlo.tanh" in page
     assert not re.search(r"(src|href)=\"(?!#)", page)
+    assert "instructions, " in page
+    targets = re.findall(r'href="#([^"]*)"', page)
+    ids = re.findall(r' id="([^"]*)"', page)
+    assert len(set(ids)) == len(ids)
+    assert set(targets) <= set(ids)
+    assert page.count("<rect") >= 10
+
+
+def test_values_of_nested_programs_link_to_their_own_definitions() -> None:
+    text = """
+exec_program(%0: f64[<=n]) {
+  %1: f64[] = scan %0 {  # loop.py:7
+    body(%0: f64[]) {
+      %1: f64[] = sine %0!
+      return %1
+    }
+  }
+  return %1
+}"""
+    shown = listing(text, "s", lambda file, line: f"#L{line}" if file == "loop.py" else None)
+    assert '(<b id="s-1-0" data-value="s-1-0">%0</b>: f64[&lt;=n])' in shown
+    assert 'sine <a href="#s-2-0" data-value="s-2-0">%0</a>!' in shown
+    assert shown.endswith('return <a href="#s-1-1" data-value="s-1-1">%1</a>\n}')
+    assert '<a href="#L7">loop.py:7</a>' in shown
 
 
 def test_lower_prints_or_writes_stablehlo(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import tenferro as tn
 from tenferro import composed
-from tests.composed.calls import CALLS, GROUPS
+from tests.composed.calls import CALLS, GROUPS, X
 from tests.namespace.calls import Call
 from tests.namespace.test_functions import (
     assert_gradients_are_jaxs,
@@ -92,6 +92,16 @@ def test_the_docs_list_every_function() -> None:
     page = Path(__file__).parents[2] / "docs" / "functions.md"
     listed = set(re.findall(r"`(\w+)`", page.read_text("utf-8")))
     assert [name for name in composed.__all__ if name not in listed] == []
+
+
+@pytest.mark.exhaustive
+def test_functions_take_values_of_a_device() -> None:
+    on_device = tn.jit(lambda *xs: [tn.where(True, x, x) for x in xs])
+    for call in once([call for call in CALLS if call.operands]):
+        if not any((abs(x) == 1e-310).any() for x in call.operands):  # XLA takes these for 0
+            found = listed(call.on(getattr(tn, call.name), on_device(*call.operands)))
+            assert_results([np.asarray(each) for each in found], numpys(call), call_id(call))
+    assert tn.frexp(on_device(X)[0])[1].tolist() == np.frexp(X)[1].tolist()
 
 
 def test_histogramdd_counts_points_in_cells() -> None:

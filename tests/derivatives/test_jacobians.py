@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import ADError, DTypeError
+from tenferro.errors import ADError, DTypeError, ExtentError
 
 RNG = np.random.default_rng(5)
 W = RNG.normal(size=(4, 3))
@@ -18,12 +18,12 @@ jit = partial(tn.jit, executor="numpy")
 
 
 def results(p: Any) -> Any:
-    """A vector, a matrix, a scalar, an integer, an empty array, and a constant."""
+    """A vector, a matrix, two scalars, an empty array, and a constant."""
     x = tn.tanh(W @ p["a"]) * p["c"]
     return {
         "vector": x,
         "matrix": p["b"][0] @ p["b"][0] * x[0],
-        "rest": (tn.sum(x), tn.argmax(x), p["b"][1] * p["c"], tn.asarray([1.0, 2.0])),
+        "rest": (tn.sum(x), tn.max(x), p["b"][1] * p["c"], tn.asarray([1.0, 2.0])),
     }
 
 
@@ -76,11 +76,22 @@ def test_holomorphic_jacobians_in_chunks() -> None:
         check_same(transform(lambda z: W @ z**2, holomorphic=True, chunk_size=2)(z), W * (2 * z))
 
 
-def test_reverse_mode_refuses_the_complex_derivative_by_a_real_argument() -> None:
+@pytest.mark.parametrize("name", ["jacfwd", "jacrev"])
+def test_holomorphic_functions_have_complex_arguments_and_results(name: str) -> None:
+    transform, x = getattr(tn, name), RNG.normal(size=3)
+    with pytest.raises(DTypeError, match=f"{name}: holomorphic=True needs complex arguments"):
+        transform(lambda x: x * (1 + 2j), holomorphic=True)(x)
+    for f in (tn.abs, lambda z: tn.argmax(tn.real(z))):
+        with pytest.raises(DTypeError, match=f"{name}: holomorphic=True needs complex results"):
+            transform(f, holomorphic=True)(x * 1j)
+
+
+def test_forward_mode_takes_complex_results_of_real_arguments_and_integers() -> None:
     x = RNG.normal(size=3)
-    check_same(tn.jacfwd(lambda x: x * (1 + 2j), holomorphic=True)(x), (1 + 2j) * np.eye(3))
-    with pytest.raises(DTypeError, match=r"jacrev: holomorphic=True needs complex arguments"):
-        tn.jacrev(lambda x: x * (1 + 2j), holomorphic=True)(x)
+    check_same(tn.jacfwd(lambda x: x * (1 + 2j))(x), (1 + 2j) * np.eye(3))
+    zeros = tn.jacfwd(tn.argmax)(x)
+    assert zeros.dtype == np.int64
+    assert not zeros.numpy().any()
 
 
 @pytest.mark.parametrize("chunk_size", [None, 3])
@@ -182,3 +193,17 @@ def test_many_directions_of_eager_values_are_recorded() -> None:
                [[value.numpy() for value in row] for row in expected])  # fmt: skip
     (second,) = rt.grad(rows[0][0], [x])
     check_same(second.numpy(), 4 * np.cos(2 * ARGS["a"]) * np.eye(3)[0])
+
+
+@pytest.mark.parametrize("name", ["jacfwd", "jacrev", "hessian"])
+@pytest.mark.parametrize("chunk_size", [None, 64])
+def test_a_result_that_no_memory_holds_is_refused_before_anything_runs(
+    name: str, chunk_size: int | None
+) -> None:
+    def function(x: tn.AnyTensor) -> tn.AnyTensor:
+        return tn.sum(x * x) if name == "hessian" else x * x
+
+    dense = getattr(tn, name)(function, chunk_size=chunk_size)
+    text = rf"{name}: the result f64\[2097152,2097152\] takes 35184372088832 bytes, more than the "
+    with pytest.raises(ExtentError, match=text + "budget .* chunk_size= saves memory on the way"):
+        dense(np.ones(2**21))

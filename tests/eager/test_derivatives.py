@@ -346,3 +346,28 @@ def test_a_missing_rule_is_an_error_when_a_derivative_is_taken(rt: tn.EagerRunti
     assert rt.jvp([y], [x], [1.0])[0].item() == 1.0
     with pytest.raises(ADRuleError, match="one_way: has no transpose rule"):
         rt.grad(y, [x])
+
+
+TRANSFORMED: dict[str, Callable[[Any], Any]] = {
+    "vmap": tn.vmap(lambda e: e * tn.sin(e)),
+    "jacfwd": tn.jacfwd(lambda x: tn.sin(x) * tn.sum(x * x), chunk_size=2),
+    "jacrev": tn.jacrev(lambda x: tn.sin(x) * tn.sum(x * x)),
+    "hessian": tn.hessian(lambda x: tn.sum(x * x) * x[0]),
+    "grad": tn.grad(lambda x: tn.scan(lambda c, e: (tn.sin(c) * e, None), 1.0, x)[0]),
+    "vjp": lambda x: tn.vjp(lambda x: x * x[0] + tn.ones(500)[:3], x)[1](np.ones(3))[0],
+}
+
+
+@pytest.mark.parametrize("transformed", TRANSFORMED.values(), ids=TRANSFORMED)
+def test_transforms_take_tracked_tensors_and_are_recorded(
+    transformed: Callable[[Any], Any],
+) -> None:
+    array = np.array([0.5, 1.5, -2.0])
+    x = tn.EagerRuntime().variable(array)
+    result = transformed(x)
+    assert result.tracked
+    np.testing.assert_allclose(result.numpy(), transformed(array), rtol=1e-13, atol=1e-13)
+    tn.sum(result * result).backward()
+    assert x.grad is not None
+    expected = tn.grad(lambda v: tn.sum(transformed(v) ** 2))(array)
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-12, atol=1e-12)

@@ -232,9 +232,14 @@ def test_tensors_mix_where_they_are(rt: tn.EagerRuntime) -> None:
     on_device = tn.Tensor(X).to_device("xla")
     assert (xla.variable(X) * on_device).tracked
     assert (xla.constant(on_device) * jnp.float32(2)).placement != "host"
-    for mixed in (lambda: rt.variable(X) * on_device, lambda: xla.variable(X) * tn.Tensor(X)):
-        with pytest.raises(DeviceError, match=r"eager: f64\[2,3\] is on .*; move it with to_dev"):
-            mixed()
+    for on_host in (X, tn.Tensor(X), tn.sin(X)):
+        for product in (xla.variable(X) * on_host, on_host * xla.variable(X)):
+            assert product.placement == on_device.placement
+    assert tn.einsum("ij,kj->ik", X, xla.variable(X)).tracked
+    with pytest.raises(
+        DeviceError, match=r"eager: f64\[2,3\] is on .*; move .* to_device\('host'\)"
+    ):
+        rt.variable(X) * on_device
 
 
 # --- what it keeps --------------------------------------------------------------------------------

@@ -91,8 +91,10 @@ def test_refusals() -> None:
         ControlFlowError, match="checkpoints must be a positive integer or None, got 0"
     ):
         loss(W, H, XS, checkpoints=0)
-    with pytest.raises(ControlFlowError, match="while_loop: checkpoints must be"):
-        tn.while_loop(lambda x: x < 3.0, lambda x: x + 1.0, 0.0, checkpoints="all")
+    for wrong in ("all", None):
+        text = f"while_loop: checkpoints must be a positive integer, got {wrong!r}"
+        with pytest.raises(ControlFlowError, match=text):
+            tn.while_loop(lambda x: x < 3.0, lambda x: x + 1.0, 0.0, checkpoints=wrong)
     spec = tn.TensorSpec(("n", 3), "float64")
     with pytest.raises(ControlFlowError, match="known number of rounds, but the loop has n"):
         tn.make_program(lambda xs: loss(W, H, xs, checkpoints=2), spec)

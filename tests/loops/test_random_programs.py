@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import integers
 
@@ -141,6 +142,11 @@ def test_random_loops_are_their_rounds(programs: int) -> None:
 
 def test_derivatives_and_batches_of_random_loops(programs: int) -> None:
     run(max(1, programs // 15), lambda seed: check(seed, "numpy"))
+
+
+@pytest.mark.exhaustive
+def test_derivatives_and_batches_of_many_random_loops() -> None:
+    run(200, lambda seed: check(seed, "numpy"))
 
 
 def test_random_loops_on_xla_are_their_rounds(programs: int) -> None:

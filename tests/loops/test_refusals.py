@@ -215,6 +215,10 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
         "associative_scan: fn takes f64[1] and returns (f64[1], f64[1]); "
         "it must return what it takes",
     ),
+    "reverse of partial combinations": (
+        lambda: tn.associative_scan(tn.add, X, reverse=1),  # type: ignore[arg-type]
+        "associative_scan: reverse must be True or False, got 1",
+    ),
     "sizes": (
         lambda: tn.associative_scan(lambda a, b: a, (np.ones(3), np.ones(4))),
         "associative_scan: elems leaves have sizes 3 and 4 along the axis of the entries",

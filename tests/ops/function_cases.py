@@ -20,6 +20,7 @@ from tests.ops.rows import (
     choice,
     elementwise,
     nonzero,
+    positive,
     single,
 )
 
@@ -39,6 +40,19 @@ def above_one(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[An
 def places(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """How far to shift bits."""
     return rng.integers(0, 8, shape)
+
+
+def words(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Any 32 bits."""
+    return rng.integers(0, 1 << 32, shape)
+
+
+def sample(x: Any, a: Any) -> Any:
+    """x, whatever a is: its derivative by a is that of a distribution, not of this function."""
+    return x + 0 * a
+
+
+CONSTANT = Operand(draw=positive, differentiable=False)
 
 
 def halves(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -89,6 +103,19 @@ FUNCTIONS: list[Case] = [
     *elementwise(ops.NOT, nonzero, jax=lax.bitwise_not, dtypes=_BITS),
     *elementwise(ops.SHIFT_LEFT, nonzero, places, jax=lax.shift_left, dtypes=INTS),
     *elementwise(ops.SHIFT_RIGHT, nonzero, places, jax=lax.shift_right_arithmetic, dtypes=INTS),
+    *(
+        Case(
+            f"threefry, word {word}",
+            ops.Threefry2x32(),
+            (Operand(draw=words),) * 4,
+            ("u32",),
+            output=word,
+        )
+        for word in range(2)
+    ),
+    Case("gamma_sample", ops.GammaSample(), (Operand(draw=positive), CONSTANT), REAL, sample),
+    Case("log gamma_sample", ops.GammaSample(True), (Operand(), CONSTANT), REAL, sample),
+    Case("gamma_grad", ops.GAMMA_GRAD, (CONSTANT, CONSTANT), REAL, lax.random_gamma_grad),
     Case("power of integers", ops.POW, (Operand(draw=nonzero), Operand(draw=places)), INTS),
     Case("iota", lambda dtype: ops.Iota(dtype, 4), (), NUMBERS),
     Case("iota of nothing", lambda dtype: ops.Iota(dtype, 0), (), ("i64",)),

@@ -318,8 +318,9 @@ def test_vii_nothing_moves_between_devices_unasked() -> None:
     device = tn.Tensor(X).to_device("xla")
     with pytest.raises(DeviceError, match="move it with to_device"):
         tn.GraphExecutor(tn.NumpyBackend()).run(PROGRAM, {"x": device})
+    elsewhere = tn.Tensor.wrap(X, tn.GraphExecutor(tn.NumpyBackend()))
     with pytest.raises(DeviceError, match="operands are in different places"):
-        device + tn.Tensor(X)
+        device + elsewhere
 
 
 def test_vii_an_unsupported_op_is_an_error_and_falls_back_to_nothing() -> None:

@@ -314,7 +314,7 @@ def test_there_is_one_default_executor() -> None:
 
 
 ELSEWHERE = """
-import jax, numpy as np
+import jax, numpy as np, tenferro as tn
 from tenferro.compiler import parse
 from tenferro.errors import DeviceError
 from tenferro.runtime import register_executor
@@ -347,6 +347,18 @@ for attempt in (
         raise SystemExit("was moved in silence")
 (tensor,) = second.run(graph, {"x": second.put(np.ones(2))})
 assert tensor.data.devices() == {second.device}
+host = tn.ones(2)
+here, there = host.to_device("cpu:0"), host.to_device("cpu:1")
+assert (here.placement, there.placement) == ("cpu:0", "cpu:1")
+assert here.to_device("xla") is here.to_device("cpu:0") is here
+assert there.to_device("cpu:0").placement == (there.to_device("xla") + host).placement == "cpu:0"
+assert (host + there).placement == (there * tensor + host).placement == "cpu:1"
+try:
+    tn.where(host > 0.0, here, there)
+except DeviceError as error:
+    assert "on cpu:0 and f64[2] on cpu:1); move them with to_device('cpu:0')" in str(error), error
+else:
+    raise SystemExit("was moved in silence")
 """
 
 

@@ -9,6 +9,11 @@ import pytest
 from tenferro.compiler import CANONICAL, CPU, Numbering, OptimizerOptions, Pass, optimize
 from tenferro.exec_ir import verify
 from tenferro_xla.target import passes_for
+from tests.compiler.canonical.test_loop_joining import STARTING_ALIKE
+from tests.compiler.canonical.test_loop_products import SUM
+from tests.compiler.canonical.test_switch_joining import VALUE_AND_DERIVATIVE
+from tests.compiler.canonical.test_while_joining import VALUES
+from tests.compiler.canonical.test_while_joining import program as while_loops
 from tests.programs import SEVERAL, SIZES, assert_same_results, read
 
 XLA_CPU = (*CANONICAL, *passes_for("cpu", CPU))
@@ -41,24 +46,6 @@ exec_program(%0: f64[640,640], %1: f64[4,9], %2: f64[4,3]) {
   %6: f64[9,3] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %5, %2
   return %4, %6
 }"""
-LOOPS = """
-exec_program(%0: f64[3,3], %1: f64[4,3], %2: f64[3]) {
-  %3: f64[3] = scan[consts=1, carry=1, length=4] %0, %2, %1 {
-    body(%0: f64[3,3], %1: f64[3], %2: f64[3]) {
-      %3: f64[3] = dot_general[(1,), (0,)] %0, %2
-      %4: f64[3] = add %1, %3
-      return %4
-    }
-  }
-  %4: f64[3] = scan[consts=1, carry=1, length=4] %0, %2, %1 {
-    body(%0: f64[3,3], %1: f64[3], %2: f64[3]) {
-      %3: f64[3] = dot_general[(1,), (0,)] %0, %2
-      %4: f64[3] = subtract %1, %3
-      return %4
-    }
-  }
-  return %3, %4
-}"""
 ONE_ROUND = """
 exec_program(%0: f64[3], %1: f64[1,3]) {
   %2: f64[3] = scan[consts=0, carry=1, length=1] %0, %1 {
@@ -80,65 +67,6 @@ exec_program(%0: f64[3], %1: f64[3]) {
   }
   return %2
 }"""
-SWITCHES = """
-exec_program(%0: i32[], %1: f64[3]) {
-  %2: f64[3] = switch %0, %1 {
-    branches[0](%0: f64[3]) {
-      %1: f64[3] = sine %0
-      return %1
-    }
-    branches[1](%0: f64[3]) {
-      return %0
-    }
-  }
-  %3: f64[3] = switch %0, %2 {
-    branches[0](%0: f64[3]) {
-      return %0
-    }
-    branches[1](%0: f64[3]) {
-      %1: f64[3] = cosine %0
-      return %1
-    }
-  }
-  return %2, %3
-}"""
-WHILES = """
-exec_program(%0: f64[], %1: f64[]) {
-  %2: f64[] = while[cond_consts=0, body_consts=0] %0 {
-    cond(%0: f64[]) {
-      %1: bool[] = compare[direction='LT'] %0, %0
-      return %1
-    }
-    body(%0: f64[]) {
-      %1: f64[] = exponential %0
-      return %1
-    }
-  }
-  %3: f64[], %4: f64[] = while[cond_consts=0, body_consts=0] %0, %1 {
-    cond(%0: f64[], %1: f64[]) {
-      %2: bool[] = compare[direction='LT'] %0, %0
-      return %2
-    }
-    body(%0: f64[], %1: f64[]) {
-      %2: f64[] = exponential %0
-      %3: f64[] = multiply %2, %1
-      return %2, %3
-    }
-  }
-  return %2, %4
-}"""
-PRODUCTS = """
-exec_program(%0: f64[3,4], %1: f64[3], %2: f64[5,4]) {
-  %3: f64[3,4], %4: f64[3] = scan[consts=0, carry=2, length=5] %0, %1, %2 {
-    body(%0: f64[3,4], %1: f64[3], %2: f64[4]) {
-      %3: f64[3] = sine %1
-      %4: f64[3,4] = dot_general[lhs_contract=(), rhs_contract=()] %3, %2
-      %5: f64[3,4] = add %0, %4
-      return %5, %3
-    }
-  }
-  return %3, %4
-}"""
 WINDOWS = """
 exec_program(%0: f64[1], %1: f64[1], %2: f64[1], %3: f64[1]) {
   %4: f64[] = constant[value=0.0, dtype=f64]
@@ -151,6 +79,14 @@ exec_program(%0: f64[1], %1: f64[1], %2: f64[1], %3: f64[1]) {
   %11: f64[4] = add %10, %8
   return %11
 }"""
+BATCH = """
+exec_program(%0: f64[3,4], %1: f64[5,4], %2: f64[5,3]) {
+  %3: f64[5,3,4] = broadcast_in_dim[shape=(5, 3, 4), dims=(1, 2)] %0
+  %4: f64[5,3] = dot_general[(2,), (1,), (0,), (0,)] %3, %1
+  %5: f64[5,3,4] = dot_general[(), (), (0,), (0,)] %4, %1
+  %6: f64[3,4] = reduce_sum[axes=(0,)] %5
+  return %6
+}"""
 ROUNDS = "\n".join(
     f"%{i}: f64[3] = {'sine' if i % 2 else 'cosine'} %{i - 1}" for i in range(1, 201)
 )
@@ -158,12 +94,14 @@ ROLLED = f"exec_program(%0: f64[3]) {{\n{ROUNDS}\nreturn %200\n}}"
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariants": INVARIANT,
-    "loop_products": PRODUCTS,
+    "loop_products": SUM,
     "pad_joining": WINDOWS,
+    "repeated_operands": BATCH,
+    "summed_products": BATCH,
     "rolling": ROLLED,
-    "loop_joining": LOOPS,
-    "switch_joining": SWITCHES,
-    "while_joining": WHILES,
+    "loop_joining": STARTING_ALIKE,
+    "switch_joining": VALUE_AND_DERIVATIVE,
+    "while_joining": while_loops(VALUES.format(results="%3: f64[]", limit=0.5)),
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import DeviceError
+from tenferro.errors import DeviceError, ExecutorError
 from tenferro.values import executor_named, place, where_to_run
 
 HOST = tn.Tensor([1.0, 2.0])
@@ -28,10 +28,33 @@ def test_device_arrays_stay() -> None:
             place("f", device, executor)
 
 
-def test_operands_are_in_one_place() -> None:
-    device = HOST.to_device("xla")
+def test_operands_on_the_host_go_where_the_others_are() -> None:
+    xla, device = executor_named("xla"), HOST.to_device("xla")
     assert where_to_run("f", []) is None
     assert where_to_run("f", [HOST, HOST]) is None
-    assert where_to_run("f", [device, device]) is executor_named("xla")
-    with pytest.raises(DeviceError, match=r"f: operands are in different places \(f64\[2\] on"):
-        where_to_run("f", [device, HOST])
+    for tensors in ([device, device], [device, HOST], [HOST, device], [HOST, device, HOST]):
+        assert where_to_run("f", tensors) is xla
+    other = pytest.importorskip("tenferro_xla").XlaExecutor()
+    made = tn.Tensor.wrap(other.put(np.ones(2)), other)
+    assert where_to_run("f", [made, HOST, device]) in (xla, other)
+    assert (made + device + HOST).tolist() == [3.0, 5.0]
+
+
+def test_operands_on_different_devices_are_refused() -> None:
+    elsewhere = tn.Tensor.wrap(np.ones(2), tn.GraphExecutor(tn.NumpyBackend()))
+    text = (
+        r"f: operands are in different places \(f64\[2\] on numpy and f64\[2\] on cpu:0\); move "
+        r"them with to_device\('numpy'\)"
+    )
+    with pytest.raises(DeviceError, match=text):
+        where_to_run("f", [elsewhere, HOST, HOST.to_device("xla")])
+
+
+def test_every_placement_is_a_device_to_go_to() -> None:
+    device = HOST.to_device("xla")
+    for tensor in (HOST, device):
+        assert tensor.to_device(tensor.placement) is tensor
+        assert device.to_device(tensor.placement).placement == tensor.placement
+        assert HOST.to_device(tensor.placement).placement == tensor.placement
+    with pytest.raises(ExecutorError, match="no executor is named 'cpu:77'; installed: numpy,"):
+        HOST.to_device("cpu:77")

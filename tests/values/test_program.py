@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import BindingError, DeviceError, DTypeError, GuardViolationError, ShapeError
+from tenferro.errors import BindingError, DTypeError, GuardViolationError, ShapeError
 
 N = tn.TensorSpec(("n",))
 X, Y = np.array([1.0, 2.0, 3.0]), np.array([0.5, -1.0, 4.0])
@@ -149,9 +149,10 @@ def test_wrong_calls_are_refused(args: Any, named: Any, error: Any, text: str) -
         PROGRAM(*args, **named)
 
 
-def test_arguments_in_different_places_are_refused() -> None:
-    with pytest.raises(DeviceError, match=r"call: operands are in different places"):
-        PROGRAM(tn.Tensor(X).to_device("xla"), tn.Tensor(Y))
+def test_arguments_on_the_host_go_where_the_others_are() -> None:
+    result = PROGRAM(tn.Tensor(X).to_device("xla"), tn.Tensor(Y))
+    assert result.placement != "host"
+    np.testing.assert_allclose(result, PROGRAM(tn.Tensor(X), tn.Tensor(Y)), rtol=1e-14)
 
 
 def test_assumptions_are_checked() -> None:

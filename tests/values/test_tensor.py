@@ -223,14 +223,19 @@ def test_a_jax_array_is_wrapped_without_a_copy() -> None:
     assert (tn.Tensor([1.0]).placement, (t * 2).tolist()) == ("host", [2.0, 4.0])
 
 
-def test_tensors_in_different_places_do_not_meet_unasked() -> None:
+def test_a_tensor_on_the_host_goes_where_the_others_are() -> None:
     pytest.importorskip("jax")
     host = tn.Tensor([1.0, 2.0])
     device = host.to_device("xla")
-    with pytest.raises(
-        DeviceError, match=r"add: operands are in different places \(f64\[2\] on host"
+    for result in (
+        host + device,
+        device + host,
+        tn.where(host > 1.0, device, host) * 2.0,
+        tn.clip(device, host, tn.asarray([9.0, 9.0])) * 2.0,
+        tn.einsum("i,i->i", np.ones(2), device) + host,
     ):
-        host + device
+        assert result.placement == device.placement
+        assert result.tolist() == [2.0, 4.0]
     with pytest.raises(DeviceError, match=r"jit: f64\[2\] is on cpu:0, not on numpy; move it with"):
         tn.jit(lambda x: x, executor="numpy")(device)
     assert (device + np.ones(2)).placement == device.placement

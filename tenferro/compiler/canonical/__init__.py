@@ -14,7 +14,9 @@ from tenferro.compiler.canonical.loop_invariants import LoopInvariants
 from tenferro.compiler.canonical.loop_joining import LoopJoining
 from tenferro.compiler.canonical.loop_products import LoopProducts
 from tenferro.compiler.canonical.pad_joining import PadJoining
+from tenferro.compiler.canonical.repeated_operands import RepeatedOperands
 from tenferro.compiler.canonical.rolling import ROLLED, Rolling
+from tenferro.compiler.canonical.summed_products import SummedProducts
 from tenferro.compiler.canonical.switch_joining import SwitchJoining
 from tenferro.compiler.canonical.transpose_folding import TransposeFolding
 from tenferro.compiler.canonical.while_joining import WhileJoining
@@ -31,7 +33,9 @@ __all__ = [
     "LoopJoining",
     "LoopProducts",
     "PadJoining",
+    "RepeatedOperands",
     "Rolling",
+    "SummedProducts",
     "SwitchJoining",
     "TransposeFolding",
     "WhileJoining",

@@ -1,4 +1,4 @@
-"""Loop invariants: what is the same in all rounds is computed once, and constants stand inside."""
+"""Loop invariants: what is the same in all rounds is computed once; constants stand inside."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from tenferro.compiler.canonical.repeated_consts import repetitions, with_repetitions
 from tenferro.compiler.passing import Pass
 from tenferro.control import ControlOp
 from tenferro.exec_ir import ExecInstruction, ExecOp, ExecProgram, Rewriter
@@ -19,12 +20,13 @@ LARGE = 1024
 class LoopInvariants(Pass):
     """Moves what reads consts alone out of loops, and scalar constants into programs inside ops.
 
-    In a body, a constant can be folded. A carried value that no round changes becomes a const. An
-    instruction is moved out if it computes something. What only moves or repeats elements is done
-    where it is read, and so is what an op without operands makes, unless it is large. A loop may
-    have no round, in which an op that may fail, or take long, would not have run: ops of extension
-    families and ops that hold programs are moved out only if it certainly has one. Works for any
-    extents.
+    In a body, a constant can be folded, and a contraction over a batch needs no copies of an
+    operand: where only such instructions read an operand that is repeated, the body repeats it. A
+    carried value that no round changes becomes a const. An instruction is moved out if it computes
+    something. What only moves or repeats elements is done where it is read, and so is what an op
+    without operands makes, unless it is large. A loop may have no round, in which an op that may
+    fail, or take long, would not have run: ops of extension families and ops that hold programs are
+    moved out only if it certainly has one. Works for any extents.
     """
 
     name = "loop_invariants"
@@ -38,7 +40,7 @@ class LoopInvariants(Pass):
 
 
 class _Sinking:
-    """Puts scalar constants into the programs that read them, from the outermost inwards."""
+    """Puts constants and repetitions into the programs that read them, the outermost first."""
 
     def __init__(self) -> None:
         self._filled: dict[tuple[int, tuple[object, ...]], ExecProgram] = {}
@@ -64,7 +66,7 @@ class _Sinking:
         """Yields the programs inside, with their constants; then returns the whole program."""
         if not program.has_op(ControlOp):
             return program
-        makers = program.makers()
+        makers, metas = program.makers(), program.slot_metas()
         replaced: dict[ExecInstruction, tuple[ExecOp, tuple[int, ...]]] = {}
         for step in program.steps_of(ControlOp):
             op = cast(ControlOp, step.op)
@@ -74,15 +76,21 @@ class _Sinking:
                 for place in places
                 if (recipe := _recipe(step.input_slots[place], makers))
             }
+            spread = repetitions(step, makers, metas)
             bodies: dict[str, ExecProgram] = {}
             counts: dict[str, int] = {}
             for label, places in op.const_places.items():
-                filled = self._with_constants(cast(ExecProgram, op.bodies[label]), places, known)
+                body = with_repetitions(cast(ExecProgram, op.bodies[label]), places, spread)
+                filled = self._with_constants(body, places, known)
                 yield filled
                 bodies[label] = self._done[id(filled)][1]
                 counts[label] = len([place for place in places if place not in known])
             if known or any(bodies[label] is not body for label, body in op.bodies.items()):
-                kept = [place for place in range(len(step.input_slots)) if place not in known]
+                kept = [
+                    spread[place].step.input_slots[0] if place in spread else slot
+                    for place, slot in enumerate(step.input_slots)
+                    if place not in known
+                ]
                 replaced[step] = op.with_consts(bodies, counts), tuple(kept)
         return _with_steps(program, replaced)
 
@@ -137,7 +145,7 @@ def _filled(body: ExecProgram, inner: Mapping[int, tuple[ExecInstruction, ...]])
 def _with_steps(
     program: ExecProgram, replaced: Mapping[ExecInstruction, tuple[ExecOp, tuple[int, ...]]]
 ) -> ExecProgram:
-    """The program with other ops, on the operands at some positions, for some instructions."""
+    """The program with other ops, on other values of it, for some instructions."""
     if not replaced:
         return program
     rewriter = Rewriter(program)
@@ -145,8 +153,8 @@ def _with_steps(
     def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
         if step not in replaced:
             return None
-        op, kept = replaced[step]
-        return rewriter.emit_all(op, *[operands[place] for place in kept])
+        op, slots = replaced[step]
+        return rewriter.emit_all(op, *rewriter.now(slots))
 
     return rewriter.run(rule)
 

@@ -1,9 +1,9 @@
 """Passes that need sizes and a device: they run in the executor.
 
-`bind_sizes`, `expand` and `settle` make a program of constant sizes out of ordinary ops; `costs`
-says what products and moves take on a device; `contraction_layout`, with the package `layout`, and
-`dot_decomposer` bring contractions into the form that the device is fast at; `memory` predicts what
-a program needs.
+`bind_sizes`, `expand` and `settle` make a program of constant sizes out of ordinary ops;
+`stop_gradients` leaves out what only derivatives ask for; `costs` says what products and moves
+take on a device; `contraction_layout`, with the package `layout`, and `dot_decomposer` bring
+contractions into the form that the device is fast at; `memory` predicts what a program needs.
 """
 
 from tenferro.compiler.target.bind_sizes import BindSizes
@@ -16,6 +16,7 @@ from tenferro.compiler.target.expand import (
     PlanFamilies,
 )
 from tenferro.compiler.target.settle import Settle
+from tenferro.compiler.target.stop_gradients import StopGradientRemoval
 
 __all__ = [
     "CPU",
@@ -27,4 +28,5 @@ __all__ = [
     "ExpandFamilies",
     "PlanFamilies",
     "Settle",
+    "StopGradientRemoval",
 ]

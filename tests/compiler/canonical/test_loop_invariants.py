@@ -274,3 +274,41 @@ def test_a_while_reads_what_it_does_not_change_as_consts_of_both_programs() -> N
     inputs = [np.array(1.5), np.array(0), np.array(3)]
     for one, other in zip(evaluate(program, inputs), evaluate(after, inputs), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+REPEATED = """
+    exec_program(%0: f64[3,3], %1: f64[n,3]) {
+      %2: f64[n,3,3] = broadcast_in_dim[shape=(n, 3, 3), dims=(1, 2)] %0
+      %3: f64[n,3] = scan[consts=1, carry=1, length=2] %2, %1 {
+        body(%0: f64[n,3,3], %1: f64[n,3]) {
+          %2: f64[n,3,3] = OP %0
+          %3: f64[n,3] = dot_general[(2,), (1,), (0,), (0,)] %2, %1
+          return %3
+        }
+      }
+      return %3
+    }"""
+
+
+def test_a_repetition_that_a_batch_of_contractions_reads_stands_in_the_body() -> None:
+    assert_rewrites(
+        LoopInvariants(),
+        before=REPEATED.replace("OP", "transpose[perm=(0, 2, 1)]"),
+        after="""
+            exec_program(%0: f64[3,3], %1: f64[n,3]) {
+              %2: f64[n,3,3] = broadcast_in_dim[shape=(n, 3, 3), dims=(1, 2)] %0
+              %3: f64[n,3] = scan[consts=1, carry=1, length=2] %0, %1 {
+                body(%4: f64[3,3], %1: f64[n,3]) {
+                  %0: f64[n,3,3] = broadcast_in_dim[shape=(n, 3, 3), dims=(1, 2)] %4!
+                  %2: f64[n,3,3] = transpose[perm=(0, 2, 1)] %0!
+                  %3: f64[n,3] = dot_general[(2,), (1,), (0,), (0,)] %2!, %1!
+                  return %3
+                }
+              }
+              return %3
+            }""",
+    )
+
+
+def test_a_repetition_that_something_else_reads_stays_outside() -> None:
+    assert_leaves_alone(LoopInvariants(), REPEATED.replace("OP", "reverse[axes=(1,)]"))

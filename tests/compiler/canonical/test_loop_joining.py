@@ -31,6 +31,24 @@ exec_program(%0: f64[3,3], %1: f64[4,3], %2: i64[], %3: f64[], %4: f64[3]) {
   }
   return %7, %9, %10, %11
 }"""
+STARTING_ALIKE = """
+exec_program(%0: f64[3,3], %1: f64[4,3], %2: f64[3]) {
+  %3: f64[3] = scan[consts=1, carry=1, length=4] %0, %2, %1 {
+    body(%0: f64[3,3], %1: f64[3], %2: f64[3]) {
+      %3: f64[3] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0, %2
+      %4: f64[3] = add %1, %3
+      return %4
+    }
+  }
+  %4: f64[3] = scan[consts=1, carry=1, length=4] %0, %2, %1 {
+    body(%0: f64[3,3], %1: f64[3], %2: f64[3]) {
+      %3: f64[3] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0, %2
+      %4: f64[3] = subtract %1, %3
+      return %4
+    }
+  }
+  return %3, %4
+}"""
 
 
 def test_two_loops_with_a_common_contraction_are_one() -> None:
@@ -93,25 +111,7 @@ def test_loops_of_other_lengths_are_left_apart() -> None:
 
 def test_carries_that_only_start_alike_stay_apart() -> None:
     """Both start from %3; from the second round on they differ, and so does what reads them."""
-    text = """
-        exec_program(%0: f64[3,3], %1: f64[4,3], %2: f64[3]) {
-          %3: f64[3] = scan[consts=1, carry=1, length=4] %0, %2, %1 {
-            body(%0: f64[3,3], %1: f64[3], %2: f64[3]) {
-              %3: f64[3] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0, %2
-              %4: f64[3] = add %1, %3
-              return %4
-            }
-          }
-          %4: f64[3] = scan[consts=1, carry=1, length=4] %0, %2, %1 {
-            body(%0: f64[3,3], %1: f64[3], %2: f64[3]) {
-              %3: f64[3] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0, %2
-              %4: f64[3] = subtract %1, %3
-              return %4
-            }
-          }
-          return %3, %4
-        }"""
-    program = parse(text)
+    program = parse(STARTING_ALIKE)
     joined = LoopJoining().run(program)
     (step,) = joined.instructions
     assert isinstance(step.op, Scan)

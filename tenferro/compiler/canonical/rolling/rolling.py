@@ -15,6 +15,7 @@ from tenferro.compiler.canonical.rolling.rounds import IrregularError, Rounds
 from tenferro.compiler.canonical.rolling.stacking import Emitter, joined, stack, unstacked
 from tenferro.compiler.canonical.rolling.symbols import OUTSIDE, Sequence
 from tenferro.compiler.passing import Needs, Pass
+from tenferro.control import Scan
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.ops import BroadcastInDim, Concatenate, scalar
 
@@ -114,9 +115,10 @@ class _Building:
         self._stacks: list[list[int]] = []
         values = Values(sequence)
         self._bodies = [Body(loop) for loop in loops]
+        self._scans: list[Scan] = []
         for loop, body in zip(loops, self._bodies, strict=True):
-            scan = loop.scan(body.program, len(body.consts))
-            if not values.replay(loop, scan, body.consts):
+            self._scans.append(loop.scan(body.program, len(body.consts)))
+            if not values.replay(loop, self._scans[-1], body.consts):
                 raise IrregularError
 
     def program(self, demands: Demands) -> ExecProgram:
@@ -151,7 +153,8 @@ class _Building:
 
     def _emit_loop(self, loop: Loop) -> None:
         """The loop, and after it the results that are read one by one."""
-        at, body = self._at, self._bodies[len(self._stacks)]
+        number = len(self._stacks)
+        at, body, scan = self._at, self._bodies[number], self._scans[number]
         starts = [self._start(loop, leaf) for leaf in range(len(loop.carries))]
         xs = [stack(at, loop, entries, self._stacks) for entries in loop.rounds.entries]
         inner = self._rolling._rolled(body.program, self._depth - 1)
@@ -161,7 +164,8 @@ class _Building:
         outputs += [at.new() for _ in loop.stacked]
         site = f"{ROLLED}{loop.rounds.count} rounds of {loop.size} instructions"
         site += f" at {loop.site}" if loop.site is not None else ""
-        scan = loop.scan(inner, len(body.consts))
+        if inner is not body.program:
+            scan = loop.scan(inner, len(body.consts))
         at.emit_all(scan, (*body.consts, *starts, *xs), outputs, site)
         self._stacks.append(outputs[len(carried) :])
         taken = {slot for slot in carried if slot is not None}

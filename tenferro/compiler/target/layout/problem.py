@@ -50,7 +50,8 @@ class Problem:
 
     def _is_pointwise(self, step: ExecInstruction) -> bool:
         shape = self.shapes[step.output_slots[0]]
-        return step.op.pointwise and all(self.shapes[slot] == shape for slot in step.input_slots)
+        alike = all(self.shapes[slot] == shape for slot in step.input_slots)
+        return step.op.pointwise and alike and len(step.output_slots) == 1
 
     def axis_map(self, step: ExecInstruction) -> AxisMap | None:
         """The result axes that a step's operand axes become; None if it needs natural orders."""

@@ -1,0 +1,96 @@
+"""Random numbers as functions of keys: `tn.random`, with the names and the bits of `jax.random`.
+
+A draw is a function of a key, the shape and the dtype, on any executor and in any transform: the
+same key gives the same numbers. `split` makes new keys from a key.
+
+>>> key, for_noise = tn.random.split(tn.random.key(0))
+>>> tn.random.normal(for_noise, (2,)).shape
+(2,)
+
+Read in this order: `keys`, `blocks` (words and bits of keys and counters), `making` (keys),
+`parameters`, `formulas`, `continuous`, `integers`, `discrete`, `gammas`, `poissons`, `derived`,
+`vectors`.
+"""
+
+from tenferro.random.continuous import (
+    cauchy,
+    exponential,
+    gumbel,
+    laplace,
+    logistic,
+    normal,
+    truncated_normal,
+    uniform,
+)
+from tenferro.random.derived import (
+    chisquare,
+    f,
+    generalized_normal,
+    geometric,
+    lognormal,
+    maxwell,
+    pareto,
+    rayleigh,
+    triangular,
+    wald,
+    weibull_min,
+)
+from tenferro.random.discrete import (
+    bernoulli,
+    bits,
+    categorical,
+    choice,
+    permutation,
+    rademacher,
+    randint,
+)
+from tenferro.random.gammas import beta, dirichlet, gamma, loggamma, t
+from tenferro.random.keys import Key
+from tenferro.random.making import PRNGKey, fold_in, key, key_data, split, wrap_key_data
+from tenferro.random.poissons import poisson
+from tenferro.random.vectors import ball, multivariate_normal, orthogonal
+
+__all__ = [
+    "Key",
+    "PRNGKey",
+    "ball",
+    "bernoulli",
+    "beta",
+    "bits",
+    "categorical",
+    "cauchy",
+    "chisquare",
+    "choice",
+    "dirichlet",
+    "exponential",
+    "f",
+    "fold_in",
+    "gamma",
+    "generalized_normal",
+    "geometric",
+    "gumbel",
+    "key",
+    "key_data",
+    "laplace",
+    "loggamma",
+    "logistic",
+    "lognormal",
+    "maxwell",
+    "multivariate_normal",
+    "normal",
+    "orthogonal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "rademacher",
+    "randint",
+    "rayleigh",
+    "split",
+    "t",
+    "triangular",
+    "truncated_normal",
+    "uniform",
+    "wald",
+    "weibull_min",
+    "wrap_key_data",
+]

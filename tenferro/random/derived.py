@@ -1,0 +1,333 @@
+"""Distributions whose numbers follow from those of others by a formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tenferro import namespace as tn
+from tenferro.random.continuous import AnyKey, exponential, normal, uniform
+from tenferro.random.discrete import rademacher
+from tenferro.random.gammas import gamma, loggamma
+from tenferro.random.keys import words_of
+from tenferro.random.making import split
+from tenferro.random.parameters import element, real_array, sizes
+from tenferro.shape import FLOAT64, INT64, real_dtype
+from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape
+
+
+def lognormal(
+    key: AnyKey,
+    sigma: ArrayLike = 1.0,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+) -> AnyTensor:
+    """Numbers whose logarithms are normal with mean 0 and deviation sigma.
+
+    Args:
+        key: a key.
+        sigma: real; broadcasts to the shape. Results are differentiable by it.
+        shape: of the result; by default that of sigma.
+        dtype: floating-point, float64 by default; or complex.
+
+    Raises:
+        DTypeError: it is not a key, dtype is neither floating-point nor complex, or sigma is
+            complex.
+        ShapeError: it is an array of keys, or sigma does not broadcast to the shape.
+
+    >>> bool((tn.random.lognormal(tn.random.key(0), 0.5, (3,)) > 0).all())
+    True
+    """
+    name = "random.lognormal"
+    words_of(name, key)
+    kind, result = element(name, dtype, "fc"), sizes(name, shape, sigma)
+    deviation = real_array(name, "sigma", sigma, real_dtype(kind))
+    return tn.exp(normal(key, result, kind) * deviation)
+
+
+def pareto(
+    key: AnyKey, b: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> AnyTensor:
+    """Numbers of the Pareto distribution, of 1 and above.
+
+    Args:
+        key: a key.
+        b: the exponent, positive; broadcasts to the shape. Results are differentiable by it.
+        shape: of the result; by default that of b.
+        dtype: floating-point; float64 by default.
+
+    Raises:
+        DTypeError: it is not a key, dtype is not floating-point, or b is complex.
+        ShapeError: it is an array of keys, or b does not broadcast to the shape.
+
+    >>> bool((tn.random.pareto(tn.random.key(0), 2.0, (3,)) >= 1).all())
+    True
+    """
+    name = "random.pareto"
+    words_of(name, key)
+    kind, result = element(name, dtype), sizes(name, shape, b)
+    exponent = real_array(name, "b", b, kind)
+    numbers: Any = exponential(key, result, kind)
+    return tn.exp(numbers / exponent)
+
+
+def rayleigh(
+    key: AnyKey, scale: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> AnyTensor:
+    """Numbers of the Rayleigh distribution.
+
+    Args:
+        key: a key.
+        scale: positive; broadcasts to the shape. Results are differentiable by it.
+        shape: of the result; by default that of scale.
+        dtype: floating-point; float64 by default.
+
+    Raises:
+        DTypeError: it is not a key, dtype is not floating-point, or the scale is complex.
+        ShapeError: it is an array of keys, or the scale does not broadcast to the shape.
+
+    >>> tn.random.rayleigh(tn.random.key(0), 2.0, (3,)).shape
+    (3,)
+    """
+    name = "random.rayleigh"
+    words_of(name, key)
+    kind, result = element(name, dtype), sizes(name, shape, scale)
+    factor = real_array(name, "scale", scale, kind)
+    return factor * tn.sqrt(tn.log(uniform(key, result, kind)) * -2)  # type: ignore[no-any-return]
+
+
+def weibull_min(
+    key: AnyKey,
+    scale: ArrayLike,
+    concentration: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+) -> AnyTensor:
+    """Numbers of the Weibull distribution.
+
+    Args:
+        key: a key.
+        scale, concentration: positive; they broadcast to the shape. Results are differentiable by
+            them.
+        shape: of the result.
+        dtype: floating-point; float64 by default.
+
+    Raises:
+        DTypeError: it is not a key, dtype is not floating-point, or a parameter is complex.
+        ShapeError: it is an array of keys, or a parameter does not broadcast to the shape.
+
+    >>> tn.random.weibull_min(tn.random.key(0), 1.0, 2.0, (3,)).shape
+    (3,)
+    """
+    name = "random.weibull_min"
+    words_of(name, key)
+    kind, result = element(name, dtype), sizes(name, shape, scale, concentration)
+    factor = real_array(name, "scale", scale, kind)
+    power = 1 / real_array(name, "concentration", concentration, kind)
+    return (-tn.log1p(-uniform(key, result, kind))) ** power * factor  # type: ignore[no-any-return]
+
+
+def triangular(
+    key: AnyKey,
+    left: ArrayLike,
+    mode: ArrayLike,
+    right: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+) -> AnyTensor:
+    """Numbers between `left` and `right`, whose density rises up to `mode` and falls from there.
+
+    Args:
+        key: a key.
+        left, mode, right: ascending; they broadcast to the shape. Results are differentiable by
+            them.
+        shape: of the result; by default the common shape of the three.
+        dtype: floating-point; float64 by default.
+
+    Raises:
+        DTypeError: it is not a key, dtype is not floating-point, or a parameter is complex.
+        ShapeError: it is an array of keys, or a parameter does not broadcast to the shape.
+
+    >>> bool((tn.random.triangular(tn.random.key(0), 1, 2, 3, (9,)) > 1).all())
+    True
+    """
+    name = "random.triangular"
+    words_of(name, key)
+    kind, result = element(name, dtype), sizes(name, shape, left, mode, right)
+    low, top, high = (
+        real_array(name, field, value, kind)
+        for field, value in (("left", left), ("mode", mode), ("right", right))
+    )
+    u: Any = uniform(key, result, kind)
+    rising = low + tn.sqrt(u * (high - low) * (top - low))
+    falling = high - tn.sqrt((1 - u) * (high - low) * (high - top))
+    return tn.where(u < (top - low) / (high - low), rising, falling)
+
+
+def wald(
+    key: AnyKey, mean: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> AnyTensor:
+    """Numbers of the Wald distribution, the inverse Gaussian one, of scale 1.
+
+    Args:
+        key: a key.
+        mean: positive; broadcasts to the shape. Results are differentiable by it, where the choice
+            between two roots stays the same.
+        shape: of the result; by default that of mean.
+        dtype: floating-point; float64 by default.
+
+    Raises:
+        DTypeError: it is not a key, dtype is not floating-point, or the mean is complex.
+        ShapeError: it is an array of keys, or the mean does not broadcast to the shape.
+
+    >>> tn.random.wald(tn.random.key(0), 2.0, (3,)).shape
+    (3,)
+    """
+    name = "random.wald"
+    words_of(name, key)
+    kind, result = element(name, dtype), sizes(name, shape, mean)
+    center = real_array(name, "mean", mean, kind)
+    keys: Any = split(key)
+    numbers: Any = normal(keys[0], result, kind)
+    level = uniform(keys[1], result, kind)
+    y, square = numbers * numbers, center * center
+    root = tn.sqrt(4 * center * y + square * (y * y))
+    x = center + square * y / 2 - center / 2 * root
+    return tn.where(level <= center / (center + x), x, square / x)
+
+
+def maxwell(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
+    """Lengths of vectors of three normal numbers: the Maxwell distribution of scale 1.
+
+    Args:
+        key: a key.
+        shape: of the result.
+        dtype: floating-point; float64 by default.
+
+    Raises:
+        DTypeError: it is not a key, or dtype is not floating-point.
+        ShapeError: it is an array of keys.
+
+    >>> tn.random.maxwell(tn.random.key(0), (3,)).shape
+    (3,)
+    """
+    name = "random.maxwell"
+    words_of(name, key)
+    kind = element(name, dtype)
+    vectors: Any = normal(key, (*sizes(name, shape), 3), kind)
+    return tn.sqrt(tn.sum(vectors * vectors, axis=-1))
+
+
+def geometric(
+    key: AnyKey, p: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> AnyTensor:
+    """How many trials it takes up to the first success, which has probability p.
+
+    Args:
+        key: a key.
+        p: above 0, at most 1; broadcasts to the shape.
+        shape: of the result; by default that of p.
+        dtype: an integer type; int64 by default.
+
+    Raises:
+        DTypeError: it is not a key, dtype is not of integers, or p is complex.
+        ShapeError: it is an array of keys, or p does not broadcast to the shape.
+
+    >>> bool((tn.random.geometric(tn.random.key(0), 0.5, (3,)) >= 1).all())
+    True
+    """
+    name = "random.geometric"
+    words_of(name, key)
+    kind, result = element(name, dtype, "iu", INT64), sizes(name, shape, p)
+    given = tn.asarray(p).dtype
+    chance = real_array(name, "p", p, given if given.kind == "f" else FLOAT64)
+    u: Any = uniform(key, result, chance.dtype)
+    log_u = tn.log(tn.where(u == 0, 1.0, u))
+    trials: AnyTensor = (tn.floor(log_u / tn.log1p(-chance)) + 1).astype(kind)
+    return trials
+
+
+def chisquare(
+    key: AnyKey, df: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> AnyTensor:
+    """Numbers of the chi-square distribution.
+
+    Args:
+        key: a key.
+        df: the degrees of freedom, positive; they broadcast to the shape. Results are
+            differentiable by them, once.
+        shape: of the result; by default that of df.
+        dtype: floating-point; float64 by default.
+
+    Raises:
+        DTypeError: it is not a key, dtype is not floating-point, or df is complex.
+        ShapeError: it is an array of keys, or df does not broadcast to the shape.
+
+    >>> tn.random.chisquare(tn.random.key(0), 3.0, (4,)).shape
+    (4,)
+    """
+    name = "random.chisquare"
+    words_of(name, key)
+    kind, result = element(name, dtype), sizes(name, shape, df)
+    half = real_array(name, "df", df, kind) / 2
+    return tn.exp(loggamma(key, half, result, kind)) * 2
+
+
+def f(
+    key: AnyKey,
+    dfnum: ArrayLike,
+    dfden: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+) -> AnyTensor:
+    """Numbers of the F distribution: the ratio of two means of squares.
+
+    Args:
+        key: a key.
+        dfnum, dfden: the degrees of freedom, positive; they broadcast to the shape. Results are
+            differentiable by them, once.
+        shape: of the result; by default the common shape of both.
+        dtype: floating-point; float64 by default.
+
+    Raises:
+        DTypeError: it is not a key, dtype is not floating-point, or a parameter is complex.
+        ShapeError: it is an array of keys, or a parameter does not broadcast to the shape.
+
+    >>> tn.random.f(tn.random.key(0), 3.0, 4.0, (2,)).shape
+    (2,)
+    """
+    name = "random.f"
+    words_of(name, key)
+    kind, result = element(name, dtype), sizes(name, shape, dfnum, dfden)
+    above = real_array(name, "dfnum", dfnum, kind)
+    below = real_array(name, "dfden", dfden, kind)
+    keys: Any = split(key)
+    numerator = chisquare(keys[1], above, result, kind) / above
+    ratio: AnyTensor = numerator / (chisquare(keys[0], below, result, kind) / below)
+    return ratio
+
+
+def generalized_normal(
+    key: AnyKey, p: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None
+) -> AnyTensor:
+    """Numbers with the density exp(-|x|ᵖ), up to a factor.
+
+    Args:
+        key: a key.
+        p: the exponent, positive; broadcasts to the shape. Results are differentiable by it, once.
+        shape: of the result.
+        dtype: floating-point; float64 by default.
+
+    Raises:
+        DTypeError: it is not a key, dtype is not floating-point, or p is complex.
+        ShapeError: it is an array of keys, or p does not broadcast to the shape.
+
+    >>> tn.random.generalized_normal(tn.random.key(0), 4.0, (2,)).shape
+    (2,)
+    """
+    name = "random.generalized_normal"
+    words_of(name, key)
+    kind, result = element(name, dtype), sizes(name, shape, p)
+    power = 1 / real_array(name, "p", p, kind)
+    keys: Any = split(key)
+    signs: Any = rademacher(keys[1], result, kind)
+    return signs * gamma(keys[0], power, result, kind) ** power  # type: ignore[no-any-return]

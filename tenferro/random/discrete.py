@@ -1,0 +1,317 @@
+"""Bits, integers and categories, as users draw them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tenferro.arrays import is_number, normal_axis
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.namespace import arange, asarray
+from tenferro.random import integers
+from tenferro.random.continuous import AnyKey, checked_mode
+from tenferro.random.keys import words_of
+from tenferro.random.parameters import draw, element, lifted, natural, sizes
+from tenferro.shape import FLOAT64, INT64, UINT32, DimExpr, TensorMeta
+from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape
+from tenferro.values import meta_of_value
+
+
+def bits(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
+    """Random bits, as unsigned integers.
+
+    Args:
+        key: a key.
+        shape: of the result.
+        dtype: an unsigned integer type; uint32 by default.
+
+    Raises:
+        DTypeError: it is not a key, or dtype is not unsigned.
+        ShapeError: it is an array of keys.
+
+    >>> tn.random.bits(tn.random.key(0), (2,), "uint8").dtype
+    dtype('uint8')
+    """
+    name = "random.bits"
+    kind = element(name, dtype, "u", UINT32)
+    return draw(name, integers.bits, key, shape=sizes(name, shape), dtype=kind)
+
+
+def randint(
+    key: AnyKey,
+    shape: Shape,
+    minval: ArrayLike,
+    maxval: ArrayLike,
+    dtype: DTypeLike | None = None,
+) -> AnyTensor:
+    """Integers from `minval` to `maxval`, which is excluded, each as likely.
+
+    Where the range is empty, the result is `minval`.
+
+    Args:
+        key: a key.
+        shape: of the result.
+        minval, maxval: the bounds, integers that broadcast to the shape. Those beyond the range of
+            dtype are cut to it.
+        dtype: an integer type; int64 by default.
+
+    Raises:
+        DTypeError: it is not a key, or dtype or a bound is not of integers.
+        ShapeError: it is an array of keys, or a bound does not broadcast to the shape.
+
+    >>> tn.random.randint(tn.random.key(0), (4,), 0, 10)
+    Tensor([...])
+    """
+    name = "random.randint"
+    kind = element(name, dtype, "iu", INT64)
+    for field, bound in (("minval", minval), ("maxval", maxval)):
+        _check_integer(name, field, bound)
+    result = sizes(name, shape, minval, maxval)
+    return draw(name, integers.randint, key, minval, maxval, shape=result, dtype=kind)
+
+
+def _check_integer(name: str, field: str, bound: Any) -> None:
+    if isinstance(bound, DimExpr) or (isinstance(bound, int) and not isinstance(bound, bool)):
+        return
+    meta = None if is_number(bound) else meta_of_value(lifted(bound))
+    if meta is None or meta.dtype.kind not in "iu":
+        raise DTypeError(f"{name}: {field} must be an integer, got {meta or type(bound).__name__}")
+
+
+def bernoulli(
+    key: AnyKey, p: ArrayLike = 0.5, shape: Shape | None = None, mode: str = "low"
+) -> AnyTensor:
+    """Booleans that are true with probability `p`.
+
+    Args:
+        key: a key.
+        p: floating-point; broadcasts to the shape. Its dtype is that of the numbers compared.
+        shape: of the result; by default that of p.
+        mode: "low", or "high", which draws twice the bits for probabilities near 0.
+
+    Raises:
+        DTypeError: it is not a key, p is not floating-point, or the mode is neither.
+        ShapeError: it is an array of keys, or p does not broadcast to the shape.
+
+    >>> tn.random.bernoulli(tn.random.key(0), 0.5, (2,)).dtype
+    dtype('bool')
+    """
+    name = "random.bernoulli"
+    meta = TensorMeta.of(FLOAT64, ()) if isinstance(p, float) else meta_of_value(lifted(p))
+    if (is_number(p) and not isinstance(p, float)) or meta is None or meta.dtype.kind != "f":
+        got = type(p).__name__ if is_number(p) else meta
+        raise DTypeError(f"{name}: p must be floating-point, got {got}")
+    how = checked_mode(name, mode)
+    result = sizes(name, shape, p)
+    return draw(name, integers.bernoulli, key, p, shape=result, dtype=meta.dtype, mode=how)
+
+
+def rademacher(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
+    """Numbers that are 1 or -1, each as likely.
+
+    Args:
+        key: a key.
+        shape: of the result.
+        dtype: int64 by default.
+
+    >>> tn.random.rademacher(tn.random.key(0), (3,)).shape
+    (3,)
+    """
+    name = "random.rademacher"
+    kind = element(name, dtype, "iufc", INT64)
+    return draw(name, integers.rademacher, key, shape=sizes(name, shape), dtype=kind)
+
+
+def categorical(
+    key: AnyKey,
+    logits: ArrayLike,
+    axis: int = -1,
+    shape: Shape | None = None,
+    replace: bool = True,
+    mode: str | None = None,
+) -> AnyTensor:
+    """Places along an axis of `logits`, drawn with probabilities softmax(logits).
+
+    Args:
+        key: a key.
+        logits: logarithms of weights, floating-point.
+        axis: the axis of the categories.
+        shape: of the result; its last axes are those of logits without `axis`. By default there are
+            no others.
+        replace: if false, the draws along the further axes of the shape are different places.
+        mode: of the noise; see `gumbel`.
+
+    Raises:
+        DTypeError: it is not a key, or logits are not floating-point.
+        ShapeError: it is an array of keys, the shape does not end as it must, or more places are to
+            be drawn without replacement than there are.
+        AxisError: the axis is out of range.
+
+    >>> tn.random.categorical(tn.random.key(0), [0.0, float("-inf")])
+    Tensor(0)
+    """
+    name = "random.categorical"
+    value: Any = asarray(logits)
+    meta: TensorMeta = value.meta
+    if meta.dtype.kind != "f":
+        raise DTypeError(f"{name}: logits must be floating-point, got {meta}")
+    place, how = normal_axis(name, axis, meta.rank), checked_mode(name, mode)
+    dims = list(meta.exact_shape(name, "logits"))
+    size = dims.pop(place)
+    result = tuple(dims) if shape is None else sizes(name, shape)
+    draws = result[: len(result) - len(dims)]
+    of_logits = list(result[len(draws) :])
+    if len(result) < len(dims) or any(
+        n != of for n, of in zip(of_logits, dims, strict=True) if of != 1
+    ):
+        raise ShapeError(
+            f"{name}: shape {result} must end with {tuple(dims)}, the axes of {meta} without {axis}"
+        )
+    of_logits.insert(place, size)
+    if replace:
+        noise = (*draws, *of_logits)
+        along = place - meta.rank
+        return draw(name, integers.categorical, key, value, shape=noise, axis=along, mode=how)
+    count = _number(name, draws)
+    if isinstance(size, int) and count > size:
+        raise ShapeError(f"{name}: {count} without replacement from {size}")
+    options = {"axis": place, "count": count, "mode": how}
+    places = draw(name, integers.categories, key, value, shape=tuple(meta.dims or ()), **options)
+    return places.reshape(result)
+
+
+def _number(name: str, shape: tuple[Any, ...]) -> int:
+    """The number of elements of a shape of integers."""
+    if not all(isinstance(size, int) for size in shape):
+        raise ShapeError(f"{name}: without replacement, the number of draws must be an integer")
+    return math.prod(shape)
+
+
+def permutation(
+    key: AnyKey, x: int | ArrayLike, axis: int = 0, independent: bool = False
+) -> AnyTensor:
+    """x in random order along an axis; if x is an integer, the integers below it.
+
+    Args:
+        key: a key.
+        x: an integer, or an array.
+        axis: the axis.
+        independent: whether each vector along the axis has an order of its own.
+
+    Raises:
+        DTypeError: it is not a key, or x is a number that is not an integer.
+        ShapeError: it is an array of keys, or the size is not an integer.
+        AxisError: the axis is out of range.
+
+    >>> tn.sort(tn.random.permutation(tn.random.key(0), 4))
+    Tensor([0, 1, 2, 3])
+    """
+    name = "random.permutation"
+    words_of(name, key)
+    value = _population(name, "x", x)
+    place = normal_axis(name, axis, value.meta.rank)
+    shape = value.meta.exact_shape(name, "x")
+    if not all(isinstance(size, int) for size in shape):
+        raise ShapeError(f"{name}: the sizes of x must be integers, got {value.meta}")
+    if independent or value.meta.rank == 1:
+        return draw(name, integers.shuffled, key, value, shape=shape, axis=place)
+    order = permutation(key, shape[place])
+    result: AnyTensor = value[(*(slice(None),) * place, order)]
+    return result
+
+
+def _population(name: str, what: str, x: Any) -> Any:
+    """The array from which is drawn: a range for an integer."""
+    if isinstance(x, int) and not isinstance(x, bool):
+        return _range(natural(name, what, x))
+    value: Any = asarray(x)
+    if value.meta.rank:
+        return value
+    if value.meta.dtype.kind not in "iu":
+        raise DTypeError(f"{name}: {what} must be an integer or an array, got {value.meta}")
+    return _range(natural(name, what, int(value)))
+
+
+def _range(stop: int) -> Any:
+    return arange(stop) if stop else asarray([], dtype="int64")
+
+
+def choice(
+    key: AnyKey,
+    a: int | ArrayLike,
+    shape: Shape = (),
+    replace: bool = True,
+    p: ArrayLike | None = None,
+    axis: int = 0,
+    mode: str | None = None,
+) -> AnyTensor:
+    """Elements of an array, or integers below `a`, drawn with or without replacement.
+
+    Args:
+        key: a key.
+        a: an array, or an integer.
+        shape: of the draws; in the result, it takes the place of the axis.
+        replace: whether an element may be drawn more than once.
+        p: the probability of each element; by default all are alike.
+        axis: the axis along which elements are drawn.
+        mode: of the noise without replacement; see `gumbel`.
+
+    Raises:
+        DTypeError: it is not a key, or a number is not an integer.
+        ShapeError: it is an array of keys, there are too few elements, or p has another size.
+        AxisError: the axis is out of range.
+
+    >>> tn.random.choice(tn.random.key(0), 5, (8,), p=[0.0, 0.0, 1.0, 0.0, 0.0])
+    Tensor([2, 2, 2, 2, 2, 2, 2, 2])
+    """
+    name = "random.choice"
+    words_of(name, key)
+    value = _population(name, "a", a)
+    place = normal_axis(name, axis, value.meta.rank)
+    size = value.meta.exact_shape(name, "a")[place]
+    result = sizes(name, shape)
+    count = _number(name, result) if not replace or all(isinstance(n, int) for n in result) else 1
+    if count == 0:
+        places: AnyTensor = asarray([], dtype="int64").reshape(result)
+    elif size == 0:
+        raise ShapeError(f"{name}: {count} from 0 elements")
+    elif not replace and isinstance(size, int) and count > size:
+        raise ShapeError(f"{name}: {count} without replacement from {size}")
+    elif p is None:
+        if not replace:
+            order = permutation(key, value, place)
+            first = order[(*(slice(None),) * place, slice(0, count))]
+            dims = value.meta.exact_shape(name, "a")
+            return first.reshape((*dims[:place], *result, *dims[place + 1 :]))
+        places = randint(key, result, 0, size)
+    else:
+        places = _weighted(key, p, size, result, count if not replace else None, mode)
+    whole = (slice(None),) * place
+    drawn: AnyTensor = value[(*whole, places)]
+    return drawn
+
+
+def _weighted(
+    key: AnyKey,
+    p: ArrayLike,
+    size: Any,
+    shape: tuple[Any, ...],
+    count: int | None,
+    mode: str | None,
+) -> AnyTensor:
+    """Places with given probabilities; `count` different ones, or with replacement if None."""
+    name = "random.choice"
+    weights: Any = asarray(p)
+    if weights.meta.dims != (size,):
+        raise ShapeError(
+            f"{name}: p must have {size} elements, one for each of a, got {weights.meta}"
+        )
+    if weights.dtype.kind in "biu":
+        weights = weights.astype(FLOAT64)
+    if weights.dtype.kind != "f":
+        raise DTypeError(f"{name}: p must be real, got {weights.meta}")
+    if count is None:
+        return draw(name, integers.chosen_by, key, weights, shape=shape)
+    how = checked_mode(name, mode)
+    places = draw(name, integers.first_places, key, weights, shape=(size,), count=count, mode=how)
+    return places.reshape(shape)
