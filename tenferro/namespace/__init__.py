@@ -9,6 +9,7 @@ from tenferro import arrays
 from tenferro.dispatch import apply as apply
 from tenferro.dispatch import array_function
 from tenferro.namespace import lax
+from tenferro.namespace.activations import log_softmax, logsumexp, softmax
 from tenferro.namespace.comparison import array_equal
 from tenferro.namespace.constants import (
     bool,
@@ -106,6 +107,20 @@ erf = array_function(arrays.analytic.erf)
 erfc = array_function(arrays.analytic.erfc)
 erf_inv = array_function(arrays.analytic.erf_inv)
 
+# Special functions.
+xlogy = array_function(arrays.special.xlogy)
+xlog1py = array_function(arrays.special.xlog1py)
+lgamma = array_function(arrays.special.lgamma)
+digamma = array_function(arrays.special.digamma)
+polygamma = array_function(arrays.special.polygamma)
+zeta = array_function(arrays.special.zeta)
+betaln = array_function(arrays.special.betaln)
+i0 = array_function(arrays.special.i0)
+i0e = array_function(arrays.special.i0e)
+i1 = array_function(arrays.special.i1)
+i1e = array_function(arrays.special.i1e)
+nextafter = array_function(arrays.special.nextafter)
+
 # Angles.
 sin = array_function(arrays.analytic.sin)
 cos = array_function(arrays.analytic.cos)
@@ -162,9 +177,6 @@ log_sigmoid = array_function(arrays.activations.log_sigmoid)
 softplus = array_function(arrays.activations.softplus)
 relu = array_function(arrays.activations.relu)
 silu = array_function(arrays.activations.silu)
-softmax = array_function(arrays.activations.softmax)
-log_softmax = array_function(arrays.activations.log_softmax)
-logsumexp = array_function(arrays.activations.logsumexp)
 
 # Reductions and scans.
 sum = array_function(arrays.reductions.sum)
@@ -235,7 +247,9 @@ shape_of = array_function(arrays.dynamic.shape_of)
 dynamic_truncate = array_function(arrays.dynamic.dynamic_truncate)
 pad_to_match = array_function(arrays.dynamic.pad_to_match)
 
-# NumPy's names.
+# NumPy's and SciPy's names.
+erfinv = erf_inv
+gammaln = lgamma
 arccos = acos
 arccosh = acosh
 arcsin = asin
@@ -264,6 +278,8 @@ transpose = permute_dims
 true_divide = divide
 
 __all__ = [
+    "betaln", "digamma", "erfinv", "gammaln", "i0", "i0e", "i1", "i1e", "lgamma", "nextafter",
+    "polygamma", "xlog1py", "xlogy", "zeta",
     "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any",
     "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
     "argmax", "argmin", "argsort", "around", "array", "array_equal", "array_split", "asarray",

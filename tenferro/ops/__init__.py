@@ -127,6 +127,7 @@ from tenferro.ops.special import (
     LogAddExp,
     Logistic,
 )
+from tenferro.ops.special_functions import SPECIAL_FUNCTIONS, Special
 from tenferro.ops.trigonometric import (
     ACOS,
     ACOSH,
@@ -158,7 +159,7 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Convert, Constant, Real, Imag, Complex),
     *(Transpose, Reshape, Reverse, BroadcastInDim, DynamicBroadcastInDim),
     *(Tan, Sinh, Cosh, Asin, Acos, Atan, Asinh, Acosh, Atanh, Atan2),
-    *(Cbrt, Erf, Erfc, ErfInv, Logistic, LogAddExp),
+    *(Cbrt, Erf, Erfc, ErfInv, Logistic, LogAddExp, Special),
     *(Floor, Ceil, RoundNearestEven, SignBit),
     *(And, Or, Xor, Not, ShiftLeft, ShiftRight),
     *(Iota, StopGradient),
@@ -227,6 +228,7 @@ __all__ = [
     "SIGN_BIT",
     "SIN",
     "SINH",
+    "SPECIAL_FUNCTIONS",
     "SQRT",
     "STOP_GRADIENT",
     "SUB",
@@ -320,6 +322,7 @@ __all__ = [
     "Sinh",
     "Slice",
     "Sort",
+    "Special",
     "Sqrt",
     "StdTensorOp",
     "StopGradient",
