@@ -30,7 +30,9 @@ def _polygamma(n: Array, x: Array) -> Array:
     """With the sign of its poles, where the series of `lax.polygamma` is not a number."""
     sign = jnp.where(n % 2 == 1, 1, -1)
     return jnp.where(
-        n == 0, _digamma(x), jnp.where(n == jnp.floor(n), sign, jnp.nan) * jnp.exp(lax.lgamma(n + 1)) * _zeta(n + 1, x)
+        n == 0,
+        _digamma(x),
+        jnp.where(n == jnp.floor(n), sign, jnp.nan) * jnp.exp(lax.lgamma(n + 1)) * _zeta(n + 1, x),
     )
 
 
