@@ -90,7 +90,7 @@ def _gamma_sign(x: Array) -> Array:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "lgamma": lax.lgamma,
+    "lgamma": lambda x: jnp.where(x == -jnp.inf, x, lax.lgamma(x)),
     "digamma": _digamma,
     "polygamma": _polygamma,
     "zeta": _zeta,

@@ -1,7 +1,7 @@
 """The von Mises distribution on the circle, of concentration kappa.
 
 >>> tn.scipy.stats.vonmises.logpdf(0.0, 1.0)
-Tensor(-1.07385453)
+Tensor(-1.07379142)
 """
 
 from __future__ import annotations
