@@ -161,7 +161,7 @@ def sparse_sigmoid(x: ArrayLike) -> AnyTensor:
     >>> tn.nn.sparse_sigmoid([-2.0, 0.0, 2.0])
     Tensor([0. , 0.5, 1. ])
     """
-    return 0.5 * clip(asarray(x) + 1.0, 0.0, 2.0)
+    return 0.5 * minimum(maximum(asarray(x) + 1.0, 0.0), 2.0)
 
 
 def soft_sign(x: ArrayLike) -> AnyTensor:

@@ -61,7 +61,7 @@ def _fraction(n: Array, x: Array) -> Array:
         k = _FRACTION - i
         return x + n + 2 * k - 2 - k * (n + k - 1) / tail
 
-    tail = lax.fori_loop(0, _FRACTION, level, x + n + 2 * _FRACTION)
+    tail: Array = lax.fori_loop(0, _FRACTION, level, x + n + 2 * _FRACTION)
     return jnp.exp(-x) / tail
 
 
@@ -76,5 +76,6 @@ def _series(n: Array, x: Array) -> Array:
         return power * -x / (k + 1), total + power * at_degree
 
     # Orders so high that no term of the loop has the logarithm: it is below rounding.
+    total: Array
     _, total = lax.fori_loop(0, _SERIES, add, (jnp.ones_like(x), jnp.zeros_like(x)))
     return total

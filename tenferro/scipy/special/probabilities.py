@@ -82,7 +82,8 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> AnyTensor:
     """
     x, y = real("kl_div", p, q)
     inside = (x >= 0) & (x < math.inf) & (y >= 0)
-    return rel_entr(x, y) + where(inside, y - x, 0.0)
+    total = rel_entr(x, y) + where(inside, y - x, 0.0)
+    return where(inside & (y == math.inf), math.inf, total)
 
 
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> AnyTensor:
