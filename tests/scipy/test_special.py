@@ -24,12 +24,12 @@ A, B = (grid.ravel() for grid in np.meshgrid(ENDS, ENDS))
 
 UNARY = "gammaln digamma i0 i0e i1 i1e ndtr log_ndtr gamma gammasgn expi spence dawsn erfcx"
 AT: dict[str, tuple[Any, ...]] = {
-    **{name: (X,) for name in UNARY.split()},
-    **{name: (U,) for name in ("ndtri", "logit", "entr", "erfinv")},
-    **{name: (P,) for name in ("exp1", "factorial")},
-    **{name: (P, Q) for name in ("gammainc", "gammaincc", "beta", "betaln", "poch", "xlogy")},
-    **{name: (P, Q) for name in ("xlog1py", "kl_div", "rel_entr", "boxcox", "boxcox1p")},
-    **{name: (N, P) for name in ("polygamma", "expn")},
+    **dict.fromkeys(UNARY.split(), (X,)),
+    **dict.fromkeys(("ndtri", "logit", "entr", "erfinv"), (U,)),
+    **dict.fromkeys(("exp1", "factorial"), (P,)),
+    **dict.fromkeys(("gammainc", "gammaincc", "beta", "betaln", "poch", "xlogy"), (P, Q)),
+    **dict.fromkeys(("xlog1py", "kl_div", "rel_entr", "boxcox", "boxcox1p"), (P, Q)),
+    **dict.fromkeys(("polygamma", "expn"), (N, P)),
     "zeta": (P + 1.1, Q),
     "owens_t": (X, Q),
     "betainc": (P, Q, U),
@@ -71,7 +71,7 @@ def test_gradients_are_differences_of_scipys_values() -> None:
 
     def slopes(operands: dict[str, Any]) -> list[Any]:
         return [
-            tn.grad(lambda *x, f=ours(name): tn.sum(f(*x)), argnums=i)(*operands[name])
+            tn.grad(lambda *x, name=name: tn.sum(ours(name)(*x)), argnums=i)(*operands[name])
             for name, i in cases
         ]
 
@@ -89,7 +89,7 @@ def test_second_derivatives_are_differences_of_the_first() -> None:
     h = 1e-5
     for name in ("gammaln", "i0e", "i1", "log_ndtr", "ndtri", "exp1", "spence", "logit"):
         x = np.array([0.31, 0.77])
-        first = tn.grad(lambda x, f=ours(name): tn.sum(f(x)))
+        first = tn.grad(lambda x, name=name: tn.sum(ours(name)(x)))
         second = tn.grad(lambda x, f=first: tn.sum(f(x)))(x)
         difference = (np.asarray(first(x + h)) - np.asarray(first(x - h))) / (2 * h)
         np.testing.assert_allclose(second, difference, 1e-6, err_msg=name)
@@ -103,7 +103,7 @@ def test_dtypes_and_refusals() -> None:
         tn.scipy.special.gammainc(1j, 1.0)
     with pytest.raises(DTypeError, match=r"^entr: takes real operands, got c128"):
         tn.scipy.special.entr(1j)
-    with pytest.raises(ADRuleError, match="^zeta: has no derivative by operand 0"):
+    with pytest.raises(ADRuleError, match=r"^zeta: has no derivative by operand 0"):
         tn.grad(tn.zeta)(2.0)
     assert sorted(tn.gammaln is f for f in (tn.lgamma, tn.scipy.special.gammaln)) == [True, True]
 

@@ -16,8 +16,8 @@ Q = np.array([0.05, 0.3, 0.5, 0.95])
 K = np.array([-1.0, 0.0, 1.0, 2.0, 3.0, 7.0])
 PLACED = {"loc": 0.1, "scale": 1.5}
 SHAPES: dict[str, tuple[tuple[float, ...], dict[str, float]]] = {
-    **dict.fromkeys("norm uniform expon laplace logistic cauchy gumbel_l gumbel_r".split(),
-                    ((), PLACED)),
+    **dict.fromkeys(("norm", "uniform", "expon", "laplace", "logistic", "cauchy"), ((), PLACED)),
+    **dict.fromkeys(("gumbel_l", "gumbel_r"), ((), PLACED)),
     "gamma": ((2.3,), PLACED),
     "beta": ((2.3, 1.4), PLACED),
     "chi2": ((3.2,), PLACED),

@@ -81,9 +81,8 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> AnyTensor:
     Tensor([1., 0.])
     """
     x, y = real("kl_div", p, q)
-    inside = (x >= 0) & (x < math.inf) & (y >= 0)
-    total = rel_entr(x, y) + where(inside, y - x, 0.0)
-    return where(inside & (y == math.inf), math.inf, total)
+    inside = (x >= 0) & (y >= 0) & ((x == 0) | (y > 0))
+    return rel_entr(x, y) + where(inside, y - x, 0.0)
 
 
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> AnyTensor:

@@ -1,7 +1,8 @@
 """Distributions under the names of `jax.scipy.stats`, a module each.
 
 `loc` and `scale` move and stretch a distribution, as in SciPy. Densities are 0 outside of where a
-distribution lies. All functions are differentiable as their special functions are. These are not there:
+distribution lies. All functions are differentiable as their special functions are. These are not
+there:
 
 * `dirichlet`, `multinomial`, `multivariate_normal`, `truncnorm`, `sem`: not yet;
 * `poisson.entropy`: sums whose length depends on data;
