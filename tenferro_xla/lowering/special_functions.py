@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 from jax.scipy import special
 
@@ -38,7 +39,7 @@ def _polygamma(n: Array, x: Array) -> Array:
 
 def _zeta(s: Array, q: Array) -> Array:
     pole = (s > 1) & (q <= 0) & (q == jnp.floor(q))
-    q = jnp.where((s > 1) & (q == jnp.inf), jnp.finfo(q.dtype).max, q)
+    q = jnp.where((s > 1) & (q == jnp.inf), float(np.finfo(q.dtype).max), q)
     return jnp.where(s < 1, jnp.nan, jnp.where(pole, jnp.inf, lax.zeta(s, q)))
 
 

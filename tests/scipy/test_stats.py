@@ -9,6 +9,7 @@ import pytest
 import scipy.stats
 
 import tenferro as tn
+from tenferro.errors import ShapeError
 from tenferro.scipy import stats
 
 X = np.array([-1.3, 0.2, 0.45, 0.8, 1.7, 4.2])
@@ -35,13 +36,13 @@ SHAPES: dict[str, tuple[tuple[float, ...], dict[str, float]]] = {
 }  # fmt: skip
 CASES = [
     (name, f, (Q if f in ("ppf", "isf") else K if hasattr(getattr(stats, name), "pmf") else X))
-    for name in stats.__all__
+    for name in SHAPES
     for f in getattr(stats, name).__all__
 ]
 
 
 def test_every_function_is_scipys() -> None:
-    assert sorted(SHAPES) == sorted(stats.__all__)
+    assert sorted([*SHAPES, "multivariate_normal"]) == sorted(stats.__all__)
 
     def every(points: list[Any]) -> list[Any]:
         return [
@@ -75,3 +76,17 @@ def test_the_gradient_of_all_parameters_is_the_difference(name: str) -> None:
         h = 1e-6 * np.eye(len(params))[i]
         expected = (total(params + h).item() - total(params - h).item()) / 2e-6
         np.testing.assert_allclose(found[i], expected, 1e-6, err_msg=f"{name} by {i}")
+
+
+def test_the_normal_distribution_of_vectors_is_scipys() -> None:
+    cov = np.array([[2.0, 0.3], [0.3, 1.0]])
+    x, mean = np.array([[0.1, 0.2], [1.0, -1.0], [3.0, 2.0]]), np.array([0.5, -0.5])
+    for f in ("pdf", "logpdf"):
+        expected = getattr(scipy.stats.multivariate_normal, f)(x, mean, cov)
+        for each in (cov, np.stack([cov] * 3)):
+            found = getattr(stats.multivariate_normal, f)(x, mean, each)
+            np.testing.assert_allclose(found, expected, 1e-12)
+    slope = tn.grad(lambda m: stats.multivariate_normal.logpdf(x[0], m, cov))(mean)
+    np.testing.assert_allclose(slope, np.linalg.solve(cov, x[0] - mean), 1e-12)
+    with pytest.raises(ShapeError, match=r"^multivariate_normal.logpdf: takes vectors, vectors"):
+        stats.multivariate_normal.logpdf(1.0, 2.0, 3.0)

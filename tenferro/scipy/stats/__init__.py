@@ -4,7 +4,7 @@
 distribution lies. All functions are differentiable as their special functions are. These are not
 there:
 
-* `dirichlet`, `multinomial`, `multivariate_normal`, `truncnorm`, `sem`: not yet;
+* `dirichlet`, `multinomial`, `truncnorm`, `sem`: not yet;
 * `poisson.entropy`: sums whose length depends on data;
 * `gaussian_kde`: it draws random numbers; `mode`, `rankdata`: not yet.
 
@@ -27,6 +27,7 @@ from tenferro.scipy.stats import (
     gumbel_r,
     laplace,
     logistic,
+    multivariate_normal,
     nbinom,
     norm,
     pareto,
@@ -52,6 +53,7 @@ __all__ = [
     "gumbel_r",
     "laplace",
     "logistic",
+    "multivariate_normal",
     "nbinom",
     "norm",
     "pareto",
