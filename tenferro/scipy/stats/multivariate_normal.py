@@ -10,7 +10,7 @@ import math
 
 from tenferro.errors import ShapeError
 from tenferro.linalg import cholesky, diagonal, solve_triangular
-from tenferro.namespace import asarray, expand_dims, log, squeeze, square
+from tenferro.namespace import asarray, expand_dims, log, square, squeeze
 from tenferro.scipy.stats.form import exponential
 from tenferro.typing import AnyTensor, ArrayLike
 
