@@ -5,7 +5,7 @@ distribution lies. All functions are differentiable as their special functions a
 there:
 
 * `dirichlet`, `multinomial`, `truncnorm`, `sem`: not yet;
-* `poisson.entropy`: sums whose length depends on data;
+* `bernoulli.cdf` and `ppf`: not yet; `poisson.entropy`: sums whose length depends on data;
 * `gaussian_kde`: it draws random numbers; `mode`, `rankdata`: not yet.
 
 >>> tn.grad(tn.scipy.stats.norm.logpdf)(1.0)
