@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from tenferro import fft as fft
     from tenferro import linalg as linalg
     from tenferro import network as network
+    from tenferro import nn as nn
     from tenferro import random as random
+    from tenferro import scipy as scipy
     from tenferro import testing as testing
     from tenferro import typing as typing
     from tenferro.compiler import OptimizerOptions as OptimizerOptions
@@ -96,7 +98,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("extension", "fft", "linalg", "network", "random", "testing", "typing")
+_MODULES = ("extension", "fft", "linalg", "network", "nn", "random", "scipy", "testing", "typing")
 _ARRAY_FUNCTIONS = ("tenferro.namespace", "tenferro.composed")
 """The homes of every other name; they list them themselves."""
 

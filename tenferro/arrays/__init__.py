@@ -16,6 +16,7 @@ from tenferro.arrays import (
     rounding,
     scans,
     sorting,
+    special,
     updates,
 )
 from tenferro.arrays.broadcasting import assume_size, common_batch, repeated
@@ -65,6 +66,7 @@ __all__ = [
     "rounding",
     "scans",
     "sorting",
+    "special",
     "updates",
     "values_of",
 ]

@@ -9,6 +9,7 @@ from tenferro import arrays
 from tenferro.dispatch import apply as apply
 from tenferro.dispatch import array_function
 from tenferro.namespace import lax
+from tenferro.namespace.activations import log_softmax, logsumexp, softmax
 from tenferro.namespace.comparison import array_equal
 from tenferro.namespace.constants import (
     bool,
@@ -106,6 +107,20 @@ erf = array_function(arrays.analytic.erf)
 erfc = array_function(arrays.analytic.erfc)
 erf_inv = array_function(arrays.analytic.erf_inv)
 
+# Special functions.
+xlogy = array_function(arrays.special.xlogy)
+xlog1py = array_function(arrays.special.xlog1py)
+lgamma = array_function(arrays.special.lgamma)
+digamma = array_function(arrays.special.digamma)
+polygamma = array_function(arrays.special.polygamma)
+zeta = array_function(arrays.special.zeta)
+betaln = array_function(arrays.special.betaln)
+i0 = array_function(arrays.special.i0)
+i0e = array_function(arrays.special.i0e)
+i1 = array_function(arrays.special.i1)
+i1e = array_function(arrays.special.i1e)
+nextafter = array_function(arrays.special.nextafter)
+
 # Angles.
 sin = array_function(arrays.analytic.sin)
 cos = array_function(arrays.analytic.cos)
@@ -162,9 +177,6 @@ log_sigmoid = array_function(arrays.activations.log_sigmoid)
 softplus = array_function(arrays.activations.softplus)
 relu = array_function(arrays.activations.relu)
 silu = array_function(arrays.activations.silu)
-softmax = array_function(arrays.activations.softmax)
-log_softmax = array_function(arrays.activations.log_softmax)
-logsumexp = array_function(arrays.activations.logsumexp)
 
 # Reductions and scans.
 sum = array_function(arrays.reductions.sum)
@@ -235,7 +247,9 @@ shape_of = array_function(arrays.dynamic.shape_of)
 dynamic_truncate = array_function(arrays.dynamic.dynamic_truncate)
 pad_to_match = array_function(arrays.dynamic.pad_to_match)
 
-# NumPy's names.
+# NumPy's and SciPy's names.
+erfinv = erf_inv
+gammaln = lgamma
 arccos = acos
 arccosh = acosh
 arcsin = asin
@@ -265,31 +279,32 @@ true_divide = divide
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any",
-    "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "argmax", "argmin", "argsort", "around", "array", "array_equal", "array_split", "asarray",
-    "asin", "asinh", "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d",
-    "average", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays", "broadcast_to", "can_cast",
-    "cast", "cbrt", "ceil", "clip", "column_stack", "complex", "complex64", "complex128", "concat",
-    "concatenate", "conj", "conjugate", "convert", "copysign", "cos", "cosh", "count_nonzero",
-    "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "deg2rad", "degrees",
-    "diag", "diagflat", "diagonal", "diff", "divide", "dot", "dsplit", "dstack",
-    "dynamic_truncate", "e", "empty", "empty_like", "equal", "erf", "erf_inv", "erfc", "exp",
-    "exp2", "expand_dims", "expm1", "eye", "finfo", "fix", "flip", "fliplr", "flipud", "float16",
-    "float32", "float64", "floor", "floor_divide", "fmod", "full", "full_like", "greater",
-    "greater_equal", "hsplit", "hstack", "hypot", "identity", "iinfo", "imag", "inf", "inner",
-    "int8", "int16", "int32", "int64", "invert", "isclose", "isdtype", "isfinite", "isinf",
-    "isnan", "kron", "lax", "left_shift", "less", "less_equal", "linspace", "log", "log1p", "log2",
-    "log10", "log_sigmoid", "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "logspace", "logsumexp", "matmul", "matrix_transpose", "max",
-    "maximum", "mean", "meshgrid", "min", "minimum", "mod", "moveaxis", "multiply", "nan",
-    "nan_to_num", "negative", "newaxis", "not_equal", "ones", "ones_like", "outer", "pad",
-    "pad_to_match", "permute_dims", "pi", "positive", "pow", "power", "prod", "ptp", "rad2deg",
+    "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax",
+    "argmin", "argsort", "around", "array", "array_equal", "array_split", "asarray", "asin",
+    "asinh", "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d",
+    "average", "betaln", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays", "broadcast_to",
+    "can_cast", "cast", "cbrt", "ceil", "clip", "column_stack", "complex", "complex64",
+    "complex128", "concat", "concatenate", "conj", "conjugate", "convert", "copysign", "cos",
+    "cosh", "count_nonzero", "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
+    "deg2rad", "degrees", "diag", "diagflat", "diagonal", "diff", "digamma", "divide", "dot",
+    "dsplit", "dstack", "dynamic_truncate", "e", "empty", "empty_like", "equal", "erf", "erf_inv",
+    "erfc", "erfinv", "exp", "exp2", "expand_dims", "expm1", "eye", "finfo", "fix", "flip",
+    "fliplr", "flipud", "float16", "float32", "float64", "floor", "floor_divide", "fmod", "full",
+    "full_like", "gammaln", "greater", "greater_equal", "hsplit", "hstack", "hypot", "i0", "i0e",
+    "i1", "i1e", "identity", "iinfo", "imag", "inf", "inner", "int8", "int16", "int32", "int64",
+    "invert", "isclose", "isdtype", "isfinite", "isinf", "isnan", "kron", "lax", "left_shift",
+    "less", "less_equal", "lgamma", "linspace", "log", "log1p", "log2", "log10", "log_sigmoid",
+    "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logspace", "logsumexp", "matmul", "matrix_transpose", "max", "maximum", "mean",
+    "meshgrid", "min", "minimum", "mod", "moveaxis", "multiply", "nan", "nan_to_num", "negative",
+    "newaxis", "nextafter", "not_equal", "ones", "ones_like", "outer", "pad", "pad_to_match",
+    "permute_dims", "pi", "polygamma", "positive", "pow", "power", "prod", "ptp", "rad2deg",
     "radians", "ravel", "real", "reciprocal", "relu", "remainder", "repeat", "reshape",
     "result_type", "right_shift", "rint", "roll", "round", "rsqrt", "shape_of", "sigmoid", "sign",
     "signbit", "silu", "sin", "sinh", "softmax", "softplus", "sort", "split", "sqrt", "square",
     "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan",
     "tanh", "tensordot", "tile", "top_k", "trace", "transpose", "tri", "tril", "triu",
     "true_divide", "trunc", "uint8", "uint16", "uint32", "uint64", "unstack", "var", "vdot",
-    "vecdot", "vsplit", "vstack", "where", "zeros", "zeros_like",
+    "vecdot", "vsplit", "vstack", "where", "xlog1py", "xlogy", "zeros", "zeros_like", "zeta",
 ]  # fmt: skip

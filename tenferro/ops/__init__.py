@@ -128,6 +128,7 @@ from tenferro.ops.special import (
     LogAddExp,
     Logistic,
 )
+from tenferro.ops.special_functions import SPECIAL_FUNCTIONS, Special
 from tenferro.ops.threefry import PARITY, ROTATIONS, Threefry2x32
 from tenferro.ops.trigonometric import (
     ACOS,
@@ -160,7 +161,7 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Convert, Constant, Real, Imag, Complex),
     *(Transpose, Reshape, Reverse, BroadcastInDim, DynamicBroadcastInDim),
     *(Tan, Sinh, Cosh, Asin, Acos, Atan, Asinh, Acosh, Atanh, Atan2),
-    *(Cbrt, Erf, Erfc, ErfInv, Logistic, LogAddExp),
+    *(Cbrt, Erf, Erfc, ErfInv, Logistic, LogAddExp, Special),
     *(Floor, Ceil, RoundNearestEven, SignBit),
     *(And, Or, Xor, Not, ShiftLeft, ShiftRight),
     *(Iota, StopGradient),
@@ -233,6 +234,7 @@ __all__ = [
     "SIGN_BIT",
     "SIN",
     "SINH",
+    "SPECIAL_FUNCTIONS",
     "SQRT",
     "STOP_GRADIENT",
     "SUB",
@@ -328,6 +330,7 @@ __all__ = [
     "Sinh",
     "Slice",
     "Sort",
+    "Special",
     "Sqrt",
     "StdTensorOp",
     "StopGradient",

@@ -67,6 +67,7 @@ ARGUMENTS: dict[str, Any] = {
     "full_like": (1.0,),
     "moveaxis": (0, 1),
     "pad": (1,),
+    "polygamma": (2.0,),
     "reshape": ((4,),),
     "take": ([0, -1],),
     "take_along_axis": ([[0], [1]],),
@@ -75,6 +76,7 @@ BINARY = {
     *("add", "complex", "divide", "dot", "equal", "floor_divide", "greater", "greater_equal"),
     *("less", "less_equal", "logical_and", "logical_or", "matmul", "maximum", "minimum"),
     *("multiply", "not_equal", "pow", "remainder", "subtract", "tensordot"),
+    *("betaln", "nextafter", "xlog1py", "xlogy"),
 }
 SPECIAL = {"asarray", "concat", "full", "ones", "outer", "stack", "top_k", "where", "zeros"}
 INSPECTING = {"can_cast", "finfo", "iinfo", "isdtype", "result_type"}

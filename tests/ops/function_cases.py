@@ -7,6 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.scipy import special
 
 from tenferro import ops
 from tests.ops.rows import (
@@ -55,6 +56,11 @@ def sample(x: Any, a: Any) -> Any:
 CONSTANT = Operand(draw=positive, differentiable=False)
 
 
+def orders(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Of derivatives."""
+    return rng.integers(0, 4, shape)
+
+
 def halves(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """Off the integers and the halves between them, so that nearby numbers round alike."""
     return rng.integers(-3, 3, shape) + rng.choice([0.3, 0.7], shape)
@@ -92,6 +98,24 @@ FUNCTIONS: list[Case] = [
     *elementwise(ops.ERF_INV, inside, jax=lax.erf_inv, dtypes=REAL),
     *elementwise(ops.LOGISTIC, anything, jax=lax.logistic),
     *elementwise(ops.LOG_ADD_EXP, anything, anything, jax=jnp.logaddexp, dtypes=REAL),
+    *(
+        Case(
+            f"special {name}",
+            ops.Special(name),
+            tuple(Operand(draw=draw, differentiable=fixed != i) for i, draw in enumerate(draws)),
+            REAL,
+            call,
+            "" if call else "JAX has no derivative of it",
+        )
+        for name, draws, call, fixed in (
+            ("lgamma", (nonzero,), lax.lgamma, None),
+            ("digamma", (above_one,), lax.digamma, None),
+            ("polygamma", (orders, above_one), lax.polygamma, 0),
+            ("zeta", (above_one, above_one), None, 0),
+            ("i1e", (nonzero,), lax.bessel_i1e, None),
+            ("xlogy", (anything, above_one), special.xlogy, None),
+        )
+    ),
     *elementwise(ops.FLOOR, halves, jax=lax.floor, dtypes=REAL),
     *elementwise(ops.CEIL, halves, jax=lax.ceil, dtypes=REAL),
     *elementwise(ops.ROUND, halves, jax=jnp.rint, dtypes=REAL),

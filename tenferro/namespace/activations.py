@@ -1,0 +1,127 @@
+"""Functions of log-probabilities, of all elements or of those that a mask selects."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, overload
+
+from tenferro import arrays
+from tenferro.arrays import activations, elementwise, logical, reductions
+from tenferro.chainrules import Emitter, V
+from tenferro.dispatch import apply
+from tenferro.ops import REAL, STOP_GRADIENT
+from tenferro.shape import is_complex
+from tenferro.typing import AnyTensor, ArrayLike, Axis
+
+
+def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> AnyTensor:
+    """exp(x) divided by its sum over `axis`, without overflow.
+
+    Args:
+        x: real or complex numbers.
+        axis: the axes that sum to 1.
+        where: the elements that take part; the others are 0 in the result.
+
+    >>> tn.softmax([1000.0, 1000.0])
+    Tensor([0.5, 0.5])
+    """
+    if where is None:
+        return apply(activations.softmax, x, axis=axis)
+    result = apply(activations.softmax, apply(elementwise.where, where, x, -math.inf), axis=axis)
+    return apply(elementwise.where, where, result, 0)
+
+
+def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> AnyTensor:
+    """The logarithm of `softmax`, accurate where `softmax` is small.
+
+    Args:
+        x: real or complex numbers.
+        axis: the axes over which the exponentials sum to 1.
+        where: the elements that take part; the others are -inf in the result.
+
+    >>> tn.log_softmax([0.0, 1000.0])
+    Tensor([-1000.,     0.])
+    """
+    if where is None:
+        return apply(activations.log_softmax, x, axis=axis)
+    masked = apply(elementwise.where, where, x, -math.inf)
+    return apply(
+        elementwise.where, where, apply(activations.log_softmax, masked, axis=axis), -math.inf
+    )
+
+
+@overload
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: Literal[False] = False,
+    where: ArrayLike | None = None,
+) -> AnyTensor: ...
+@overload
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    *,
+    return_sign: Literal[True],
+    where: ArrayLike | None = None,
+) -> tuple[AnyTensor, AnyTensor]: ...
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: ArrayLike | None = None,
+) -> AnyTensor | tuple[AnyTensor, AnyTensor]:
+    """log(sum(b·exp(a))) over `axis` (None: all axes), without overflow; -inf for an empty sum.
+
+    Args:
+        a: real or complex numbers.
+        axis: the axes to sum over.
+        b: factors of the exponentials; 1 by default.
+        keepdims: whether these axes remain, with size 1.
+        return_sign: whether to return the logarithm of the sum's magnitude, and its sign.
+        where: the elements that take part.
+
+    >>> tn.logsumexp([1000.0])
+    Tensor(1000.)
+    """
+    if where is not None:
+        a = apply(elementwise.where, where, a, -math.inf)
+    if b is None and not return_sign:
+        return apply(activations.logsumexp, a, axis=axis, keepdims=keepdims)
+    factors = 1.0 if b is None else b
+    if where is not None:
+        factors = apply(elementwise.where, where, factors, 0)
+    shift = apply(_largest, a, axis=axis)
+    total = _scaled_sum(factors, a, shift, axis)
+    size = total if not return_sign else apply(elementwise.abs, total)
+    result = apply(arrays.analytic.log, size) + shift
+    sign = apply(elementwise.sign, total)
+    if not keepdims:
+        result, sign = (apply(_without, x, axis=axis) for x in (result, sign))
+    return (result, sign) if return_sign else result
+
+
+def _scaled_sum(b: ArrayLike, a: ArrayLike, shift: AnyTensor, axis: Axis) -> AnyTensor:
+    """The sum of b·exp(a - shift), whose axes remain; terms with b = 0 are 0 whatever a is."""
+    used = apply(elementwise.where, apply(logical.not_equal, b, 0), a, -math.inf)
+    powers = apply(arrays.analytic.exp, apply(elementwise.subtract, used, shift))
+    products = apply(elementwise.multiply, powers, b)
+    return apply(reductions.sum, products, axis=axis, keepdims=True)
+
+
+def _largest(at: Emitter[V], a: V, axis: Axis) -> V:
+    """The largest real part over `axis`, where it is finite; it has no derivative."""
+    real = at.emit(REAL, a) if is_complex(at.ctx.meta(a).dtype) else a
+    largest = at.emit(STOP_GRADIENT, reductions.max(at, real, axis=axis, keepdims=True))
+    return elementwise.where(at, logical.isfinite(at, largest), largest, 0)
+
+
+def _without(at: Emitter[V], x: V, axis: Axis) -> V:
+    """x without the axes, which have size 1."""
+    return reductions.sum(at, x, axis=axis)

@@ -1,0 +1,195 @@
+"""Special functions of real numbers, as one op: the table says what SciPy and calculus call each.
+
+SciPy is imported when the first of them is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import numpy as np
+
+from tenferro.chainrules import JvpSite, Slots, V, chain
+from tenferro.errors import ADRuleError, DTypeError
+from tenferro.exec_ir import Array, payload
+from tenferro.ops.arithmetic import MUL
+from tenferro.ops.compare import SIGN
+from tenferro.ops.elementwise import Elementwise
+from tenferro.ops.special import ERF
+from tenferro.ops.term import Partial, Term, cos, exp, log, log1p, sin
+from tenferro.shape import TensorMeta
+
+
+@dataclass(frozen=True)
+class SpecialFunction:
+    """A row of the table.
+
+    Attributes:
+        kernel: the NumPy function, as `"module:function"`.
+        partials: for each operand the derivative by it, from the result and the operands; None if
+            it has none.
+        output: the one of several results of the kernel.
+    """
+
+    kernel: str
+    partials: tuple[Partial | None, ...]
+    output: int | None = None
+
+
+@payload
+class Special(Elementwise, name="special"):
+    """A special function of real numbers, `function` one of `SPECIAL_FUNCTIONS`."""
+
+    function: str
+
+    n_inputs = None
+    kinds = "f"
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        """The operands' common type."""
+        row = SPECIAL_FUNCTIONS.get(self.function)
+        if row is None:
+            known = ", ".join(SPECIAL_FUNCTIONS)
+            raise DTypeError(f"special: function {self.function!r} is not one of {known}")
+        if len(metas) != len(row.partials):
+            raise DTypeError(
+                f"special: {self.function} takes {len(row.partials)} operands, got {len(metas)}"
+            )
+        return super().infer(*metas)
+
+    def infer_all(self, metas: Any) -> tuple[TensorMeta, ...]:
+        """The operands' common type."""
+        return (self.infer(*metas),)
+
+    def numpy(self, *operands: Array) -> Array:
+        """SciPy's function, in double precision."""
+        row, dtype = SPECIAL_FUNCTIONS[self.function], operands[0].dtype
+        if self.function != "nextafter":  # whose steps are those of the dtype
+            operands = tuple(x.astype(np.float64) for x in operands)
+        result = _kernel(row.kernel)(*operands)
+        chosen = result if row.output is None else result[row.output]
+        return np.asarray(chosen).astype(dtype)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The sum of ∂f/∂xᵢ·dxᵢ."""
+        row = SPECIAL_FUNCTIONS[self.function]
+        terms = [Term(at, value) for value in (at.out[0], *at.primal)]
+
+        def by(operand: int) -> Callable[[V], V]:
+            def times(t: V) -> V:
+                partial = row.partials[operand]
+                if partial is None:
+                    raise ADRuleError(
+                        f"{self.function}: has no derivative by operand {operand}; differentiate "
+                        "by another one, or wrap that operand in stop_gradient"
+                    )
+                return at.emit(MUL, partial(*terms).value, t)
+
+            return times
+
+        return chain(at, *map(by, range(len(row.partials))))
+
+
+@cache
+def _kernel(name: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = EntryPoint("kernel", name, "tenferro.kernels").load()
+    return function
+
+
+def _of(function: str, *operands: Term) -> Term:
+    """Another special function of the operands, at least one of which is a value."""
+    return operands[0].on(Special(function), *operands[1:])
+
+
+def _gamma_density(y: Term, a: Term, x: Term) -> Term:
+    """∂P(a, x)/∂x; at x = 0 it is 0, 1 or infinite, as a is above, at or below 1."""
+    return exp(_of("xlogy", a - 1, x) - x - _of("lgamma", a))
+
+
+def _beta_density(y: Term, a: Term, b: Term, x: Term) -> Term:
+    powers = _of("xlog1py", b - 1, -x) + _of("xlogy", a - 1, x)
+    return exp(powers - _of("betaln", a, b))
+
+
+def _by_order(y: Term, n: Term, x: Term) -> Term:
+    """-Eₙ₋₁(x), where E₋₁(x) is elementary."""
+    below = _of("expn", (n - 1).where("LT", 0, 0), x)
+    return -below.chosen(n, "LT", 1, exp(-x) * (1 + 1 / x) / x)
+
+
+def _i1e_slope(y: Term, x: Term) -> Term:
+    safe = x.where("EQ", 0, 1)
+    return (_of("i0e", x) - y * (x.on(SIGN) + 1 / safe)).chosen(x, "EQ", 0, 0.5)
+
+
+def _spence_slope(y: Term, x: Term) -> Term:
+    return (log(x) / (1 - x.where("EQ", 1, 2))).chosen(x, "EQ", 1, -1)
+
+
+def _sinc(y: Term, x: Term) -> Term:
+    return (sin(x) / x.where("EQ", 0, 1)).chosen(x, "EQ", 0, 1)
+
+
+def _owens_by_h(y: Term, h: Term, a: Term) -> Term:
+    erf = (a * h * math.sqrt(0.5)).on(ERF)
+    return exp(h * h * -0.5) * erf * (-1 / math.sqrt(8 * math.pi))
+
+
+def _owens_by_a(y: Term, h: Term, a: Term) -> Term:
+    square = a * a + 1
+    return exp(h * h * square * -0.5) / square * (1 / (2 * math.pi))
+
+
+def _digamma_minus(x: Term, y: Term) -> Term:
+    return _of("digamma", x) - _of("digamma", y)
+
+
+_SQRT_2PI = math.sqrt(2 * math.pi)
+
+SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
+    name: SpecialFunction(kernel if ":" in kernel else f"scipy.special:{kernel}", partials, *output)
+    for name, kernel, partials, *output in (
+        ("lgamma", "gammaln", (lambda y, x: _of("digamma", x),)),
+        ("digamma", "digamma", (lambda y, x: _of("polygamma", x.like(1), x),)),
+        ("polygamma", "polygamma",
+         (None, lambda y, n, x: _of("polygamma", n + 1, x))),
+        ("zeta", "zeta", (None, lambda y, s, q: -s * _of("zeta", s + 1, q))),
+        ("gamma", "gamma", (lambda y, x: y * _of("digamma", x),)),
+        ("gammainc", "gammainc", (lambda y, a, x: _of("gammainc_grad_a", a, x), _gamma_density)),
+        ("gammaincc", "gammaincc",
+         (lambda y, a, x: -_of("gammainc_grad_a", a, x),
+          lambda y, a, x: -_gamma_density(y, a, x))),
+        ("gammainc_grad_a", "tenferro.ops.incomplete_gamma:gammainc_grad_a",
+         (None, lambda y, a, x: _gamma_density(y, a, x) * (log(x) - _of("digamma", a)))),
+        ("betainc", "betainc", (None, None, _beta_density)),
+        ("betaln", "betaln", (lambda y, a, b: _digamma_minus(a, a + b),
+                              lambda y, a, b: _digamma_minus(b, a + b))),
+        ("poch", "poch", (lambda y, z, m: y * _digamma_minus(z + m, z),
+                          lambda y, z, m: y * _of("digamma", z + m))),
+        ("comb", "comb", (lambda y, n, k: y * _digamma_minus(n + 1, n - k + 1),
+                           lambda y, n, k: y * _digamma_minus(n - k + 1, k + 1))),
+        ("xlogy", "xlogy", (lambda z, x, y: log(y), lambda z, x, y: x / y)),
+        ("xlog1py", "xlog1py", (lambda z, x, y: log1p(y), lambda z, x, y: x / (1 + y))),
+        ("i0e", "i0e", (lambda y, x: _of("i1e", x) - x.on(SIGN) * y,)),
+        ("i1e", "i1e", (_i1e_slope,)),
+        ("ndtri", "ndtri", (lambda y, p: exp(y * y * 0.5) * _SQRT_2PI,)),
+        ("log_ndtr", "log_ndtr", (lambda y, x: exp(x * x * -0.5 - y) / _SQRT_2PI,)),
+        ("expi", "expi", (lambda y, x: exp(x) / x,)),
+        ("exp1", "exp1", (lambda y, x: -exp(-x) / x,)),
+        ("expn", "expn", (None, _by_order)),
+        ("spence", "spence", (_spence_slope,)),
+        ("dawsn", "dawsn", (lambda y, x: 1 - x * y * 2,)),
+        ("erfcx", "erfcx", (lambda y, x: x * y * 2 - 2 / math.sqrt(math.pi),)),
+        ("sine_integral", "sici", (_sinc,), 0),
+        ("cosine_integral", "sici", (lambda y, x: cos(x) / x,), 1),
+        ("fresnel_sine", "fresnel", (lambda y, x: sin(x * x * (math.pi / 2)),), 0),
+        ("fresnel_cosine", "fresnel", (lambda y, x: cos(x * x * (math.pi / 2)),), 1),
+        ("nextafter", "numpy:nextafter", (None, None)),
+        ("owens_t", "owens_t", (_owens_by_h, _owens_by_a)),
+    )
+}  # fmt: skip

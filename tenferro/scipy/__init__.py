@@ -1,0 +1,11 @@
+"""What `jax.scipy` has of SciPy: `tn.scipy.special` and `tn.scipy.stats`.
+
+>>> tn.scipy.special.ndtr(0.0)
+Tensor(0.5)
+>>> tn.scipy.stats.norm.cdf(0.0)
+Tensor(0.5)
+"""
+
+from tenferro.scipy import special, stats
+
+__all__ = ["special", "stats"]

@@ -1,0 +1,92 @@
+"""Distributions against SciPy, and their gradients against differences of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import tenferro as tn
+from tenferro.errors import ShapeError
+from tenferro.scipy import stats
+
+X = np.array([-1.3, 0.2, 0.45, 0.8, 1.7, 4.2])
+Q = np.array([0.05, 0.3, 0.5, 0.95])
+K = np.array([-1.0, 0.0, 1.0, 2.0, 3.0, 7.0])
+PLACED = {"loc": 0.1, "scale": 1.5}
+SHAPES: dict[str, tuple[tuple[float, ...], dict[str, float]]] = {
+    **dict.fromkeys(("norm", "uniform", "expon", "laplace", "logistic", "cauchy"), ((), PLACED)),
+    **dict.fromkeys(("gumbel_l", "gumbel_r"), ((), PLACED)),
+    "gamma": ((2.3,), PLACED),
+    "beta": ((2.3, 1.4), PLACED),
+    "chi2": ((3.2,), PLACED),
+    "pareto": ((2.3,), {"loc": 0.1, "scale": 0.4}),
+    "t": ((3.1,), PLACED),
+    "gennorm": ((1.7,), {}),
+    "vonmises": ((1.7,), {}),
+    "wrapcauchy": ((0.3,), {}),
+    "bernoulli": ((0.3,), {}),
+    "binom": ((5.0, 0.3), {}),
+    "nbinom": ((3.0, 0.3), {}),
+    "geom": ((0.3,), {}),
+    "poisson": ((1.4,), {}),
+    "betabinom": ((5.0, 1.2, 2.3), {}),
+}  # fmt: skip
+CASES = [
+    (name, f, (Q if f in ("ppf", "isf") else K if hasattr(getattr(stats, name), "pmf") else X))
+    for name in SHAPES
+    for f in getattr(stats, name).__all__
+]
+
+
+def test_every_function_is_scipys() -> None:
+    assert sorted([*SHAPES, "multivariate_normal"]) == sorted(stats.__all__)
+
+    def every(points: list[Any]) -> list[Any]:
+        return [
+            getattr(getattr(stats, name), f)(x, *SHAPES[name][0], **SHAPES[name][1])
+            for (name, f, _), x in zip(CASES, points, strict=True)
+        ]
+
+    found = tn.jit(every, executor="numpy")([x for *_, x in CASES])
+    for (name, f, x), value in zip(CASES, found, strict=True):
+        if (name, f) == ("wrapcauchy", "pdf") or name != "wrapcauchy":
+            shapes, placed = SHAPES[name]
+            expected = getattr(getattr(scipy.stats, name), f)(x, *shapes, **placed)
+            np.testing.assert_allclose(value, expected, 1e-10, 1e-13, err_msg=f"{name}.{f}")
+
+
+@pytest.mark.parametrize("name", ["gamma", "beta", "t", "pareto", "norm", "poisson", "binom"])
+def test_the_gradient_of_all_parameters_is_the_difference(name: str) -> None:
+    shapes, placed = SHAPES[name]
+    discrete = hasattr(getattr(stats, name), "pmf")
+    f = getattr(stats, name).logpmf if discrete else getattr(stats, name).logpdf
+    x = K[1:3] if discrete else X[2:4]
+
+    def total(params: Any) -> Any:
+        values = f(np.concatenate([x, [-2.0]]), *params, **placed)
+        return tn.sum(tn.where(tn.isfinite(values), values, 0.0))
+
+    params = np.array(shapes or (0.0,))[0 if shapes else 1 :]
+    start = 1 if name in ("binom",) else 0
+    found = np.asarray(tn.grad(lambda p: total([p[i] for i in range(len(params))]))(params))
+    for i in range(start, len(params)):
+        h = 1e-6 * np.eye(len(params))[i]
+        expected = (total(params + h).item() - total(params - h).item()) / 2e-6
+        np.testing.assert_allclose(found[i], expected, 1e-6, err_msg=f"{name} by {i}")
+
+
+def test_the_normal_distribution_of_vectors_is_scipys() -> None:
+    cov = np.array([[2.0, 0.3], [0.3, 1.0]])
+    x, mean = np.array([[0.1, 0.2], [1.0, -1.0], [3.0, 2.0]]), np.array([0.5, -0.5])
+    for f in ("pdf", "logpdf"):
+        expected = getattr(scipy.stats.multivariate_normal, f)(x, mean, cov)
+        for each in (cov, np.stack([cov] * 3)):
+            found = getattr(stats.multivariate_normal, f)(x, mean, each)
+            np.testing.assert_allclose(found, expected, 1e-12)
+    slope = tn.grad(lambda m: stats.multivariate_normal.logpdf(x[0], m, cov))(mean)
+    np.testing.assert_allclose(slope, np.linalg.solve(cov, x[0] - mean), 1e-12)
+    with pytest.raises(ShapeError, match=r"^multivariate_normal.logpdf: takes vectors, vectors"):
+        stats.multivariate_normal.logpdf(1.0, 2.0, 3.0)
