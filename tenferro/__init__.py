@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tenferro.transforms import *  # noqa: F403
 
 __version__ = "0.1.0"
+__array_api_version__ = "2025.12"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.compiler": ("OptimizerOptions",),
@@ -56,6 +57,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
     "tenferro.files": ("PayloadCodecs", "call", "dumps", "load", "loads", "save"),
+    "tenferro.namespace": ("__array_namespace_info__",),
     "tenferro.loops": (
         "associative_scan",
         "cond",
@@ -100,7 +102,7 @@ _ARRAY_FUNCTIONS = "tenferro.namespace"
 
 def __dir__() -> list[str]:
     functions = import_module(_ARRAY_FUNCTIONS).__all__
-    return sorted(["__version__", *_HOME_OF, *_MODULES, *functions])
+    return sorted({"__array_api_version__", "__version__", *_HOME_OF, *_MODULES, *functions})
 
 
 def _load(name: str) -> Any:

@@ -20,8 +20,8 @@ from tenferro_xla.compiled import (
     SegmentedExecutable,
     Subject,
 )
-from tenferro_xla.devices import device_name, devices, find_device
-from tenferro_xla.executor import XlaExecutor, default_executor
+from tenferro_xla.devices import device_name, devices, find_device, import_dlpack, platforms
+from tenferro_xla.executor import XlaExecutor, default_executor, executor_on
 from tenferro_xla.host_memory import keep_host_memory
 from tenferro_xla.interop import Exported, export, from_jax, jax_gradient, load_exported, to_jax
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function, lower
@@ -52,13 +52,16 @@ __all__ = [
     "default_executor",
     "device_name",
     "devices",
+    "executor_on",
     "export",
     "find_device",
     "from_jax",
+    "import_dlpack",
     "jax_function",
     "jax_gradient",
     "keep_host_memory",
     "load_exported",
     "lower",
+    "platforms",
     "to_jax",
 ]

@@ -296,9 +296,28 @@ def default_executor() -> XlaExecutor:
         return _default()
 
 
+def executor_on(device: str) -> XlaExecutor:
+    """The executor on a device with the default options; one for each device.
+
+    Raises:
+        DeviceError: there is no such device; the text lists those that exist.
+    """
+    found = find_device(device)
+    default = default_executor()
+    if found == default.device:
+        return default
+    with _making:
+        return _executor_on(found)
+
+
 _making = threading.Lock()
 
 
 @functools.cache
 def _default() -> XlaExecutor:
     return XlaExecutor()
+
+
+@functools.cache
+def _executor_on(device: jax.Device) -> XlaExecutor:
+    return XlaExecutor(device)

@@ -360,6 +360,6 @@ def _buffer(leaf: Any, executor: Executor) -> Buffer:
     """The leaf's buffer on the executor, or a host array that it uploads."""
     if type(leaf) is Tensor:
         return leaf.data if leaf.executor is None else place("jit", leaf, executor)
-    if isinstance(leaf, np.ndarray) and leaf.dtype.isnative:
-        return leaf
+    if isinstance(leaf, np.ndarray):
+        return leaf if leaf.dtype.isnative else leaf.astype(leaf.dtype.newbyteorder("="))
     return leaf if executor.owns(leaf) else _buffer(Tensor(leaf), executor)
