@@ -72,5 +72,10 @@ class NamespaceInfo:
 
 
 def namespace_info() -> NamespaceInfo:
-    """Devices, dtypes and capabilities of this namespace."""
+    """Devices, dtypes and capabilities of this namespace.
+
+    >>> import tenferro as tn
+    >>> tn.__array_namespace_info__().capabilities()["boolean indexing"]
+    True
+    """
     return NamespaceInfo()

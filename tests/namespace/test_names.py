@@ -76,8 +76,19 @@ BINARY = {
     *("less", "less_equal", "logical_and", "logical_or", "matmul", "maximum", "minimum"),
     *("multiply", "not_equal", "pow", "remainder", "subtract", "tensordot"),
 }
-SPECIAL = {"asarray", "concat", "full", "ones", "outer", "stack", "top_k", "where", "zeros"}
-INSPECTING = {"can_cast", "finfo", "iinfo", "isdtype", "result_type"}
+SPECIAL = {
+    "asarray",
+    "concat",
+    "from_dlpack",
+    "full",
+    "ones",
+    "outer",
+    "stack",
+    "top_k",
+    "where",
+    "zeros",
+}
+INSPECTING = {"__array_namespace_info__", "can_cast", "finfo", "iinfo", "isdtype", "result_type"}
 ALIASES = {
     "true_divide",
     "absolute",
