@@ -40,9 +40,8 @@ class ElementType:
         return getattr(self.dtype, name)
 
     def __eq__(self, other: object) -> builtins.bool:
-        return builtins.bool(
-            self.dtype == (other.dtype if isinstance(other, ElementType) else other)
-        )
+        dtype = other.dtype if isinstance(other, ElementType) else other
+        return dtype is not None and builtins.bool(self.dtype == dtype)  # None is NumPy's float64
 
     def __hash__(self) -> int:
         return hash(self.dtype)

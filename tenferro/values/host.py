@@ -64,7 +64,7 @@ def shared_array(data: object) -> Array:
             array = np.from_dlpack(data)
     except (BufferError, TypeError, ValueError, RuntimeError) as error:
         raise ExchangeError(
-            f"asarray: a {type(data).__name__} cannot be shared: {error}; allow a copy"
+            f"asarray: a {type(data).__name__} cannot be shared: {_first(error)}; allow a copy"
         ) from None
     native = as_dtype(array.dtype) == array.dtype and array.dtype.isnative
     if not (native and array.flags.c_contiguous and array.flags.aligned):
@@ -75,6 +75,11 @@ def shared_array(data: object) -> Array:
     view = array.view(np.ndarray)
     view.setflags(write=False)
     return view
+
+
+def _first(error: Exception) -> str:
+    """The first line of the text of an error, without a full stop."""
+    return str(error).partition("\n")[0].rstrip(".")
 
 
 def exported(
