@@ -272,6 +272,10 @@ def test_a_diagonal_far_outside_is_empty() -> None:
         assert tn.eye(2, k=k).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
+def test_nothing_is_repeated_no_times() -> None:
+    assert tn.repeat(np.zeros(0), np.zeros(0, "int8")).shape == (0,)
+
+
 def test_grids_are_tuples() -> None:
     assert type(tn.meshgrid([1], [2])) is type(tn.broadcast_arrays([1], [2])) is tuple
 
