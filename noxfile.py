@@ -6,6 +6,7 @@ by the sessions that need it, if it is not there.
 """
 
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ nox.options.download_python = "never"
 
 GENERIC_CORE = ["computegraph", "chainrules", "autodiff", "batching"]
 EXTENSION = "examples/tenferro-ext-tropical"
+SUITE = "https://github.com/data-apis/array-api-tests"
 WITHOUT_JAX = [*GENERIC_CORE, "shape", "exec_ir", "control", "compiler", "runtime"]
 
 
@@ -101,6 +103,34 @@ def bench(session: nox.Session) -> None:
     """Every benchmark script, or those named after `--`."""
     for script in session.posargs or sorted(map(str, Path("tests/benchmarks").glob("*.py"))):
         session.run(sys.executable, script)
+
+
+@nox.session(python=False)
+def array_api(session: nox.Session) -> None:
+    """The public suite of the array API standard, from the checkout named after `--`.
+
+    The folder may also be in ARRAY_API_TESTS. `tests/array_api/exceptions.txt` has what is not
+    expected to pass, with reasons. Further arguments go to pytest.
+    """
+    folder, *options = session.posargs or [os.environ.get("ARRAY_API_TESTS", "")]
+    if not folder or not Path(folder, "array_api_tests").is_dir():
+        session.error(
+            f"no checkout of the suite at {folder!r}: git clone --recursive {SUITE}, pip install "
+            "-r array-api-tests/requirements.txt, then nox -s array_api -- array-api-tests"
+        )
+    root = Path(__file__).parent
+    session.chdir(folder)
+    session.run(
+        *(sys.executable, "-m", "pytest", "array_api_tests", "-q", "-p", "no:cacheprovider"),
+        *("--max-examples", "5", "--hypothesis-disable-deadline"),
+        *("--xfails-file", str(root / "tests/array_api/exceptions.txt"), *options),
+        env={"ARRAY_API_TESTS_MODULE": "tenferro", "PYTHONPATH": search_path(root)},
+    )
+
+
+def search_path(root: Path) -> str:
+    """This repository before what is on PYTHONPATH."""
+    return os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
 
 
 def install_extension(session: nox.Session) -> None:

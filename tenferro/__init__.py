@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from tenferro.transforms import *  # noqa: F403
 
 __version__ = "0.1.0"
+__array_api_version__ = "2025.12"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.compiler": ("OptimizerOptions",),
@@ -61,6 +62,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
     "tenferro.files": ("PayloadCodecs", "call", "dumps", "load", "loads", "save"),
+    "tenferro.namespace": ("__array_namespace_info__",),
     "tenferro.loops": (
         "associative_scan",
         "cond",
@@ -105,7 +107,7 @@ _ARRAY_FUNCTIONS = ("tenferro.namespace", "tenferro.composed")
 
 def __dir__() -> list[str]:
     functions = [name for home in _ARRAY_FUNCTIONS for name in import_module(home).__all__]
-    return sorted({"__version__", *_HOME_OF, *_MODULES, *functions})
+    return sorted({"__array_api_version__", "__version__", *_HOME_OF, *_MODULES, *functions})
 
 
 def _load(name: str) -> Any:

@@ -319,6 +319,10 @@ class DeviceError(ExecutorError):
     """A device does not exist, or operands are on different devices."""
 
 
+class ExchangeError(TenferroError, ValueError, BufferError):
+    """A value cannot be shared with another library as asked, for instance without a copy."""
+
+
 class ConfigError(TenferroError, ValueError):
     """An environment variable or option has an invalid value."""
 

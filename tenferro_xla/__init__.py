@@ -20,7 +20,7 @@ from tenferro_xla.compiled import (
     SegmentedExecutable,
     Subject,
 )
-from tenferro_xla.devices import device_name, devices, find_device
+from tenferro_xla.devices import device_name, devices, find_device, import_dlpack, platforms
 from tenferro_xla.executor import XlaExecutor, default_executor, executor_on
 from tenferro_xla.host_memory import keep_host_memory
 from tenferro_xla.interop import Exported, export, from_jax, jax_gradient, load_exported, to_jax
@@ -56,10 +56,12 @@ __all__ = [
     "export",
     "find_device",
     "from_jax",
+    "import_dlpack",
     "jax_function",
     "jax_gradient",
     "keep_host_memory",
     "load_exported",
     "lower",
+    "platforms",
     "to_jax",
 ]

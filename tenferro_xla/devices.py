@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 
 from tenferro.errors import DeviceError
@@ -25,6 +27,16 @@ def devices() -> list[jax.Device]:
 def device_name(device: jax.Device) -> str:
     """The name by which `find_device` finds a device again: `cpu:0`."""
     return f"{device.platform}:{device.id}"
+
+
+def platforms() -> set[str]:
+    """The first words of the names of devices, as both `device_name` and JAX print them.
+
+    >>> "cpu" in platforms()
+    True
+    """
+    known = devices()
+    return {device.platform for device in known} | {str(each).partition(":")[0] for each in known}
 
 
 def find_device(device: int | str | jax.Device | None = None) -> jax.Device:
@@ -65,3 +77,16 @@ def _named(name: str) -> jax.Device | None:
     if not number:
         return candidates[0]
     return next((device for device in candidates if str(device.id) == number), None)
+
+
+def import_dlpack(value: Any) -> jax.Array | None:
+    """An array of another library, on the device that holds it; None if JAX does not take it.
+
+    The memory is shared where JAX can share it.
+    """
+    try:
+        with jax.enable_x64(True):
+            array: jax.Array = jax.dlpack.from_dlpack(value)
+    except (RuntimeError, TypeError, ValueError, BufferError):
+        return None
+    return array

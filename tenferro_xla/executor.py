@@ -304,22 +304,23 @@ def default_executor() -> XlaExecutor:
         return _default()
 
 
-def executor_on(device: str) -> Executor | None:
-    """The executor on the device that a `placement` or `device_name` names; None if there is none.
+def executor_on(device: str) -> Executor:
+    """The executor on a device with the default options; one for each device.
 
     On the device of the executor that is registered under the name `xla` it is that one.
+
+    Raises:
+        DeviceError: there is no such device; the text lists those that exist.
 
     >>> executor_on("cpu:0")
     XlaExecutor('cpu:0')
     """
-    found = next((each for each in devices() if device in (str(each), device_name(each))), None)
-    if found is None:
-        return None
+    found = find_device(device)
     named = executor_named("xla")
     if getattr(named, "device", None) == found:
         return named
     with _making:
-        return _on(found)
+        return _executor_on(found)
 
 
 _making = threading.Lock()
@@ -331,5 +332,5 @@ def _default() -> XlaExecutor:
 
 
 @functools.cache
-def _on(device: jax.Device) -> XlaExecutor:
+def _executor_on(device: jax.Device) -> XlaExecutor:
     return XlaExecutor(device)

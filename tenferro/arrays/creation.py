@@ -164,7 +164,8 @@ def _by_diagonal(
         for axis, size in enumerate(shape)
     )
     if k:
-        row = at.emit(ADD, row, full_like(at, k, row))
+        far = 2**62  # beyond all columns, and without overflow
+        row = at.emit(ADD, row, full_like(at, min(max(k, -far), far), row))
     chosen = at.emit(Compare(direction), column, row)
     filled = full(at, value, TensorMeta.of(dtype, shape))
     return at.emit(SELECT, chosen, filled, zeros_like(at, filled))

@@ -93,6 +93,11 @@ def _parts(item: Any, meta: TensorMeta) -> list[Any]:
     return [position_of(item, meta)]
 
 
+def is_lone_mask(indices: Any) -> bool:
+    """Whether an index is one bool without axes: all of an array on a new axis, or nothing."""
+    return getattr(indices, "dtype", None) == np.bool_ and getattr(indices, "ndim", None) == 0
+
+
 def _of_mask(mask: Any, meta: TensorMeta) -> list[Any]:
     """The indices at which a mask is true, one array for each of its axes."""
     try:

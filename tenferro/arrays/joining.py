@@ -116,6 +116,8 @@ def repeat(at: Emitter[V], x: V, repeats: Integers, axis: int | None = None) -> 
             f"repeat: got {len(counts)} counts for axis {along} of {meta}, which has size "
             f"{sizes[along]}; pass one count, or one for each element"
         )
+    if not counts:
+        return x
     parts = [window(at, x, along, i, i + 1) for i in range(len(counts))]
     return concat(
         at,

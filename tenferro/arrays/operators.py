@@ -20,6 +20,7 @@ from tenferro.arrays import (
     scans,
     sorting,
 )
+from tenferro.arrays.protocols import ArrayProtocols
 from tenferro.arrays.updates import At, apply_where
 from tenferro.chainrules import Emitter
 from tenferro.errors import DTypeError
@@ -29,7 +30,7 @@ from tenferro.typing import AnyTensor, ArrayLike, Axis, DTypeLike, Index, Order,
 P = ParamSpec("P")
 
 
-class ArrayOperators:
+class ArrayOperators(ArrayProtocols):
     """Operators and methods of arrays, each an array function applied by the subclass."""
 
     __slots__ = ()
@@ -86,8 +87,13 @@ class ArrayOperators:
         """Complex conjugate."""
         return self._apply(elementwise.conj, self)
 
-    def astype(self, dtype: DTypeLike) -> Self:
-        """The values in another dtype; the conversion may lose information."""
+    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Self:
+        """The values in another dtype; the conversion may lose information.
+
+        An array cannot be changed, so `copy` says only whether an equal dtype gives a new object.
+        """
+        if not copy and self.dtype == as_dtype(dtype):
+            return self
         return self._apply(elementwise.astype, self, dtype=as_dtype(dtype))
 
     def reshape(self, *shape: Shape, order: Order = "C") -> Self:
@@ -223,6 +229,8 @@ class ArrayOperators:
         return self._apply(sorting.argsort, self, axis=axis)
 
     def __getitem__(self, indices: Index) -> Self:
+        if indexing.is_lone_mask(indices):
+            return self[None][: int(bool(indices))]
         expression = indexing.parse(indices, self.meta)
         if not expression.arrays:
             return self._apply(indexing.index, self, items=expression.items)

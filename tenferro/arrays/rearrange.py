@@ -105,8 +105,12 @@ def _several(axes: int | Sequence[int]) -> Sequence[int]:
     return axes if isinstance(axes, Sequence) else (axes,)
 
 
-def reshape(at: Emitter[V], x: V, shape: Shape, *, order: Order = "C") -> V:
+def reshape(
+    at: Emitter[V], x: V, shape: Shape, *, order: Order = "C", copy: bool | None = None
+) -> V:
     """The elements of x in another shape; a size of -1 is inferred. `order="F"` is column-major.
+
+    An array cannot be changed, so that `copy` has no effect; it is that of the array API.
 
     >>> tn.reshape([1, 2, 3, 4], (2, -1))
     Tensor([[1, 2],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol, Self
+from typing import Any, NoReturn, Protocol, Self
 
 from tenferro.autodiff import LeafOrigin, Origin
 from tenferro.eager.kinds import OperandKind
@@ -127,8 +127,28 @@ class EagerTensor(Tensor):
         fixed = self._kind.fixed
         return EagerTensor.attach(self._buffer, self._executor, fixed, None, self._runtime)
 
-    def to_device(self, device: str | Executor) -> Tensor:
-        """The elements as a plain tensor on the host, or on the device of an executor.
+    def copy(self) -> Self:
+        """The tensor itself: it cannot be changed, and has one record."""
+        return self
+
+    def __copy__(self) -> NoReturn:
+        self._refuse_copy("copy.copy")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+        self._refuse_copy("copy.deepcopy")
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse_copy("pickle")
+
+    def _refuse_copy(self, name: str) -> NoReturn:
+        raise ADError(
+            f"{name}: {self.meta} belongs to an eager runtime, which has its record and gradient; "
+            "take the elements, tn.Tensor(x.detach()), and make a variable of them where they are "
+            "used"
+        )
+
+    def to_device(self, device: str | Executor, *, stream: None = None) -> Tensor:
+        """The elements as a plain tensor on the host, or on another device.
 
         Raises:
             DeviceError: the tensor is tracked, and its record would be lost.
@@ -138,7 +158,7 @@ class EagerTensor(Tensor):
                 f"to_device: {self.meta} is tracked by a runtime, which computes on one device; "
                 "detach() it first"
             )
-        return Tensor(self).to_device(device)
+        return Tensor(self).to_device(device, stream=stream)
 
     def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
         result: Self = self._runtime.apply(function, operands, options)

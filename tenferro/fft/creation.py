@@ -9,17 +9,26 @@ from tenferro.errors import DTypeError
 from tenferro.families import fft as family
 from tenferro.fft import frequencies
 from tenferro.fft.transforms import size_of
+from tenferro.runtime import Executor
 from tenferro.shape import FLOAT64, Dim, DType, as_dtype, is_floating, short_name
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Size
 
 
-def fftfreq(n: Size, /, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None) -> AnyTensor:
+def fftfreq(
+    n: Size,
+    /,
+    d: ArrayLike = 1.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | Executor | None = None,
+) -> AnyTensor:
     """The frequencies of the results of `fft`, in cycles per unit.
 
     Args:
         n: the number of points; in a traced program it may be a symbolic size.
         d: the distance between points.
         dtype: float64 by default.
+        device: where the result is, as for `tn.zeros`.
 
     Raises:
         ShapeError: n is less than 1.
@@ -29,10 +38,18 @@ def fftfreq(n: Size, /, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None) -
     Tensor([ 0.,  1.,  2., -2., -1.])
     """
     size, element = _checked("fftfreq", n, dtype)
-    return create(frequencies.both_signs, d, shape=(size,), dtype=element)
+    array = create(frequencies.both_signs, d, shape=(size,), dtype=element)
+    return array if device is None else array.to_device(device)
 
 
-def rfftfreq(n: Size, /, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None) -> AnyTensor:
+def rfftfreq(
+    n: Size,
+    /,
+    d: ArrayLike = 1.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | Executor | None = None,
+) -> AnyTensor:
     """The frequencies of the results of `rfft`, in cycles per unit; parameters as in `fftfreq`.
 
     >>> tn.fft.rfftfreq(5, d=0.2)
@@ -40,7 +57,8 @@ def rfftfreq(n: Size, /, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None) 
     """
     size, element = _checked("rfftfreq", n, dtype)
     shape = (family.spectrum_length(size),)
-    return create(frequencies.not_negative, d, shape=shape, n=size, dtype=element)
+    array = create(frequencies.not_negative, d, shape=shape, n=size, dtype=element)
+    return array if device is None else array.to_device(device)
 
 
 def _checked(name: str, n: Any, dtype: DTypeLike | None) -> tuple[Dim, DType]:

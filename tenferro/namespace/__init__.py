@@ -11,44 +11,48 @@ from tenferro.dispatch import array_function
 from tenferro.namespace import lax
 from tenferro.namespace.activations import log_softmax, logsumexp, softmax
 from tenferro.namespace.comparison import array_equal
-from tenferro.namespace.constants import (
-    bool,
-    complex64,
-    complex128,
-    e,
-    float16,
-    float32,
-    float64,
-    inf,
-    int8,
-    int16,
-    int32,
-    int64,
-    nan,
-    newaxis,
-    pi,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from tenferro.namespace.constants import e, inf, nan, newaxis, pi
 from tenferro.namespace.creation import (
     arange,
     asarray,
     empty,
     eye,
+    from_dlpack,
     full,
     identity,
     linspace,
     logspace,
-    meshgrid,
     ones,
     tri,
     zeros,
 )
+from tenferro.namespace.dtypes import (
+    bool,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from tenferro.namespace.indexing import take, take_along_axis, top_k
 from tenferro.namespace.inspection import can_cast, finfo, iinfo, isdtype, result_type
 from tenferro.namespace.joining import column_stack, concat, dstack, hstack, stack, vstack
+from tenferro.namespace.likeness import (
+    astype,
+    empty_like,
+    full_like,
+    meshgrid,
+    ones_like,
+    zeros_like,
+)
 from tenferro.namespace.optional import average, clip, diff
 from tenferro.namespace.splitting import (
     array_split,
@@ -62,6 +66,7 @@ from tenferro.namespace.splitting import (
     unstack,
     vsplit,
 )
+from tenferro.namespace.standard import namespace_info as __array_namespace_info__
 
 # Arithmetic and choice.
 add = array_function(arrays.elementwise.add)
@@ -86,7 +91,6 @@ real = array_function(arrays.elementwise.real)
 imag = array_function(arrays.elementwise.imag)
 conj = array_function(arrays.elementwise.conj)
 complex = array_function(arrays.elementwise.complex)
-astype = array_function(arrays.elementwise.astype)
 convert = array_function(arrays.elementwise.convert)
 
 # Exponentials.
@@ -228,11 +232,7 @@ roll = array_function(arrays.joining.roll)
 fliplr = array_function(arrays.joining.fliplr)
 flipud = array_function(arrays.joining.flipud)
 
-# New arrays of the shape of another array, or from a diagonal.
-full_like = array_function(arrays.filling.full_like)
-zeros_like = array_function(arrays.filling.zeros_like)
-ones_like = array_function(arrays.filling.ones_like)
-empty_like = array_function(arrays.filling.empty_like)
+# New arrays from a diagonal.
 diag = array_function(arrays.creation.diag)
 diagflat = array_function(arrays.creation.diagflat)
 
@@ -278,6 +278,7 @@ transpose = permute_dims
 true_divide = divide
 
 __all__ = [
+    "__array_namespace_info__",
     "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any",
     "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax",
     "argmin", "argsort", "around", "array", "array_equal", "array_split", "asarray", "asin",
@@ -290,16 +291,17 @@ __all__ = [
     "deg2rad", "degrees", "diag", "diagflat", "diagonal", "diff", "digamma", "divide", "dot",
     "dsplit", "dstack", "dynamic_truncate", "e", "empty", "empty_like", "equal", "erf", "erf_inv",
     "erfc", "erfinv", "exp", "exp2", "expand_dims", "expm1", "eye", "finfo", "fix", "flip",
-    "fliplr", "flipud", "float16", "float32", "float64", "floor", "floor_divide", "fmod", "full",
-    "full_like", "gammaln", "greater", "greater_equal", "hsplit", "hstack", "hypot", "i0", "i0e",
-    "i1", "i1e", "identity", "iinfo", "imag", "inf", "inner", "int8", "int16", "int32", "int64",
-    "invert", "isclose", "isdtype", "isfinite", "isinf", "isnan", "kron", "lax", "left_shift",
-    "less", "less_equal", "lgamma", "linspace", "log", "log1p", "log2", "log10", "log_sigmoid",
-    "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logspace", "logsumexp", "matmul", "matrix_transpose", "max", "maximum", "mean",
-    "meshgrid", "min", "minimum", "mod", "moveaxis", "multiply", "nan", "nan_to_num", "negative",
-    "newaxis", "nextafter", "not_equal", "ones", "ones_like", "outer", "pad", "pad_to_match",
-    "permute_dims", "pi", "polygamma", "positive", "pow", "power", "prod", "ptp", "rad2deg",
+    "fliplr", "flipud", "float16", "float32", "float64", "floor", "floor_divide", "fmod",
+    "from_dlpack", "full", "full_like", "gammaln", "greater", "greater_equal", "hsplit", "hstack",
+    "hypot", "i0", "i0e", "i1", "i1e", "identity", "iinfo", "imag", "inf", "inner", "int8",
+    "int16", "int32", "int64", "invert", "isclose", "isdtype", "isfinite", "isinf", "isnan",
+    "kron", "lax", "left_shift", "less", "less_equal", "lgamma", "linspace", "log", "log1p",
+    "log2", "log10", "log_sigmoid", "log_softmax", "logaddexp", "logaddexp2", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "matmul",
+    "matrix_transpose", "max", "maximum", "mean", "meshgrid", "min", "minimum", "mod", "moveaxis",
+    "multiply", "nan", "nan_to_num", "negative", "newaxis", "nextafter", "not_equal", "ones",
+    "ones_like", "outer", "pad", "pad_to_match", "permute_dims", "pi", "polygamma", "positive",
+    "pow", "power", "prod", "ptp", "rad2deg",
     "radians", "ravel", "real", "reciprocal", "relu", "remainder", "repeat", "reshape",
     "result_type", "right_shift", "rint", "roll", "round", "rsqrt", "shape_of", "sigmoid", "sign",
     "signbit", "silu", "sin", "sinh", "softmax", "softplus", "sort", "split", "sqrt", "square",

@@ -1,29 +1,48 @@
-"""New arrays: from values, of one number, ranges, grids and matrices of ones."""
+"""New arrays: from values, of one number, ranges, grids and matrices of ones.
+
+`device` is where a new array is: what `x.device` says of another one. None is the host, or in a
+traced function where the program runs.
+"""
 
 from __future__ import annotations
-
-from typing import Literal
 
 import numpy as np
 
 from tenferro.arrays import creation, elementwise, filling, is_number
 from tenferro.dispatch import apply, create
 from tenferro.eager import EagerTensor
-from tenferro.errors import ShapeError, TracingError
+from tenferro.errors import DTypeError, ExchangeError, TracingError
 from tenferro.namespace.joining import stack
-from tenferro.runtime import Tensor
+from tenferro.runtime import Executor, Tensor
 from tenferro.shape import as_dtype, dim
 from tenferro.traced import TracedTensor, is_tracing
-from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape, Size
+from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape, Size, SupportsDLPack
 
 Bound = float | Size | np.integer | np.floating
+Device = str | Executor | None
 
 
-def asarray(value: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
+def asarray(
+    value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: Device = None,
+    copy: bool | None = None,
+) -> AnyTensor:
     """The value as a tensor.
 
     The value is an array, nested lists of numbers, or an object with `__array__` or `__dlpack__`. A
     list with traced values becomes a traced array, a list with eager tensors an eager one.
+
+    Args:
+        value: what becomes a tensor.
+        dtype: the element type; by default that of the value.
+        device: where the tensor is; by default where the value is.
+        copy: True for memory of its own. False for the memory of the value, which must not be
+            changed from then on. None copies all but tensors and arrays of JAX.
+
+    Raises:
+        ExchangeError: `copy` is False, and a copy is needed.
 
     >>> tn.asarray([[1, 2], [3, 4]], dtype="float32")
     Tensor([[1., 2.],
@@ -31,10 +50,54 @@ def asarray(value: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
     """
     if isinstance(value, list | tuple) and _any_recorded(value):
         value = stack([asarray(item) for item in value])
+    if copy is False:
+        return _uncopied(value, dtype, device)
     array = value if isinstance(value, Tensor | TracedTensor) else None
     if array is None:
-        return Tensor(value, dtype)
-    return array if dtype is None or array.dtype == as_dtype(dtype) else array.astype(dtype)
+        return on_device(Tensor(value, dtype), device)
+    if dtype is not None and array.dtype != as_dtype(dtype):
+        return on_device(array.astype(dtype), device)
+    return on_device(array.copy() if copy else array, device)
+
+
+def _uncopied(value: ArrayLike, dtype: DTypeLike | None, device: Device) -> AnyTensor:
+    recorded = isinstance(value, TracedTensor | EagerTensor)
+    array: AnyTensor = value if recorded else Tensor.sharing(value)  # type: ignore[assignment]
+    moved = device is not None and array.device != device
+    if moved or (dtype is not None and array.dtype != as_dtype(dtype)):
+        wanted = f"on {device}" if moved else f"of dtype {as_dtype(dtype)}"
+        raise ExchangeError(f"asarray: {array.meta} {wanted} is a copy; allow it, with copy=None")
+    return array
+
+
+def on_device(array: AnyTensor, device: Device) -> AnyTensor:
+    """The array on a device; where it is if None."""
+    return array if device is None else array.to_device(device)
+
+
+def from_dlpack(
+    x: SupportsDLPack, /, *, device: Device = None, copy: bool | None = None
+) -> AnyTensor:
+    """The array of another library as a tensor, without a copy where that can be.
+
+    The memory must not be changed from then on, unless `copy` is True.
+
+    Raises:
+        ExchangeError: `copy` is False, and a copy is needed.
+
+    >>> tn.from_dlpack(np.array([1.0, 2.0]))
+    Tensor([1., 2.])
+    """
+    if not hasattr(x, "__dlpack__"):
+        raise DTypeError(f"from_dlpack: takes an array with __dlpack__, got {type(x).__name__}")
+    if copy:
+        return asarray(x, device=device, copy=True)
+    try:
+        return on_device(asarray(x, device=device if copy is False else None, copy=False), device)
+    except ExchangeError:
+        if copy is False:
+            raise
+        return asarray(x, device=device)
 
 
 def _any_recorded(values: list[ArrayLike] | tuple[ArrayLike, ...]) -> bool:
@@ -45,7 +108,13 @@ def _any_recorded(values: list[ArrayLike] | tuple[ArrayLike, ...]) -> bool:
     )
 
 
-def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
+def full(
+    shape: Shape,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: Device = None,
+) -> AnyTensor:
     """A new array whose every element is `fill_value`; sizes may be names in a traced program.
 
     >>> tn.full((2,), 7)
@@ -53,38 +122,43 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) ->
     """
     _check_named("full", *(shape if isinstance(shape, tuple | list) else (shape,)))
     element = None if dtype is None else as_dtype(dtype)
-    return create(filling.filled, fill_value, shape=shape, dtype=element)
+    return on_device(create(filling.filled, fill_value, shape=shape, dtype=element), device)
 
 
-def zeros(shape: Shape, dtype: DTypeLike | None = "float64") -> AnyTensor:
+def zeros(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = None) -> AnyTensor:
     """A new array of zeros.
 
     >>> tn.zeros(2)
     Tensor([0., 0.])
     """
-    return full(shape, 0, dtype=as_dtype(dtype))
+    return full(shape, 0, dtype=as_dtype(dtype), device=device)
 
 
-def ones(shape: Shape, dtype: DTypeLike | None = "float64") -> AnyTensor:
+def ones(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = None) -> AnyTensor:
     """A new array of ones.
 
     >>> tn.ones(2)
     Tensor([1., 1.])
     """
-    return full(shape, 1, dtype=as_dtype(dtype))
+    return full(shape, 1, dtype=as_dtype(dtype), device=device)
 
 
-def empty(shape: Shape, dtype: DTypeLike | None = "float64") -> AnyTensor:
+def empty(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = None) -> AnyTensor:
     """A new array; its elements are zeros, never uninitialized.
 
     >>> tn.empty(2)
     Tensor([0., 0.])
     """
-    return zeros(shape, dtype=dtype)
+    return zeros(shape, dtype=dtype, device=device)
 
 
 def arange(
-    start: Bound, stop: Bound | None = None, step: Bound = 1, dtype: DTypeLike | None = None
+    start: Bound,
+    stop: Bound | None = None,
+    step: Bound = 1,
+    dtype: DTypeLike | None = None,
+    *,
+    device: Device = None,
 ) -> AnyTensor:
     """start, start + step, … up to `stop`, which is excluded; `arange(stop)` starts from 0.
 
@@ -98,7 +172,8 @@ def arange(
     _check_named("arange", start, stop, step)
     first, last = (0, start) if stop is None else (start, stop)
     element, count = creation.steps(first, last, step, None if dtype is None else as_dtype(dtype))
-    return create(creation.arange, first, shape=(count,), step=step, dtype=element)
+    array = create(creation.arange, first, shape=(count,), step=step, dtype=element)
+    return on_device(array, device)
 
 
 def linspace(
@@ -109,6 +184,7 @@ def linspace(
     endpoint: bool = True,
     dtype: DTypeLike | None = None,
     axis: int = 0,
+    device: Device = None,
 ) -> AnyTensor:
     """`num` evenly spaced numbers from `start` to `stop`, which is excluded if not `endpoint`.
 
@@ -121,7 +197,7 @@ def linspace(
     element = None if dtype is None else as_dtype(dtype)
     shape = (dim(num),)
     if is_number(start) and is_number(stop):
-        return create(
+        array = create(
             creation.linspace,
             start,
             stop=stop,
@@ -130,9 +206,11 @@ def linspace(
             dtype=element,
             axis=axis,
         )
-    return apply(
-        creation.linspace, start, stop, shape=shape, endpoint=endpoint, dtype=element, axis=axis
-    )
+    else:
+        array = apply(
+            creation.linspace, start, stop, shape=shape, endpoint=endpoint, dtype=element, axis=axis
+        )
+    return on_device(array, device)
 
 
 def logspace(
@@ -154,7 +232,13 @@ def logspace(
 
 
 def eye(
-    n_rows: Size, n_cols: Size | None = None, /, k: int = 0, dtype: DTypeLike | None = "float64"
+    n_rows: Size,
+    n_cols: Size | None = None,
+    /,
+    k: int = 0,
+    dtype: DTypeLike | None = "float64",
+    *,
+    device: Device = None,
 ) -> AnyTensor:
     """The matrix with ones on diagonal `k` and zeros elsewhere.
 
@@ -167,7 +251,7 @@ def eye(
     """
     _check_named("eye", n_rows, n_cols)
     shape = (dim(n_rows), dim(n_rows if n_cols is None else n_cols))
-    return create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype))
+    return on_device(create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype)), device)
 
 
 def identity(n: Size, dtype: DTypeLike | None = "float64") -> AnyTensor:
@@ -202,22 +286,3 @@ def _check_named(name: str, *sizes: object) -> None:
                 f"{name}: the size {size!r} has a number only in a function that is traced; pass "
                 "a number, or the size of a value, such as x.shape[0]"
             )
-
-
-def meshgrid(*arrays: ArrayLike, indexing: Literal["xy", "ij"] = "xy") -> list[AnyTensor]:
-    """For each vector, an array over the common grid that varies along one axis of the grid.
-
-    Vector i varies along axis i, except that "xy" exchanges the first two axes.
-
-    >>> tn.meshgrid([1, 2], [3, 4])[0]
-    Tensor([[1, 2],
-            [1, 2]])
-    """
-    if indexing not in ("xy", "ij"):
-        raise ShapeError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
-    vectors = [asarray(array) for array in arrays]
-    axes, shape = creation.grid([vector.meta for vector in vectors], indexing)
-    return [
-        apply(creation.on_grid, vector, axis=axis, shape=shape)
-        for vector, axis in zip(vectors, axes, strict=True)
-    ]

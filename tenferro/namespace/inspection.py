@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tenferro.arrays import ArrayOperators, is_number
@@ -44,8 +46,54 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     return any(_is_kind(as_dtype(dtype), candidate) for candidate in kinds)
 
 
-def finfo(dtype: ArrayLike | DTypeLike) -> np.finfo[np.floating]:
-    """NumPy's limits of a floating-point dtype, or of the dtype of an array.
+class FloatInfo:
+    """NumPy's limits of a floating-point dtype, as Python's numbers, whose dtype is weak."""
+
+    __slots__ = ("_limits",)
+
+    def __init__(self, dtype: DType) -> None:
+        self._limits = np.finfo(dtype)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype; of a complex dtype, that of its parts."""
+        return self._limits.dtype
+
+    @property
+    def bits(self) -> int:
+        """Bits of a number."""
+        return int(self._limits.bits)
+
+    @property
+    def eps(self) -> float:
+        """The difference between 1 and the next larger number."""
+        return float(self._limits.eps)
+
+    @property
+    def max(self) -> float:
+        """The largest finite number."""
+        return float(self._limits.max)
+
+    @property
+    def min(self) -> float:
+        """The smallest finite number."""
+        return float(self._limits.min)
+
+    @property
+    def smallest_normal(self) -> float:
+        """The smallest positive number of full precision."""
+        return float(self._limits.smallest_normal)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(object.__getattribute__(self, "_limits"), name)
+        return float(value) if isinstance(value, np.floating) else value
+
+    def __repr__(self) -> str:
+        return repr(self._limits)
+
+
+def finfo(dtype: ArrayLike | DTypeLike) -> FloatInfo:
+    """The limits of a floating-point dtype, or of the dtype of an array.
 
     >>> tn.finfo("float32").bits
     32
@@ -53,7 +101,7 @@ def finfo(dtype: ArrayLike | DTypeLike) -> np.finfo[np.floating]:
     element = _dtype_of(dtype)
     if not is_inexact(element):
         raise DTypeError(f"finfo: {short_name(element)} is not a floating-point dtype")
-    return np.finfo(element)
+    return FloatInfo(element)
 
 
 def iinfo(dtype: ArrayLike | DTypeLike) -> np.iinfo[np.integer]:

@@ -109,17 +109,17 @@ def atleast_3d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
     return _map_arrays(joining.atleast_3d, arrays)
 
 
-def broadcast_arrays(*arrays: ArrayLike) -> list[AnyTensor]:
+def broadcast_arrays(*arrays: ArrayLike) -> tuple[AnyTensor, ...]:
     """The arrays repeated to their common shape.
 
     >>> tn.broadcast_arrays([1, 2], [[3], [4]])[0]
     Tensor([[1, 2],
             [1, 2]])
     """
-    return [
+    return tuple(
         apply(joining.like_the_others, array, *arrays[:i], *arrays[i + 1 :])
         for i, array in enumerate(arrays)
-    ]
+    )
 
 
 def _map_arrays(

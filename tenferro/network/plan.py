@@ -36,7 +36,7 @@ from tenferro.planning import (
     tree_seconds,
 )
 from tenferro.shape import DType, as_dtype, is_complex, make_meta
-from tenferro.values import GraphProgram, RunEmitter
+from tenferro.values import GraphProgram, RunEmitter, page_of
 
 _FORMAT = "tenferro-einsum-plan"
 
@@ -143,6 +143,9 @@ class EinsumPlan:
                 f"{self.flops / self._unsliced_flops:.3g} times the flops without"
             )
         return "\n".join([*head, *lines])
+
+    def _repr_html_(self) -> str:
+        return page_of(str(self))
 
     @property
     def _unsliced_flops(self) -> int:

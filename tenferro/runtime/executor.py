@@ -196,6 +196,10 @@ class GraphExecutor:
         """The bounds of the cache of specialised programs."""
         return self._bound.capacity
 
+    def __repr__(self) -> str:
+        packages = "".join(f", {package.name}" for package in self._packages)
+        return f"GraphExecutor({self._backend!r}{packages})"
+
 
 class NativeExecutable:
     """A program ready to run on a native backend."""

@@ -40,3 +40,6 @@ class NumpyBackend:
 
     def reclaim_buffer(self, buffer: Array) -> None:
         """NumPy frees an array with its last reference."""
+
+    def __repr__(self) -> str:
+        return "NumpyBackend()"

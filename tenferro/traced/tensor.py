@@ -170,6 +170,30 @@ class TracedTensor(ArrayOperators):
             self._refuse("the text", "print it without a format, or return it")
         return repr(self)
 
+    @property
+    def device(self) -> None:
+        """None, the default of `device=`: a program runs on one device, chosen when it runs."""
+        return
+
+    def to_device(self, device: object, *, stream: None = None) -> Self:
+        """The value itself for None; a program is on one device.
+
+        Raises:
+            TracingError: a device is given.
+        """
+        if device is not None:
+            self._refuse(f"to_device({device!r})", "move the arguments and results of the program")
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse("pickle", "return it from the traced function")
+
     def item(self) -> Any:
         """Always raises: the elements of a traced value are not known."""
         self._refuse("item()", "return it from the traced function")

@@ -27,6 +27,7 @@ from tenferro.traced import (
     wraps,
 )
 from tenferro.transforms.call import CallArguments, StaticArguments
+from tenferro.transforms.copies import pickled
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.values import (
     Buffer,
@@ -85,7 +86,8 @@ class CompiledVersion:
 class Jitted(Generic[P, R_co]):
     """The result of `jit`; call it like the function it wraps.
 
-    In another trace it is inlined, so that transforms see the ops of compiled functions.
+    In another trace it is inlined, so that transforms see the ops of compiled functions. It is
+    copied as itself, and pickled by its name or with the function that it wraps.
     """
 
     def __init__(
@@ -100,6 +102,8 @@ class Jitted(Generic[P, R_co]):
     ) -> None:
         wraps(function, self)
         self._function = function
+        settings = (function, executor, static_argnames, donate_argnums, options, symbolic)
+        self._settings: tuple[Any, ...] = (*settings, packages)
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
         self._choice: str | Executor = config.executor if executor is None else executor
@@ -253,6 +257,15 @@ class Jitted(Generic[P, R_co]):
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(cast(Any, self), instance)
 
+    def __copy__(self) -> Jitted[P, R_co]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Jitted[P, R_co]:
+        return self
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return pickled(self, Jitted, self._settings)
+
     def __repr__(self) -> str:
         return f"jit({getattr(self._function, '__qualname__', self._function)!s})"
 
@@ -363,6 +376,6 @@ def _buffer(leaf: Any, executor: Executor) -> Buffer:
     """The leaf's buffer on the executor, or a host array that it uploads."""
     if type(leaf) is Tensor:
         return leaf.data if leaf.executor is None else place("jit", leaf, executor)
-    if isinstance(leaf, np.ndarray) and leaf.dtype.isnative:
-        return leaf
+    if isinstance(leaf, np.ndarray):
+        return leaf if leaf.dtype.isnative else leaf.astype(leaf.dtype.newbyteorder("="))
     return leaf if executor.owns(leaf) else _buffer(Tensor(leaf), executor)

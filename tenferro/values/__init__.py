@@ -1,11 +1,13 @@
 """Values of users: tensors, and moving them to the executor of a program.
 
-Read in this order: `executors` (protocol, and lookup by name), `host` (NumPy arrays), `emitter`,
-`placing`, `tensor`, `lifting` (kinds of values), `sizes` (symbols solved from shapes), `program`,
-`binding`.
+Read in this order: `executors` (protocol, and lookup by name), `devices`, `host` (NumPy arrays),
+`emitter`, `placing`, `display` (how tensors are printed), `tensor`, `lifting` (kinds of values),
+`sizes` (symbols solved from shapes), `program`, `binding`.
 """
 
 from tenferro.values.binding import Bound, bind_inputs, bind_shapes, bind_specs
+from tenferro.values.devices import device_names, executor_on
+from tenferro.values.display import page_of
 from tenferro.values.emitter import RunEmitter
 from tenferro.values.executors import (
     Buffer,
@@ -51,8 +53,10 @@ __all__ = [
     "buffer_meta",
     "check_program",
     "collecting_packages",
+    "device_names",
     "executor_module",
     "executor_named",
+    "executor_on",
     "fitted",
     "host_array",
     "installed_executors",
@@ -62,6 +66,7 @@ __all__ = [
     "lone_symbol",
     "meta_of_value",
     "owner_of",
+    "page_of",
     "place",
     "register_executor",
     "run_eagerly",

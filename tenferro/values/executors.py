@@ -103,35 +103,6 @@ def executor_named(name: str) -> Executor:
     return register_executor(executor)
 
 
-def executor_at(place: str) -> Executor:
-    """The executor on the host (`"host"`), of a name, or on a device that a placement names.
-
-    Raises:
-        ExecutorError: there is none; the text lists the registered names.
-
-    >>> executor_at("host").name
-    'numpy'
-    """
-    if place == "host":
-        return executor_named("numpy")
-    names = () if not isinstance(place, str) else installed_executors()
-    if place not in names:
-        for name in names:
-            on_device = getattr(_loaded(name), "executor_on", None)
-            found: Executor | None = None if on_device is None else on_device(place)
-            if found is not None:
-                return found
-    return executor_named(place)
-
-
-def _loaded(name: str) -> ModuleType | None:
-    """The module that registers an executor, if it can be imported."""
-    try:
-        return executor_module(name)
-    except ExecutorError:
-        return None
-
-
 def executor_module(name: str) -> ModuleType:
     """The module that registers an executor; it may have functions beyond `Executor`.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from tenferro.errors import DTypeError, ShapeError, TenferroError
+from tenferro.errors import DTypeError, ExchangeError, ShapeError, TenferroError
 from tenferro.exec_ir import Array
 from tenferro.shape import Dim, TensorMeta, as_dtype, make_meta
 from tenferro.values.executors import Buffer
@@ -44,3 +46,68 @@ def host_array(data: object, dtype: object = None) -> Array:
     array = array.astype(as_dtype(array.dtype), copy=False)
     array.setflags(write=False)
     return array
+
+
+def shared_array(data: object) -> Array:
+    """A read-only view of the memory of an array on the host.
+
+    Whoever owns the memory must not change it, or the tensors made of it change too.
+
+    Raises:
+        ExchangeError: only a copy can be used: `data` is not an array on the host, or its dtype or
+            layout is not one that tenferro has.
+    """
+    try:
+        if isinstance(data, np.ndarray) or not hasattr(data, "__dlpack__"):
+            array = np.asarray(data, copy=False)
+        else:
+            array = np.from_dlpack(data)
+    except (BufferError, TypeError, ValueError, RuntimeError) as error:
+        raise ExchangeError(
+            f"asarray: a {type(data).__name__} cannot be shared: {_first(error)}; allow a copy"
+        ) from None
+    native = as_dtype(array.dtype) == array.dtype and array.dtype.isnative
+    if not (native and array.flags.c_contiguous and array.flags.aligned):
+        raise ExchangeError(
+            f"asarray: an array of dtype {array.dtype.str} with strides {array.strides} cannot be "
+            "shared, since tensors are compact and native; allow a copy"
+        )
+    view = array.view(np.ndarray)
+    view.setflags(write=False)
+    return view
+
+
+def _first(error: Exception) -> str:
+    """The first line of the text of an error, without a full stop."""
+    return str(error).partition("\n")[0].rstrip(".")
+
+
+def exported(
+    array: Array,
+    stream: object,
+    max_version: tuple[int, int] | None,
+    dl_device: tuple[int, int] | None,
+    copy: bool | None,
+) -> Any:
+    """A DLPack capsule of a read-only array on the host.
+
+    The memory is shared with consumers that know of read-only arrays, from DLPack 1.0 on.
+
+    Raises:
+        ExchangeError: the capsule cannot be had without a copy, or is wanted on another device.
+    """
+    if stream is not None or tuple(dl_device or DLPACK_HOST) != DLPACK_HOST:
+        raise ExchangeError(
+            "__dlpack__: the tensor is on the host, which has no streams; move it with to_device"
+        )
+    if max_version is not None and max_version[0] >= 1 and not copy:
+        return array.__dlpack__(max_version=max_version)
+    if copy is False:
+        raise ExchangeError(
+            "__dlpack__: before version 1.0 DLPack has no read-only arrays; allow a copy"
+        )
+    return array.copy().__dlpack__()
+
+
+DLPACK_HOST = (1, 0)
+"""The main memory, as DLPack numbers devices."""

@@ -16,6 +16,7 @@ from tenferro.errors import BindingError, DTypeError, TenferroError
 from tenferro.exec_ir import ExecProgram, run
 from tenferro.family import Package
 from tenferro.shape import Dim, Guard, Leaf, TensorMeta
+from tenferro.values.display import page_of
 from tenferro.values.emitter import RunEmitter
 from tenferro.values.executors import Buffer, Executable, Executor, executor_named
 from tenferro.values.lifting import fitted, meta_of_value
@@ -224,6 +225,9 @@ class GraphProgram:
     def __repr__(self) -> str:
         count = len(self.exec_program.instructions)
         return f"GraphProgram({len(self.inputs)} inputs, {count} instructions)"
+
+    def _repr_html_(self) -> str:
+        return page_of(str(self), repr(self))
 
     def __str__(self) -> str:
         names = ", ".join(

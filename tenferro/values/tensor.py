@@ -9,12 +9,21 @@ from typing import Any, Self
 import numpy as np
 
 from tenferro.arrays import ArrayOperators, is_number
-from tenferro.errors import ADError, DTypeError, ShapeError
+from tenferro.errors import ADError, DeviceError, DTypeError, ShapeError
 from tenferro.exec_ir import Array
 from tenferro.shape import TensorMeta, as_dtype
+from tenferro.typing import DTypeLike
+from tenferro.values.devices import device_of, executor_on, import_dlpack
+from tenferro.values.display import formatted, page_of, text_of
 from tenferro.values.emitter import RunEmitter
-from tenferro.values.executors import Buffer, Executor, executor_at, owner_of, tensor_owner
-from tenferro.values.host import buffer_meta, host_array
+from tenferro.values.executors import Buffer, Executor, owner_of, tensor_owner
+from tenferro.values.host import (
+    DLPACK_HOST,
+    buffer_meta,
+    exported,
+    host_array,
+    shared_array,
+)
 from tenferro.values.placing import place, where_to_run
 
 
@@ -33,7 +42,7 @@ class Tensor(ArrayOperators):
     14.0
     """
 
-    __slots__ = ("_buffer", "_executor")
+    __slots__ = ("__weakref__", "_buffer", "_executor")
 
     _buffer: Buffer
     _executor: Executor | None
@@ -120,32 +129,83 @@ class Tensor(ArrayOperators):
     @property
     def placement(self) -> str:
         """Where the buffer is: `host`, or the device's name."""
-        if self._executor is None:
-            return "host"
-        devices = getattr(self._buffer, "devices", None)
-        return self._executor.name if devices is None else str(next(iter(devices())))
+        return device_of(self._buffer, self._executor)
 
-    def to_device(self, device: str | Executor) -> Tensor:
-        """The tensor on the host (`"host"`), or on a device.
+    @property
+    def device(self) -> str:
+        """Where the buffer is, as `placement`: what `device=` of functions and `to_device` take."""
+        return self.placement
+
+    def to_device(self, device: str | Executor, *, stream: None = None) -> Tensor:
+        """The tensor on the host (`"host"`), or on another device.
 
         Args:
-            device: `"host"`, a device as `placement` names it (`"cpu:0"`), an executor, or its name
-                (`"xla"`).
+            device: what `device` and `placement` of tensors say, such as `"cpu:0"`; or an executor,
+                or its name.
+            stream: of the array API standard; only None.
 
         Raises:
-            ExecutorError: there is no such executor or device.
+            DeviceError: there is no such device, or a stream is given.
 
         >>> Tensor([1.0]).to_device("host").placement
         'host'
         """
-        executor = device if isinstance(device, Executor) else executor_at(device)
+        if stream is not None:
+            raise DeviceError(f"to_device: stream must be None, got {stream!r}")
+        executor = executor_on(device)
         owner = tensor_owner(executor)
-        if owner is self._executor and self.placement == str(
-            getattr(owner, "device", self.placement)
-        ):
+        if owner is self._executor and owner is None:
             return self
+        if owner is not None and str(getattr(owner, "device", owner.name)) == self.placement:
+            return self if owner is self._executor else Tensor.wrap(self._buffer, owner)
         host = self._buffer if self._executor is None else self._executor.get(self._buffer)
         return Tensor.wrap(executor.put(host), owner)
+
+    @classmethod
+    def sharing(cls, data: object) -> Self:
+        """The tensor of an array of another library, without a copy.
+
+        Whoever owns the memory must not change it, or the tensor changes too.
+
+        Raises:
+            ExchangeError: only a copy can be used.
+        """
+        if isinstance(data, Tensor) or owner_of(data) is not None:
+            return cls(data)
+        kind = data.__dlpack_device__()[0] if hasattr(data, "__dlpack_device__") else 1
+        buffer = import_dlpack(data) if kind != DLPACK_HOST[0] else None
+        return cls.wrap(shared_array(data), None) if buffer is None else cls(buffer)
+
+    def copy(self) -> Self:
+        """The tensor in memory of its own."""
+        executor = self._executor
+        host = self.numpy()
+        buffer = _sealed(host.copy(), None) if executor is None else executor.put(host)
+        return type(self).wrap(buffer, executor)
+
+    def view(self, dtype: DTypeLike) -> Tensor:
+        """The bits of the elements read as another dtype; the last axis takes up other sizes.
+
+        Raises:
+            ShapeError: the bytes of the last axis are not a number of elements of `dtype`.
+
+        >>> Tensor([1.0]).view("int64")
+        Tensor([4607182418800017408])
+        """
+        self.refuse_if_tracked("view")
+        try:
+            bits = self.numpy().view(as_dtype(dtype))
+        except ValueError as error:
+            raise ShapeError(f"view: {self.meta} as {as_dtype(dtype)}: {error}") from None
+        executor = self._executor
+        buffer = _sealed(bits, None) if executor is None else executor.put(bits)
+        return Tensor.wrap(buffer, executor)
+
+    def block_until_ready(self) -> Self:
+        """The tensor, once its device has computed it."""
+        if self._executor is not None and hasattr(self._buffer, "block_until_ready"):
+            self._buffer.block_until_ready()
+        return self
 
     def numpy(self) -> Array:
         """The elements as a read-only NumPy array; copied from the device if they are there."""
@@ -160,8 +220,15 @@ class Tensor(ArrayOperators):
         Raises:
             ShapeError: there is more than one element, or none.
         """
+        return self._only("item")
+
+    def _only(self, name: str) -> Any:
+        """The only element; `name` is what the user called."""
         if self.size != 1:
-            raise ShapeError(f"item: {self.meta} has {self.size} elements, not one")
+            advice = "; reduce it first, or select one element"
+            if name == "bool":
+                advice = ", so that it is neither true nor false; use .any() or .all()"
+            raise ShapeError(f"{name}: {self.meta} has {self.size} elements, not one{advice}")
         return self.numpy().item()
 
     def tolist(self) -> Any:
@@ -172,30 +239,47 @@ class Tensor(ArrayOperators):
         self.refuse_if_tracked("a NumPy array")
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         self.refuse_if_tracked("a DLPack capsule")
         if self._executor is None:
-            # NumPy exports writable arrays only.
-            return self._buffer.copy().__dlpack__(**options)
-        return self._buffer.__dlpack__(**options)
+            return exported(self._buffer, stream, max_version, dl_device, copy)
+        return self._buffer.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
 
     def __dlpack_device__(self) -> Any:
         return self._buffer.__dlpack_device__()
 
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
+        return restored, (self.numpy(), self.placement)
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._only("float"))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._only("int"))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._only("complex"))
 
     def __bool__(self) -> bool:
-        return bool(self.item())
+        return bool(self._only("bool"))
 
     def __index__(self) -> int:
-        return operator.index(self.item())
+        return operator.index(self._only("an index"))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -206,20 +290,33 @@ class Tensor(ArrayOperators):
         return (self[i] for i in range(len(self)))
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec else repr(self)
+        return formatted(self.numpy(), spec, self.meta)
 
     def __repr__(self) -> str:
-        name = type(self).__name__
-        body = np.array2string(self.numpy(), separator=", ", prefix=f"{name}(")
-        implied = self.dtype in _IMPLIED and self.size > 0
-        return f"{name}({body})" if implied else f"{name}({body}, dtype={self.dtype})"
+        return text_of(type(self).__name__, self.numpy())
+
+    def _repr_html_(self) -> str:
+        return page_of(repr(self), f"{self.meta} on {self.placement}")
 
     def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
         result: Self = run_eagerly(function, operands, options)
         return result
 
 
-_IMPLIED = (np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.complex128))
+def restored(array: Array, placement: str) -> Tensor:
+    """The tensor that was pickled: its elements, on the device where it was.
+
+    Raises:
+        DeviceError: this process does not have the device.
+    """
+    tensor = Tensor(array)
+    try:
+        return tensor.to_device(placement)
+    except DeviceError as error:
+        raise DeviceError(
+            f"unpickling: {tensor.meta} was on {placement!r}, which is not here; call "
+            f"to_device('host') before it is pickled ({error})"
+        ) from None
 
 
 def run_eagerly(

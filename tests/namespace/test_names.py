@@ -78,8 +78,19 @@ BINARY = {
     *("multiply", "not_equal", "pow", "remainder", "subtract", "tensordot"),
     *("betaln", "nextafter", "xlog1py", "xlogy"),
 }
-SPECIAL = {"asarray", "concat", "full", "ones", "outer", "stack", "top_k", "where", "zeros"}
-INSPECTING = {"can_cast", "finfo", "iinfo", "isdtype", "result_type"}
+SPECIAL = {
+    "asarray",
+    "concat",
+    "from_dlpack",
+    "full",
+    "ones",
+    "outer",
+    "stack",
+    "top_k",
+    "where",
+    "zeros",
+}
+INSPECTING = {"__array_namespace_info__", "can_cast", "finfo", "iinfo", "isdtype", "result_type"}
 ALIASES = {
     "true_divide",
     "absolute",

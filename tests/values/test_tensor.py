@@ -123,11 +123,13 @@ def test_printing_is_numpys() -> None:
     assert repr(tn.Tensor([1.0, 2.5])) == "Tensor([1. , 2.5])"
     assert repr(tn.Tensor([[1, 2], [3, 4]])) == "Tensor([[1, 2],\n        [3, 4]])"
     assert repr(tn.Tensor(np.float32(1))) == "Tensor(1., dtype=float32)"
-    assert repr(tn.zeros((0, 2))) == "Tensor([], dtype=float64)"
+    assert repr(tn.zeros((0, 2))) == "Tensor([], shape=(0, 2), dtype=float64)"
+    assert repr(tn.zeros(0)) == "Tensor([], dtype=float64)"
     assert repr(tn.Tensor([True])) == "Tensor([ True])"
     assert "..." in str(tn.zeros(100_000))
-    assert f"{tn.Tensor(1.25):.1f} {tn.Tensor(2)}" == "1.2 Tensor(2)"
-    with pytest.raises(ShapeError, match=r"item: f64\[2\] has 2 elements"):
+    assert f"{tn.Tensor(1.25):.1f} {tn.Tensor(2)}" == "1.2 2"
+    assert f"{tn.Tensor([1.0, 2.0])}" == "[1. 2.]"
+    with pytest.raises(ShapeError, match=r"format: '.1f' is for one number, not for f64\[2\]"):
         format(tn.zeros(2), ".1f")
 
 
@@ -141,8 +143,11 @@ def test_one_element_becomes_a_python_number() -> None:
 
 def test_more_elements_do_not() -> None:
     for convert in (float, int, bool, complex, tn.Tensor.item):
-        with pytest.raises(ShapeError, match=r"item: f64\[2\] has 2 elements, not one"):
+        text = rf"^{convert.__name__}: f64\[2\] has 2 elements, not one"
+        with pytest.raises(ShapeError, match=text):
             convert(tn.zeros(2))
+    with pytest.raises(ShapeError, match=r"neither true nor false; use .any\(\) or .all\(\)"):
+        bool(tn.zeros(2) > 0)
     with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
         [1, 2][tn.Tensor(1.0)]
 
@@ -162,7 +167,8 @@ def test_dlpack_both_ways() -> None:
     t = tn.Tensor([[1.0, 2.0], [3.0, 4.0]])
     out = np.from_dlpack(t)
     assert out.tolist() == t.tolist()
-    assert not np.shares_memory(out, t.numpy())
+    assert np.shares_memory(out, t.numpy())
+    assert not out.flags.writeable
 
     class Exporter:
         """Has nothing but the protocol."""

@@ -63,7 +63,7 @@ def results() -> None:
     assert_type(tn.split(NUMPY, 3, axis=1), list[AnyTensor])
     assert_type(tn.unstack(NUMPY), tuple[AnyTensor, ...])
     assert_type(tn.top_k(NUMPY, 2), tuple[AnyTensor, AnyTensor])
-    assert_type(tn.meshgrid([1, 2], [3, 4], indexing="ij"), list[AnyTensor])
+    assert_type(tn.meshgrid([1, 2], [3, 4], indexing="ij"), tuple[AnyTensor, ...])
     assert_type(tn.atleast_2d(1.0), AnyTensor)
     assert_type(tn.atleast_2d(1.0, [2.0]), list[AnyTensor])
     assert_type(tn.concat([NUMPY, TENSOR], axis=None), AnyTensor)

@@ -38,7 +38,7 @@ def options_of_another_type() -> None:
     tn.reshape(X, (2, 0.5))  # E: has incompatible type "tuple[int, float]"
     tn.reshape(X, -1, order="A")  # E: has incompatible type "Literal['A']"
     tn.astype(X, 32)  # E: has incompatible type "int"
-    tn.astype(X)  # E: Too few arguments
+    tn.astype(X)  # E: Missing positional argument "dtype"
     tn.softmax(X, axis=X)  # E: has incompatible type "Tensor"
     tn.meshgrid([1], indexing="ji")  # E: has incompatible type "Literal['ji']"
     X.sum(axis=0.5)  # E: has incompatible type "float"

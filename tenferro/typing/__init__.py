@@ -16,11 +16,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from types import EllipsisType
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, SupportsIndex, TypeAlias, TypeVar, overload
 
 import numpy as np
 
 from tenferro.shape import Dim, DimExpr, DType, TensorMeta
+from tenferro.typing.options import (
+    Axis,
+    DTypeLike,
+    Integers,
+    Number,
+    Order,
+    Shape,
+    Size,
+    SupportsArray,
+    SupportsDLPack,
+    SupportsDType,
+)
 
 __all__ = [
     "AnyTensor",
@@ -41,49 +53,14 @@ __all__ = [
     "Size",
     "SupportsArray",
     "SupportsDLPack",
+    "SupportsDType",
 ]
-
-Number: TypeAlias = bool | int | float | complex
-"""A Python number. Its dtype is weak: beside an array, the dtype of the array wins."""
-
-Axis: TypeAlias = int | Sequence[int] | None
-"""One axis or several, negative ones counted from the end; each function defines None."""
-
-Size: TypeAlias = int | str | DimExpr
-"""The size of an axis: a number, or in a traced program text such as `"n"` or `"2*n + 1"`."""
-
-Shape: TypeAlias = Size | Sequence[Size]
-"""The size of each axis, or the size of a single axis."""
-
-DTypeLike: TypeAlias = DType | type[bool | int | float | complex | np.generic] | str
-"""An element type such as `tn.float32`, `np.float32` or `float`, or its name, such as `"f32"`."""
-
-Integers: TypeAlias = int | Sequence[int] | np.integer | np.ndarray[Any, np.dtype[np.integer]]
-"""One integer or several."""
-
-Order: TypeAlias = Literal["C", "F"]
-"""Order of elements: the last axis varies fastest (`"C"`) or the first (`"F"`)."""
 
 PyTree: TypeAlias = Any
 """A tree of arrays: an array; None; or a dict, list, tuple, named tuple or dataclass of trees."""
 
 Operand_contra = TypeVar("Operand_contra", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
-
-
-class SupportsArray(Protocol):
-    """An object that NumPy converts to an array, such as an array of another library.
-
-    `tn.asarray` takes all of these; other functions take arrays of NumPy and JAX.
-    """
-
-    def __array__(self) -> np.ndarray[Any, Any]: ...
-
-
-class SupportsDLPack(Protocol):
-    """An object that exports its elements by the DLPack protocol."""
-
-    def __dlpack__(self) -> object: ...
 
 
 class NestedSequence(Protocol):
@@ -310,6 +287,30 @@ class AnyTensor(ArrayMethods["ArrayLike", "AnyTensor"], Protocol):
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The elements as a NumPy array; a traced tensor raises TracingError."""
+
+    @property
+    def device(self) -> str | None:
+        """Where the elements are: `"host"` or a device's name; None for a traced tensor."""
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+
+    @property
+    def nbytes(self) -> Dim:
+        """Bytes of all elements."""
+
+    def to_device(self, device: Any, *, stream: None = None) -> AnyTensor:
+        """The array on a device, named as `device` names it."""
+
+    def copy(self) -> AnyTensor:
+        """The array, of memory of its own if it has memory."""
+
+    def block_until_ready(self) -> AnyTensor:
+        """The array, once it is computed."""
+
+    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> AnyTensor:
+        """The values in another dtype; the conversion may lose information."""
 
     def reshape(self, *shape: Shape, order: Order = "C") -> AnyTensor:
         """The elements in another shape; a size of -1 is inferred."""

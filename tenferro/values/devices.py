@@ -1,0 +1,85 @@
+"""Devices by name: the host, and those of installed executors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tenferro.errors import DeviceError, ExecutorError
+from tenferro.values.executors import (
+    Buffer,
+    Executor,
+    executor_module,
+    executor_named,
+    installed_executors,
+)
+
+HOST = "host"
+"""The device of NumPy arrays."""
+
+
+def device_of(buffer: Buffer, executor: Executor | None) -> str:
+    """The name of the device that holds a buffer of `executor`: `host`, or a name like `cpu:0`."""
+    if executor is None:
+        return HOST
+    devices = getattr(buffer, "devices", None)
+    return executor.name if devices is None else str(next(iter(devices())))
+
+
+def executor_on(device: object) -> Executor:
+    """The executor for a device: an executor, its name, `host`, or the name of a device.
+
+    Raises:
+        DeviceError: there is no such device; the text lists those that exist.
+
+    >>> executor_on("host").name
+    'numpy'
+    """
+    if isinstance(device, Executor):
+        return device
+    if not isinstance(device, str):
+        raise DeviceError(
+            f"to_device: takes the name of a device or an executor, got {device!r}; the devices "
+            f"are {', '.join(map(repr, device_names()))}"
+        )
+    if device == HOST:
+        return executor_named("numpy")
+    if device in installed_executors():
+        return executor_named(device)
+    for module in _modules_with_devices():
+        if device.partition(":")[0] in module.platforms():
+            executor: Executor = module.executor_on(device)
+            return executor
+    known = ", ".join(map(repr, device_names()))
+    raise DeviceError(f"to_device: there is no device {device!r}; there are {known}")
+
+
+def device_names() -> tuple[str, ...]:
+    """The devices of this process: the host, and those of installed executors.
+
+    >>> device_names()[0]
+    'host'
+    """
+    further = [str(device) for module in _modules_with_devices() for device in module.devices()]
+    return (HOST, *further)
+
+
+def import_dlpack(value: object) -> Buffer | None:
+    """The array that another library holds on a device, as a buffer; None if none can hold it."""
+    for module in _modules_with_devices():
+        buffer = module.import_dlpack(value)
+        if buffer is not None:
+            return buffer
+    return None
+
+
+def _modules_with_devices() -> list[Any]:
+    """The modules of the executors that list devices; those that cannot be loaded are left out."""
+    modules = []
+    for name in installed_executors():
+        try:
+            module = executor_module(name)
+        except ExecutorError:
+            continue
+        if hasattr(module, "platforms"):
+            modules.append(module)
+    return modules
