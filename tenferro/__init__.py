@@ -15,12 +15,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tenferro.naming import missing
+
 if TYPE_CHECKING:
     from tenferro import extension as extension
     from tenferro import fft as fft
     from tenferro import linalg as linalg
     from tenferro import network as network
     from tenferro import testing as testing
+    from tenferro import tree as tree
     from tenferro import typing as typing
     from tenferro.compiler import OptimizerOptions as OptimizerOptions
     from tenferro.derivatives import AdContext as AdContext
@@ -93,7 +96,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("extension", "fft", "linalg", "network", "testing", "typing")
+_MODULES = ("extension", "fft", "linalg", "network", "testing", "tree", "typing")
 _ARRAY_FUNCTIONS = "tenferro.namespace"
 """The home of every other name; it lists them itself."""
 
@@ -112,7 +115,7 @@ def _load(name: str) -> Any:
     # Tools ask every module for names of their own with underscores: nothing is imported for them.
     known = name in _HOME_OF or (not name.startswith("_") and name in import_module(home).__all__)
     if not known:
-        raise AttributeError(f"module 'tenferro' has no attribute {name!r}")
+        raise missing("tenferro", name, __dir__)
     return getattr(import_module(home), name)
 
 

@@ -17,7 +17,7 @@ from tenferro.arrays import ArrayOperators
 
 PUBLIC = {
     "tn": {name: getattr(tn, name) for name in namespace.__all__},
-    "lax": {name: value for name, value in vars(tn.lax).items() if not name.startswith("_")},
+    "lax": {name: getattr(tn.lax, name) for name in tn.lax.__all__},
     "tensor": vars(ArrayOperators),
     "transforms": {name: getattr(transforms, name) for name in transforms.__all__},
 }

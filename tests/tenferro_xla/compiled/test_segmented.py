@@ -296,7 +296,7 @@ def test_the_budget_holds_for_segments() -> None:
     xla = XlaExecutor("cpu", max_bytes=64)
     f = tn.jit(
         lambda x, k: tn.lax.dot_general(
-            tn.dynamic_truncate(x, k), x, lhs_contract=(), rhs_contract=()
+            tn.dynamic_truncate(x, k), x, (((), ()), ((), ()))
         ),
         executor=xla,
     )
