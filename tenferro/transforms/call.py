@@ -31,6 +31,46 @@ class CallArguments:
     positions: Sequence[int]
 
 
+def names_at(
+    option: str, function: Callable[..., Any], numbers: int | Sequence[int]
+) -> tuple[str, ...]:
+    """The names of the parameters at these positions; negative ones count from the end.
+
+    Raises:
+        TracingError: a number is not the position of a parameter.
+    """
+    if not isinstance(numbers, int) and not numbers:
+        return ()
+    names = list(inspect.signature(function).parameters)
+    places = (numbers,) if isinstance(numbers, int) else tuple(numbers)
+    for place in places:
+        known = isinstance(place, int) and not isinstance(place, bool)
+        if not known or not -len(names) <= place < len(names):
+            raise TracingError(
+                f"jit: {option} {place!r} is not the position of a parameter; "
+                f"the parameters are {', '.join(names)}"
+            )
+    return tuple(names[place] for place in places)
+
+
+def places_of(
+    option: str, function: Callable[..., Any], names: str | Sequence[str]
+) -> tuple[int, ...]:
+    """The positions of the parameters with these names.
+
+    Raises:
+        TracingError: a name is not that of a parameter.
+    """
+    if not names:
+        return ()
+    known = list(inspect.signature(function).parameters)
+    several = (names,) if isinstance(names, str) else tuple(names)
+    for name in several:
+        if name not in known:
+            raise TracingError(f"jit: {option} has {name!r}, which is not a parameter")
+    return tuple(known.index(name) for name in several)
+
+
 class StaticArguments:
     """The arguments of a function that are Python values, by name.
 
