@@ -29,6 +29,7 @@ class Config:
         cache_entries: capacity of each cache, in entries.
         cache_bytes: capacity in bytes of each cache whose entries have a known size.
         verify: whether the verifier runs after each compiler pass.
+        quiet: whether a compilation that takes long says nothing.
     """
 
     executor: str = "xla"
@@ -38,6 +39,7 @@ class Config:
     cache_entries: int = 1024
     cache_bytes: int = 1 << 30
     verify: bool = False
+    quiet: bool = False
 
 
 def parse(environ: Mapping[str, str]) -> Config:
@@ -81,6 +83,8 @@ def _value(variable: str, text: str, default: object) -> object:
                 )
             return stages
         case _:
+            if not text.strip():
+                raise ConfigError(f"{variable}: is empty; give a value, or unset it")
             return text
 
 

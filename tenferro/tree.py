@@ -17,9 +17,8 @@ from typing import Any
 import optree
 
 from tenferro.errors import PytreeError
-from tenferro.traced import TreeDef
+from tenferro.traced import NAMESPACE, TreeDef
 from tenferro.traced import flatten as registered
-from tenferro.traced.trees import NAMESPACE
 from tenferro.typing import PyTree
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from tenferro.compiler import OptimizerOptions
 from tenferro.errors import TracingError
@@ -15,7 +15,6 @@ from tenferro.values import Executor
 
 P = ParamSpec("P")
 R = TypeVar("R")
-T = TypeVar("T", str, int)
 
 
 _ALWAYS = {
@@ -24,11 +23,11 @@ _ALWAYS = {
 }
 
 
-def _both(given: T | Sequence[T], more: Sequence[T]) -> T | Sequence[T]:
+def _both(given: Any, more: Sequence[Any]) -> Any:
+    """One option or several, and further ones."""
     if not more:
         return given
-    several = (given,) if isinstance(given, str | int) else tuple(given)
-    return (*several, *more)  # type: ignore[arg-type]  # a string is one name
+    return (*((given,) if isinstance(given, str | int) else given), *more)
 
 
 class Decorator(Protocol):

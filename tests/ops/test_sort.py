@@ -11,6 +11,7 @@ import pytest
 import tenferro as tn
 from tenferro import ops
 from tenferro.arrays import sorting
+from tenferro.dispatch import apply
 from tests.graphs import Array, evaluated, function, metas_of
 
 X = np.array([[3.0, 1.0, 3.0, 2.0], [0.0, -1.0, 5.0, 0.0]])
@@ -45,7 +46,7 @@ def test_the_derivative_of_sorting_is_that_of_jax() -> None:
 
 def both(x: Any, axis: int) -> Any:
     """The sorted elements, and the index that each had."""
-    return tn.apply(sorting.sort_with_places, x, axis=axis)
+    return apply(sorting.sort_with_places, x, axis=axis)
 
 
 def sorts(program: tn.GraphProgram) -> list[tuple[bool, bool]]:

@@ -25,7 +25,16 @@ PUBLIC = {
 
 LOOPS = "the user's function takes trees, whose types nobody knows"
 MAY_BE_ANY: dict[str, str] = {
-    f"lax.{name}": LOOPS for name in ("associative_scan", "fori_loop", "map", "scan", "while_loop")
+    f"lax.{name}": LOOPS
+    for name in (
+        "associative_scan",
+        "fori_loop",
+        "map",
+        "reduce",
+        "reduce_window",
+        "scan",
+        "while_loop",
+    )
 }
 """Functions with `Any` in their annotations, and why there is no type to put there."""
 

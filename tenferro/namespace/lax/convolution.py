@@ -97,7 +97,7 @@ def conv_general_dilated(
 
 
 def _check_channels(name: str, x: AnyTensor, kernel: AnyTensor, groups: int) -> None:
-    fits = x.shape[1] == kernel.shape[1] * groups  # type: ignore[operator]
+    fits = x.shape[1] == kernel.shape[1] * groups
     if not fits or kernel.shape[0] % groups:  # type: ignore[operator]
         raise ShapeError(
             f"{name}: lhs with channels first is {x.meta} and the kernel {kernel.meta}; axis 1 of "
@@ -118,7 +118,7 @@ def _contracted(
         mixed = dot_general(patches, flat, numbers, preferred_element_type=preferred)
         return transpose(mixed, (0, mixed.ndim - 1, *range(1, mixed.ndim - 1)))
     grouped = reshape(patches, (batch, groups, each, places, *space))
-    flat = reshape(kernel, (groups, out // groups, each, places))  # type: ignore[operator]
+    flat = reshape(kernel, (groups, out // groups, each, places))
     numbers = (((2, 3), (2, 3)), ((1,), (0,)))
     mixed = dot_general(grouped, flat, numbers, preferred_element_type=preferred)
     last = mixed.ndim - 1  # [groups, batch, space, out per group]
@@ -144,7 +144,7 @@ def conv_dimension_numbers(
         same = tuple(range(rank))
         return ConvDimensionNumbers(same, same, same)
     if hasattr(dimension_numbers, "lhs_spec"):
-        return ConvDimensionNumbers(*dimension_numbers)  # type: ignore[arg-type]
+        return ConvDimensionNumbers(*dimension_numbers)
     texts = tuple(dimension_numbers)
     known = len(texts) == 3 and all(isinstance(text, str) for text in texts)
     if not known or not all(len({*text}) == len(text) == rank for text in texts):

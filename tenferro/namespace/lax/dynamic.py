@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tenferro.arrays import Operand, elementwise, logical, rearrange
-from tenferro.arrays.indexing import size_value
-from tenferro.arrays.operands import called
+from tenferro.arrays import Operand, called, elementwise, indexing, logical, rearrange
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import apply
 from tenferro.errors import GraphError
 from tenferro.namespace.creation import asarray
 from tenferro.namespace.lax.operands import along, same_dtype
 from tenferro.ops import DynamicSlice, DynamicUpdateSlice
-from tenferro.shape import INT64, TensorMeta, dim
+from tenferro.shape import INT64, Dim, TensorMeta, dim
 from tenferro.typing import AnyTensor, ArrayLike, Shape
 
 Negative = bool | Sequence[bool]
@@ -171,7 +169,7 @@ def _sliced(
     at: Emitter[V],
     operand: Operand[V],
     *starts: Operand[V],
-    sizes: tuple[int, ...],
+    sizes: tuple[Dim, ...],
     negative: tuple[bool, ...],
 ) -> V:
     (value,) = same_dtype(at, "dynamic_slice", [operand])
@@ -205,7 +203,7 @@ def _from_front(
         size = meta.static_shape[axis] if meta.static_shape is not None else None
         if isinstance(start, int) and not isinstance(start, bool):
             if start < 0 and counts_back and size is None:
-                length = size_value(at, value, axis)
+                length = indexing.size_value(at, value, axis)
                 places.append(elementwise.add(at, length, start))
                 continue
             back = start < 0 and counts_back and size is not None
@@ -213,7 +211,7 @@ def _from_front(
             continue
         (place,) = same_dtype(at, "start", [start])
         if counts_back and at.ctx.meta(place).dtype.kind == "i":
-            length = size_value(at, value, axis)
+            length = indexing.size_value(at, value, axis)
             below = elementwise.add(at, place, length)
             place = elementwise.where(at, _is_negative(at, place), below, place)
         places.append(place)

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tenferro.arrays import Operand, elementwise
-from tenferro.arrays.operands import called
+from tenferro.arrays import Operand, called, elementwise
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError
 from tenferro.namespace.lax.operands import lax_function, matched, same_dtype, tuple_of
@@ -183,7 +182,7 @@ def _inside(at: Emitter[V], x: V, indices: V, index_map: Sequence[int], sizes: S
     shape = at.ctx.meta(x).exact_shape("gather", "operand")
     wide = elementwise.astype(at, indices, INT64)
     meta: TensorMeta = at.ctx.meta(wide)
-    limits = np.asarray([shape[axis] - sizes[axis] for axis in index_map], np.int64)  # type: ignore[operator]
+    limits = np.asarray([shape[axis] - sizes[axis] for axis in index_map], np.int64)
     widened = BroadcastInDim(meta.exact_shape("gather", "indices"), (meta.rank - 1,))
     limit = at.emit(widened, at.emit(Constant(limits)))
     low = at.emit(Compare("GE"), wide, full_like(at, 0, wide))

@@ -7,8 +7,7 @@ from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
-from tenferro.arrays import Operand, is_number, promote, repeated
-from tenferro.arrays.operands import called
+from tenferro.arrays import Operand, called, is_number, promote, repeated
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import array_function
 from tenferro.errors import AxisError, DTypeError, ExecutorError
@@ -41,7 +40,7 @@ def matched(at: Emitter[V], name: str, operands: Sequence[Operand[V]]) -> list[V
     """
     values = same_dtype(at, name, operands)
     metas = [at.ctx.meta(value) for value in values]
-    largest = max(metas, key=lambda meta: meta.rank)  # type: ignore[no-any-return]
+    largest = max(metas, key=lambda meta: meta.rank)
     return [
         value if meta.rank else repeated(at, name, value, largest.extents)
         for value, meta in zip(values, metas, strict=True)
@@ -97,12 +96,12 @@ def result_type(
         return as_dtype(preferred)
     metas = [at.ctx.meta(value) for value in values]
     if len({meta.dtype for meta in metas}) == 1:
-        return metas[0].dtype
+        return as_dtype(metas[0].dtype)
     common = np.result_type(*(meta.dtype for meta in metas))
     if not is_inexact(common):
         types = " and ".join(str(meta) for meta in metas)
         raise DTypeError(f"{name}: operands have types {types}; convert them to one dtype")
-    return common
+    return as_dtype(common)
 
 
 def along(name: str, axis: Any, rank: int) -> int:

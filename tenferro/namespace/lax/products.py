@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.arrays import Operand, elementwise
-from tenferro.arrays.operands import called
+from tenferro.arrays import Operand, called, elementwise
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError
 from tenferro.namespace.lax.operands import (

@@ -7,8 +7,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tenferro.arrays import Operand, analytic, elementwise, joining
-from tenferro.arrays.operands import called
+from tenferro.arrays import Operand, analytic, called, elementwise, joining
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.namespace.creation import asarray
@@ -196,7 +195,7 @@ def _halved(
     rows: list[AnyTensor], combine: Callable[[list[AnyTensor], list[AnyTensor]], PyTree]
 ) -> list[AnyTensor]:
     """The rows of each array combined to one, half of them with the other half at a time."""
-    while (size := int(rows[0].shape[0])) > 1:  # type: ignore[call-overload]  # known here
+    while (size := int(rows[0].shape[0])) > 1:  # type: ignore[arg-type]  # it is known
         half = size // 2
         pairs = combine([row[:half] for row in rows], [row[half : 2 * half] for row in rows])
         rest = [row[2 * half :] for row in rows]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from tenferro.arrays import Operand, joining, rearrange, repeated
-from tenferro.arrays.broadcasting import broadcast_to
-from tenferro.arrays.operands import called
+from tenferro.arrays import Operand, called, joining, rearrange, repeated
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import apply
 from tenferro.errors import AxisError, ShapeError
@@ -110,7 +110,7 @@ def broadcast(at: Emitter[V], operand: Operand[V], sizes: Shape) -> V:
     (value,) = matched(at, "broadcast", [operand])
     own = at.ctx.meta(value).exact_shape("broadcast", "operand")
     front = [dim(size) for size in rearrange.sizes_of(sizes)]
-    return broadcast_to(at, value, (*front, *own), "broadcast")
+    return rearrange.broadcast_to(at, value, (*front, *own))
 
 
 @lax_function
@@ -186,16 +186,13 @@ def collapse(
     """
     (value,) = matched(at, "collapse", [operand])
     sizes = at.ctx.meta(value).exact_shape("collapse", "operand")
-    start, stop, _ = slice_(start_dimension, stop_dimension).indices(len(sizes))
+    start, stop, _ = builtins.slice(start_dimension, stop_dimension).indices(len(sizes))
     if stop <= start:
         raise AxisError(f"collapse: there are no axes from {start_dimension} to {stop_dimension}")
     return called(
         at, "collapse",
         Reshape((*sizes[:start], math.prod(sizes[start:stop]), *sizes[stop:])), value,
     )  # fmt: skip
-
-
-slice_ = slice  # Python's; below is that of arrays
 
 
 @lax_function
@@ -250,6 +247,10 @@ def _concatenate(at: Emitter[V], *arrays: Operand[V], axis: int) -> V:
 _concatenate.__name__ = "concatenate"
 
 
+def _whole(rank: int) -> tuple[Any, ...]:
+    return (builtins.slice(None),) * rank
+
+
 def stack(operands: Sequence[ArrayLike], axis: int = 0) -> AnyTensor:
     """The arrays, of one shape, one after another along a new axis.
 
@@ -271,7 +272,7 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple[AnyTensor, ...]:
     count = array.shape[place]
     if not isinstance(count, int):
         raise ShapeError(f"unstack: axis {axis} of {array.meta} has a symbolic size")
-    return tuple(array[(*(slice_(None),) * place, i)] for i in range(count))
+    return tuple(array[(*_whole(place), i)] for i in range(count))
 
 
 def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[AnyTensor]:
@@ -288,10 +289,10 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[AnyTe
     counts = tuple_of("split", "sizes", sizes, len(sizes), 0)
     if sum(counts) != array.shape[place]:
         raise ShapeError(f"split: sizes {counts} do not add up to axis {axis} of {array.meta}")
-    whole = (slice_(None),) * place
+    whole = _whole(place)
     stops = np.cumsum(counts).tolist()
     return [
-        array[(*whole, slice_(stop - count, stop))]
+        array[(*whole, builtins.slice(stop - count, stop))]
         for stop, count in zip(stops, counts, strict=True)
     ]
 
@@ -303,7 +304,8 @@ def tile(at: Emitter[V], operand: Operand[V], reps: Sequence[int]) -> V:
     >>> tn.lax.tile(np.array([1, 2]), (2,))
     Tensor([1, 2, 1, 2])
     """
-    return joining.tile(at, operand, tuple(reps))
+    (value,) = matched(at, "tile", [operand])
+    return joining.tile(at, value, tuple(reps))
 
 
 @lax_function
@@ -344,7 +346,9 @@ def slice_in_dim(
     place = along("slice_in_dim", axis, array.ndim)
     if stride < 1:
         raise AxisError(f"slice_in_dim: the stride must be positive, got {stride}")
-    return array[(*(slice_(None),) * place, slice_(start_index, limit_index, stride))]
+    return array[
+        (*(builtins.slice(None),) * place, builtins.slice(start_index, limit_index, stride))
+    ]
 
 
 def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> AnyTensor:
@@ -355,5 +359,5 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     """
     array = creation.asarray(operand)
     place = along("index_in_dim", axis, array.ndim)
-    part = array[(*(slice_(None),) * place, index)]
+    part = array[(*_whole(place), index)]
     return apply(rearrange.expand_dims, part, axis=place) if keepdims else part

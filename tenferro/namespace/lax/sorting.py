@@ -15,7 +15,7 @@ from tenferro.typing import AnyTensor, ArrayLike
 
 
 @overload
-def sort(
+def sort(  # type: ignore[overload-overlap]  # lists of arrays are sorted together
     operand: list[ArrayLike] | tuple[ArrayLike, ...],
     dimension: int = -1,
     is_stable: bool = True,
