@@ -104,7 +104,7 @@ class StaticArguments:
         try:
             hash(key)
         except TypeError:
-            raise PytreeError(f"{text}: static arguments must be hashable, got {key}") from None
+            raise PytreeError(f"{text}: {_unhashable(names, static, named)}") from None
 
         def of_others(*others: Any, **options: Any) -> Any:
             rest = iter(others)
@@ -118,6 +118,27 @@ class StaticArguments:
         others = tuple([args[i] for i in positions])
         options = {name: arg for name, arg in kwargs.items() if name not in named}
         return CallArguments(of_others, key, others, options, positions)
+
+
+def _unhashable(names: Sequence[str], static: dict[int, Any], named: dict[str, Any]) -> str:
+    """The first argument that is not hashable, and what to do."""
+    given = (*((names[i], arg) for i, arg in static.items()), *named.items())
+    name, arg = next(pair for pair in given if not _is_hashable(pair[1]))
+    shown = repr(arg)
+    text = f" {shown}" if len(shown) < 60 else ""
+    instead = "a tuple" if isinstance(arg, list) else "a hashable value, such as a tuple"
+    return (
+        f"static arguments must be hashable, but argument {name} is a {type(arg).__name__}{text}; "
+        f"pass {instead}"
+    )
+
+
+def _is_hashable(arg: Any) -> bool:
+    try:
+        hash(static_key(arg))
+    except TypeError:
+        return False
+    return True
 
 
 def static_key(arg: Any) -> Hashable:
