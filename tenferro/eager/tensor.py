@@ -98,7 +98,7 @@ class EagerTensor(Tensor):
         if isinstance(self._origin, LeafOrigin):
             self._origin.grad = None
 
-    def backward(self) -> None:  # type: ignore[override]  # here it is there
+    def backward(self) -> None:
         """Add the gradients of this real scalar to those of the variables on which it depends.
 
         The record is not removed, so that a second call adds the same gradients again.
