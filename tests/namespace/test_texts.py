@@ -15,11 +15,10 @@ WRONG = dict(calls())
 TEXTS = {
     "permute_dims": r"^permute_dims: axes \(1,\) must name each axis of f64\[2,2\] once",
     "input(3)": r"^shape: takes a list of sizes, got 3; write \(3,\)",
-    "concatenate(M, N)": r"^concat: axis is an array f64\[2,2\], not an integer; pass arrays in one",
+    "concatenate(M, N)": r"^concat: axis is an array f64\[2,2\], not an integer; pass arrays in one",  # noqa: E501
     "einsum(list)": r"one by one, not in a list; write einsum\('ij,jk->ik', \*operands\)",
     "einsum(order)": r"^einsum: the subscripts come first; write einsum\('ij,jk->ik', x, y\)",
     "einsum(limit)": r"^einsum: memory_limit must be a number of bytes, got '1GB'; 1 GB is 10\*\*9",
-    "reshape(text)": r"^reshape: the size 'ab' has a number only in a function that is traced; pass",
     "reshape(traced)": r"is a value of a trace, not a size; make the argument that it is static",
     "static list": r"must be hashable, but argument n is a list \[1\]; pass a tuple$",
     "GraphExecutor(class)": r"got the class NumpyBackend; write NumpyBackend\(\)$",
@@ -29,16 +28,16 @@ TEXTS = {
     "linspace(too large)": r"^linspace: .* takes .* more than the budget of",
     "capacity": r"^eager: capacity must be a number of entries, got -1",
     "to_dot(fragment)": r"^to_dot: takes a materialized graph, got a Fragment; write to_dot\(mater",
-    "build([tuple])": r"^fragment: an output is a tuple of values, as add returns it; write \(y,\) =",
+    "build([tuple])": r"^fragment: an output is a tuple of values, as add returns it; write \(y,\) =",  # noqa: E501
     "build(value)": r"^fragment: outputs must be a list of values, got a",
-    "add([tuple])": r"^multiply: an operand is a tuple of values, as add returns it; write \(y,\) =",
-    "differentiate(fragment)": r"^differentiate: takes a view, got a Fragment; write resolve\(\[fragm",
+    "add([tuple])": r"^multiply: an operand is a tuple of values, as add returns it; write \(y,\) =",  # noqa: E501
+    "differentiate(fragment)": r"^differentiate: takes a view, got a Fragment; write resolve\(\[fragm",  # noqa: E501
     "outputs=y": r"^differentiate: outputs must be a list of values, got a",
     "wrt=x": r"^differentiate: wrt must be a list of values, got a Input",
-    "resolve(fragment)": r"^resolve: takes a list of fragments, got a Fragment; write resolve\(\[f\]\)",
+    "resolve(fragment)": r"^resolve: takes a list of fragments, got a Fragment; write resolve\(\[f\]\)",  # noqa: E501
     "transpose(fragment)": r"^transpose: takes a linear fragment, got a Fragment; pass what differ",
-    "evaluate(graph)": r"^evaluate: takes a compiled program, got a MaterializedGraph; write evaluate",
-    "evaluate(program, dict)": r"^evaluate: takes the values in the order of the inputs, got a dict",
+    "evaluate(graph)": r"^evaluate: takes a compiled program, got a MaterializedGraph; write evaluate",  # noqa: E501
+    "evaluate(program, dict)": r"^evaluate: takes the values in the order of the inputs, got a dict",  # noqa: E501
 }
 
 
@@ -50,7 +49,7 @@ def test_a_wrong_call_says_what_to_write(name: str) -> None:
 
 def test_parse_verifies_and_reads_what_is_printed() -> None:
     program = tn.make_program(lambda x: tn.sin(x) * 2, tn.TensorSpec(("n",))).exec_program
-    assert parse(str(program)) == program
+    assert str(parse(str(program))) == str(program)
     wrong = "exec_program(%0: f64[n]) {\n %1: f64[n] = sine %0, %0\n return %1\n}"
     with pytest.raises(tn.TenferroError, match="sine: takes 1 operands, got 2"):
         parse(wrong)
@@ -64,7 +63,7 @@ def test_a_tensor_says_why_it_has_no_backward() -> None:
 
 
 MISSING: dict[str, tuple[Callable[[], Any], str]] = {
-    "a slip": (lambda: tn.cosin, r"has no attribute 'cosin'; did you mean tenferro.cos\?$"),
+    "a slip": (lambda: tn.sqrtt, r"has no attribute 'sqrtt'; did you mean tenferro.sqrt\?$"),
     "case": (lambda: tn.tensorSpec, r"did you mean tenferro.TensorSpec\?$"),
     "torch": (lambda: tn.cat, r"did you mean tenferro.concat\?$"),
     "a module": (lambda: tn.inv, r"did you mean tenferro.linalg.inv\?$"),
