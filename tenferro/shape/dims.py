@@ -57,7 +57,7 @@ def dim(value: int | str | Dim) -> Dim:
     """
     if not isinstance(value, str):
         if not isinstance(value, DimExpr) and not hasattr(value, "__index__"):
-            raise ShapeError(f"dim: {value!r} is not a size; pass an integer, or a name")
+            raise ShapeError(f"shape: {value!r} is not a size; pass an integer, or a name")
         return value
     try:
         return dim_of_ast(ast.parse(value, mode="eval").body)
