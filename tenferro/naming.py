@@ -74,8 +74,11 @@ class MissingNameError(AttributeError):
         if name in ELSEWHERE and (ELSEWHERE[name] in known or "." in ELSEWHERE[name]):
             return f"did you mean {root}.{ELSEWHERE[name]}?"
         folded = {each.lower(): each for each in known}
-        close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
-        return f"did you mean {self._module}.{folded[close[0]]}?" if close else ""
+        close = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.6)
+        if not close:
+            return ""
+        best = next((each for each in close if each[0] == name[:1].lower()), close[0])
+        return f"did you mean {self._module}.{folded[best]}?"
 
 
 def missing(
