@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy
 import pytest
 
 import tenferro
@@ -9,5 +10,5 @@ import tenferro
 
 @pytest.fixture(autouse=True)
 def tenferro_as_tn(doctest_namespace: dict[str, Any]) -> None:
-    """The name that doctests use for tenferro."""
-    doctest_namespace["tn"] = tenferro
+    """The names that doctests use for tenferro and NumPy."""
+    doctest_namespace["tn"], doctest_namespace["np"] = tenferro, numpy

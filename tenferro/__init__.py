@@ -16,6 +16,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tenferro.naming import missing
+
 if TYPE_CHECKING:
     from tenferro import extension as extension
     from tenferro import fft as fft
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from tenferro import random as random
     from tenferro import scipy as scipy
     from tenferro import testing as testing
+    from tenferro import tree as tree
     from tenferro import typing as typing
     from tenferro.compiler import OptimizerOptions as OptimizerOptions
     from tenferro.composed import *  # noqa: F403
@@ -100,7 +103,18 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("extension", "fft", "linalg", "network", "nn", "random", "scipy", "testing", "typing")
+_MODULES = (
+    "extension",
+    "fft",
+    "linalg",
+    "network",
+    "nn",
+    "random",
+    "scipy",
+    "testing",
+    "tree",
+    "typing",
+)
 _ARRAY_FUNCTIONS = ("tenferro.namespace", "tenferro.composed")
 """The homes of every other name; they list them themselves."""
 
@@ -121,7 +135,7 @@ def _load(name: str) -> Any:
         module = import_module(home)
         if name in _HOME_OF or name in module.__all__:
             return getattr(module, name)
-    raise AttributeError(f"module 'tenferro' has no attribute {name!r}")
+    raise missing("tenferro", name, __dir__)
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names

@@ -39,6 +39,7 @@ class Config:
         cache_bytes: capacity in bytes of each cache whose entries have a known size.
         verify: whether the verifier runs after each compiler pass.
         check_keys: whether a program that draws twice from one random key is refused.
+        quiet: whether a compilation that takes long says nothing.
     """
 
     executor: str = "xla"
@@ -49,6 +50,7 @@ class Config:
     cache_bytes: int = 1 << 30
     verify: bool = False
     check_keys: bool = False
+    quiet: bool = False
 
 
 def parse(environ: Mapping[str, str]) -> Config:
@@ -92,6 +94,8 @@ def _value(variable: str, text: str, default: object) -> object:
                 )
             return stages
         case _:
+            if not text.strip():
+                raise ConfigError(f"{variable}: is empty; give a value, or unset it")
             return text
 
 

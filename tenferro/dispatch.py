@@ -8,6 +8,7 @@ editor shows the parameters, types and docstring of the declaration, and nothing
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
@@ -16,11 +17,13 @@ from typing import Any, Concatenate, ParamSpec
 
 from tenferro.arrays import is_number
 from tenferro.chainrules import Emitter, V
+from tenferro.config import config
 from tenferro.eager import EagerTensor
-from tenferro.errors import DTypeError
+from tenferro.errors import DTypeError, ShapeError, UnsupportedDynamicShapeError
+from tenferro.exec_ir import check_size
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Tensor, run_eagerly
-from tenferro.shape import DimExpr
+from tenferro.shape import FLOAT64, DimExpr, TensorMeta
 from tenferro.traced import TracedTensor, is_tracing, record
 from tenferro.typing import AnyTensor, ArrayLike
 
@@ -153,6 +156,7 @@ def create(
     symbolic = any(isinstance(size, str | DimExpr) for size in _sizes(options.get("shape", ())))
     if symbolic or is_tracing():
         return _run(function, operands, options, True, None)
+    _check_new(function.__name__, options)
     return _apply(function, operands, options)
 
 
@@ -189,11 +193,34 @@ def _run(
     elif eager is not None:
         result = eager.runtime.apply(function, operands, options)
     else:
-        result = run_eagerly(function, operands, options)
+        result = _run_at_once(function, operands, options)
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
     return result  # type: ignore[no-any-return]
+
+
+def _run_at_once(
+    function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    try:
+        return run_eagerly(function, operands, options)
+    except UnsupportedDynamicShapeError:
+        names = [size for size in _sizes(options.get("shape", ())) if isinstance(size, str)]
+        if not names:
+            raise
+        raise ShapeError(
+            f"{function.__name__}: the size {names[0]!r} has a number only in a function that is "
+            "traced; pass a number, or the size of a value, such as x.shape[0]"
+        ) from None
+
+
+def _check_new(name: str, options: dict[str, Any]) -> None:
+    """Raise ExtentError in the name of the function if the array would exceed the budget."""
+    sizes = _sizes(options.get("shape", ()))
+    if all(isinstance(size, int) and size >= 0 for size in sizes) and math.prod(sizes) > 1 << 20:
+        dtype = options.get("dtype") or FLOAT64
+        check_size(TensorMeta.of(dtype, sizes), name, config.max_bytes)
 
 
 def _sizes(shape: object) -> Any:

@@ -23,6 +23,7 @@ from tenferro.arrays.broadcasting import assume_size, common_batch, repeated
 from tenferro.arrays.notation import Expression, apply, expressions, values_of
 from tenferro.arrays.operands import (
     Operand,
+    called,
     convert,
     integers,
     is_number,
@@ -43,6 +44,7 @@ __all__ = [
     "analytic",
     "apply",
     "assume_size",
+    "called",
     "common_batch",
     "convert",
     "creation",

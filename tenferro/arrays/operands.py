@@ -167,6 +167,10 @@ def normal_axis(name: str, axis: Any, rank: int) -> int:
         AxisError: it is out of range.
     """
     if isinstance(axis, bool) or not hasattr(axis, "__index__") or getattr(axis, "ndim", 0) > 0:
+        meta = getattr(axis, "meta", None)
+        if getattr(axis, "ndim", 0) > 0:
+            kind = f"an array{'' if meta is None else f' {meta}'}"
+            raise AxisError(f"{name}: axis is {kind}, not an integer; pass arrays in one list")
         raise AxisError(f"{name}: axis {axis!r} is not an integer")
     index: int = axis.__index__()
     if not -rank <= index < rank:

@@ -58,9 +58,7 @@ def permute_dims(at: Emitter[V], x: V, axes: Sequence[int] | None = None) -> V:
     order = axes if isinstance(axes, tuple | list) else tuple(np.ravel(axes))
     perm = tuple([normal_axis("permute_dims", axis, rank) for axis in order])
     if len(perm) != rank:
-        raise AxisError(
-            f"permute_dims: axes {tuple(axes)} must name each axis of {at.ctx.meta(x)} once"
-        )
+        raise AxisError(f"permute_dims: axes {perm} must name each axis of {at.ctx.meta(x)} once")
     return called(at, "permute_dims", Transpose(perm), x)
 
 
@@ -298,6 +296,11 @@ def sizes_of(shape: object) -> list[Size]:
             sizes.append(size)
         elif isinstance(size, int | np.integer) and not isinstance(size, bool):
             sizes.append(int(size))
+        elif getattr(size, "scope", None) is not None:
+            raise ShapeError(
+                f"shape: {size!r} is a value of a trace, not a size; make the argument that it is "
+                "static (static_argnames), or take the size of an array, such as x.shape[0]"
+            )
         else:
             raise ShapeError(
                 f"shape: {size!r} is not a size; pass an integer, or a name for a symbolic size"

@@ -9,7 +9,7 @@ from tenferro.autodiff.linear_fragment import LinearFragment, finish
 from tenferro.autodiff.rules import linearize_op
 from tenferro.chainrules import FragmentEmitter, KeyEmitter, RuleContext, Tangent, fresh_pass_id
 from tenferro.computegraph import FragmentBuilder, GlobalValKey, ResolvedView, input_key, name_of
-from tenferro.errors import ADError
+from tenferro.errors import ADError, GraphError
 
 Tangents = dict[GlobalValKey, GlobalValKey]
 
@@ -29,9 +29,11 @@ def differentiate(
     Raises:
         ADRuleError: an op on the way has no linearize rule, or a rule breaks its arity.
         ADError: `wrt` names a value twice.
+        GraphError: `view` is not a view, or outputs or `wrt` not a list.
 
     Source: AD architecture, section III.
     """
+    _require_view(view, outputs, wrt)
     sources = _distinct([_as_key(value) for value in wrt])
     emitter = FragmentEmitter(FragmentBuilder(parents=view.roots), ctx)
     pass_id = fresh_pass_id()
@@ -43,6 +45,18 @@ def differentiate(
         if tangent is not None:
             ctx.declare_like(tangent, output)  # otherwise inferred through the whole fragment
     return finish(emitter.builder, inputs, results)
+
+
+def _require_view(view: object, outputs: object, wrt: object) -> None:
+    """Raise GraphError for a fragment in place of a view, or for values that are not in a list."""
+    if not isinstance(view, ResolvedView):
+        raise GraphError(
+            f"differentiate: takes a view, got a {type(view).__name__}; write resolve([fragment])"
+        )
+    for field, values in (("outputs", outputs), ("wrt", wrt)):
+        if not isinstance(values, list | tuple):
+            shown = type(values).__name__
+            raise GraphError(f"differentiate: {field} must be a list of values, got a {shown}")
 
 
 def push_forward(

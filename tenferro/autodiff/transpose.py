@@ -16,7 +16,7 @@ from tenferro.chainrules import (
     fresh_pass_id,
 )
 from tenferro.computegraph import FragmentBuilder, GlobalValKey, Linear, SingleOutputNode
-from tenferro.errors import ADError
+from tenferro.errors import ADError, GraphError
 
 Cotangents = dict[GlobalValKey, GlobalValKey]
 
@@ -33,6 +33,11 @@ def transpose(linear: LinearFragment[Any], *, ctx: RuleContext) -> LinearFragmen
 
     Source: AD architecture, section III; Radul et al., "You Only Linearize Once", arXiv:2204.10923.
     """
+    if not isinstance(linear, LinearFragment):
+        raise GraphError(
+            f"transpose: takes a linear fragment, got a {type(linear).__name__}; "
+            "pass what differentiate returned, not its .fragment"
+        )
     emitter = FragmentEmitter(FragmentBuilder(parents=(linear.fragment,)), ctx)
     pass_id = fresh_pass_id()
     seeds = [

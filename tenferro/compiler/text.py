@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tenferro.errors import ParseError
-from tenferro.exec_ir import ExecProgram, parse_exec
+from tenferro.exec_ir import ExecProgram, parse_exec, verify
 from tenferro.family import Decode, Extension, ExtensionOp, Package, distinct, vocabulary_of
 
 
@@ -23,6 +23,7 @@ def parse(
     Raises:
         ExtensionRegistryError: a package is given twice, or is not one.
         ParseError: the text is not an execution program.
+        VerifyError: it is one, but malformed: an op does not take its operands.
 
     >>> print(parse("exec_program(%0: f64[n]) { \\n %1: f64[n] = sine %0! \\n return %1 \\n }"))
     exec_program(%0: f64[n]) {
@@ -34,7 +35,9 @@ def parse(
     classes = [*families, *(op for package in checked for op in package.ops)]
     decoders = {op: decode for package in checked for op, decode in package.codecs.items()}
     read_extension = _reader({op.FAMILY_ID: op for op in classes}, decoders)
-    return parse_exec(text, {**vocabulary_of(checked), "extension": read_extension})
+    program = parse_exec(text, {**vocabulary_of(checked), "extension": read_extension})
+    verify(program)
+    return program
 
 
 def _reader(

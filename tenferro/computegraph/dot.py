@@ -8,13 +8,22 @@ from typing import Any
 from tenferro.computegraph.dump import name_of
 from tenferro.computegraph.keys import Derived, GlobalOpKey, GlobalValKey
 from tenferro.computegraph.materialize import MaterializedGraph
+from tenferro.errors import GraphError
 
 
 def to_dot(graph: MaterializedGraph, label: Callable[[Any], str] = str) -> str:
     """The graph in DOT; `label` names an op.
 
     Boxes are inputs, ellipses ops, and doubled borders mark outputs.
+
+    Raises:
+        GraphError: it is not a materialized graph.
     """
+    if not isinstance(graph, MaterializedGraph):
+        raise GraphError(
+            f"to_dot: takes a materialized graph, got a {type(graph).__name__}; "
+            "write to_dot(materialize_merge(resolve([fragment]), outputs))"
+        )
     nodes: tuple[GlobalValKey | GlobalOpKey, ...] = (*graph.inputs, *graph.ops)
     node = {drawn: f"v{number}" for number, drawn in enumerate(nodes)}
     outputs = set(graph.outputs)

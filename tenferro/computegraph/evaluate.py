@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tenferro.computegraph.op import Op
@@ -17,6 +17,16 @@ def evaluate(program: CompiledProgram[Op], inputs: Sequence[Any]) -> list[Any]:
         BindingError: the number of values is not the number of inputs.
         ProgramError: an op does not return a value for each of its outputs.
     """
+    if not isinstance(program, CompiledProgram):
+        raise ProgramError(
+            f"evaluate: takes a compiled program, got a {type(program).__name__}; "
+            "write evaluate(compile_graph(graph), values)"
+        )
+    if isinstance(inputs, Mapping):
+        raise BindingError(
+            "evaluate: takes the values in the order of the inputs, got a "
+            f"{type(inputs).__name__}; write [value, ...]"
+        )
     if len(inputs) != len(program.input_slots):
         raise BindingError(
             f"evaluate: the program has {len(program.input_slots)} inputs, got {len(inputs)} values"

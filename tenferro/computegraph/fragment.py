@@ -211,7 +211,15 @@ class FragmentBuilder(Generic[Op]):
             GraphError: the number of inputs or the length of the active mask does not fit the op,
                 or the op has no outputs.
         """
+        if not isinstance(inputs, list | tuple):
+            raise GraphError(f"{op}: takes a list of operands, got a {type(inputs).__name__}")
         operands = tuple(inputs)
+        for operand in operands:
+            if isinstance(operand, list | tuple):
+                raise GraphError(
+                    f"{op}: an operand is a tuple of values, as add returns it; write "
+                    "(y,) = builder.add(...)"
+                )
         _check(op, operands, mode)
         return self.apply(op, operands, mode, site).outputs
 
@@ -241,7 +249,15 @@ class FragmentBuilder(Generic[Op]):
         Raises:
             GraphError: an output is not a value of the fragment.
         """
+        if not isinstance(outputs, list | tuple):
+            shown = type(outputs).__name__
+            raise GraphError(f"fragment: outputs must be a list of values, got a {shown}")
         for key in outputs:
+            if isinstance(key, list | tuple):
+                raise GraphError(
+                    "fragment: an output is a tuple of values, as add returns it; write "
+                    "(y,) = builder.add(...)"
+                )
             if key not in self._owned:
                 raise _not_owned(key)
         keys = tuple(self._owned)

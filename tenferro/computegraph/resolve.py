@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, cast
 from tenferro.computegraph.fragment import Fragment
 from tenferro.computegraph.keys import Derived, GlobalOpKey, GlobalValKey, Input
 from tenferro.computegraph.op import Op
-from tenferro.errors import UnresolvedValueError
+from tenferro.errors import GraphError, UnresolvedValueError
 
 ValDef = Input | Derived
 """Definition of a value: an input, or output `slot` of `op.primitive` on `op.inputs`."""
@@ -138,8 +138,15 @@ def _unresolved(key: GlobalValKey) -> UnresolvedValueError:
 
 
 def resolve(roots: Iterable[Fragment[Op]]) -> ResolvedView[Op]:
-    """A view over `roots` and everything their parents hold, through which transforms trace."""
-    fragments = tuple(roots)
+    """A view over `roots` and everything their parents hold, through which transforms trace.
+
+    Raises:
+        GraphError: `roots` is not a list of fragments.
+    """
+    fragments = tuple(roots) if isinstance(roots, Iterable) else ()
+    if not isinstance(roots, Iterable) or not all(isinstance(f, Fragment) for f in fragments):
+        shown = type(roots).__name__
+        raise GraphError(f"resolve: takes a list of fragments, got a {shown}; write resolve([f])")
     return ResolvedView(fragments, FragmentResolver(fragments))
 
 

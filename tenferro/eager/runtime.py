@@ -23,7 +23,7 @@ from tenferro.eager.kernels import Kernels
 from tenferro.eager.kinds import OperandKind, kind_of, number_key, option_key
 from tenferro.eager.plan import EagerPlanner, program_of_function, program_of_op
 from tenferro.eager.tensor import EagerTensor, is_paused, pausing
-from tenferro.errors import ContextMismatch, DeviceError, ExecutorError
+from tenferro.errors import ADError, ConfigError, ContextMismatch, DeviceError, ExecutorError
 from tenferro.families import further
 from tenferro.family import ExtensionCaches, Package, Register
 from tenferro.ops import StdTensorOp
@@ -83,6 +83,10 @@ class EagerRuntime(Differentiator):
             raise ExecutorError(
                 f"eager: executor must be an executor or its name, got {executor!r}"
             )
+        if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 0:
+            raise ConfigError(f"eager: capacity must be a number of entries, got {capacity!r}")
+        if not isinstance(ad_context, AdContext | None):
+            raise ADError(f"eager: ad_context must be an AdContext, got {ad_context!r}")
         chosen = executor_named(executor) if isinstance(executor, str) else executor
         is_native = isinstance(chosen, GraphExecutor)
         self._executor = chosen if is_native else with_packages(chosen, further(packages))

@@ -26,6 +26,7 @@ from tenferro.exec_ir import (
 from tenferro.family.batching import differ, mistyped, without_rule
 from tenferro.family.expansion import emit_expansion
 from tenferro.family.family_id import parse_family_id
+from tenferro.family.frozen import frozen
 from tenferro.family.op import ExtensionOp, OutputMeta
 from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, batch_rule_name
 from tenferro.ops import StdTensorOp, entry_meta
@@ -66,6 +67,8 @@ class Extension(StdTensorOp, name="extension"):
         if not isinstance(op, ExtensionOp):
             raise InvalidConfigError("", f"apply: takes an ExtensionOp, got a {type(op).__name__}")
         parse_family_id(op.family_id)
+        op = frozen(op)  # the identity below is that of the arrays as they are now
+        object.__setattr__(self, "op", op)
         for name in ("input_count", "output_count"):
             count = getattr(op, name)
             if type(count) is not int or count < 0:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from tenferro.errors import BackendFailureError, InvalidConfigError, UnregisteredExtensionError
+from tenferro.errors import (
+    BackendFailureError,
+    ExtensionRuntimeRegistryError,
+    InvalidConfigError,
+    UnregisteredExtensionError,
+)
 from tenferro.family.caches import ExtensionCache, ExtensionCaches
 from tenferro.family.carrier import Extension, failure
 from tenferro.family.family_id import parse_family_id
@@ -52,7 +57,16 @@ class ExtensionRegistry:
 
         Raises:
             MalformedFamilyIdError: the runtime's family id is malformed.
+            ExtensionRuntimeRegistryError: it is not a runtime.
         """
+        if isinstance(runtime, type) or not all(
+            hasattr(runtime, name) for name in ("family_id", "execute")
+        ):
+            raise ExtensionRuntimeRegistryError(
+                str(getattr(runtime, "family_id", "runtime")),
+                f"takes a runtime with family_id and execute, got {runtime!r}",
+                "register_runtime",
+            )
         parse_family_id(runtime.family_id)
         self._runtimes.setdefault(runtime.family_id, runtime)
 

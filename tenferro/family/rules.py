@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
-from tenferro.errors import DuplicateRuleError, UnsupportedADRuleError
+from tenferro.errors import DuplicateRuleError, ExtensionRegistryError, UnsupportedADRuleError
 from tenferro.family.family_id import parse_family_id
 from tenferro.family.op import ExtensionOp
 
@@ -96,6 +96,7 @@ class ExtensionRuleSet:
             DuplicateRuleError: the set has rules for the family already.
             MalformedFamilyIdError: the rule's family id is malformed.
         """
+        _require("register_rule", rule, ("linearize", "transpose_rule"))
         family = rule.family_id
         parse_family_id(family)
         if family in self._rules:
@@ -109,6 +110,7 @@ class ExtensionRuleSet:
             DuplicateRuleError: the set has one for the family already.
             MalformedFamilyIdError: the rule's family id is malformed.
         """
+        _require("register_batch_rule", rule, ("batch",))
         family = rule.family_id
         parse_family_id(family)
         if family in self._batch_rules:
@@ -169,3 +171,13 @@ class ExtensionRuleSet:
 
     def __repr__(self) -> str:
         return f"ExtensionRuleSet({', '.join(self._rules)})"
+
+
+def _require(name: str, rule: object, methods: tuple[str, ...]) -> None:
+    """Raise ExtensionRegistryError for what is not a rule."""
+    if isinstance(rule, type) or not all(hasattr(rule, m) for m in ("family_id", *methods)):
+        shown = f"the class {rule.__name__}" if isinstance(rule, type) else repr(rule)
+        family = str(getattr(rule, "family_id", "rules"))
+        raise ExtensionRegistryError(
+            family, f"takes a rule with family_id, {' and '.join(methods)}, got {shown}", name
+        )

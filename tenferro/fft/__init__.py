@@ -10,12 +10,14 @@ Tensor([1., 2., 4.])
 """
 
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from tenferro.dispatch import array_function
 from tenferro.families.fft import FFT
 from tenferro.family import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.fft import frequencies, one_axis, several_axes
 from tenferro.fft.creation import fftfreq, rfftfreq
+from tenferro.naming import missing
 
 
 def ad_rules() -> ExtensionRuleSet:
@@ -72,3 +74,9 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+    def __getattr__(name: str) -> Any:
+        raise missing("tenferro.fft", name, lambda: __all__)

@@ -115,6 +115,8 @@ def save(value: Saved, path: str | os.PathLike[str], *, packages: Sequence[Packa
     """
     data = dumps(value, packages=packages)
     target = Path(path)
+    if not target.name:
+        raise FileError(f"file: {str(path)!r} does not name a file")
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         with beside.open("xb") as file:

@@ -31,6 +31,7 @@ public itself; what it does stands below it, under its name with an underscore.
 """
 
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from tenferro import arrays
 from tenferro.dispatch import array_function
@@ -93,6 +94,7 @@ from tenferro.linalg.spectra import (
 )
 from tenferro.linalg.structured import block_diag, toeplitz
 from tenferro.linalg.truncation import svd_truncate
+from tenferro.naming import missing
 
 
 def ad_rules() -> ExtensionRuleSet:
@@ -223,3 +225,9 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+    def __getattr__(name: str) -> Any:
+        raise missing("tenferro.linalg", name, lambda: __all__)

@@ -134,6 +134,7 @@ def read_call(
     """Subscripts, operands and strategy of a call in any of its forms."""
     if _is_interleaved(expression, operands):
         expression, operands = _interleaved([expression, *operands])
+    _check_arguments(expression, operands, memory_limit)
     values = [_operand(operand, position) for position, operand in enumerate(operands)]
     if not values:
         raise SubscriptError("einsum: there are no operands; pass at least one")
@@ -145,6 +146,27 @@ def read_call(
     options = call.strategy.options if isinstance(call.strategy, Auto) else None
     call.limit = options.memory_limit if memory_limit is None and options else memory_limit
     return call
+
+
+def _check_arguments(expression: Any, operands: Sequence[Any], memory_limit: object) -> None:
+    """Raise a typed error for arguments that are exchanged, in a list, or of another kind."""
+    if not isinstance(expression, str) and any(isinstance(each, str) for each in operands):
+        raise SubscriptError(
+            "einsum: the subscripts come first; write einsum('ij,jk->ik', x, y), not "
+            "einsum(x, y, 'ij,jk->ik')"
+        )
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        arrays = [hasattr(item, "shape") for item in operands[0]]
+        if arrays and all(arrays) and isinstance(expression, str) and "," in expression:
+            raise SubscriptError(
+                f"einsum: {expression} takes its operands one by one, not in a "
+                f"{type(operands[0]).__name__}; write einsum({expression!r}, *operands)"
+            )
+    is_number = isinstance(memory_limit, int | float) and not isinstance(memory_limit, bool)
+    if memory_limit is not None and not is_number:
+        raise SubscriptError(
+            f"einsum: memory_limit must be a number of bytes, got {memory_limit!r}; 1 GB is 10**9"
+        )
 
 
 def _ordered_call(expression: Any, values: Sequence[Any], optimize: Any) -> EinsumCall:

@@ -21,7 +21,7 @@ from tenferro.compiler import (
     optimize_for,
     predict_memory,
 )
-from tenferro.errors import PathError
+from tenferro.errors import FileError, PathError
 from tenferro.network.drawing import draw
 from tenferro.network.program import emit_contraction, network_program
 from tenferro.planning import (
@@ -211,8 +211,15 @@ class EinsumPlan:
         return cls(shapes, dtype, tree, slices=slices)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the plan to a file, as `to_json`."""
-        FilePath(path).write_text(self.to_json(), encoding="utf-8")
+        """Write the plan to a file, as `to_json`.
+
+        Raises:
+            FileError: the file cannot be written.
+        """
+        try:
+            FilePath(path).write_text(self.to_json(), encoding="utf-8")
+        except OSError as error:
+            raise FileError(f"einsum plan: {path} cannot be written: {error.strerror}") from None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> EinsumPlan:
@@ -220,9 +227,12 @@ class EinsumPlan:
 
         Raises:
             PathError: the file is not a plan.
+            FileError: the file cannot be read.
         """
         try:
             text = FilePath(path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise FileError(f"einsum plan: {path} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise PathError(f"einsum plan: not a plan: {error}") from None
         return cls.from_json(text)

@@ -62,6 +62,11 @@ class GraphExecutor:
         max_bytes: int = config.max_bytes,
         packages: Sequence[Package] = (),
     ) -> None:
+        if isinstance(backend, type):
+            raise ExecutorError(
+                f"GraphExecutor: takes a backend, got the class {backend.__name__}; write "
+                f"{backend.__name__}()"
+            )
         if not hasattr(backend, "with_backend_session"):
             raise ExecutorError(
                 f"GraphExecutor: takes a backend, such as NumpyBackend(), got {backend!r}"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tenferro.errors import ShapeError
-from tenferro.shape.algebra import Dim, floordiv, maximum, minimum, symbol
+from tenferro.shape.algebra import Dim, DimExpr, floordiv, maximum, minimum, symbol
 from tenferro.shape.dtype import dtype_of_short_name
 
 _RESERVED = frozenset({"dim", "floordiv", "inf", "infj", "max", "min", "nan", "nanj"})
@@ -56,6 +56,8 @@ def dim(value: int | str | Dim) -> Dim:
     2*n + 1 0
     """
     if not isinstance(value, str):
+        if not isinstance(value, DimExpr) and not hasattr(value, "__index__"):
+            raise ShapeError(f"shape: {value!r} is not a size; pass an integer, or a name")
         return value
     try:
         return dim_of_ast(ast.parse(value, mode="eval").body)

@@ -56,7 +56,10 @@ class TensorMeta:
 
         Raises:
             ExtentError: an extent is negative or does not fit 64 bits.
+            ShapeError: `dims` is not a list of sizes.
         """
+        if not isinstance(dims, Iterable) or isinstance(dims, str):
+            raise ShapeError(f"shape: takes a list of sizes, got {dims!r}; write ({dims!r},)")
         sizes = tuple([_checked(size) for size in dims])
         return make_meta(as_dtype(dtype), sizes)
 

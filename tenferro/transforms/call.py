@@ -31,6 +31,46 @@ class CallArguments:
     positions: Sequence[int]
 
 
+def names_at(
+    option: str, function: Callable[..., Any], numbers: int | Sequence[int]
+) -> tuple[str, ...]:
+    """The names of the parameters at these positions; negative ones count from the end.
+
+    Raises:
+        TracingError: a number is not the position of a parameter.
+    """
+    if not isinstance(numbers, int) and not numbers:
+        return ()
+    names = list(inspect.signature(function).parameters)
+    places = (numbers,) if isinstance(numbers, int) else tuple(numbers)
+    for place in places:
+        known = isinstance(place, int) and not isinstance(place, bool)
+        if not known or not -len(names) <= place < len(names):
+            raise TracingError(
+                f"jit: {option} {place!r} is not the position of a parameter; "
+                f"the parameters are {', '.join(names)}"
+            )
+    return tuple(names[place] for place in places)
+
+
+def places_of(
+    option: str, function: Callable[..., Any], names: str | Sequence[str]
+) -> tuple[int, ...]:
+    """The positions of the parameters with these names.
+
+    Raises:
+        TracingError: a name is not that of a parameter.
+    """
+    if not names:
+        return ()
+    known = list(inspect.signature(function).parameters)
+    several = (names,) if isinstance(names, str) else tuple(names)
+    for name in several:
+        if name not in known:
+            raise TracingError(f"jit: {option} has {name!r}, which is not a parameter")
+    return tuple(known.index(name) for name in several)
+
+
 class StaticArguments:
     """The arguments of a function that are Python values, by name.
 
@@ -64,7 +104,7 @@ class StaticArguments:
         try:
             hash(key)
         except TypeError:
-            raise PytreeError(f"{text}: static arguments must be hashable, got {key}") from None
+            raise PytreeError(f"{text}: {_unhashable(names, static, named)}") from None
 
         def of_others(*others: Any, **options: Any) -> Any:
             rest = iter(others)
@@ -78,6 +118,27 @@ class StaticArguments:
         others = tuple([args[i] for i in positions])
         options = {name: arg for name, arg in kwargs.items() if name not in named}
         return CallArguments(of_others, key, others, options, positions)
+
+
+def _unhashable(names: Sequence[str], static: dict[int, Any], named: dict[str, Any]) -> str:
+    """The first argument that is not hashable, and what to do."""
+    given = (*((names[i], arg) for i, arg in static.items()), *named.items())
+    name, arg = next(pair for pair in given if not _is_hashable(pair[1]))
+    shown = repr(arg)
+    text = f" {shown}" if len(shown) < 60 else ""
+    instead = "a tuple" if isinstance(arg, list) else "a hashable value, such as a tuple"
+    return (
+        f"static arguments must be hashable, but argument {name} is a {type(arg).__name__}{text}; "
+        f"pass {instead}"
+    )
+
+
+def _is_hashable(arg: Any) -> bool:
+    try:
+        hash(static_key(arg))
+    except TypeError:
+        return False
+    return True
 
 
 def static_key(arg: Any) -> Hashable:

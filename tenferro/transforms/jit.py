@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from tenferro.compiler import OptimizerOptions
 from tenferro.errors import TracingError
 from tenferro.family import Package
+from tenferro.transforms.call import names_at, places_of
 from tenferro.transforms.jitted import Jitted
 from tenferro.typing import PyTree
 from tenferro.values import Executor
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+_ALWAYS = {
+    "keep_unused": "True is what every program does: it has all its inputs",
+    "inline": "True is what every function does in another trace",
+}
+
+
+def _both(given: Any, more: Sequence[Any]) -> Any:
+    """One option or several, and further ones."""
+    if not more:
+        return given
+    return (*((given,) if isinstance(given, str | int) else given), *more)
 
 
 class Decorator(Protocol):
@@ -33,6 +47,10 @@ def jit(
     options: OptimizerOptions | None = None,
     symbolic: Mapping[str, PyTree] | None = None,
     packages: Sequence[Package] = (),
+    static_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
+    keep_unused: bool = False,
+    inline: bool = False,
 ) -> Jitted[P, R]: ...
 
 
@@ -46,6 +64,10 @@ def jit(
     options: OptimizerOptions | None = None,
     symbolic: Mapping[str, PyTree] | None = None,
     packages: Sequence[Package] = (),
+    static_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
+    keep_unused: bool = False,
+    inline: bool = False,
 ) -> Decorator: ...
 
 
@@ -58,6 +80,10 @@ def jit(
     options: OptimizerOptions | None = None,
     symbolic: Mapping[str, PyTree] | None = None,
     packages: Sequence[Package] = (),
+    static_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
+    keep_unused: bool = False,
+    inline: bool = False,
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
@@ -81,8 +107,13 @@ def jit(
         packages: extension families in addition to tenferro's own. They run on an executor like
             `executor` with these packages. Derivative rules come from an `AdContext`: `grad(...,
             ad_context=AdContext(packages=...))`.
+        static_argnums: positions of further static arguments.
+        donate_argnames: names of further arguments whose buffers the program may overwrite.
+        keep_unused: must be False: programs have all their inputs, whether read or not.
+        inline: must be False: in another trace, functions are always inlined.
 
     Raises:
+        TracingError: a parameter that is named does not exist, or an option must be False.
         PytreeError: an argument's leaf is not an array.
         ExtensionRegistryError: a package is given twice, or is not one.
         BindingError: sizes differ from those that `symbolic` declares.
@@ -102,9 +133,18 @@ def jit(
     """
     if function is not None and not callable(function):
         raise TracingError(f"jit: takes a function, got a {type(function).__name__}")
+    if keep_unused or inline:
+        option = "keep_unused" if keep_unused else "inline"
+        raise TracingError(f"jit: {option}={_ALWAYS[option]}; leave it out")
     if function is not None:
         return Jitted(
-            function, executor, static_argnames, donate_argnums, options, symbolic, packages
+            function,
+            executor,
+            _both(static_argnames, names_at("static_argnums", function, static_argnums)),
+            _both(donate_argnums, places_of("donate_argnames", function, donate_argnames)),
+            options,
+            symbolic,
+            packages,
         )
 
     def decorator(function: Callable[P, R], /) -> Jitted[P, R]:
@@ -116,6 +156,8 @@ def jit(
             options=options,
             symbolic=symbolic,
             packages=packages,
+            static_argnums=static_argnums,
+            donate_argnames=donate_argnames,
         )
 
     return cast(Decorator, decorator)

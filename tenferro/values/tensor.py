@@ -214,6 +214,14 @@ class Tensor(ArrayOperators):
         view: Array = self._buffer.view()  # a view of a read-only array cannot be made writable
         return view
 
+    @property
+    def backward(self) -> Any:
+        """Not there: only tensors of an `EagerRuntime` have it."""
+        raise AttributeError(
+            "backward: a Tensor records nothing; use tn.grad(f)(x), or compute with "
+            "x = tn.EagerRuntime().variable(array) and call loss.backward()"
+        )
+
     def item(self) -> Any:
         """The only element, as a Python number.
 

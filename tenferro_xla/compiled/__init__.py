@@ -1,7 +1,8 @@
 """Programs compiled by XLA: lowering, executables, their cache, running, and reports.
 
 Read in this order: `stablehlo`, `executable`, `segmented` and `bucketed` (sizes that data decide or
-that are rounded up), `report`, `cache`, `stages`.
+that are rounded up), `report`, `slow`, `cache`,
+`stages`.
 """
 
 from tenferro_xla.compiled.bucketed import BucketedExecutable

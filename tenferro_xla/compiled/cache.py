@@ -27,6 +27,7 @@ from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
+from tenferro_xla.compiled.slow import announced
 from tenferro_xla.compiled.stablehlo import (
     compile_stablehlo,
     lower_to_stablehlo,
@@ -189,10 +190,11 @@ class Executables:
     ) -> LoadedExecutable:
         """Compile a program of constant sizes, or its given lowering; record the compilation."""
         start = time.perf_counter()
-        if lowered is None:
-            prepared = prepare(bound, self.target, options)
-            lowered = lower_to_stablehlo(prepared, self.target, donated)
-        compiled = compile_stablehlo(lowered, self.target)
+        with announced(bound):
+            if lowered is None:
+                prepared = prepare(bound, self.target, options)
+                lowered = lower_to_stablehlo(prepared, self.target, donated)
+            compiled = compile_stablehlo(lowered, self.target)
         loaded = LoadedExecutable(bound, compiled, self.target, donated)
         seconds = time.perf_counter() - start
         self._log.record(subject_of(bound, digest, sizes_key(sizes or {}), donated, part), seconds)

@@ -241,4 +241,4 @@ def test_a_number_is_an_array_without_axes() -> None:
     assert_equal(tn.reshape(2.0, (1, 1)), np.full((1, 1), 2.0))
     assert_equal(tn.expand_dims(3, 0), np.array([3]))
     assert_equal(tn.ravel(True), np.array([True]))
-    assert_equal(tn.lax.broadcast_in_dim(2.0, shape=(2,), dims=()), np.full((2,), 2.0))
+    assert_equal(tn.lax.broadcast_in_dim(2.0, (2,), ()), np.full((2,), 2.0))

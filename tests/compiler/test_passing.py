@@ -11,7 +11,8 @@ import tenferro.compiler.pipeline as pipeline
 from tenferro.compiler import DeadCode, Pass, PassReport, optimize, run_passes
 from tenferro.config import Config
 from tenferro.errors import ShapeError, VerifyError
-from tenferro.exec_ir import ExecProgram
+from tenferro.exec_ir import ExecProgram, parse_exec
+from tenferro.family import vocabulary_of
 from tests.programs import read
 
 UNREAD = """exec_program(%0: f64[n]) {
@@ -30,7 +31,7 @@ class Broken(Pass):
     name = "dead_code"
 
     def run(self, program: ExecProgram) -> ExecProgram:
-        return read(self.result)
+        return parse_exec(self.result, vocabulary_of(()))
 
 
 SINE = "exec_program(%0: f64[n]) {\n %1: f64[n] = sine %0\n return %1\n}"

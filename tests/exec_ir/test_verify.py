@@ -4,7 +4,8 @@ import pytest
 
 from tenferro.compiler import parse
 from tenferro.errors import VerifyError
-from tenferro.exec_ir import verify
+from tenferro.exec_ir import parse_exec, verify
+from tenferro.family import vocabulary_of
 
 SOUND = """
 exec_program(%0: f64[3,2], %1: f64[3,2]) {
@@ -82,7 +83,7 @@ def test_what_breaks_an_invariant_is_pointed_at(change: tuple[str, str], message
 
 def test_the_pass_that_ran_is_named() -> None:
     with pytest.raises(VerifyError, match=r"^after pass 'cse': sine reads %5 before"):
-        verify(parse(SOUND.replace("sine %3!", "sine %5")), after="cse")
+        verify(parse_exec(SOUND.replace("sine %3!", "sine %5"), vocabulary_of(())), after="cse")
 
 
 def test_an_output_that_nothing_writes_is_refused() -> None:

@@ -97,7 +97,7 @@ def test_static_arguments_are_part_of_the_program() -> None:
     assert f(X, n=2).tolist() == [2.0, 3.0]
     assert f(X, 2, mode="down").tolist() == [-2.0, -3.0]
     assert f.stats().entries == 3
-    with pytest.raises(PytreeError, match=r"static arguments must be hashable, got .*\[1\]"):
+    with pytest.raises(PytreeError, match=r"must be hashable, but argument \w+ is a list \[1\]"):
         f(X, [1])
     with pytest.raises(TracingError, match="static_argnames has 'm', which is not a parameter"):
         tn.jit(lambda x: x, static_argnames="m")

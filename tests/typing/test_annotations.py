@@ -17,7 +17,7 @@ from tenferro.arrays import ArrayOperators
 
 PUBLIC = {
     "tn": {name: getattr(tn, name) for name in namespace.__all__},
-    "lax": {name: value for name, value in vars(tn.lax).items() if not name.startswith("_")},
+    "lax": {name: getattr(tn.lax, name) for name in tn.lax.__all__},
     "tensor": vars(ArrayOperators),
     "transforms": {name: getattr(transforms, name) for name in transforms.__all__},
 }
@@ -25,7 +25,16 @@ PUBLIC = {
 
 LOOPS = "the user's function takes trees, whose types nobody knows"
 MAY_BE_ANY: dict[str, str] = {
-    f"lax.{name}": LOOPS for name in ("associative_scan", "fori_loop", "map", "scan", "while_loop")
+    f"lax.{name}": LOOPS
+    for name in (
+        "associative_scan",
+        "fori_loop",
+        "map",
+        "reduce",
+        "reduce_window",
+        "scan",
+        "while_loop",
+    )
 }
 """Functions with `Any` in their annotations, and why there is no type to put there."""
 

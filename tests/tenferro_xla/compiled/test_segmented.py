@@ -295,9 +295,7 @@ def test_executables_of_segments_are_bounded_and_shared() -> None:
 def test_the_budget_holds_for_segments() -> None:
     xla = XlaExecutor("cpu", max_bytes=64)
     f = tn.jit(
-        lambda x, k: tn.lax.dot_general(
-            tn.dynamic_truncate(x, k), x, lhs_contract=(), rhs_contract=()
-        ),
+        lambda x, k: tn.lax.dot_general(tn.dynamic_truncate(x, k), x, (((), ()), ((), ()))),
         executor=xla,
     )
     assert f(np.ones(4), np.asarray(2)).shape == (2, 4)

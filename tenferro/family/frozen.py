@@ -1,0 +1,48 @@
+"""Arrays in the payload of an extension op, which nobody may change after it was applied."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+def frozen(op: T) -> T:
+    """The op, or a copy of it whose arrays are read-only copies if others could change them."""
+    changed: dict[str, Any] = {}
+    for name in _fields(op):
+        value = getattr(op, name, None)
+        safe = _safe(value)
+        if safe is not value:
+            changed[name] = safe
+    if not changed:
+        return op
+    kept = copy.copy(op)
+    for name, value in changed.items():
+        object.__setattr__(kept, name, value)
+    return kept
+
+
+def _fields(op: object) -> list[str]:
+    if dataclasses.is_dataclass(op):
+        return [field.name for field in dataclasses.fields(op)]
+    return list(getattr(op, "__dict__", ()))
+
+
+def _safe(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and (value.flags.writeable or value.base is not None):
+        held = np.array(value)
+        held.flags.writeable = False
+        return held
+    if type(value) is tuple:
+        items = tuple([_safe(item) for item in value])
+        return items if any(map(_differ, items, value)) else value
+    return value
+
+
+def _differ(x: object, y: object) -> bool:
+    return x is not y

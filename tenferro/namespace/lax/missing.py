@@ -1,0 +1,73 @@
+"""What `jax.lax` has and `tn.lax` does not have, and why."""
+
+from __future__ import annotations
+
+COLLECTIVE = "there are no named axes yet; give every entry its axis and use tn.vmap"
+KERNEL = "it belongs to kernels of an accelerator, and programs here have none"
+SHARDING = "it is about shardings, which are not there yet"
+
+MISSING: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            "all_gather",
+            "all_to_all",
+            "axis_index",
+            "axis_size",
+            "pbroadcast",
+            "pcast",
+            "pmax",
+            "pmean",
+            "pmin",
+            "ppermute",
+            "precv",
+            "psend",
+            "pshuffle",
+            "psum",
+            "psum_scatter",
+            "pswapaxes",
+            "pvary",
+            "ragged_all_to_all",
+        ),
+        COLLECTIVE,
+    ),
+    **dict.fromkeys(("after_all", "create_token", "dce_sink", "stage"), KERNEL),
+    **dict.fromkeys(("with_sharding_constraint", "reshard"), SHARDING),
+    **dict.fromkeys(("approx_max_k", "approx_min_k"), "use tn.lax.top_k, which is exact"),
+    **dict.fromkeys(
+        ("conv_general_dilated_local", "conv_general_dilated_patches", "conv_transpose"),
+        "write it with tn.lax.conv_general_dilated",
+    ),
+    **dict.fromkeys(
+        (
+            "conv_general_permutations",
+            "conv_general_shape_tuple",
+            "conv_shape_tuple",
+            "conv_transpose_shape_tuple",
+            "padtype_to_pads",
+            "reduce_window_shape_tuple",
+            "shape_as_value",
+            "dtype",
+        ),
+        "it computes types, not values; ask the array for its shape and dtype",
+    ),
+    **dict.fromkeys(("rng_bit_generator", "rng_uniform"), "use tn.random"),
+    **dict.fromkeys(
+        ("ragged_dot", "ragged_dot_general", "scaled_dot"), "write it with tn.lax.dot_general"
+    ),
+    **dict.fromkeys(("index_take", "scatter_apply"), "use x[...] and x.at[...]"),
+    **dict.fromkeys(
+        ("custom_linear_solve", "custom_root"),
+        "derivatives of implicit functions are not there yet",
+    ),
+    **dict.fromkeys(
+        ("bitcast_convert_type", "clz", "mulhi", "population_count"),
+        "no op of the IR reads the bits of numbers",
+    ),
+    "reduce_xor": "use tn.lax.reduce with tn.lax.bitwise_xor",
+    "composite": "the name of a function would not reach the compiler; call the function",
+    "optimization_barrier": "the passes keep no barriers; tn.OptimizerOptions selects passes",
+    "platform_dependent": "choose the function where you choose the executor",
+    "fft": "use tn.fft",
+    "linalg": "use tn.linalg",
+}
+"""Names of `jax.lax`, and what to do instead."""

@@ -1,0 +1,326 @@
+"""Reductions, running combinations, and combinations of windows."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from tenferro.arrays import Operand, analytic, called, elementwise, joining
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.namespace.creation import asarray
+from tenferro.namespace.lax import elementwise as functions
+from tenferro.namespace.lax.creation import full
+from tenferro.namespace.lax.operands import along, axes_of, lax_function, matched, tuple_of
+from tenferro.namespace.lax.shapes import collapse, concatenate, transpose
+from tenferro.namespace.lax.shapes import pad as padded
+from tenferro.namespace.lax.shapes import slice as window_of
+from tenferro.ops import (
+    MAXIMUM,
+    MINIMUM,
+    ArgMax,
+    ArgMin,
+    Concatenate,
+    CumulativeProd,
+    CumulativeSum,
+    ReduceAnd,
+    ReduceMax,
+    ReduceMin,
+    ReduceOr,
+    ReduceProd,
+    ReduceSum,
+    Reverse,
+    StdTensorOp,
+)
+from tenferro.shape import as_dtype
+from tenferro.traced import flatten, unflatten
+from tenferro.transforms import vmap
+from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, PyTree
+
+Padding = str | Sequence[Sequence[int]]
+
+
+class _Reduction(Protocol):
+    """A reduction of an array along axes."""
+
+    def __call__(self, operand: ArrayLike, axes: Sequence[int]) -> AnyTensor:
+        """The reduced array."""
+
+
+def _reduction(name: str, op: Callable[[tuple[int, ...]], StdTensorOp]) -> _Reduction:
+    def function(at: Emitter[V], operand: Operand[V], axes: Sequence[int]) -> V:
+        (value,) = matched(at, name, [operand])
+        return called(at, name, op(axes_of(name, axes, at.ctx.meta(value).rank)), value)
+
+    function.__name__, function.__doc__ = name, op.__doc__
+    return lax_function(function)
+
+
+reduce_sum = _reduction("reduce_sum", ReduceSum)
+reduce_prod = _reduction("reduce_prod", ReduceProd)
+reduce_max = _reduction("reduce_max", ReduceMax)
+reduce_min = _reduction("reduce_min", ReduceMin)
+reduce_and = _reduction("reduce_and", ReduceAnd)
+reduce_or = _reduction("reduce_or", ReduceOr)
+
+
+def _place(name: str, op: Callable[[int], StdTensorOp]) -> Callable[..., AnyTensor]:
+    def function(
+        at: Emitter[V], operand: Operand[V], axis: int, index_dtype: DTypeLike = "int64"
+    ) -> V:
+        (value,) = matched(at, name, [operand])
+        dtype = as_dtype(index_dtype)
+        if dtype.kind not in "iu":
+            raise DTypeError(f"{name}: index_dtype must be one of integers, got {dtype}")
+        place = called(at, name, op(along(name, axis, at.ctx.meta(value).rank)), value)
+        return elementwise.astype(at, place, dtype)
+
+    function.__name__, function.__doc__ = name, op.__doc__
+    return lax_function(function)
+
+
+argmax = _place("argmax", ArgMax)
+argmin = _place("argmin", ArgMin)
+
+Running = Callable[[Emitter[Any], Any, int, bool], Any]
+
+
+def _running(name: str, run: Running, doc: str | None) -> Callable[..., AnyTensor]:
+    def function(at: Emitter[V], operand: Operand[V], axis: int = 0, reverse: bool = False) -> V:
+        (value,) = matched(at, name, [operand])
+        place = along(name, axis, at.ctx.meta(value).rank)
+        return run(at, value, place, reverse)  # type: ignore[no-any-return]  # a value of `at`
+
+    function.__name__, function.__doc__ = name, doc
+    return lax_function(function)
+
+
+def _op(name: str, op: Callable[[int, bool], StdTensorOp]) -> Running:
+    return lambda at, x, axis, reverse: called(at, name, op(axis, reverse), x)
+
+
+def _doubled(combine: Callable[[Emitter[Any], Any, Any], Any]) -> Running:
+    """Running combinations without an op of their own, of 1, 2, 4, … elements."""
+
+    def run(at: Emitter[Any], x: Any, axis: int, reverse: bool) -> Any:
+        flip = Reverse((axis,))
+        size = at.ctx.meta(x).exact_shape("cumulative", "operand")[axis]
+        if not isinstance(size, int):
+            raise ShapeError(f"cumulative: axis {axis} of {at.ctx.meta(x)} has a symbolic size")
+        result, count = (at.emit(flip, x) if reverse else x), 1
+        while count < size:
+            first, earlier, later = (
+                joining.window(at, result, axis, start, stop)
+                for start, stop in ((0, count), (0, size - count), (count, size))
+            )
+            result = at.emit(Concatenate(axis), first, combine(at, earlier, later))
+            count *= 2
+        return at.emit(flip, result) if reverse else result
+
+    return run
+
+
+cumsum = _running("cumsum", _op("cumsum", CumulativeSum), CumulativeSum.__doc__)
+cumprod = _running("cumprod", _op("cumprod", CumulativeProd), CumulativeProd.__doc__)
+cummax = _running(
+    "cummax", _doubled(lambda at, x, y: at.emit(MAXIMUM, x, y)), "The largest element so far."
+)
+cummin = _running(
+    "cummin", _doubled(lambda at, x, y: at.emit(MINIMUM, x, y)), "The smallest element so far."
+)
+cumlogsumexp = _running(
+    "cumlogsumexp", _doubled(analytic.logaddexp), "The logarithm of the sum of exponentials so far."
+)
+
+_KNOWN: dict[Callable[..., Any], Callable[[ArrayLike, Sequence[int]], AnyTensor]] = {
+    functions.add: reduce_sum,
+    functions.mul: reduce_prod,
+    functions.max: reduce_max,
+    functions.min: reduce_min,
+}
+
+
+def reduce(
+    operands: PyTree,
+    init_values: PyTree,
+    computation: Callable[[Any, Any], PyTree],
+    dimensions: Sequence[int],
+) -> PyTree:
+    """The elements along some axes combined by a function of two scalars, from first values.
+
+    The order of the combinations is not defined: the function must be associative and commutative.
+
+    Args:
+        operands: an array, or a tree of arrays of one shape.
+        init_values: a scalar for each.
+        computation: takes two trees of scalars like `init_values`, and returns one.
+        dimensions: the axes.
+
+    Raises:
+        ShapeError: the operands have different shapes, or sizes that are symbolic.
+
+    >>> tn.lax.reduce(np.array([1.0, 2.0]), 0.0, tn.lax.add, (0,))
+    Tensor(3.)
+    """
+    leaves, tree = flatten(operands)
+    first = [asarray(value) for value in flatten(init_values)[0]]
+    arrays = [asarray(leaf) for leaf in leaves]
+    if not arrays or len(arrays) != len(first):
+        raise ShapeError(f"reduce: got {len(arrays)} operands and {len(first)} first values")
+    axes = axes_of("reduce", dimensions, arrays[0].ndim)
+    if computation in _KNOWN and len(arrays) == 1:
+        total = _KNOWN[computation](arrays[0], axes)
+        return computation(asarray(init_values).astype(total.dtype), total)
+    rows = [_in_front(array, axes) for array in arrays]
+    shapes = {row.shape for row in rows}
+    (shape,) = shapes if len(shapes) == 1 else ((),)
+    if not shape or not all(isinstance(size, int) for size in shape):
+        types = ", ".join(str(array.meta) for array in arrays)
+        raise ShapeError(f"reduce: the operands must have one shape that is known, got {types}")
+    entry = computation
+    for _ in shape[1:]:
+        entry = vmap(entry)
+    rows = _halved(rows, lambda x, y: vmap(entry)(unflatten(tree, x), unflatten(tree, y)))
+    starts = [full(shape[1:], value, row.dtype) for value, row in zip(first, rows, strict=True)]
+    if not shape[0]:
+        return unflatten(tree, starts)
+    return entry(unflatten(tree, starts), unflatten(tree, [row[0] for row in rows]))
+
+
+def _in_front(array: AnyTensor, axes: Sequence[int]) -> AnyTensor:
+    """The array with `axes` as one axis in front."""
+    kept = [axis for axis in range(array.ndim) if axis not in axes]
+    moved = transpose(array, (*axes, *kept))
+    return collapse(moved, 0, len(axes)) if axes else moved[None]
+
+
+def _halved(
+    rows: list[AnyTensor], combine: Callable[[list[AnyTensor], list[AnyTensor]], PyTree]
+) -> list[AnyTensor]:
+    """The rows of each array combined to one, half of them with the other half at a time."""
+    while (size := int(rows[0].shape[0])) > 1:  # type: ignore[arg-type]  # it is known
+        half = size // 2
+        pairs = combine([row[:half] for row in rows], [row[half : 2 * half] for row in rows])
+        rest = [row[2 * half :] for row in rows]
+        rows = [
+            concatenate([new, old], 0) for new, old in zip(flatten(pairs)[0], rest, strict=True)
+        ]
+    return rows
+
+
+def reduce_window(
+    operand: ArrayLike,
+    init_value: ArrayLike,
+    computation: Callable[[Any, Any], AnyTensor],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> AnyTensor:
+    """The elements of each window combined by a function of two arrays, from a first value.
+
+    Args:
+        operand: the array.
+        init_value: a scalar, with which the operand is padded too.
+        computation: combines two arrays of one shape, element by element.
+        window_dimensions: the size of a window along each axis.
+        window_strides: the distance of neighbouring windows; by default 1.
+        padding: "VALID", "SAME", "SAME_LOWER", or how many elements come before and after.
+        base_dilation: the distance of neighbouring elements of the operand.
+        window_dilation: the distance of neighbouring elements of a window.
+
+    Raises:
+        ShapeError: a window does not fit, or `padding` is unknown.
+
+    >>> tn.lax.reduce_window(np.arange(4.0), 0.0, tn.lax.add, (2,))
+    Tensor([1., 3., 5.])
+    """
+    name = "reduce_window"
+    array = asarray(operand)
+    window = tuple_of(name, "window_dimensions", window_dimensions, array.ndim, 1)
+    strides, spread, holes = (
+        tuple_of(name, field, given, array.ndim, 1)
+        for field, given in (
+            ("window_strides", window_strides),
+            ("base_dilation", base_dilation),
+            ("window_dilation", window_dilation),
+        )
+    )
+    wide = pads_of(name, array, window, strides, padding, spread, holes)
+    config = [(low, high, gap - 1) for (low, high), gap in zip(wide, spread, strict=True)]
+    first = asarray(init_value).astype(array.dtype)
+    whole = padded(array, first, config)
+    parts = [part for part, _ in windows(name, whole, window, strides, holes)]
+    result = computation(full(parts[0].shape, first, array.dtype), parts[0])
+    for part in parts[1:]:
+        result = computation(result, part)
+    return result
+
+
+def pads_of(
+    name: str,
+    array: AnyTensor,
+    window: Sequence[int],
+    strides: Sequence[int],
+    padding: Padding,
+    spread: Sequence[int],
+    holes: Sequence[int],
+) -> list[tuple[int, int]]:
+    """How many elements come before and after along each axis.
+
+    Raises:
+        ShapeError: `padding` is not a word that is known, and not a pair for each axis.
+    """
+    if not isinstance(padding, str):
+        if len(padding) != array.ndim:
+            raise ShapeError(f"{name}: padding must be a pair for each axis, got {padding!r}")
+        rows = [tuple_of(name, "padding", row, 2, 0) for row in padding]
+        return [(low, high) for low, high in rows]
+    if padding.upper() not in ("VALID", "SAME", "SAME_LOWER"):
+        raise ShapeError(f"{name}: padding {padding!r} is not 'VALID', 'SAME', 'SAME_LOWER'")
+    pairs: list[tuple[int, int]] = []
+    for axis, size in enumerate(array.shape):
+        if padding.upper() == "VALID" or not isinstance(size, int):
+            pairs.append((0, 0))
+            continue
+        reach = (window[axis] - 1) * holes[axis] + 1
+        own = (size - 1) * spread[axis] + 1 if size else 0
+        total = builtins.max((-(-own // strides[axis]) - 1) * strides[axis] + reach - own, 0)
+        less, more = total // 2, total - total // 2
+        pairs.append((less, more) if padding.upper() == "SAME" else (more, less))
+    return pairs
+
+
+def windows(
+    name: str,
+    array: AnyTensor,
+    window: Sequence[int],
+    strides: Sequence[int],
+    holes: Sequence[int],
+) -> list[tuple[AnyTensor, tuple[int, ...]]]:
+    """For each place in a window, the elements at it of all windows; and the place.
+
+    Raises:
+        ShapeError: a window does not fit.
+    """
+    counts: list[Any] = []
+    for axis, size in enumerate(array.shape):
+        if window[axis] == strides[axis] == 1:
+            counts.append(size)
+            continue
+        count = (int(size) - (window[axis] - 1) * holes[axis] - 1) // strides[axis] + 1  # type: ignore[arg-type]
+        if count < 1 or window[axis] < 1 or strides[axis] < 1 or holes[axis] < 1:
+            raise ShapeError(f"{name}: a window {tuple(window)} does not fit into {array.meta}")
+        counts.append(count)
+    parts: list[tuple[AnyTensor, tuple[int, ...]]] = []
+    for place in itertools.product(*map(range, window)):
+        starts = [index * hole for index, hole in zip(place, holes, strict=True)]
+        limits = [
+            count if stride == 1 and not start else start + (count - 1) * stride + 1
+            for start, count, stride in zip(starts, counts, strides, strict=True)
+        ]
+        parts.append((window_of(array, starts, limits, strides), place))
+    return parts

@@ -1,0 +1,193 @@
+"""Trees of arrays: dicts, lists, tuples, named tuples, dataclasses and None, as in `jax.tree`.
+
+A path is a tuple of keys: of a dict its key, of a sequence the index, of a dataclass the name of
+the field.
+
+>>> tn.tree.map(lambda x: 2 * x, {"w": 1.0, "b": [2.0, None]})
+{'w': 2.0, 'b': [4.0, None]}
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import optree
+
+from tenferro.errors import PytreeError
+from tenferro.traced import NAMESPACE, TreeDef
+from tenferro.traced import flatten as registered
+from tenferro.typing import PyTree
+
+__all__ = [
+    "all", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map", "map_with_path",
+    "reduce", "structure", "transpose", "unflatten",
+]  # fmt: skip
+
+IsLeaf = Callable[[Any], bool] | None
+Path = tuple[Any, ...]
+_NOTHING = object()
+
+
+def flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[PyTree], TreeDef]:
+    """The leaves of a tree, and its structure. None is an empty tree.
+
+    >>> tn.tree.flatten((1, {"a": 2}))[0]
+    [1, 2]
+    """
+    registered(tree)  # dataclasses become trees
+    found, structure_ = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+    return list(found), structure_
+
+
+def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
+    """The tree with this structure and these leaves.
+
+    Raises:
+        PytreeError: `treedef` is not a structure, or there are not as many leaves.
+
+    >>> leaves, treedef = tn.tree.flatten((1, {"a": 2}))
+    >>> tn.tree.unflatten(treedef, [3, 4])
+    (3, {'a': 4})
+    """
+    if not isinstance(treedef, TreeDef):
+        raise PytreeError(
+            f"tree.unflatten: takes a structure, then leaves, got a {type(treedef).__name__}; "
+            "tn.tree.structure(tree) is the structure of a tree"
+        )
+    try:
+        return optree.tree_unflatten(treedef, leaves)
+    except (TypeError, ValueError) as error:
+        raise PytreeError(f"tree.unflatten: {error}") from None
+
+
+def leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[PyTree]:
+    """The leaves of a tree.
+
+    >>> tn.tree.leaves({"b": 2.0, "a": [1.0, None]})
+    [1.0, 2.0]
+    """
+    return flatten(tree, is_leaf)[0]
+
+
+def structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeDef:
+    """The structure of a tree.
+
+    >>> tn.tree.structure((1, 2)) == tn.tree.structure((3, 4))
+    True
+    """
+    return flatten(tree, is_leaf)[1]
+
+
+def map(f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """The tree of the results of `f` for each leaf, and those of further trees at its place.
+
+    Raises:
+        PytreeError: `f` is not a function, or the trees have different structures.
+
+    >>> tn.tree.map(lambda x, y: x + y, [1, 2], [3, 4])
+    [4, 6]
+    """
+    _require_function("map", f)
+    for each in (tree, *rest):
+        registered(each)
+    try:
+        own, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+        others = [treedef.flatten_up_to(each) for each in rest]
+    except ValueError as error:
+        raise PytreeError(f"tree.map: the trees have different structures: {error}") from None
+    return optree.tree_unflatten(treedef, [f(*args) for args in zip(own, *others, strict=True)])
+
+
+def all(tree: PyTree, *, is_leaf: IsLeaf = None) -> bool:
+    """Whether all leaves are true.
+
+    >>> tn.tree.all([True, {"a": 0}])
+    False
+    """
+    return builtins.all(leaves(tree, is_leaf))
+
+
+def reduce(
+    function: Callable[[Any, Any], Any],
+    tree: PyTree,
+    initializer: Any = _NOTHING,
+    is_leaf: IsLeaf = None,
+) -> Any:
+    """The leaves combined from the first to the last by a function of two.
+
+    Raises:
+        PytreeError: the tree has no leaves, and there is no initializer.
+
+    >>> tn.tree.reduce(lambda x, y: x + y, {"a": 1, "b": [2, 3]})
+    6
+    """
+    _require_function("reduce", function)
+    found = leaves(tree, is_leaf)
+    if initializer is not _NOTHING:
+        return functools.reduce(function, found, initializer)
+    if not found:
+        raise PytreeError("tree.reduce: the tree has no leaves; pass an initializer")
+    return functools.reduce(function, found)
+
+
+def flatten_with_path(
+    tree: PyTree, is_leaf: IsLeaf = None
+) -> tuple[list[tuple[Path, PyTree]], TreeDef]:
+    """The leaves of a tree with their paths, and its structure.
+
+    >>> tn.tree.flatten_with_path({"a": [1.0]})[0]
+    [(('a', 0), 1.0)]
+    """
+    registered(tree)
+    paths, found, treedef = optree.tree_flatten_with_path(tree, is_leaf, namespace=NAMESPACE)
+    return list(zip(paths, found, strict=True)), treedef
+
+
+def leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[Path, PyTree]]:
+    """The leaves of a tree with their paths.
+
+    >>> tn.tree.leaves_with_path({"a": [1.0]})
+    [(('a', 0), 1.0)]
+    """
+    return flatten_with_path(tree, is_leaf)[0]
+
+
+def map_with_path(
+    f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf = None
+) -> PyTree:
+    """As `map`; `f` takes the path of the leaf first.
+
+    >>> tn.tree.map_with_path(lambda path, x: (path[0], x), {"a": 1})
+    {'a': ('a', 1)}
+    """
+    _require_function("map_with_path", f)
+    paths = iter([path for path, _ in leaves_with_path(tree, is_leaf)])
+    return map(lambda *values: f(next(paths), *values), tree, *rest, is_leaf=is_leaf)
+
+
+def transpose(
+    outer_treedef: TreeDef, inner_treedef: TreeDef, pytree_to_transpose: PyTree
+) -> PyTree:
+    """A tree of trees with the inner structure outside.
+
+    Raises:
+        PytreeError: the tree does not have these structures.
+
+    >>> pairs = {"a": (1, 2), "b": (3, 4)}
+    >>> outer, inner = tn.tree.structure({"a": 0, "b": 0}), tn.tree.structure((0, 0))
+    >>> tn.tree.transpose(outer, inner, pairs)
+    ({'a': 1, 'b': 3}, {'a': 2, 'b': 4})
+    """
+    registered(pytree_to_transpose)
+    try:
+        return optree.tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose)
+    except (TypeError, ValueError) as error:
+        raise PytreeError(f"tree.transpose: {error}") from None
+
+
+def _require_function(name: str, f: object) -> None:
+    if not callable(f):
+        raise PytreeError(f"tree.{name}: takes a function first, got a {type(f).__name__}")

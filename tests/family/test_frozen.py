@@ -1,0 +1,57 @@
+"""What is done to a payload after an op was applied changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tenferro as tn
+from tenferro.extension import DType, ExtensionOp, OutputMeta, family_id
+
+
+@family_id(namespace="tests", name="table", version=1)
+@dataclass(frozen=True)
+class Table(ExtensionOp):
+    """Multiplies by a table."""
+
+    table: Any
+    more: tuple[Any, ...] = ()
+
+    input_count = 1
+    output_count = 1
+
+    def infer_output_meta(
+        self, input_dtypes: Sequence[DType], input_shapes: Sequence[Any]
+    ) -> list[OutputMeta]:
+        return [OutputMeta(input_dtypes[0], input_shapes[0])]
+
+    def eager_execute(self, inputs: Sequence[Any]) -> list[Any]:
+        return [inputs[0] * self.table]
+
+
+def test_an_array_that_changes_after_apply_does_not_change_the_op() -> None:
+    table, inner = np.array([2.0, 3.0]), np.zeros(1)
+    carrier = tn.extension.Extension(Table(table, (inner, 1)))
+    digest = carrier.identity
+    table[0], inner[0] = 100.0, 5.0
+    assert carrier.op.table.tolist() == [2.0, 3.0]  # type: ignore[attr-defined]
+    assert carrier.op.more[0].tolist() == [0.0]  # type: ignore[attr-defined]
+    assert carrier.identity == digest == tn.extension.Extension(carrier.op).identity
+    assert not carrier.op.table.flags.writeable  # type: ignore[attr-defined]
+
+
+def test_an_op_without_arrays_is_kept_as_it_is() -> None:
+    op = Table(2.0)
+    assert tn.extension.Extension(op).op is op
+
+
+def test_a_view_of_an_array_that_can_change_is_copied() -> None:
+    base = np.ones(2)
+    view = base[:]
+    view.flags.writeable = False
+    carrier = tn.extension.Extension(Table(view))
+    base[0] = 7
+    assert carrier.op.table.tolist() == [1, 1]  # type: ignore[attr-defined]

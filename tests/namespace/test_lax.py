@@ -1,0 +1,266 @@
+"""`tn.lax` has the names, the parameters and the results of `jax.lax`."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from jax import lax
+
+import tenferro as tn
+from tenferro.errors import AxisError, DTypeError, ExecutorError, GraphError, ShapeError
+from tenferro.namespace.lax.missing import MISSING
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    THEIRS = {
+        name: value
+        for name in dir(lax)
+        if not name.startswith("_") and not name.endswith("_p") and name[0].islower()
+        if callable(value := getattr(lax, name)) or inspect.ismodule(value)
+    }
+ELSEWHERE = {
+    "accuracy": "of an executor's compiler",
+    "out_sharding": "shardings are not there yet",
+    "sharding": "shardings are not there yet",
+    "out_dtype": "convert the operands",
+    "_split_transpose": "private",
+    "args": "not known",
+}
+"""Parameters of `jax.lax` that are left out, and why."""
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_each_function_of_jax_is_there_or_left_out_with_a_reason(name: str) -> None:
+    assert hasattr(tn.lax, name) != (name in MISSING)
+    if name in MISSING:
+        with pytest.raises(AttributeError) as caught:
+            getattr(tn.lax, name)
+        assert MISSING[name] in str(caught.value)
+        return
+    ours = list(inspect.signature(getattr(tn.lax, name)).parameters)
+    left_out = {*ELSEWHERE, "operand"} if name in ("cond", "switch") else ELSEWHERE
+    theirs = [n for n in inspect.signature(THEIRS[name]).parameters if n not in left_out]
+    assert ours[: len(theirs)] == theirs
+
+
+def test_nothing_is_left_out_that_is_there() -> None:
+    assert not set(MISSING) & set(tn.lax.__all__)
+    assert dir(tn.lax) == sorted(tn.lax.__all__)
+
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(4, 5))
+Y = rng.normal(size=(4, 5))
+V = np.array([3.0, 1.0, 2.0, 1.0])
+I = np.array([5, -3, 2, 0])  # noqa: E741  # integers
+IMAGE = rng.normal(size=(2, 4, 7, 6))
+KERNEL = rng.normal(size=(6, 2, 3, 2))
+GATHER: Any = ((1,), (0,), (0,))
+SCATTER: Any = ((1,), (0,), (0,))
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "numbers": lambda m: (m.add(X, 1.0), m.mul(2.0, X), m.max(X, np.array(0.0)), m.eq(I, 2)),
+    "clamp": lambda m: (m.clamp(0.0, X, 0.5), m.clamp(X, X, X), m.clamp(np.zeros((4, 5)), X, 1.0)),
+    "select": lambda m: (m.select(X > 0, X, Y), m.select(np.array(True), X, Y)),
+    "select_n": lambda m: (
+        m.select_n(X > 0, X, Y),
+        m.select_n(np.array([0, 2, 1, 1], "int32"), V, -V, I * 1.0),
+    ),
+    "powers": lambda m: (
+        m.pow(V, 2.0),
+        m.pow(V, I),
+        m.integer_pow(V, -2),
+        m.square(V),
+        m.reciprocal(V),
+    ),
+    "division": lambda m: (m.div(I, np.array([2, 2, 3, 1])), m.rem(I, np.array([2, 2, 3, 1]))),
+    "shifts": lambda m: (
+        m.shift_right_logical(I, 1),
+        m.shift_right_arithmetic(I, np.array(1)),
+        m.shift_left(I, 2),
+    ),
+    "rounding": lambda m: (
+        m.round(X * 4),
+        m.round(V + 0.5, m.RoundingMethod.TO_NEAREST_EVEN),
+        m.floor(X),
+    ),
+    "casts": lambda m: (m.convert_element_type(X * 9, "int32"), m.reduce_precision(X, 5, 10)),
+    "pad": lambda m: (m.pad(V, 0.0, [(1, 2, 1)]), m.pad(X, np.float64(2), [(-1, 0, 0), (0, 1, 2)])),
+    "shapes": lambda m: (
+        m.reshape(X, (5, 4)),
+        m.reshape(X, (20,), (1, 0)),
+        m.transpose(X, (1, 0)),
+        m.rev(X, (0,)),
+        m.collapse(X, 0, 2),
+        m.expand_dims(X, (0,)),
+        m.squeeze(X[None], (0,)),
+    ),
+    "broadcasts": lambda m: (
+        m.broadcast(V, (2, 3)),
+        m.broadcast_in_dim(V, (2, 4, 3), (1,)),
+        m.broadcast_in_dim(2.0, (2,), ()),
+        m.broadcast_to_rank(V, 3),
+    ),
+    "joins": lambda m: (m.concatenate([X, Y], 1), m.split(X, [1, 3], 0), m.concatenate(X, 0)),
+    "slices": lambda m: (
+        m.slice(X, (1, 0), (4, 5), (2, 1)),
+        m.slice_in_dim(X, -3, None),
+        m.slice_in_dim(X, 0, 4, 2, 1),
+        m.index_in_dim(X, -1, 1, False),
+    ),
+    "new": lambda m: (
+        m.full((2, 3), 7.0),
+        m.full_like(X, 2),
+        m.iota("int32", 4),
+        m.broadcasted_iota("float64", (2, 3), 1),
+    ),
+    "dynamic": lambda m: (
+        m.dynamic_slice(X, (1, -2), (2, 2)),
+        m.dynamic_slice(X, np.array([9, 1]), (2, 2)),
+        m.dynamic_update_slice(X, Y[:2, :2], (-1, 1)),
+        m.dynamic_slice_in_dim(X, 1, 2),
+        m.dynamic_index_in_dim(X, 2, 1, False),
+        m.dynamic_update_slice_in_dim(X, Y[:1], 2, 0),
+        m.dynamic_update_index_in_dim(X, Y[0], 1, 0),
+    ),
+    "dot": lambda m: (
+        m.dot(X, V[:1].repeat(5)),
+        m.dot_general(X, Y, (((1,), (1,)), ((0,), (0,)))),
+        m.dot_general(X, Y, [[[0], [0]], [[], []]]),
+        m.batch_matmul(X[None], Y.T[None]),
+        m.dot(X, Y.T, preferred_element_type="float32"),
+    ),
+    "reductions": lambda m: (
+        m.reduce_sum(X, (0,)),
+        m.reduce_max(X, (0, 1)),
+        m.reduce_and(X > 0, (1,)),
+        m.argmax(X, 1, "int32"),
+        m.argmin(X, 0, "int64"),
+    ),
+    "running": lambda m: (
+        m.cumsum(X, 1),
+        m.cumprod(X, 0, True),
+        m.cummax(X, 1),
+        m.cummin(X, 1, reverse=True),
+        m.cumlogsumexp(X, 0),
+    ),
+    "reduce": lambda m: (
+        m.reduce(X, 0.0, m.add, (0,)),
+        m.reduce((X, Y), (0.0, 1.0), lambda a, b: (a[0] + b[0], a[1] * b[1]), (1,)),
+        m.reduce(X, 0.5, lambda a, b: m.max(a, b), (0, 1)),
+    ),
+    "windows": lambda m: (
+        m.reduce_window(X, 0.0, m.add, (2, 2), (1, 2), "SAME"),
+        m.reduce_window(X, -np.inf, m.max, (2, 3), None, [(0, 1), (1, 0)], None, (2, 1)),
+        m.reduce_window(V, 1.0, m.mul, (2,), (1,), "VALID", (2,)),
+    ),
+    "sort": lambda m: (
+        m.sort(X),
+        m.sort([I, V], num_keys=2),
+        m.sort((V, I * 1.0), num_keys=1),
+        m.sort(X + 1j * Y, 0),
+        m.sort_key_val(V, I),
+    ),
+    "top_k": lambda m: tuple(m.top_k(X, 2)),
+    "conv": lambda m: (
+        m.conv(IMAGE[:, :2], KERNEL, (1, 2), "SAME"),
+        m.conv_general_dilated(
+            IMAGE, KERNEL, (2, 1), [(1, 0), (0, 2)], (1, 2), (2, 1), feature_group_count=2
+        ),
+        m.conv_general_dilated(
+            IMAGE.transpose(0, 2, 3, 1)[..., :2],
+            KERNEL.transpose(2, 3, 1, 0),
+            (1, 1),
+            "VALID",
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
+        ),
+    ),
+}
+
+
+def gathered(m: Any, mode: Any) -> Any:
+    numbers = m.GatherDimensionNumbers(*GATHER)
+    inside = m.gather(X, np.array([[2], [0]]), numbers, (1, 5), mode=mode)
+    outside = m.gather(X, np.array([[2], [7]]), numbers, (1, 5), mode=mode)
+    return inside, outside
+
+
+def scattered(m: Any, name: str) -> Any:
+    numbers = m.ScatterDimensionNumbers(*SCATTER)
+    at, rows = np.array([[3], [9], [0]]), Y[:3]
+    return getattr(m, name)(X, at, rows, numbers)
+
+
+for mode in (None, "clip", "fill"):
+    CALLS[f"gather {mode}"] = lambda m, mode=mode: gathered(m, mode)  # type: ignore[misc]
+for kind in ("", "_add", "_sub", "_mul", "_min", "_max"):
+    CALLS[f"scatter{kind}"] = lambda m, kind=kind: scattered(m, f"scatter{kind}")  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_for_jax_has_the_result_of_jax(name: str) -> None:
+    with jax.enable_x64(True):
+        theirs = jax.tree.leaves(CALLS[name](lax))
+    ours = tn.tree.leaves(CALLS[name](tn.lax))
+    assert len(ours) == len(theirs)
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.shape == other.shape
+        assert mine.dtype == other.dtype or name == "top_k"
+        rtol = 1e-6 if mine.dtype == np.float32 else 1e-12
+        np.testing.assert_allclose(np.asarray(mine), np.asarray(other), rtol=rtol, atol=1e-13)
+
+
+def test_traced_starts_count_from_the_end_as_in_jax() -> None:
+    f = tn.jit(lambda x, i: tn.lax.dynamic_slice(x, (i,), (2,)), executor="numpy")
+    assert [f(V, np.array(i)).tolist() for i in (-2, 1, 9)] == [[2, 1], [1, 2], [2, 1]]
+
+
+def test_convolutions_and_windows_are_differentiated() -> None:
+    def loss(m: Any, xp: Any, x: Any, k: Any) -> Any:
+        y = m.conv_general_dilated(x, k, (2, 1), "SAME", feature_group_count=2)
+        return (m.reduce_window(y, 0.0, m.add, (1, 1, 2, 2), None, "VALID") ** 2).sum()
+
+    ours = tn.jit(tn.grad(lambda x, k: loss(tn.lax, tn, x, k), (0, 1)), executor="numpy")
+    with jax.enable_x64(True):
+        theirs = jax.grad(lambda x, k: loss(lax, jax.numpy, x, k), (0, 1))(IMAGE, KERNEL)
+    for mine, other in zip(ours(IMAGE, KERNEL), theirs, strict=True):
+        np.testing.assert_allclose(np.asarray(mine), np.asarray(other), rtol=1e-10, atol=1e-12)
+
+
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: tn.lax.add(X, I), DTypeError, r"^add: operands have types f64\[4,5\] and i64\[4\]"),
+    (lambda: tn.lax.add(I, 1.5), DTypeError, r"^add: the number 1.5 is not one for i64\[4\]"),
+    (lambda: tn.lax.add(X, V), ShapeError, r"^add: operands have types f64\[4,5\] and f64\[4\]"),
+    (lambda: tn.lax.exp(I), DTypeError, "^exp: takes"),
+    (lambda: tn.lax.dot_general(X, Y, 1), AxisError, r"must be \(\(lhs_contract, rhs_contract\)"),  # type: ignore[arg-type]
+    (lambda: tn.lax.dot_general(X, Y, (((7,), (0,)), ((), ()))), AxisError, "axis 7 is out of"),
+    (lambda: tn.lax.dot(X, Y.T, precision="high"), ExecutorError, "XlaExecutor"),  # type: ignore[arg-type]
+    (lambda: tn.lax.pad(X, 0.0, [(1, 1, 0)]), AxisError, r"one \(low, high, interior\) for each"),
+    (lambda: tn.lax.pad(X, 0.0, 1), AxisError, "padding_config"),  # type: ignore[arg-type]
+    (lambda: tn.lax.gather(X, I[:, None], 3, (1, 5)), AxisError, "GatherDimensionNumbers, got 3"),  # type: ignore[arg-type]
+    (lambda: gathered(tn.lax, "wrap"), AxisError, "gather: mode 'wrap' is not one of"),
+    (lambda: tn.lax.sort([X, Y], num_keys=3), AxisError, "num_keys must be from 1 to 2, got 3"),
+    (lambda: tn.lax.sort([X, V]), ShapeError, "sort: operands .* must have one shape"),
+    (lambda: tn.lax.transpose(X, (0,)), AxisError, "must name each axis"),
+    (lambda: tn.lax.dynamic_slice(X, (1,), (2, 2)), GraphError, "got 1 starts for the 2 axes of"),
+    (lambda: tn.lax.conv(X, X, (1,), "SAME"), AxisError, "window_strides must be 0 integers"),
+    (lambda: tn.lax.conv(IMAGE, KERNEL, (1, 1), "FULL"), ShapeError, "axis 1 of lhs must be 1"),
+    (lambda: tn.lax.reduce_window(V, 0.0, tn.add, (9,)), ShapeError, "does not fit into"),
+    (lambda: tn.lax.select_n(V, V, V), DTypeError, "takes bools or integers to choose by"),
+    (lambda: tn.lax.select_n(V > 0), GraphError, "needs at least one case"),
+    (lambda: tn.lax.concatenate([], 0), ShapeError, "concatenate: needs at least one array"),
+    (lambda: tn.lax.split(V, [1, 1]), ShapeError, "do not add up to axis 0 of f64"),
+    (lambda: tn.lax.iota("bool", 3), DTypeError, "iota: counts in numbers"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
+def test_a_wrong_call_is_refused(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()

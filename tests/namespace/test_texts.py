@@ -1,0 +1,82 @@
+"""What wrong calls say: what was written, and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tenferro as tn
+from tenferro.compiler import parse
+from tests.namespace.wrong_calls import calls
+
+WRONG = dict(calls())
+TEXTS = {
+    "permute_dims": r"^permute_dims: axes \(1,\) must name each axis of f64\[2,2\] once",
+    "input(3)": r"^shape: takes a list of sizes, got 3; write \(3,\)",
+    "concatenate(M, N)": r"^concat: axis is an array f64\[2,2\], not an integer; pass arrays in one",  # noqa: E501
+    "einsum(list)": r"one by one, not in a list; write einsum\('ij,jk->ik', \*operands\)",
+    "einsum(order)": r"^einsum: the subscripts come first; write einsum\('ij,jk->ik', x, y\)",
+    "einsum(limit)": r"^einsum: memory_limit must be a number of bytes, got '1GB'; 1 GB is 10\*\*9",
+    "reshape(traced)": r"is a value of a trace, not a size; make the argument that it is static",
+    "static list": r"must be hashable, but argument n is a list \[1\]; pass a tuple$",
+    "GraphExecutor(class)": r"got the class NumpyBackend; write NumpyBackend\(\)$",
+    "plan.save": r"^einsum plan: /nonexistent/x cannot be written: No such file",
+    "save(nothing)": r"^file: '' does not name a file",
+    "eye(too large)": r"^eye: .* takes .* more than the budget of",
+    "linspace(too large)": r"^linspace: .* takes .* more than the budget of",
+    "capacity": r"^eager: capacity must be a number of entries, got -1",
+    "to_dot(fragment)": r"^to_dot: takes a materialized graph, got a Fragment; write to_dot\(mater",
+    "build([tuple])": r"^fragment: an output is a tuple of values, as add returns it; write \(y,\) =",  # noqa: E501
+    "build(value)": r"^fragment: outputs must be a list of values, got a",
+    "add([tuple])": r"^multiply: an operand is a tuple of values, as add returns it; write \(y,\) =",  # noqa: E501
+    "differentiate(fragment)": r"^differentiate: takes a view, got a Fragment; write resolve\(\[fragm",  # noqa: E501
+    "outputs=y": r"^differentiate: outputs must be a list of values, got a",
+    "wrt=x": r"^differentiate: wrt must be a list of values, got a Input",
+    "resolve(fragment)": r"^resolve: takes a list of fragments, got a Fragment; write resolve\(\[f\]\)",  # noqa: E501
+    "transpose(fragment)": r"^transpose: takes a linear fragment, got a Fragment; pass what differ",
+    "evaluate(graph)": r"^evaluate: takes a compiled program, got a MaterializedGraph; write evaluate",  # noqa: E501
+    "evaluate(program, dict)": r"^evaluate: takes the values in the order of the inputs, got a dict",  # noqa: E501
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_wrong_call_says_what_to_write(name: str) -> None:
+    with pytest.raises(tn.TenferroError, match=TEXTS[name]):
+        WRONG[name]()
+
+
+def test_parse_verifies_and_reads_what_is_printed() -> None:
+    program = tn.make_program(lambda x: tn.sin(x) * 2, tn.TensorSpec(("n",))).exec_program
+    assert str(parse(str(program))) == str(program)
+    wrong = "exec_program(%0: f64[n]) {\n %1: f64[n] = sine %0, %0\n return %1\n}"
+    with pytest.raises(tn.TenferroError, match="sine: takes 1 operands, got 2"):
+        parse(wrong)
+
+
+def test_a_tensor_says_why_it_has_no_backward() -> None:
+    x = tn.ones(2)
+    assert not hasattr(x, "backward")
+    with pytest.raises(AttributeError, match=r"a Tensor records nothing; use tn.grad\(f\)\(x\)"):
+        x.backward()
+
+
+MISSING: dict[str, tuple[Callable[[], Any], str]] = {
+    "a slip": (lambda: tn.sqrtt, r"has no attribute 'sqrtt'; did you mean tenferro.sqrt\?$"),
+    "case": (lambda: tn.tensorSpec, r"did you mean tenferro.TensorSpec\?$"),
+    "torch": (lambda: tn.cat, r"did you mean tenferro.concat\?$"),
+    "a module": (lambda: tn.inv, r"did you mean tenferro.linalg.inv\?$"),
+    "later": (lambda: tn.pmap, r"has no attribute 'pmap'; it is not there yet$"),
+    "unknown": (lambda: tn.qqqqzzzz, r"module 'tenferro' has no attribute 'qqqqzzzz'$"),
+    "linalg": (lambda: tn.linalg.choleski, r"did you mean tenferro.linalg.cholesky\?$"),
+    "fft": (lambda: tn.fft.fftt, r"did you mean tenferro.fft.fft"),
+    "lax": (lambda: tn.lax.psum, "there are no named axes yet; give every entry its axis and use"),
+    "lax slip": (lambda: tn.lax.dot_generl, r"did you mean tn.lax.dot_general\?$"),
+}
+
+
+@pytest.mark.parametrize(("get", "text"), MISSING.values(), ids=MISSING)
+def test_a_missing_name_says_what_was_meant(get: Callable[[], Any], text: str) -> None:
+    with pytest.raises(AttributeError, match=text):
+        get()
