@@ -74,10 +74,14 @@ class MissingNameError(AttributeError):
         if name in ELSEWHERE and (ELSEWHERE[name] in known or "." in ELSEWHERE[name]):
             return f"did you mean {root}.{ELSEWHERE[name]}?"
         folded = {each.lower(): each for each in known}
-        close = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.6)
+        written = name.lower()
+        slips = difflib.get_close_matches(written, folded, n=3, cutoff=0.8)
+        beginnings = [each for each in folded if len(each) > 2 and written.startswith(each)]
+        others = difflib.get_close_matches(written, folded, n=3, cutoff=0.6)
+        close = slips or sorted(beginnings, key=len)[-1:] or others
         if not close:
             return ""
-        best = next((each for each in close if each[0] == name[:1].lower()), close[0])
+        best = next((each for each in close if each[0] == written[:1]), close[0])
         return f"did you mean {self._module}.{folded[best]}?"
 
 

@@ -64,6 +64,7 @@ def test_a_tensor_says_why_it_has_no_backward() -> None:
 
 MISSING: dict[str, tuple[Callable[[], Any], str]] = {
     "a slip": (lambda: tn.sqrtt, r"has no attribute 'sqrtt'; did you mean tenferro.sqrt\?$"),
+    "a longer name": (lambda: tn.cosine, r"did you mean tenferro.cos\?$"),
     "case": (lambda: tn.tensorSpec, r"did you mean tenferro.TensorSpec\?$"),
     "torch": (lambda: tn.cat, r"did you mean tenferro.concat\?$"),
     "a module": (lambda: tn.inv, r"did you mean tenferro.linalg.inv\?$"),
