@@ -19,7 +19,7 @@ from tenferro.arrays import is_number
 from tenferro.chainrules import Emitter, V
 from tenferro.config import config
 from tenferro.eager import EagerTensor
-from tenferro.errors import DTypeError, ShapeError, UnsupportedDynamicShapeError
+from tenferro.errors import DTypeError
 from tenferro.exec_ir import check_size
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Tensor, run_eagerly
@@ -193,26 +193,11 @@ def _run(
     elif eager is not None:
         result = eager.runtime.apply(function, operands, options)
     else:
-        result = _run_at_once(function, operands, options)
+        result = run_eagerly(function, operands, options)
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
     return result  # type: ignore[no-any-return]
-
-
-def _run_at_once(
-    function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
-) -> Any:
-    try:
-        return run_eagerly(function, operands, options)
-    except UnsupportedDynamicShapeError:
-        names = [size for size in _sizes(options.get("shape", ())) if isinstance(size, str)]
-        if not names:
-            raise
-        raise ShapeError(
-            f"{function.__name__}: the size {names[0]!r} has a number only in a function that is "
-            "traced; pass a number, or the size of a value, such as x.shape[0]"
-        ) from None
 
 
 def _check_new(name: str, options: dict[str, Any]) -> None:

@@ -50,7 +50,8 @@ class NamedFunction:
         """
         try:
             return self.call(*args)
-        except TenferroError:
+        except TenferroError as error:
+            error.add_note(f"in {self.name}{_place(error, self.path)}")
             raise
         except Exception as error:
             raise CommandError(f"{self.name} raised {error_text(error, self.path)}") from error
@@ -230,11 +231,15 @@ def import_file(path: Path) -> Any:
 
 def error_text(error: BaseException, path: Path) -> str:
     """An error of the user's code, with the last line of their file that led to it."""
+    message = str(error).partition("\n")[0]
+    return f"{type(error).__name__}{': ' * bool(message)}{message}{_place(error, path)}"
+
+
+def _place(error: BaseException, path: Path) -> str:
+    """The last line of a file that led to an error, in parentheses; empty if none did."""
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
         if Path(frame.filename).name == path.name
     ]
-    where = f" ({path.name}:{lines[-1]})" if lines else ""
-    message = str(error).partition("\n")[0]
-    return f"{type(error).__name__}{': ' * bool(message)}{message}{where}"
+    return f" ({path.name}:{lines[-1]})" if lines else ""

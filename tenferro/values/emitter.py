@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 from tenferro.chainrules import PrimitiveOp, only_output
 from tenferro.config import config
@@ -12,6 +13,7 @@ from tenferro.ops import ADD
 from tenferro.shape import TensorMeta
 from tenferro.values.executors import Buffer, Executor, executor_named
 from tenferro.values.host import buffer_meta
+from tenferro.values.sizes import refuse_names
 
 
 class RunEmitter:
@@ -78,3 +80,21 @@ class BufferContext:
 
 
 _CONTEXT = BufferContext()
+
+
+def run_at(
+    executor: Executor | None,
+    function: Callable[..., Any],
+    values: Sequence[Buffer],
+    options: Mapping[str, Any],
+) -> Any:
+    """The results of an array function on buffers of an executor.
+
+    Raises:
+        ShapeError: a size of the result is a name.
+    """
+    try:
+        return function(RunEmitter(executor), *values, **options)
+    except UnsupportedDynamicShapeError as error:
+        refuse_names(function.__name__, options.get("shape", ()), error)
+        raise

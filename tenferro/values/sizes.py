@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tenferro.errors import BindingError
+from tenferro.errors import BindingError, ShapeError
 from tenferro.shape import Dim, DimExpr, Exact, Leaf, TensorMeta, bind, leaves, symbol
 
 Shape = Sequence[Dim]
@@ -85,3 +85,14 @@ def lone_symbol(size: Dim) -> Leaf | None:
         return None
     (leaf,) = mentioned
     return leaf if symbol(leaf) == size else None
+
+
+def refuse_names(name: str, shape: object, error: Exception) -> None:
+    """Raise ShapeError if a size in the shape that `name` was called with is a name."""
+    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    names = [size for size in sizes if isinstance(size, str)]
+    if names:
+        raise ShapeError(
+            f"{name}: the size {names[0]!r} has a number only in a function that is traced; pass a "
+            "number, or the size of a value, such as x.shape[0]"
+        ) from error

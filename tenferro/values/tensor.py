@@ -15,7 +15,7 @@ from tenferro.shape import TensorMeta, as_dtype
 from tenferro.typing import DTypeLike
 from tenferro.values.devices import device_of, executor_on, import_dlpack
 from tenferro.values.display import formatted, page_of, text_of
-from tenferro.values.emitter import RunEmitter
+from tenferro.values.emitter import run_at
 from tenferro.values.executors import Buffer, Executor, owner_of, tensor_owner
 from tenferro.values.host import (
     DLPACK_HOST,
@@ -337,6 +337,7 @@ def run_eagerly(
 
     Raises:
         DeviceError: tensors are on different devices.
+        ShapeError: a size of the result is a name.
     """
     lifted = [as_operand(operand) for operand in operands]
     if any(operand is NotImplemented for operand in lifted):
@@ -347,7 +348,7 @@ def run_eagerly(
         value if not isinstance(value, Tensor) else place(function.__name__, value, executor)
         for value in lifted
     ]
-    result = function(RunEmitter(executor), *values, **options)
+    result = run_at(executor, function, values, options)
     if isinstance(result, tuple):
         return tuple([Tensor.wrap(_sealed(buffer, executor), executor) for buffer in result])
     return Tensor.wrap(_sealed(result, executor), executor)
