@@ -1,4 +1,4 @@
-"""What `jax.scipy` has of SciPy: `tn.scipy.special` and `tn.scipy.stats`.
+"""What `jax.scipy` has of SciPy: `tn.scipy.linalg`, `tn.scipy.special` and `tn.scipy.stats`.
 
 >>> tn.scipy.special.ndtr(0.0)
 Tensor(0.5)
@@ -6,6 +6,6 @@ Tensor(0.5)
 Tensor(0.5)
 """
 
-from tenferro.scipy import special, stats
+from tenferro.scipy import linalg, special, stats
 
-__all__ = ["special", "stats"]
+__all__ = ["linalg", "special", "stats"]
