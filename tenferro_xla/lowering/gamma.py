@@ -5,6 +5,7 @@ from __future__ import annotations
 from jax import Array, lax
 
 from tenferro.ops import GammaGrad, GammaSample
+from tenferro.ops.gamma import LARGE_SHAPE
 from tenferro_xla.lowering.registry import lower
 
 
@@ -15,5 +16,18 @@ def _(op: GammaSample, sample: Array, a: Array) -> Array:
 
 @lower.register
 def _(op: GammaGrad, a: Array, x: Array) -> Array:
-    result: Array = lax.random_gamma_grad(a, x)
+    """JAX's series, on numbers for which it ends; 0 at 0, and NaN for what is not a sample."""
+    one, zero, nan = (lax.full_like(x, value) for value in (1, 0, float("nan")))
+    known = lax.bitwise_and(_is_sample(a), _is_sample(x))
+    moderate = lax.bitwise_and(known, lax.le(a, lax.full_like(a, LARGE_SHAPE)))
+    slope = lax.random_gamma_grad(lax.select(moderate, a, one), lax.select(moderate, x, one))
+    distance = x / a - 1
+    normal = 1 + distance / 2 - (distance * distance - 1 / a) / 6
+    slope = lax.select(moderate, slope, lax.select(known, normal, nan))
+    at_zero = lax.bitwise_and(lax.eq(x, zero), lax.gt(a, zero))
+    result: Array = lax.select(at_zero, zero, slope)
     return result
+
+
+def _is_sample(x: Array) -> Array:
+    return lax.bitwise_and(lax.gt(x, lax.full_like(x, 0)), lax.is_finite(x))

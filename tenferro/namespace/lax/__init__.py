@@ -184,7 +184,7 @@ from tenferro.namespace.lax.shapes import (
     unstack,
 )
 from tenferro.namespace.lax.sorting import sort, sort_key_val, top_k
-from tenferro.namespace.lax.special import (
+from tenferro.namespace.lax.special_functions import (
     bessel_i0e,
     bessel_i1e,
     betainc,

@@ -23,6 +23,7 @@ from tenferro.ops import (
     DotGeneral,
     EmbedDiag,
     ExtractDiag,
+    GammaGrad,
     Pad,
     ReduceMax,
     ReduceMin,
@@ -100,7 +101,9 @@ def interesting(dtype: np.dtype[Any]) -> Array:
 ELEMENTWISE = [
     op_type()
     for op_type in ALL_OPS
-    if not op_type.payload_fields() and op_type is not Select and op_type.n_inputs is not None
+    if not op_type.payload_fields()
+    and op_type not in (Select, GammaGrad)  # the derivative of a sample that can be one
+    and op_type.n_inputs is not None
 ] + [Compare(direction) for direction in ("EQ", "NE", "LT", "LE", "GT", "GE")]
 
 
