@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tenferro.compiler import Pass, parse
-from tenferro.control import Scan
-from tenferro.exec_ir import ExecProgram, verify
+from tenferro.control import VOCABULARY, Scan
+from tenferro.exec_ir import ExecProgram, parse_exec, verify
 from tenferro.ops import DotGeneral
 from tenferro.shape import Leaf, SymDim, TensorMeta
 from tests.tolerances import rounding
@@ -33,6 +33,11 @@ exec_program(%0: f64[2,3,n], %1: f64[n,3,4]) {
   return %8
 }"""
 """A program with work for most passes."""
+
+
+def unverified(text: str) -> ExecProgram:
+    """A program that may be malformed."""
+    return parse_exec(text, VOCABULARY)
 
 
 def run(program: ExecProgram, inputs: Sequence[Array]) -> list[Array]:

@@ -19,7 +19,7 @@ from tenferro.errors import (
 )
 from tenferro.exec_ir import ExecProgram, check_budget, evaluate, program_of_op, verify
 from tenferro.shape import TensorMeta, dim
-from tests.programs import assert_rewrites
+from tests.programs import assert_rewrites, unverified
 
 # One const, one carry, one xs; returns the next carry and one y.
 STEP = parse("""
@@ -160,7 +160,7 @@ def test_a_body_that_does_not_fit_is_refused(
     body: str, fields: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ControlFlowError, match=re.escape(message)):
-        Scan(parse(body), **{"length": 4, **fields})
+        Scan(unverified(body), **{"length": 4, **fields})
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_integers_of_numpy_are_stored_as_int() -> None:
 
 
 def test_a_body_with_wrong_types_is_the_same_error_on_arrays_and_in_a_trace() -> None:
-    body = parse(
+    body = unverified(
         "exec_program(%0: f64[2]) {\n %1: f64[2] = reduce_sum[axes=(0,)] %0\n return %1\n}"
     )
     op = Scan(body, 0, 1, 3)

@@ -138,6 +138,7 @@ APPLICATIONS: list[tuple[StdTensorOp, list[tuple[str, tuple[Any, ...]]]]] = [
     *[(op((1,)), [("bool", (2, 3))]) for op in (ops.ReduceAnd, ops.ReduceOr)],
     *[(op(1, reverse=True), [REALS]) for op in (ops.CumulativeSum, ops.CumulativeProd)],
     (ops.LinearRecurrence(1), [REALS] * 2),
+    (ops.Special("xlogy"), [REALS] * 2),
     (ops.Threefry2x32("fold_in"), [("u32", ("n",))] * 4),
     *[(op, [REALS] * 2) for op in (ops.GammaSample(log=True), ops.GAMMA_GRAD)],
 ]

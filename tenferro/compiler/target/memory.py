@@ -42,7 +42,7 @@ def predict_memory(program: ExecProgram) -> MemoryNeed:
     """The bytes that one run of a program of known sizes needs.
 
     >>> from tenferro.compiler import parse
-    >>> text = "exec_program(%0: f64[2,3]) { \\n %1: f64[3,2] = transpose[perm=(1, 0)] %0! \\n"
+    >>> text = "exec_program(%0: f64[2,3]) { \\n %1: f64[3,2] = transpose[perm=(1, 0)] %0 \\n"
     >>> text += "%2: f64[3,3] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %1, %0! \\n"
     >>> predict_memory(parse(text + "return %2 \\n }"))
     MemoryNeed(arguments=48, outputs=72, temporaries=48)
