@@ -26,6 +26,7 @@ from tenferro.shape import (
     DimExpr,
     DType,
     Leaf,
+    as_dtype,
     bind,
     dim_of_ast,
     dtype_of_short_name,
@@ -197,7 +198,7 @@ def _encode_tuple(items: tuple[object, ...]) -> bytes:
 
 
 def _encode_array(array: Array) -> bytes:
-    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    little = array.astype(as_dtype(array.dtype).newbyteorder("<"), copy=False)
     return b"a" + encode(array.dtype) + encode(array.shape) + _sized(b"", little.tobytes())
 
 

@@ -110,7 +110,8 @@ class Extension(StdTensorOp, name="extension"):
         shapes = [_sizes(i, meta, stand_ins) for i, meta in enumerate(metas)]
         outputs = self._inferred(metas, shapes)
         self._check_count("outputs", self.n_outputs, len(outputs))
-        return tuple([self._meta(output, stand_ins) for output in outputs])
+        known = {leaf for shape in shapes for size in shape for leaf in leaves(size)}
+        return tuple([self._meta(output, stand_ins, known) for output in outputs])
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The results of `eager_execute`, checked against the inferred types.
@@ -305,10 +306,17 @@ class Extension(StdTensorOp, name="extension"):
                 f"infer_output_meta failed on {types}: {type(error).__name__}: {error}"
             ) from error
 
-    def _meta(self, output: OutputMeta, stand_ins: dict[Leaf, ShapeExtent]) -> TensorMeta:
+    def _meta(
+        self, output: OutputMeta, stand_ins: dict[Leaf, ShapeExtent], known: set[Leaf]
+    ) -> TensorMeta:
         try:
             dtype, shape = output
+            if dtype is None:
+                raise TypeError("the dtype is None")
             meta = TensorMeta.of(dtype, tuple(shape))
+            unknown = meta.symbols() - known - self.symbols()
+            if unknown:
+                raise ValueError(f"no input has the size {min(map(str, unknown))}")
         except (TypeError, ValueError, DTypeError) as error:
             raise self._invalid(
                 f"infer_output_meta returned {output!r}, not a dtype and a shape: {error}"

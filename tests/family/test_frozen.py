@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tenferro as tn
-from tenferro.extension import DType, ExtensionOp, OutputMeta, family_id
+from tenferro.errors import InvalidConfigError
+from tenferro.extension import DType, ExtensionOp, OutputMeta, apply, family_id
 
 
 @family_id(namespace="tests", name="table", version=1)
@@ -55,3 +57,36 @@ def test_a_view_of_an_array_that_can_change_is_copied() -> None:
     carrier = tn.extension.Extension(Table(view))
     base[0] = 7
     assert carrier.op.table.tolist() == [1, 1]  # type: ignore[attr-defined]
+
+
+@family_id(namespace="frozen-tests", name="sized", version=1)
+@dataclass(frozen=True)
+class Sized(ExtensionOp):
+    """An op of which a test says what it infers."""
+
+    meta: Any
+    table: Any = None
+    input_count = 1
+    output_count = 1
+
+    def payload(self) -> Any:
+        return () if self.table is None else (self.table,)
+
+    def infer_output_meta(self, input_dtypes: Any, input_shapes: Any) -> Any:
+        return [self.meta]
+
+    def eager_execute(self, inputs: Any) -> Any:
+        return inputs
+
+
+@pytest.mark.parametrize(
+    ("op", "text"),
+    [
+        (lambda: Sized((None, (2,))), "the dtype is None"),
+        (lambda: Sized(("f64", ("zz",))), "no input has the size zz"),
+        (lambda: Sized(("f64", (2,)), np.array([object()])), "dtype: object is not supported"),
+    ],
+)
+def test_what_an_op_infers_or_holds_must_be_known(op: Callable[[], Any], text: str) -> None:
+    with pytest.raises(InvalidConfigError, match=text):
+        apply(op(), np.ones(2))
