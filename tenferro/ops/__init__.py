@@ -86,7 +86,7 @@ from tenferro.ops.diagonal import EmbedDiag, ExtractDiag, Tril, Triu
 from tenferro.ops.dynamic import DynamicTruncate, PadToMatch, ShapeOf, size_of_scalar
 from tenferro.ops.dynamic_slice import DynamicSlice, DynamicUpdateSlice
 from tenferro.ops.elementwise import Elementwise
-from tenferro.ops.gamma import GAMMA_GRAD, GammaGrad, GammaSample
+from tenferro.ops.gamma import GAMMA_GRAD, LARGE_SHAPE, GammaGrad, GammaSample
 from tenferro.ops.inactive import (
     STOP_GRADIENT,
     Iota,
@@ -210,6 +210,7 @@ __all__ = [
     "FLOOR",
     "GAMMA_GRAD",
     "IMAG",
+    "LARGE_SHAPE",
     "LOG",
     "LOG1P",
     "LOGISTIC",

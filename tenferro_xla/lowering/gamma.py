@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from jax import Array, lax
 
-from tenferro.ops import GammaGrad, GammaSample
-from tenferro.ops.gamma import LARGE_SHAPE
+from tenferro.ops import LARGE_SHAPE, GammaGrad, GammaSample
 from tenferro_xla.lowering.registry import lower
 
 
