@@ -81,7 +81,7 @@ def escape(found: re.Match[str]) -> str:
 def write_reference(app: Sphinx) -> None:
     """One page per front door."""
     inner = (module.name for module in pkgutil.iter_modules(tenferro.__path__, "tenferro."))
-    deeper = ("tenferro.scipy.special", "tenferro.scipy.stats")
+    deeper = ("tenferro.scipy.linalg", "tenferro.scipy.special", "tenferro.scipy.stats")
     names = ["tenferro", *(name for name in inner if "._" not in name), *deeper, "tenferro_xla"]
     described: dict[type, str] = {}
     pages = {f"{name}.md": page_of(name, described) for name in names}
@@ -99,12 +99,14 @@ def page_of(name: str, described: dict[type, str]) -> str:
     module = importlib.import_module(name)
     public = {each: getattr(module, each) for each in getattr(module, "__all__", ())}
     classes = {each: value for each, value in public.items() if isinstance(value, type)}
+    numpys = {each for each, value in classes.items() if value.__module__ == "numpy"}
     elsewhere = {each: described[value] for each, value in classes.items() if value in described}
     described.update((value, name) for value in classes.values() if value not in described)
     also = "".join(f"* `{each}`: see [{home}]({home}.md)\n" for each, home in elsewhere.items())
+    also += "".join(f"* `{each}`: that of NumPy\n" for each in sorted(numpys - elsewhere.keys()))
     return (
         f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n"
-        f"   :exclude-members: {', '.join(['__version__', *elsewhere])}\n```\n"
+        f"   :exclude-members: {', '.join(['__version__', *elsewhere, *sorted(numpys)])}\n```\n"
         + f"\nAlso here:\n\n{also}"
         * bool(also)
     )

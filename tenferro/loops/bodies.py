@@ -19,7 +19,7 @@ from tenferro.arrays import Number, convert
 from tenferro.computegraph import Derived, GlobalValKey, Input
 from tenferro.control import program_of
 from tenferro.errors import ControlFlowError, PytreeError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import ExecOp, ExecProgram
+from tenferro.exec_ir import ExecProgram
 from tenferro.family import Package
 from tenferro.loops.leaves import require_exact, shown, weak_leaf
 from tenferro.shape import BOOL, DType, Exact, TensorMeta, describe, fresh_input, type_of
@@ -205,13 +205,13 @@ def require_function(caller: str, name: str, function: object) -> None:
 
 
 def _is_constant(key: GlobalValKey) -> bool:
-    """Whether a value is a constant, or a constant repeated along new axes."""
-    while isinstance(key, Derived):
-        op = key.op
-        primitive = cast(ExecOp, op.primitive)
-        if not op.inputs:
-            return True
-        if not primitive.repeats or len(op.inputs) != 1:
+    """Whether a value depends on constants alone; it is one value wherever it is written."""
+    stack, seen = [key], {key}
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Input):
             return False
-        (key,) = op.inputs
-    return False
+        fresh = set(cast(Derived, current).op.inputs) - seen
+        stack += fresh
+        seen |= fresh
+    return True

@@ -12,6 +12,7 @@ import tenferro as tn
 from tenferro.control import Scan, Switch, While
 from tenferro.errors import ADError, ContextMismatch
 from tenferro.exec_ir import ExecOp, ExecProgram
+from tenferro.traced import tracing
 
 BIG = np.arange(2000.0)
 X = np.arange(3.0)
@@ -229,3 +230,19 @@ def test_a_loop_of_integers_that_reads_floats_has_no_tangent() -> None:
         return tn.sum(x) * count
 
     assert tn.grad(weighted)(X).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_body_may_write_what_an_older_trace_wrote_of_constants() -> None:
+    def extra() -> Any:
+        return tn.exp(tn.full((), 2.0))
+
+    with tracing():
+        held = extra()
+    for loop in (
+        lambda: tn.while_loop(lambda c: c < 30.0, lambda c: c + extra(), 0.0),
+        lambda: tn.scan(lambda c, _: (c + extra(), None), 0.0, None, length=5)[0],
+    ):
+        total = loop()
+        assert type(total) is tn.Tensor
+        np.testing.assert_allclose(total, 5 * np.exp(2.0))
+    assert held.shape == ()

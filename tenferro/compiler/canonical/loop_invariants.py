@@ -43,8 +43,8 @@ class _Sinking:
     """Puts constants and repetitions into the programs that read them, the outermost first."""
 
     def __init__(self) -> None:
-        self._filled: dict[tuple[int, tuple[object, ...]], ExecProgram] = {}
-        # Each program with what it becomes; the key is its id.
+        # Each program with what it becomes: the key has its id, so that it must not be freed.
+        self._filled: dict[tuple[int, tuple[object, ...]], tuple[ExecProgram, ExecProgram]] = {}
         self._done: dict[int, tuple[ExecProgram, ExecProgram]] = {}
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -103,8 +103,8 @@ class _Sinking:
             return body
         key = (id(body), tuple([(at, *(s.op for s in steps)) for at, steps in inner.items()]))
         if key not in self._filled:
-            self._filled[key] = _filled(body, inner)
-        return self._filled[key]
+            self._filled[key] = (body, _filled(body, inner))
+        return self._filled[key][1]
 
 
 def _recipe(slot: int, makers: Mapping[int, ExecInstruction]) -> tuple[ExecInstruction, ...] | None:
