@@ -5,6 +5,7 @@ where JAX's are, to any order. These are not there:
 
 * `bernoulli`: a table of numbers, which `scipy.special.bernoulli` gives;
 * `bessel_jn`, which returns all orders by a recurrence whose length sets how exact it is;
+* `erfcinv`: write `erfinv(1 - x)`, or `-ndtri(x / 2) / sqrt(2)` for small x;
 * `hyp1f1` and `hyp2f1`, whose series on XLA does not end for all operands;
 * `sph_harm_y` and `wofz`, which are complex.
 
