@@ -19,7 +19,7 @@ from tenferro.arrays import Number, convert
 from tenferro.computegraph import Derived, GlobalValKey, Input
 from tenferro.control import program_of
 from tenferro.errors import ControlFlowError, PytreeError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import ExecProgram
+from tenferro.exec_ir import ExecOp, ExecProgram
 from tenferro.family import Package
 from tenferro.loops.leaves import require_exact, shown, weak_leaf
 from tenferro.shape import BOOL, DType, Exact, TensorMeta, describe, fresh_input, type_of
@@ -32,6 +32,7 @@ from tenferro.traced import (
     capturing_tracked,
     flatten,
     innermost,
+    is_tracing,
     leaf_names,
     raising_site,
     tracing,
@@ -150,13 +151,23 @@ class Bodies:
             if key in seen:
                 continue
             seen.add(key)
-            if isinstance(key, Input) or (key.serial < self.start and not _is_constant(key)):
+            if isinstance(key, Input) or self._is_around(key):
                 found.append(key)
             else:
                 stack += reversed(cast(Derived, key).op.inputs)
         names = ["a value that the function closes over" for _ in found]
         require_exact([type_of(key) for key in found], names, self.caller)
         return found
+
+    def _is_around(self, key: GlobalValKey) -> bool:
+        """Whether a value belongs to what is around the bodies.
+
+        Outside any trace, what depends on constants alone is theirs, also if an older trace has
+        written it too: equal values are one.
+        """
+        if key.serial >= self.start or _is_constant(key):
+            return False
+        return is_tracing() or _reads_an_input(key)
 
     def scope_of(self, operands: Sequence[Any]) -> Scope | None:
         """The scope of results that depend on the operands and on what the bodies close over."""
@@ -205,13 +216,26 @@ def require_function(caller: str, name: str, function: object) -> None:
 
 
 def _is_constant(key: GlobalValKey) -> bool:
-    """Whether a value depends on constants alone; it is one value wherever it is written."""
+    """Whether a value is a constant, or a constant repeated along new axes."""
+    while isinstance(key, Derived):
+        op = key.op
+        primitive = cast(ExecOp, op.primitive)
+        if not op.inputs:
+            return True
+        if not primitive.repeats or len(op.inputs) != 1:
+            return False
+        (key,) = op.inputs
+    return False
+
+
+def _reads_an_input(key: GlobalValKey) -> bool:
+    """Whether a value depends on more than constants."""
     stack, seen = [key], {key}
     while stack:
         current = stack.pop()
         if isinstance(current, Input):
-            return False
+            return True
         fresh = set(cast(Derived, current).op.inputs) - seen
         stack += fresh
         seen |= fresh
-    return True
+    return False
