@@ -86,7 +86,13 @@ from tenferro.ops.diagonal import EmbedDiag, ExtractDiag, Tril, Triu
 from tenferro.ops.dynamic import DynamicTruncate, PadToMatch, ShapeOf, size_of_scalar
 from tenferro.ops.dynamic_slice import DynamicSlice, DynamicUpdateSlice
 from tenferro.ops.elementwise import Elementwise
-from tenferro.ops.gamma import GAMMA_GRAD, LARGE_SHAPE, GammaGrad, GammaSample
+from tenferro.ops.gamma import (
+    GAMMA_GRAD,
+    LARGE_SHAPE,
+    GammaGrad,
+    GammaSample,
+    gamma_grad_of_large,
+)
 from tenferro.ops.inactive import (
     STOP_GRADIENT,
     Iota,
@@ -347,6 +353,7 @@ __all__ = [
     "entry_meta",
     "full",
     "full_like",
+    "gamma_grad_of_large",
     "gather_along",
     "inverse",
     "meta_of",

@@ -5,6 +5,8 @@ With F the distribution function and x = F⁻¹(u; a) for a fixed u, dx/da = -(�
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, V, chain
@@ -80,6 +82,12 @@ LARGE_SHAPE = 4e6
 """Above it the derivative is that of x = a + z√a + (z² − 1)/3, of fixed z, to 1e-9."""
 
 
+def gamma_grad_of_large(a: Any, x: Any) -> Any:
+    """The derivative for shapes above `LARGE_SHAPE`, of arrays of any library."""
+    distance = x / a - 1
+    return 1 + distance / 2 - (distance * distance - 1 / a) / 6
+
+
 def gamma_grad(a: Array, x: Array) -> Array:
     """The derivative, by a series for x below a or 1, else by a continued fraction."""
     result = np.full(x.shape, np.nan)
@@ -87,8 +95,7 @@ def gamma_grad(a: Array, x: Array) -> Array:
     normal = known & (a > LARGE_SHAPE)
     small = known & ~normal & ((x <= 1) | (x <= a))
     large = known & ~normal & ~small
-    distance = x[normal] / a[normal] - 1
-    result[normal] = 1 + distance / 2 - (distance * distance - 1 / a[normal]) / 6
+    result[normal] = gamma_grad_of_large(a[normal], x[normal])
     result[small] = _by_series(a[small], x[small])
     result[large] = _by_fraction(a[large], x[large])
     result[(x == 0) & (a > 0)] = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jax import Array, lax
 
-from tenferro.ops import LARGE_SHAPE, GammaGrad, GammaSample
+from tenferro.ops import LARGE_SHAPE, GammaGrad, GammaSample, gamma_grad_of_large
 from tenferro_xla.lowering.registry import lower
 
 
@@ -20,9 +20,7 @@ def _(op: GammaGrad, a: Array, x: Array) -> Array:
     known = lax.bitwise_and(_is_sample(a), _is_sample(x))
     moderate = lax.bitwise_and(known, lax.le(a, lax.full_like(a, LARGE_SHAPE)))
     slope = lax.random_gamma_grad(lax.select(moderate, a, one), lax.select(moderate, x, one))
-    distance = x / a - 1
-    normal = 1 + distance / 2 - (distance * distance - 1 / a) / 6
-    slope = lax.select(moderate, slope, lax.select(known, normal, nan))
+    slope = lax.select(moderate, slope, lax.select(known, gamma_grad_of_large(a, x), nan))
     at_zero = lax.bitwise_and(lax.eq(x, zero), lax.gt(a, zero))
     result: Array = lax.select(at_zero, zero, slope)
     return result

@@ -177,3 +177,16 @@ def test_columns_or_rows_of_matrices_are_orthonormal() -> None:
     np.testing.assert_allclose(tall.T @ tall, np.eye(2), atol=1e-14)
     wide = tn.random.orthogonal(tn.random.key(9), 2, (3,), "complex128", 4).numpy()
     np.testing.assert_allclose(wide @ wide.conj().mT, np.stack([np.eye(2)] * 3), atol=1e-14)
+
+
+@pytest.mark.parametrize("executor", ["numpy", pytest.param("xla", marks=pytest.mark.exhaustive)])
+def test_samples_of_large_shapes_have_the_derivative_at_a_fixed_quantile(executor: str) -> None:
+    shapes = np.repeat([1e5, 3e6, 5e6, 1e8], 3)
+    x = shapes + np.tile([-2.0, 0.3, 3.0], 4) * np.sqrt(shapes)
+    slopes = tn.jit(lambda a, x: tn.lax.gamma_grad(a, x), executor=executor)
+    z = (x - shapes) / np.sqrt(shapes)
+    expected = 1 + z / (2 * np.sqrt(shapes)) - (z * z - 1) / (6 * shapes)  # Cornish and Fisher
+    np.testing.assert_allclose(slopes(shapes, x), expected, rtol=1e-6)
+    np.testing.assert_allclose(slopes(shapes, x)[3:], expected[3:], rtol=5e-9)
+    beyond = np.array([1e15, 1e100, 1e300])
+    np.testing.assert_allclose(slopes(beyond, beyond), 1.0)
