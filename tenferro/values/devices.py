@@ -38,7 +38,7 @@ def executor_on(device: object) -> Executor:
         return device
     if not isinstance(device, str):
         raise DeviceError(
-            f"to_device: takes the name of a device or an executor, got {device!r}; the devices "
+            f"device: takes the name of a device or an executor, got {device!r}; the devices "
             f"are {', '.join(map(repr, device_names()))}"
         )
     if device == HOST:
@@ -50,7 +50,7 @@ def executor_on(device: object) -> Executor:
             executor: Executor = module.executor_on(device)
             return executor
     known = ", ".join(map(repr, device_names()))
-    raise DeviceError(f"to_device: there is no device {device!r}; there are {known}")
+    raise DeviceError(f"device: there is no device {device!r}; there are: {known}")
 
 
 def device_names() -> tuple[str, ...]:
