@@ -50,7 +50,7 @@ def executor_on(device: object) -> Executor:
             executor: Executor = module.executor_on(device)
             return executor
     known = ", ".join(map(repr, device_names()))
-    raise DeviceError(f"device: there is no device {device!r}; there are: {known}")
+    raise DeviceError(f"device: there is no device {device!r}; there are {known}")
 
 
 def device_names() -> tuple[str, ...]:
