@@ -28,6 +28,7 @@ from tenferro.traced import (
 )
 from tenferro.transforms.call import CallArguments, StaticArguments
 from tenferro.transforms.copies import pickled
+from tenferro.transforms.leaves import Ready, buffer_of, leaf_types, ready
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.values import (
     Buffer,
@@ -144,23 +145,26 @@ class Jitted(Generic[P, R_co]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Run the function, compiled for these arguments; compile it first if necessary."""
-        # The fast path: arguments that are arrays on the executor, of types seen before.
-        in_place = None if kwargs else self._in_place(args)
-        if in_place is not None:
-            buffers, types = in_place
-            entry = self._seen.get(tuple(types))
+        # The fast path: arrays and numbers of types seen before, by themselves or in trees.
+        taken = None if kwargs else ready(args, self._owner)
+        treedef = None
+        if taken is None and not self._static.names:
+            leaves, treedef = flatten((args, kwargs))
+            taken = ready(leaves, self._owner)
+        if taken is not None:
+            entry = self._seen.get((treedef, *taken.types))
             if entry is not None:
                 self._seen_hits += 1
-                return cast(R_co, self._run(entry, entry.executable, buffers))
+                return cast(R_co, self._run(entry, taken))
         return cast(R_co, self._in_full(args, kwargs))
 
     def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The slow path: static arguments, trees, numbers, arrays elsewhere, or new types."""
+        """The slow path: static arguments, arrays elsewhere, or new types."""
         executor = self.executor
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
-        in_place = self._in_place(leaves)
-        types = _leaf_types(leaves) if in_place is None else in_place[1]
+        taken = ready(leaves, self._owner)
+        types = leaf_types(leaves) if taken is None else taken.types
         if types is None:
             for leaf in leaves:
                 if isinstance(leaf, TracedTensor):
@@ -171,14 +175,14 @@ class Jitted(Generic[P, R_co]):
         entry = self._entry(call, leaves, treedef, types)
         if entry is None:
             return self._inlined(call)
-        if in_place is not None:
-            if call.static is None and not kwargs and _are_leaves(args, leaves):
-                self._remember(types, entry)
-            return self._run(entry, entry.executable, in_place[0])
-        buffers = [_buffer(leaf, executor) for leaf in leaves]
-        on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
-        run = entry.executable.run_host if on_host else entry.executable
-        return self._run(entry, run, buffers)
+        if taken is None:
+            buffers = [buffer_of(leaf, executor) for leaf in leaves]
+            on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
+            return self._run(entry, Ready(buffers, types, on_host))
+        if not self._static.names:
+            alone = not kwargs and _are_leaves(args, leaves)
+            self._remember((None if alone else treedef, *types), entry)
+        return self._run(entry, taken)
 
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
@@ -186,35 +190,15 @@ class Jitted(Generic[P, R_co]):
         bring_packages(executor.packages if isinstance(executor, TakesPackages) else ())
         return call.function(*call.args, **call.kwargs)
 
-    def _in_place(self, leaves: Sequence[Any]) -> tuple[list[Buffer], list[Hashable]] | None:
-        """Buffers and types of the leaves if all are arrays on the executor, else None."""
-        owner = self._owner
-        buffers: list[Buffer] = []
-        types: list[Hashable] = []
-        for leaf in leaves:
-            if type(leaf) is Tensor and leaf.executor is owner:
-                buffer = leaf.data
-            elif owner is not None and owner.owns(leaf):
-                buffer = leaf
-            else:
-                return None
-            buffers.append(buffer)
-            types += (buffer.shape, buffer.dtype)
-        return buffers, types
-
-    def _remember(self, types: Sequence[Hashable], entry: CompiledVersion) -> None:
-        """Store `entry` for the fast path of arguments of these types."""
+    def _remember(self, key: Hashable, entry: CompiledVersion) -> None:
+        """Store `entry` for the fast path."""
         if len(self._seen) >= self._cache.capacity.entries:
             self._seen.clear()
-        self._seen[tuple(types)] = entry
+        self._seen[key] = entry
 
-    def _run(
-        self,
-        entry: CompiledVersion,
-        run: Callable[..., Sequence[Buffer]],
-        buffers: Sequence[Buffer],
-    ) -> Any:
-        results = run(*buffers, *entry.traced.captured)
+    def _run(self, entry: CompiledVersion, taken: Ready) -> Any:
+        run = entry.executable.run_host if taken.on_host else entry.executable
+        results = run(*taken.buffers, *entry.traced.captured)
         owner = self._owner
         if entry.is_leaf:
             return Tensor.wrap(results[0], owner)
@@ -224,7 +208,7 @@ class Jitted(Generic[P, R_co]):
         """The optimized program for these arguments, with the symbols of `symbolic`."""
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
-        types = _leaf_types(leaves)
+        types = leaf_types(leaves)
         if types is None:
             raise TracingError("program: needs concrete arguments, got traced ones")
         traced = self._traced(call, leaves, treedef, types)
@@ -352,30 +336,3 @@ class Jitted(Generic[P, R_co]):
 def _are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
     """Whether the arguments are the leaves, that is, none of them is a tree."""
     return len(args) == len(leaves) and all(map(operator.is_, args, leaves))
-
-
-def _leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
-    """The key of a compiled version: shape and dtype of each leaf, or the kind of number.
-
-    None if a leaf is traced.
-    """
-    types: list[Hashable] = []
-    for leaf in leaves:
-        kind = type(leaf)
-        if kind is TracedTensor:
-            return None
-        array = leaf.data if kind is Tensor else leaf
-        if hasattr(array, "shape") and hasattr(array, "dtype"):
-            types += (array.shape, array.dtype)
-        else:
-            types += (kind.__qualname__, None)
-    return types
-
-
-def _buffer(leaf: Any, executor: Executor) -> Buffer:
-    """The leaf's buffer on the executor, or a host array that it uploads."""
-    if type(leaf) is Tensor:
-        return leaf.data if leaf.executor is None else place("jit", leaf, executor)
-    if isinstance(leaf, np.ndarray):
-        return leaf if leaf.dtype.isnative else leaf.astype(leaf.dtype.newbyteorder("="))
-    return leaf if executor.owns(leaf) else _buffer(Tensor(leaf), executor)

@@ -1,0 +1,92 @@
+"""The arrays of a call: their buffers, and the types by which compiled versions are found."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenferro.traced import TracedTensor
+from tenferro.values import Buffer, Executor, Tensor, place
+
+_INT64 = np.iinfo(np.int64)
+_NUMBERS = (float, int, bool, complex)
+
+
+class Ready(NamedTuple):
+    """Arguments that an executable takes as they are.
+
+    Attributes:
+        buffers: device arrays and, if `on_host`, NumPy arrays.
+        types: the key of a compiled version; see `leaf_types`.
+        on_host: whether some buffers are to be uploaded.
+    """
+
+    buffers: list[Buffer]
+    types: list[Hashable]
+    on_host: bool
+
+
+def ready(leaves: Sequence[Any], owner: Executor | None) -> Ready | None:
+    """The leaves for an executor that owns tensors of `owner`; None if one needs more work.
+
+    Ready are tensors of the executor and of the host, arrays of the executor, native NumPy arrays,
+    and numbers.
+    """
+    buffers: list[Buffer] = []
+    types: list[Hashable] = []
+    on_host = False
+    for leaf in leaves:
+        kind = type(leaf)
+        buffer = leaf
+        if kind is Tensor:
+            buffer = leaf.data
+            if leaf.executor is not owner:
+                if leaf.executor is not None:
+                    return None
+                on_host = True
+        elif kind is np.ndarray:
+            if not leaf.dtype.isnative:
+                return None
+            on_host = True
+        elif kind in _NUMBERS:
+            if kind is int and not _INT64.min <= leaf <= _INT64.max:
+                return None
+            buffers.append(np.array(leaf))
+            types += (kind.__qualname__, None)
+            on_host = True
+            continue
+        elif owner is None or not owner.owns(leaf):
+            return None
+        buffers.append(buffer)
+        types += (buffer.shape, buffer.dtype)
+    return Ready(buffers, types, on_host)
+
+
+def leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
+    """The key of a compiled version: shape and dtype of each leaf, or the kind of number.
+
+    None if a leaf is traced.
+    """
+    types: list[Hashable] = []
+    for leaf in leaves:
+        kind = type(leaf)
+        if kind is TracedTensor:
+            return None
+        array = leaf.data if kind is Tensor else leaf
+        if hasattr(array, "shape") and hasattr(array, "dtype"):
+            types += (array.shape, array.dtype)
+        else:
+            fits = kind is not int or _INT64.min <= leaf <= _INT64.max
+            types += (kind.__qualname__, None if fits else "larger")
+    return types
+
+
+def buffer_of(leaf: Any, executor: Executor) -> Buffer:
+    """The leaf's buffer on the executor, or a host array that it uploads."""
+    if type(leaf) is Tensor:
+        return leaf.data if leaf.executor is None else place("jit", leaf, executor)
+    if isinstance(leaf, np.ndarray):
+        return leaf if leaf.dtype.isnative else leaf.astype(leaf.dtype.newbyteorder("="))
+    return leaf if executor.owns(leaf) else buffer_of(Tensor(leaf), executor)
