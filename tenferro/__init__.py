@@ -93,6 +93,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "hvp",
         "jacfwd",
         "jacrev",
+        "jet",
         "jit",
         "jvp",
         "linearize",

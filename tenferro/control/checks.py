@@ -30,6 +30,17 @@ class ControlOp(StdTensorOp):
     """Whether one of its programs, `cond`, says when the rounds end."""
 
     @property
+    def one_mode(self) -> bool:
+        """Whether its derivatives, apart from those of its programs, exist in one mode only."""
+        return False
+
+    @property
+    def in_one_mode(self) -> bool:
+        """Whether derivatives of the op or of one inside its programs exist in one mode only."""
+        parts = (part for body in self.bodies.values() for part in cast(ExecProgram, body).walk())
+        return self.one_mode or any(op.one_mode for part in parts for op in part.ops_of(ControlOp))
+
+    @property
     def const_places(self) -> dict[str, range]:
         """For each program, the operands that it takes first, and that no round changes.
 

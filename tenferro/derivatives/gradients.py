@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from tenferro.chainrules import KeyEmitter
-from tenferro.computegraph import GlobalValKey, name_of
+from tenferro.computegraph import GlobalValKey, ResolvedView, name_of, resolve_keys
+from tenferro.control import ControlOp
 from tenferro.derivatives.context import AD, AdContext, context_of, results_of
 from tenferro.derivatives.front import check_active, check_scalar, matching
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import ADError, DTypeError, PytreeError
-from tenferro.ops import full_like
+from tenferro.ops import StdTensorOp, full_like
 from tenferro.shape import is_complex
 from tenferro.traced import (
     Trace,
@@ -226,8 +227,23 @@ class Gradients:
             )
         (output,) = trace.outputs
         check_scalar(ad.shapes.meta(output), self.holomorphic, self.name)
-        seed = full_like(KeyEmitter(ad.shapes), 1, output)
-        return ad.pull_back(ad.linearize([output], wrt), [seed])
+        at = KeyEmitter(ad.shapes)
+        if len(wrt) == 1 and _forward_is_smaller(wrt[0], output, ad):
+            return ad.push_forward([output], wrt, [full_like(at, 1, wrt[0])])
+        return ad.pull_back(ad.linearize([output], wrt), [full_like(at, 1, output)])
+
+
+def _forward_is_smaller(x: GlobalValKey, result: GlobalValKey, ad: AdContext) -> bool:
+    """Whether both modes take one pass, of which forward mode keeps nothing and grows less.
+
+    Where an op has derivatives in one mode only, its own refusal tells users what to do.
+    """
+    meta = ad.shapes.meta(x)
+    if meta.dims != () or is_complex(meta.dtype) or meta.dtype != ad.shapes.meta(result).dtype:
+        return False
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    ops, _ = view.topo_order([result], leaves=[x])
+    return not any(isinstance(op.primitive, ControlOp) and op.primitive.in_one_mode for op in ops)
 
 
 def require_active(keys: Sequence[GlobalValKey], holomorphic: bool = False) -> None:
