@@ -14,6 +14,7 @@ from tenferro.shape.algebra import (
     minimum,
     product,
     substitute,
+    sum_of,
     symbol,
 )
 from tenferro.shape.dims import InputDim, SymDim, dim, dim_of_ast
@@ -120,6 +121,7 @@ __all__ = [
     "same_size",
     "short_name",
     "substitute",
+    "sum_of",
     "symbol",
     "type_of",
 ]
