@@ -27,7 +27,7 @@ every_differentiable_row = pytest.mark.parametrize(
 
 
 def compared(case: Case) -> list[str]:
-    """The dtypes that are compared with JAX: others are compared in single with double precision."""
+    """The dtypes compared with JAX; other checks compare single precision with double."""
     return [
         dtype
         for dtype in case.dtypes

@@ -1,6 +1,5 @@
 """What the ops of complex values held as parts mean, in NumPy and on XLA."""
 
-import jax
 import numpy as np
 import pytest
 
@@ -8,6 +7,7 @@ from tenferro.exec_ir import ExecOp, parse_exec
 from tenferro.shape import make_meta
 from tenferro_xla.lowering import LoweringOptions, lower
 from tenferro_xla.passes import OPS, Factor, Join, Kept, Split
+from tests.in_jax import in_jax
 from tests.programs import Array
 
 
@@ -17,8 +17,7 @@ def complex_array(*shape: int) -> Array:
 
 
 def on_xla(op: ExecOp, x: Array) -> Array:
-    with jax.enable_x64(True):
-        return np.asarray(lower(op, [jax.numpy.asarray(x)], LoweringOptions())[0])
+    return np.asarray(in_jax(lambda x: lower(op, [x], LoweringOptions())[0], x))
 
 
 def checked(op: ExecOp, x: Array) -> Array:
