@@ -14,6 +14,7 @@ from tenferro.computegraph import input_key
 from tenferro.ops import ALL_OPS, Conj
 from tenferro.shape import TensorInput, TensorMeta
 from tests.graphs import CTX, Array, Function, central, fits, function, inner, metas_of
+from tests.in_jax import in_jax
 from tests.ops.cases import CASES, ROWS
 from tests.ops.rows import DOUBLE, Case, row_id
 from tests.tolerances import assert_close, difference, rounding
@@ -226,13 +227,13 @@ def of_jax(case: Case, seeds: dict[str, Array]) -> dict[str, tuple[Array, list[A
         # JAX transposes without conjugation, so its cotangents are the conjugates of ours.
         return value, [] if seed is None else [ct.conj() for ct in pull_back(seed.conj())]
 
-    @jax.jit
-    def program(arrays: dict[str, list[Any]], seeds: dict[str, Any]) -> Any:
+    def all_dtypes(arrays: dict[str, list[Any]], seeds: dict[str, Any]) -> Any:
         return {dtype: evaluated(dtype, arrays[dtype], seeds.get(dtype)) for dtype in arrays}
 
-    with jax.enable_x64(True):
-        results = program({dtype: case.arrays(dtype) for dtype in compared(case)}, seeds)
-    return jax.tree.map(np.asarray, results)
+    results: dict[str, tuple[Array, list[Array]]] = in_jax(
+        all_dtypes, {dtype: case.arrays(dtype) for dtype in compared(case)}, seeds
+    )
+    return results
 
 
 def applied(case: Case, dtype: str) -> tuple[Function, list[Array]]:

@@ -1,5 +1,6 @@
 """What the ops of complex values held as parts mean, in NumPy and on XLA."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -7,7 +8,6 @@ from tenferro.exec_ir import ExecOp, parse_exec
 from tenferro.shape import make_meta
 from tenferro_xla.lowering import LoweringOptions, lower
 from tenferro_xla.passes import OPS, Factor, Join, Kept, Split
-from tests.in_jax import in_jax
 from tests.programs import Array
 
 
@@ -17,7 +17,8 @@ def complex_array(*shape: int) -> Array:
 
 
 def on_xla(op: ExecOp, x: Array) -> Array:
-    return np.asarray(in_jax(lambda x: lower(op, [x], LoweringOptions())[0], x))
+    with jax.enable_x64(True):
+        return np.asarray(jax.jit(lambda x: lower(op, [x], LoweringOptions())[0])(x))
 
 
 def checked(op: ExecOp, x: Array) -> Array:
