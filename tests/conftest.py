@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -31,6 +32,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """What has been imported and collected stays: the garbage collector need not look at it."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def what_is_kept() -> Iterator[None]:
+    """So does what a module leaves behind, such as the caches of JAX."""
+    yield
     gc.collect()
     gc.freeze()
 
