@@ -281,14 +281,11 @@ class XlaExecutor:
         return f"XlaExecutor({device_name(self.device)!r})"
 
     def _run_bound(self, executable: Loaded, bound: Bound) -> list[Tensor]:
-        return [Tensor.wrap(result, self) for result in executable(*self._placed(bound.values))]
-
-    def _placed(self, tensors: Sequence[Tensor]) -> list[jax.Array]:
-        """The tensors' buffers; NumPy arrays are uploaded, arrays on other devices are refused."""
-        return [
-            self.put(tensor.data) if tensor.executor is None else self._checked(tensor)
-            for tensor in tensors
+        values = [
+            tensor.data if tensor.executor is None else self._checked(tensor)
+            for tensor in bound.values
         ]
+        return [Tensor.wrap(result, self) for result in executable.run_host(*values)]
 
     def _checked(self, tensor: Tensor) -> jax.Array:
         buffer: jax.Array = tensor.data
