@@ -28,6 +28,7 @@ from tenferro.chainrules import (
     chain,
     each_active,
     multilinear,
+    own_derivative,
 )
 from tenferro.computegraph import GlobalValKey, Input
 from tenferro.errors import ADRuleError, BatchRuleError
@@ -100,6 +101,9 @@ class Toy:
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         raise ADRuleError(f"{self}: has no transpose rule")
+
+    def linear(self, at: JvpSite[V]) -> bool:
+        return own_derivative(self, at)
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         if not self.pointwise:

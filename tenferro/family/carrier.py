@@ -178,6 +178,10 @@ class Extension(StdTensorOp, name="extension"):
             error.add_note(f"in the transpose rule of {self.family_id}")
             raise
 
+    def linear(self, at: JvpSite[V]) -> bool:
+        """Assumed here: a family has a transpose rule for the operands in which it is linear."""
+        return True
+
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """By the family's rule in the context's rule set; see `without_rule` for others.
 

@@ -331,6 +331,10 @@ class Scatter(Scattering, name="scatter"):
             np.add.at(rows, places, values)
         return result
 
+    def linear(self, at: JvpSite[V]) -> bool:
+        """In operand and updates together; its derivative may have one more shape source."""
+        return None not in at.tangent[:3:2]
+
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Linear in operand and updates together."""
         x, _, updates, *_ = at.primal
