@@ -119,6 +119,13 @@ class Add(Toy):
     n_inputs = 2
     pointwise = True
 
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        for value, other in zip(operands, reversed(operands), strict=True):
+            producer = at.producer(value)
+            if producer is not None and producer[0].n_inputs == 0:  # the number 0
+                return other
+        return None
+
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         return (entrywise(lambda x, y: x + y, *inputs),)
 

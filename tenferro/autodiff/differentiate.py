@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from tenferro.autodiff.linear_fragment import LinearFragment, finish
-from tenferro.autodiff.rules import linearize_op
+from tenferro.autodiff.rules import linearize_op, require_zero
 from tenferro.chainrules import FragmentEmitter, KeyEmitter, RuleContext, Tangent, fresh_pass_id
 from tenferro.computegraph import FragmentBuilder, GlobalValKey, ResolvedView, input_key, name_of
 from tenferro.errors import ADError, GraphError
@@ -100,9 +100,12 @@ def _propagate(
         emitter.site = op.site
         results = linearize_op(op, produced, incoming, emitter)
         for key, tangent in zip(produced, results, strict=True):
-            # A value that is linear in the tangents and does not read them is zero.
-            if tangent is not None and may_flow(tangent):
+            if tangent is None:
+                continue
+            if may_flow(tangent):
                 tangents[key] = tangent
+            else:
+                require_zero(op.primitive, "linearize", tangent, emitter)
 
 
 def _as_key(value: GlobalValKey | Hashable) -> GlobalValKey:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from tenferro.chainrules.linearity import linear_by_zeros, linear_in
+from tenferro.chainrules.linearity import is_zero, linear_by_zeros, linear_in
 from tenferro.chainrules.primitive import PrimitiveOp, RuleContext, only_output
 from tenferro.computegraph import (
     PRIMAL,
@@ -72,6 +72,10 @@ class KeyEmitter:
     def may_flow(self, value: GlobalValKey) -> bool:
         """Whether the value may depend on the seeds; True, since keys do not tell."""
         return True
+
+    def is_stray(self, value: GlobalValKey) -> bool:
+        """Whether a value that must be linear in the seeds neither depends on them nor is zero."""
+        return not self.may_flow(value) and not is_zero(value, KeyEmitter(self.ctx))
 
     def _apply(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> GlobalOpKey:
         return op_key(op, operands, PRIMAL, self.site)

@@ -10,7 +10,14 @@ from collections.abc import Sequence
 
 from tenferro.chainrules.input_keys import Tangent, fresh_pass_id
 from tenferro.chainrules.primitive import Emitter, JvpSite, PrimitiveOp, V
-from tenferro.computegraph import PRIMAL, GlobalValKey, ResolvedView, input_key, op_key, resolve_keys
+from tenferro.computegraph import (
+    PRIMAL,
+    GlobalValKey,
+    ResolvedView,
+    input_key,
+    op_key,
+    resolve_keys,
+)
 from tenferro.errors import ADRuleError
 
 _NEAR = 3  # ops from a zero to what is zero by it, such as products with a real's imaginary part
