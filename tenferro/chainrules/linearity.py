@@ -70,7 +70,7 @@ def is_zero(value: GlobalValKey, emitter: Emitter[GlobalValKey], near: int = _NE
         return False
     op, operands = producer
     zeros = [is_zero(operand, emitter, near - 1) for operand in operands]
-    return any(zeros) and linear_in(op, operands, zeros, emitter)
+    return (any(zeros) or not operands) and linear_in(op, operands, zeros, emitter)
 
 
 def affine_in(
