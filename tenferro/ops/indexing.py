@@ -36,16 +36,7 @@ from tenferro.ops.dimension_numbers import (
 from tenferro.ops.inactive import Iota
 from tenferro.ops.rearrange import Reshape
 from tenferro.ops.shape_sources import extent_of, shifted, size_at
-from tenferro.shape import (
-    INT64,
-    Dim,
-    Exact,
-    InputDim,
-    ShapeExtent,
-    TensorMeta,
-    product,
-    symbol,
-)
+from tenferro.shape import INT64, Dim, Exact, InputDim, ShapeExtent, TensorMeta, product, symbol
 
 
 @payload
