@@ -13,10 +13,14 @@ from tenferro.shape import make_meta
 
 
 class KernelRuntime:
-    """Runs a family by the reference implementation of its ops."""
+    """Runs a family by the reference implementation of its ops.
 
-    def __init__(self, family_id: str) -> None:
-        self.family_id = family_id
+    Args:
+        family: the op class, or the family id.
+    """
+
+    def __init__(self, family: str | type[ExtensionOp]) -> None:
+        self.family_id = family if isinstance(family, str) else family.FAMILY_ID
 
     def execute(
         self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache

@@ -24,7 +24,7 @@ from tenferro.family.package import (
     rules_of,
     vocabulary_of,
 )
-from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime, Register
+from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime, Register, require_function
 from tenferro.family.rules import (
     ExtensionAdRule,
     ExtensionBatchRule,
@@ -58,6 +58,7 @@ __all__ = [
     "one_by_one",
     "parse_family_id",
     "register_runtimes",
+    "require_function",
     "rules_of",
     "sizes_differ",
     "vocabulary_of",

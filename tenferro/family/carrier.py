@@ -26,8 +26,8 @@ from tenferro.exec_ir import (
 from tenferro.family.batching import mistyped, without_rule
 from tenferro.family.derivative import cotangents, tangents
 from tenferro.family.expansion import emit_expansion
-from tenferro.family.family_id import parse_family_id
-from tenferro.family.frozen import frozen
+from tenferro.family.family_id import parse_family_id, require_own_family
+from tenferro.family.frozen import frozen, plain
 from tenferro.family.op import ExtensionOp, OutputMeta
 from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, batch_rule_name
 from tenferro.ops import StdTensorOp, entry_meta
@@ -68,6 +68,7 @@ class Extension(StdTensorOp, name="extension"):
         if not isinstance(op, ExtensionOp):
             raise InvalidConfigError("", f"apply: takes an ExtensionOp, got a {type(op).__name__}")
         parse_family_id(op.family_id)
+        require_own_family(type(op))
         op = frozen(op)  # the identity below is that of the arrays as they are now
         object.__setattr__(self, "op", op)
         for name in ("input_count", "output_count"):
@@ -89,7 +90,8 @@ class Extension(StdTensorOp, name="extension"):
 
     def family_payload(self) -> tuple[object, ...]:
         """The values that distinguish the op from others of its family, as written to files."""
-        return tuple(self.op.payload())
+        values: tuple[object, ...] = plain(tuple(self.op.payload()))
+        return values
 
     @property
     def label(self) -> str:
@@ -196,11 +198,17 @@ class Extension(StdTensorOp, name="extension"):
         """The op that `prune_outputs` returns, or None.
 
         Raises:
-            InvalidConfigError: its numbers of inputs and outputs are not the expected ones.
+            InvalidConfigError: it fails, or its numbers of inputs and outputs are not the expected
+                ones.
         """
-        smaller = self.op.prune_outputs(tuple(live))
+        try:
+            smaller = self.op.prune_outputs(tuple(live))
+        except Exception as error:
+            raise self._invalid(f"prune_outputs failed: {type(error).__name__}: {error}") from error
         if smaller is None:
             return None
+        if not isinstance(smaller, ExtensionOp):
+            raise self._invalid(f"prune_outputs returned {smaller!r}; return an op, or None")
         op = Extension(smaller)
         if op.n_inputs != self.n_inputs or op.n_outputs != sum(live):
             raise self._invalid(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tenferro.errors import MalformedFamilyIdError
+from tenferro.errors import ExtensionRegistryError, MalformedFamilyIdError
 
 C = TypeVar("C", bound=type[Any])
 
@@ -53,6 +53,24 @@ def parse_family_id(text: object) -> FamilyId:
             "'<distribution>.<op>.v<major>'",
         )
     return FamilyId(match["namespace"], match["name"], int(match["version"]))
+
+
+def require_own_family(op_class: type[Any]) -> None:
+    """Check that a class does not inherit the family of another op class.
+
+    Raises:
+        ExtensionRegistryError: it does.
+    """
+    if "FAMILY_ID" in vars(op_class) or "family_id" in vars(op_class):
+        return
+    owner = next((base for base in op_class.__mro__ if "FAMILY_ID" in vars(base)), None)
+    if owner is not None:
+        family = vars(owner)["FAMILY_ID"]
+        raise ExtensionRegistryError(
+            family,
+            f"{op_class.__name__}: is derived from {owner.__name__}, of the family {family!r}, "
+            "and two op classes are not of one family; give it its own with @family_id(...)",
+        )
 
 
 def family_id(*, namespace: str, name: str, version: int) -> Callable[[C], C]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, final
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import InvalidConfigError
 from tenferro.exec_ir import Array, encode
+from tenferro.family.frozen import plain
 from tenferro.family.standard import StandardOps
 from tenferro.shape import Dim, DimExpr, DType
 
@@ -63,7 +64,8 @@ class ExtensionOp(ABC):
     def payload(self) -> tuple[object, ...]:
         """The values that distinguish this op from others of its family.
 
-        By default they are the dataclass fields. They may be numbers, strings, bytes, dtypes,
+        By default they are the dataclass fields. They may be numbers (NumPy's integers and bools
+        become Python's), strings, bytes, dtypes,
         arrays, None, and tuples of these, but not symbolic sizes: an op gets these from its inputs.
         """
         names = self.payload_fields()
@@ -87,7 +89,7 @@ class ExtensionOp(ABC):
         Raises:
             InvalidConfigError: the payload has a value without canonical bytes, or a symbolic size.
         """
-        values = tuple(self.payload())
+        values = plain(tuple(self.payload()))
         try:
             if _has_symbol(values):
                 raise TypeError("payload: a symbolic size cannot be part of it; pass an input")

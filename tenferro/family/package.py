@@ -9,7 +9,7 @@ from typing import Any
 
 from tenferro.control import VOCABULARY
 from tenferro.errors import ExtensionRegistryError
-from tenferro.family.family_id import parse_family_id
+from tenferro.family.family_id import parse_family_id, require_own_family
 from tenferro.family.op import ExtensionOp
 from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime
 from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, ExtensionRuleSet
@@ -67,6 +67,7 @@ class Package:
         _check_primitives(self.name, self.primitives)
         for op in self.ops:
             parse_family_id(getattr(op, "FAMILY_ID", ""))
+            require_own_family(op)
         families = self.families
         for family in families:
             if families.count(family) > 1:
@@ -112,6 +113,8 @@ def _type_problems(package: Package) -> Iterator[str]:
             for value in values:
                 if not isinstance(getattr(value, "family_id", None), str):
                     yield f"{part} has {value!r}, which has no family_id"
+                elif part == "runtimes" and not hasattr(value, "execute"):
+                    yield f"{part} has {value!r}, of {value.family_id}, which has no execute"
     for part in ("lowerings", "codecs"):
         functions = getattr(package, part)
         if not isinstance(functions, Mapping):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from tenferro.errors import (
     BackendFailureError,
+    ExtensionRegistryError,
     ExtensionRuntimeRegistryError,
     InvalidConfigError,
     UnregisteredExtensionError,
@@ -86,7 +87,8 @@ class ExtensionRegistry:
             raise UnregisteredExtensionError(
                 op.family_id,
                 f"{op.family_id}: no runtime is registered; give the {self._owner} the package of "
-                f"the family, packages=(...), or one with {self._owner}.register_extension(...)",
+                f"the family, packages=(...), or one with {self._owner}.register_extension(...); "
+                "a derivative outside of jit takes it from its context, AdContext(packages=(...))",
             )
         return runtime
 
@@ -119,6 +121,28 @@ class ExtensionRegistry:
 
     def __len__(self) -> int:
         return len(self._runtimes)
+
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def require_function(register: F) -> F:
+    """The argument of `register_extension`.
+
+    Raises:
+        ExtensionRegistryError: it is not a function.
+    """
+    given: object = register
+    if not callable(given):
+        kind = type(given).__name__
+        raise ExtensionRegistryError(
+            str(getattr(given, "family_id", "register_extension")),
+            f"takes a function of the registry, got a {kind}; write "
+            "register_extension(lambda registry: registry.register(...)), or give the executor a "
+            "package, packages=(...)",
+            "register_extension",
+        )
+    return register
 
 
 Register = Callable[[ExtensionRegistry], object]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import ClassVar
 
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import DuplicateRuleError, ExtensionRegistryError, UnsupportedADRuleError
@@ -11,18 +12,27 @@ from tenferro.family.family_id import parse_family_id
 from tenferro.family.op import ExtensionOp
 
 
-class ExtensionAdRule(ABC):
-    """The derivative rules of one family.
+class _OfFamily:
+    """What belongs to one family, named by its id or by its op class.
+
+    A subclass defines `family_id`, or `family`, the op class.
+    """
+
+    family: ClassVar[type[ExtensionOp]]
+
+    @property
+    def family_id(self) -> str:
+        """The family."""
+        return self.family.FAMILY_ID
+
+
+class ExtensionAdRule(_OfFamily):
+    """The derivative rules of one family: of the op class `family`, or of the id `family_id`.
 
     They may emit standard ops and extension ops. To differentiate again, the same set needs rules
     for the emitted families. None is a symbolic zero, as argument and as result: rules do not make
     arrays of zeros.
     """
-
-    @property
-    @abstractmethod
-    def family_id(self) -> str:
-        """The family."""
 
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
         """Tangents of the outputs, linear in `at.tangent`; one entry for each output.
@@ -45,16 +55,11 @@ class ExtensionAdRule(ABC):
         )
 
 
-class ExtensionBatchRule(ABC):
-    """The batch rule of one family.
+class ExtensionBatchRule(_OfFamily, ABC):
+    """The batch rule of one family: of the op class `family`, or of the id `family_id`.
 
     It says what an application of the op to each entry of batches is, as ops on whole batches.
     """
-
-    @property
-    @abstractmethod
-    def family_id(self) -> str:
-        """The family."""
 
     @abstractmethod
     def batch(self, op: ExtensionOp, at: BatchSite[V]) -> Batched[V]:
@@ -179,5 +184,7 @@ def _require(name: str, rule: object, methods: tuple[str, ...]) -> None:
         shown = f"the class {rule.__name__}" if isinstance(rule, type) else repr(rule)
         family = str(getattr(rule, "family_id", "rules"))
         raise ExtensionRegistryError(
-            family, f"takes a rule with family_id, {' and '.join(methods)}, got {shown}", name
+            family,
+            f"takes a rule with family or family_id, {' and '.join(methods)}, got {shown}",
+            name,
         )

@@ -114,6 +114,8 @@ def save(value: Saved, path: str | os.PathLike[str], *, packages: Sequence[Packa
     GraphProgram(1 inputs, 3 instructions)
     """
     data = dumps(value, packages=packages)
+    if not isinstance(path, str | os.PathLike):
+        raise FileError(f"file: takes a path, got a {type(path).__name__}")
     target = Path(path)
     if not target.name:
         raise FileError(f"file: {str(path)!r} does not name a file")

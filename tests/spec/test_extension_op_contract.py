@@ -279,6 +279,7 @@ def test_6_an_op_of_several_outputs_gives_a_tuple() -> None:
 
 
 def test_6_an_op_without_outputs_gives_nothing() -> None:
+    @family_id(namespace="tests", name="silent", version=1)
     class Silent(Total):
         output_count = 0
 
