@@ -312,7 +312,7 @@ RULES: list[tuple[str, Any, Any, Any, str]] = [
         Square,
         (X.astype("f4"),),
         [SquareRule(), broken.Wide()],
-        "its transpose rule returns for input 0 f64\\[2,3\\], which must be f32\\[2,3\\]",
+        "its transpose rule returns for input 1 f64\\[2,3\\], which must be f32\\[2,3\\]",
     ),
     ("closure", Square, (X,), [broken.EmitsForeign()], "emits tests.first.v1, which has no rules"),
     (
