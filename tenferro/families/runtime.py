@@ -8,7 +8,7 @@ from typing import Any
 
 from tenferro.compiler import NATIVE, optimize_for
 from tenferro.exec_ir import Category, ExecInstruction, ExecProgram, program_of_op, run
-from tenferro.family import Extension, ExtensionCache, ExtensionOp, ExtensionRuntime
+from tenferro.family import Extension, ExtensionCache, ExtensionOp, ExtensionRuntime, family_of
 from tenferro.shape import make_meta
 
 
@@ -20,7 +20,7 @@ class KernelRuntime:
     """
 
     def __init__(self, family: str | type[ExtensionOp]) -> None:
-        self.family_id = family if isinstance(family, str) else family.FAMILY_ID
+        self.family_id = family_of("KernelRuntime", family)
 
     def execute(
         self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache

@@ -177,7 +177,8 @@ class Extension(StdTensorOp, name="extension"):
 
         Raises:
             BatchRuleError: there is none, nor anything that stands in for it.
-            InvalidConfigError: the rule returns values of other types than those of a batch.
+            InvalidConfigError: the rule fails, or returns values of other types than those of a
+                batch.
         """
         rule = at.ctx.registered_rule(batch_rule_name(self.family_id))
         if rule is None:
@@ -189,9 +190,12 @@ class Extension(StdTensorOp, name="extension"):
             problem = mistyped(results, self.infer_all(metas), at)
             if problem is not None:
                 raise self._invalid(f"its batch rule returns {problem}")
-        except Exception as error:
+        except TenferroError as error:
             error.add_note(f"in the batch rule of {self.family_id}")
             raise
+        except Exception as error:
+            problem = f"its batch rule failed: {type(error).__name__}: {error}"
+            raise self._invalid(problem) from error
         return results
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:

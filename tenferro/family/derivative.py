@@ -7,7 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from tenferro.chainrules import Emitter, JvpSite, KeyEmitter, Slots, TransposeSite, V
-from tenferro.errors import ADRuleError, ExtensionRuleError, UnsupportedADRuleError
+from tenferro.errors import (
+    ADRuleError,
+    ExtensionRuleError,
+    TenferroError,
+    UnsupportedADRuleError,
+)
 from tenferro.family.batching import differ
 from tenferro.family.op import ExtensionOp
 from tenferro.family.rules import ExtensionAdRule
@@ -58,9 +63,14 @@ def _named(family: str, kind: str) -> Iterator[None]:
     except ADRuleError as error:
         text = f"family_id={family}: its {kind} rule: {error}"
         raise ExtensionRuleError(family, text) from error
-    except Exception as error:
+    except TenferroError as error:
         error.add_note(f"in the {kind} rule of {family}")
         raise
+    except Exception as error:
+        text = f"family_id={family}: its {kind} rule failed: {type(error).__name__}: {error}"
+        if isinstance(error, TypeError | AttributeError | IndexError):
+            text += "; compute with values of the site in inline(at, function, *values)"
+        raise ExtensionRuleError(family, text) from error
 
 
 def _check(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from tenferro.errors import (
     BackendFailureError,
     ExtensionRegistryError,
@@ -106,7 +108,8 @@ class ExtensionRegistry:
         runtime = self.require(op)
         expected = op.infer_all([make_meta(buf.dtype, tuple(buf.shape)) for buf in inputs])
         try:
-            results = runtime.execute(backend, op.op, inputs, caches.of(op.family_id))
+            protected = [_protected(buffer) for buffer in inputs]
+            results = runtime.execute(backend, op.op, protected, caches.of(op.family_id))
         except (BackendFailureError, InvalidConfigError):
             raise
         except Exception as error:
@@ -121,6 +124,15 @@ class ExtensionRegistry:
 
     def __len__(self) -> int:
         return len(self._runtimes)
+
+
+def _protected(buffer: Buffer) -> Buffer:
+    """The buffer, as an array that a runtime cannot write to: it may be the user's own."""
+    if not isinstance(buffer, np.ndarray) or not buffer.flags.writeable:
+        return buffer
+    view = buffer.view()
+    view.flags.writeable = False
+    return view
 
 
 F = TypeVar("F", bound=Callable[..., object])

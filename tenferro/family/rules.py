@@ -101,7 +101,7 @@ class ExtensionRuleSet:
             DuplicateRuleError: the set has rules for the family already.
             MalformedFamilyIdError: the rule's family id is malformed.
         """
-        _require("register_rule", rule, ("linearize", "transpose_rule"))
+        _require("register_rule", rule, ExtensionAdRule)
         family = rule.family_id
         parse_family_id(family)
         if family in self._rules:
@@ -115,7 +115,7 @@ class ExtensionRuleSet:
             DuplicateRuleError: the set has one for the family already.
             MalformedFamilyIdError: the rule's family id is malformed.
         """
-        _require("register_batch_rule", rule, ("batch",))
+        _require("register_batch_rule", rule, ExtensionBatchRule)
         family = rule.family_id
         parse_family_id(family)
         if family in self._batch_rules:
@@ -178,13 +178,13 @@ class ExtensionRuleSet:
         return f"ExtensionRuleSet({', '.join(self._rules)})"
 
 
-def _require(name: str, rule: object, methods: tuple[str, ...]) -> None:
+def _require(name: str, rule: object, kind: type[_OfFamily]) -> None:
     """Raise ExtensionRegistryError for what is not a rule."""
-    if isinstance(rule, type) or not all(hasattr(rule, m) for m in ("family_id", *methods)):
+    if not isinstance(rule, kind) or not hasattr(rule, "family_id"):
         shown = f"the class {rule.__name__}" if isinstance(rule, type) else repr(rule)
         family = str(getattr(rule, "family_id", "rules"))
         raise ExtensionRegistryError(
             family,
-            f"takes a rule with family or family_id, {' and '.join(methods)}, got {shown}",
+            f"takes an {kind.__name__} with family or family_id, got {shown}",
             name,
         )

@@ -13,11 +13,13 @@ import tenferro as tn
 import tenferro_xla
 from tenferro.errors import (
     ADError,
+    BackendFailureError,
     ConfigError,
     ExecutorError,
     ExtensionRegistryError,
     InvalidConfigError,
     MalformedFamilyIdError,
+    TracingError,
     UnsupportedADRuleError,
     UnsupportedExtensionError,
 )
@@ -26,6 +28,7 @@ from tenferro.extension import (
     ExtensionOp,
     ExtensionRuleSet,
     KernelRuntime,
+    LeadingBatchRule,
     Package,
     apply,
 )
@@ -288,3 +291,81 @@ def test_what_is_not_a_context_or_a_function_of_a_registry_is_refused() -> None:
             tn.AdContext(capacity=capacity)  # type: ignore[arg-type]
     with pytest.raises(ExtensionRegistryError, match=r"cube\.v1: takes a function of"):
         tn.GraphExecutor(tn.NumpyBackend()).register_extension(KernelRuntime(Cube))  # type: ignore[arg-type]
+
+
+class Overwrites(KernelRuntime):
+    def execute(self, backend: Any, op: Any, inputs: Any, cache: Any) -> Any:
+        inputs[0][...] = 0
+        return inputs
+
+
+def test_a_runtime_cannot_write_to_the_arrays_of_the_user() -> None:
+    given = X.copy()
+    package = Package("cubes", ops=(Cube,), runtimes=(Overwrites(Cube),))
+    with pytest.raises(BackendFailureError, match="destination is read-only"):
+        tn.jit(cube, executor="numpy", packages=(package,))(given)
+    np.testing.assert_array_equal(given, X)
+
+
+@pytest.mark.parametrize("made", [KernelRuntime, LeadingBatchRule])
+def test_a_family_is_named_by_its_class_or_its_id(made: Any) -> None:
+    assert made(Cube).family_id == made(Cube.FAMILY_ID).family_id == Cube.FAMILY_ID
+    for wrong in (3, Cube(), int):
+        with pytest.raises(ExtensionRegistryError, match="takes an op class or a family id, got"):
+            made(wrong)
+
+
+class Duck:
+    family_id = Cube.FAMILY_ID
+
+    def linearize(self, op: Any, at: Any) -> Any:
+        return at.tangent
+
+    def transpose_rule(self, op: Any, at: Any) -> Any:
+        return at.ct
+
+    def batch(self, op: Any, at: Any) -> Any:
+        return at.inputs
+
+
+def test_rules_are_derived_from_the_classes_of_rules() -> None:
+    rules = ExtensionRuleSet()
+    with pytest.raises(ExtensionRegistryError, match="takes an ExtensionAdRule with family or"):
+        rules.register_rule(Duck())  # type: ignore[arg-type]
+    with pytest.raises(ExtensionRegistryError, match="takes an ExtensionBatchRule with family or"):
+        rules.register_batch_rule(Duck())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("payload", "text"),
+    [
+        (lambda: {}["a"], "payload.. failed: KeyError: 'a'"),
+        (lambda: 3, "payload.. returned a int; return a tuple"),
+        (lambda: "abc", "payload.. returned a str; return a tuple"),
+    ],
+)
+def test_a_payload_is_a_tuple(payload: Any, text: str) -> None:
+    class Odd(Cube):
+        FAMILY_ID = "tenferro-tests.odd.v1"
+
+        def payload(self) -> Any:
+            return payload()
+
+    with pytest.raises(InvalidConfigError, match=f"family_id=tenferro-tests.odd.v1: {text}"):
+        apply(Odd(), X)
+
+
+def test_a_tangent_of_another_trace_is_not_read() -> None:
+    kept: list[Any] = []
+
+    class Stale(ExtensionAdRule):
+        family = Cube
+
+        def linearize(self, op: Any, at: Any) -> Any:
+            kept.append(at.tangent[0])
+            return (kept[0],)
+
+    ad = tn.AdContext(packages=(Package("cubes", (Cube,), (Stale(),), (KernelRuntime(Cube),)),))
+    tn.jvp(cube, (X,), (X,), ad_context=ad)
+    with pytest.raises(TracingError, match="is a value of another trace"):
+        tn.jvp(cube, (X,), (X,), ad_context=ad)
