@@ -160,9 +160,9 @@ def _instruction(
         raise ParseError(f"parse: unknown op {match['name']!r} in {line!r}")
     try:
         op = vocabulary[match["name"]](**fields, **fields_of_bodies(bodies))
-    except TenferroError:
-        raise
     except Exception as error:
+        if isinstance(error, TenferroError) and not isinstance(error, TypeError):
+            raise
         raise ParseError(f"parse: {match['name']}: {error}") from None
     matches = [_OPERAND.match(operand) for operand in _split(operands) if operand]
     if None in matches:
