@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tenferro.naming import missing
 
 if TYPE_CHECKING:
+    from tenferro import config as config
     from tenferro import extension as extension
     from tenferro import fft as fft
     from tenferro import linalg as linalg
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from tenferro import scipy as scipy
     from tenferro import testing as testing
     from tenferro import tree as tree
+    from tenferro import tree_util as tree_util
     from tenferro import typing as typing
     from tenferro.compiler import OptimizerOptions as OptimizerOptions
     from tenferro.composed import *  # noqa: F403
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from tenferro.runtime import NumpyBackend as NumpyBackend
     from tenferro.runtime import Tensor as Tensor
     from tenferro.runtime import executor_named as executor_named
+    from tenferro.shape import ShapeDtypeStruct as ShapeDtypeStruct
     from tenferro.shape import SymDim as SymDim
     from tenferro.shape import TensorSpec as TensorSpec
     from tenferro.traced import GraphCompiler as GraphCompiler
@@ -83,10 +86,12 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Tensor",
         "executor_named",
     ),
-    "tenferro.shape": ("SymDim", "TensorSpec"),
+    "tenferro.shape": ("ShapeDtypeStruct", "SymDim", "TensorSpec"),
     "tenferro.traced": ("GraphCompiler", "TracedTensor"),
     "tenferro.transforms": (
         "derivative",
+        "disable_jit",
+        "eval_shape",
         "grad",
         "grad_optional",
         "hessian",
@@ -95,6 +100,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "jacrev",
         "jit",
         "jvp",
+        "linear_transpose",
         "linearize",
         "make_program",
         "value_and_grad",
@@ -104,6 +110,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = (
+    "config",
     "extension",
     "fft",
     "linalg",
@@ -113,6 +120,7 @@ _MODULES = (
     "scipy",
     "testing",
     "tree",
+    "tree_util",
     "typing",
 )
 _ARRAY_FUNCTIONS = ("tenferro.namespace", "tenferro.composed")

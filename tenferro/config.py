@@ -99,4 +99,32 @@ def _value(variable: str, text: str, default: object) -> object:
             return text
 
 
+_AS_IN_JAX: dict[str, tuple[bool, str]] = {
+    "jax_enable_x64": (True, "dtypes are what arrays have; make arrays of float32 for 32 bits"),
+    "jax_disable_jit": (False, "use tn.disable_jit()"),
+    "jax_debug_nans": (False, "look at values in tn.disable_jit(), or test them in the program"),
+    "jax_log_compiles": (False, "executor.explain() tells what was compiled"),
+}
+"""Settings of JAX that have one value here, and what to do instead of setting another."""
+
+
+def update(name: str, val: object) -> None:
+    """`jax.config.update`: accepted where it asks for what always holds, such as 64 bits.
+
+    Raises:
+        ConfigError: there is no such setting, or it has another value.
+
+    >>> update("jax_enable_x64", True)
+    """
+    if name in _AS_IN_JAX:
+        always, instead = _AS_IN_JAX[name]
+        if val is not always:
+            raise ConfigError(f"config.update: {name} is always {always}; {instead}")
+        return
+    raise ConfigError(
+        f"config.update: there is no setting {name!r}; the environment variables TENFERRO_* are in "
+        "tenferro.config, options of a program belong to tn.jit and to executors"
+    )
+
+
 config = parse(os.environ)

@@ -45,7 +45,9 @@ floating = np.floating
 complexfloating = np.complexfloating
 
 dtype = np.dtype
-ndarray = Tensor
+ndarray = Array = Tensor | TracedTensor
+"""What arrays are, in a trace or not; for annotations and `isinstance`."""
+
 euler_gamma = float(np.euler_gamma)
 
 

@@ -2,7 +2,7 @@
 
 Read in this order: `front` (derivatives of values), `context` (of traced tensors), `basis` (unit
 vectors), `linear_part` (a derivative as a graph), `linear_map` (as a function), `gradients`,
-`tangents`, `jacobians` (of functions, over pytrees).
+`tangents`, `transposes`, `jacobians` (of functions, over pytrees).
 """
 
 from tenferro.derivatives.context import AD, AdContext, AdContextBuilder
@@ -10,6 +10,7 @@ from tenferro.derivatives.front import Derivatives, check_active, check_scalar, 
 from tenferro.derivatives.gradients import grad, grad_optional, value_and_grad, vjp
 from tenferro.derivatives.jacobians import hessian, jacfwd, jacrev
 from tenferro.derivatives.tangents import derivative, hvp, jvp, linearize
+from tenferro.derivatives.transposes import linear_transpose
 
 __all__ = [
     "AD",
@@ -26,6 +27,7 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jvp",
+    "linear_transpose",
     "linearize",
     "listed",
     "value_and_grad",

@@ -57,7 +57,14 @@ from tenferro.shape.guards import (
     fresh_input,
     type_of,
 )
-from tenferro.shape.meta import MAX_EXTENT, TensorMeta, TensorSpec, make_meta, name_sizes
+from tenferro.shape.meta import (
+    MAX_EXTENT,
+    ShapeDtypeStruct,
+    TensorMeta,
+    TensorSpec,
+    make_meta,
+    name_sizes,
+)
 from tenferro.shape.runtime_dims import RuntimeAxis, RuntimeScalar, Source, runtime_dims
 
 __all__ = [
@@ -81,6 +88,7 @@ __all__ = [
     "Leaf",
     "RuntimeAxis",
     "RuntimeScalar",
+    "ShapeDtypeStruct",
     "ShapeExtent",
     "ShapeGuardContext",
     "Source",

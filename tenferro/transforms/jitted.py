@@ -28,6 +28,7 @@ from tenferro.traced import (
 )
 from tenferro.transforms.call import CallArguments, StaticArguments
 from tenferro.transforms.copies import pickled
+from tenferro.transforms.disabling import jit_is_disabled
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.values import (
     Buffer,
@@ -144,6 +145,8 @@ class Jitted(Generic[P, R_co]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Run the function, compiled for these arguments; compile it first if necessary."""
+        if jit_is_disabled.get():
+            return self._as_written(args, kwargs)
         # The fast path: arguments that are arrays on the executor, of types seen before.
         in_place = None if kwargs else self._in_place(args)
         if in_place is not None:
@@ -153,6 +156,15 @@ class Jitted(Generic[P, R_co]):
                 self._seen_hits += 1
                 return cast(R_co, self._run(entry, entry.executable, buffers))
         return cast(R_co, self._in_full(args, kwargs))
+
+    def _as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R_co:
+        """Call the function itself; arrays are tensors, as they are in a trace."""
+        call = self._static.split(args, kwargs, self)
+        leaves, treedef = flatten((call.args, call.kwargs))
+        kept = (Tensor, TracedTensor, bool, int, float, complex)
+        values = [leaf if isinstance(leaf, kept) else Tensor(leaf) for leaf in leaves]
+        own_args, own_kwargs = unflatten(treedef, values)
+        return call.function(*own_args, **own_kwargs)  # type: ignore[no-any-return]  # as it does
 
     def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The slow path: static arguments, trees, numbers, arrays elsewhere, or new types."""
