@@ -182,7 +182,8 @@ from tenferro.composed.signals import (
 from tenferro.composed.tapers import bartlett, blackman, geomspace, hamming, hanning, kaiser
 
 __all__ = [
-    "Array", "append", "apply_along_axis", "apply_over_axes", "argpartition", "argwhere", "array_equiv",
+    "Array",
+    "append", "apply_along_axis", "apply_over_axes", "argpartition", "argwhere", "array_equiv",
     "array_repr", "array_str", "bartlett", "bincount", "bitwise_count", "blackman", "block",
     "bool_", "broadcast_shapes", "c_", "cdouble", "choose", "complex_", "complexfloating",
     "compress", "convolve", "copy", "corrcoef", "correlate", "cov", "csingle", "delete",
