@@ -95,8 +95,9 @@ def test_an_estimate_is_a_tree_and_draws_what_jax_draws() -> None:
     slope = tn.grad(lambda points: stats.gaussian_kde(points).logpdf(AT)[0])(POINTS)
     with jax.enable_x64(True):
         theirs = jax.scipy.stats.gaussian_kde
-        expected = jax.grad(lambda points: theirs(points).logpdf(AT)[0])(POINTS)
-        drawn = theirs(POINTS, weights=WEIGHTS).resample(jax.random.key(3), (4,))
+        expected = jax.jit(jax.grad(lambda points: theirs(points).logpdf(AT)[0]))(POINTS)
+        drawing = jax.jit(lambda key: theirs(POINTS, weights=WEIGHTS).resample(key, (4,)))
+        drawn = drawing(jax.random.key(3))
     close(slope, expected, 1e-9)
     close(kde.resample(tn.random.key(3), (4,)), drawn, 1e-9)
     close(pickle.loads(pickle.dumps(kde))(POINTS), kde(POINTS))
