@@ -10,7 +10,7 @@ dtype is float64.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -166,7 +166,7 @@ def variance_scaling(
     return weights
 
 
-_FANS = {
+_FANS: dict[str, Callable[[float, float], float]] = {
     "fan_in": lambda fan_in, fan_out: fan_in,
     "fan_out": lambda fan_in, fan_out: fan_out,
     "fan_avg": lambda fan_in, fan_out: (fan_in + fan_out) / 2,

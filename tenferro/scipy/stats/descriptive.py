@@ -22,7 +22,7 @@ class ModeResult(NamedTuple):
     """
 
     mode: AnyTensor
-    count: AnyTensor
+    count: AnyTensor  # type: ignore[assignment]  # the name that SciPy gives it
 
 
 def sem(

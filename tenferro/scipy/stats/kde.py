@@ -137,7 +137,7 @@ class gaussian_kde:  # noqa: N801  # the name that SciPy gives it
         noise: Any = random.multivariate_normal(
             for_noise, mean, self.covariance, shape=shape, dtype=self.dataset.dtype
         )
-        return self.dataset[:, places] + tn.moveaxis(noise, -1, 0)
+        return tn.add(self.dataset[:, places], tn.moveaxis(noise, -1, 0))
 
     def _factor(self, method: Any) -> Any:
         if callable(method):
@@ -169,7 +169,7 @@ def _log_sum(factor: Any, offsets: Any, weights: Any) -> AnyTensor:
     scaled: Any = linalg.solve_triangular(factor, offsets.reshape((d, m * n)), lower=True)
     energy = tn.sum(scaled**2, axis=0).reshape((m, n)) / 2
     volume = tn.sum(tn.log(tn.diagonal(factor))) + d / 2 * math.log(2 * math.pi)
-    return tn.logsumexp(-energy, axis=-1, b=weights) - volume
+    return tn.subtract(tn.logsumexp(-energy, axis=-1, b=weights), volume)
 
 
 def _children(kde: Any) -> tuple[tuple[Any, ...], None, tuple[str, ...]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import numpy as np
 
 import tenferro as tn
 from tenferro.arrays import elementwise
@@ -39,9 +38,9 @@ from tenferro_xla.interop.jaxprs.reader import (
     shape_of,
 )
 
-_FRACTIONS = {
-    np.dtype("uint32"): (np.dtype("float32"), 0x3F800000, 23),
-    np.dtype("uint64"): (np.dtype("float64"), 0x3FF0000000000000, 52),
+_FRACTIONS: dict[DType, tuple[DType, int, int]] = {
+    as_dtype("uint32"): (as_dtype("float32"), 0x3F800000, 23),
+    as_dtype("uint64"): (as_dtype("float64"), 0x3FF0000000000000, 52),
 }
 """For unsigned integers: the floats of their size, the bits of 1, and the number of bits below."""
 
@@ -144,10 +143,14 @@ def _bitcast(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalV
     """The number 1 + k/2ⁿ, whose bits are those of 1 and, below, k: so JAX makes fractions."""
     (bits,) = operands
     meta = at.ctx.meta(bits)
-    dtype, one, digits = _FRACTIONS.get(meta.dtype, (None, 0, 0))
+    floats = _FRACTIONS.get(meta.dtype)
+    reason = "has no counterpart in tenferro.ops: none reads bits of numbers"
+    if floats is None or floats[0] != equation.params["new_dtype"]:
+        raise at.refuse(equation, reason)
+    dtype, one, digits = floats
     fraction = _bits_below(at, bits, one, digits)
-    if fraction is None or dtype != equation.params["new_dtype"]:
-        raise at.refuse(equation, "has no counterpart in tenferro.ops: none reads bits of numbers")
+    if fraction is None:
+        raise at.refuse(equation, reason)
     number = elementwise.astype(at, fraction, dtype)
     scaled = at.emit(MUL, number, full_like(at, 2.0**-digits, number))
     return at.emit(ADD, scaled, full_like(at, 1.0, number))

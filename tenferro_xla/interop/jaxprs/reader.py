@@ -152,7 +152,7 @@ class Body:
 
 def is_key(typed: Any) -> bool:
     """Whether a value or a type of JAX is that of random keys."""
-    return bool(jax.dtypes.issubdtype(typed.dtype, jax.dtypes.prng_key))
+    return bool(jax.numpy.issubdtype(typed.dtype, jax.dtypes.prng_key))
 
 
 def meta_of(aval: Any) -> TensorMeta:
