@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tenferro import nn as nn
     from tenferro import random as random
     from tenferro import scipy as scipy
+    from tenferro import shape as shape
     from tenferro import testing as testing
     from tenferro import tree as tree
     from tenferro import tree_util as tree_util
@@ -118,6 +119,7 @@ _MODULES = (
     "nn",
     "random",
     "scipy",
+    "shape",
     "testing",
     "tree",
     "tree_util",

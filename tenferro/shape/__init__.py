@@ -1,4 +1,9 @@
-"""Metadata of a tensor before it is computed: dtype, rank, and for each axis what is known."""
+"""Metadata of a tensor before it is computed: dtype, rank, and for each axis what is known.
+
+The package can be called: `tn.shape(x)` is the shape of an array.
+"""
+
+import sys
 
 from tenferro.shape.algebra import (
     Dim,
@@ -16,6 +21,7 @@ from tenferro.shape.algebra import (
     substitute,
     symbol,
 )
+from tenferro.shape.called import CallableModule
 from tenferro.shape.dims import InputDim, SymDim, dim, dim_of_ast
 from tenferro.shape.dtype import (
     BOOL,
@@ -131,3 +137,5 @@ __all__ = [
     "symbol",
     "type_of",
 ]
+
+sys.modules[__name__].__class__ = CallableModule

@@ -30,6 +30,12 @@ def test_a_name_is_there_or_left_out_with_a_reason(name: str) -> None:
     assert hasattr(tn, name) != (name in left_out())
 
 
+@pytest.mark.parametrize("name", sorted(set(NAMES) & set(dir(tn))))
+def test_what_can_be_called_there_can_be_called_here(name: str) -> None:
+    ours = getattr(tn, name)
+    assert callable(ours) or not callable(getattr(jnp, name)) or ours is tn.ndarray
+
+
 def test_what_is_left_out_is_not_there() -> None:
     assert len(left_out()) < 40
     assert [name for name in left_out() if hasattr(tn, name)] == []

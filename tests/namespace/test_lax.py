@@ -265,3 +265,13 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
 def test_a_wrong_call_is_refused(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_a_start_does_not_take_the_dtype_of_the_operand() -> None:
+    x = np.arange(8, dtype="float32").reshape(4, 2)
+
+    def batch(i: Any, total: Any) -> Any:
+        return total + tn.lax.dynamic_slice_in_dim(x, 2 * i, 2).sum()
+
+    assert tn.fori_loop(0, 2, batch, 0.0).item() == x.sum()
+    assert tn.jit(tn.lax.dynamic_index_in_dim, executor="numpy")(x, 3).tolist() == [[6.0, 7.0]]

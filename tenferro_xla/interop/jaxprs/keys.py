@@ -27,7 +27,7 @@ from tenferro.ops import (
     full_like,
 )
 from tenferro.random import blocks
-from tenferro.shape import as_dtype
+from tenferro.shape import DType, as_dtype
 from tenferro.traced import TracedTensor
 from tenferro_xla.interop.jaxprs.reader import (
     Keys,
