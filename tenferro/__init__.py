@@ -16,6 +16,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tenferro.left_out import MISSING
 from tenferro.naming import missing
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tenferro import typing as typing
     from tenferro.compiler import OptimizerOptions as OptimizerOptions
     from tenferro.composed import *  # noqa: F403
+    from tenferro.config import enable_x64 as enable_x64
     from tenferro.derivatives import AdContext as AdContext
     from tenferro.eager import EagerRuntime as EagerRuntime
     from tenferro.eager import EagerTensor as EagerTensor
@@ -65,6 +67,7 @@ __array_api_version__ = "2025.12"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.compiler": ("OptimizerOptions",),
+    "tenferro.config": ("enable_x64",),
     "tenferro.derivatives": ("AdContext",),
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
@@ -145,7 +148,7 @@ def _load(name: str) -> Any:
         module = import_module(home)
         if name in _HOME_OF or name in module.__all__:
             return getattr(module, name)
-    raise missing("tenferro", name, __dir__)
+    raise missing("tenferro", name, __dir__, MISSING)
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names

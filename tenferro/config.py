@@ -7,7 +7,8 @@ as its passes or its matmul precision, are options of the compiler or executor.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
 from tenferro.errors import ConfigError
@@ -125,6 +126,20 @@ def update(name: str, val: object) -> None:
         f"config.update: there is no setting {name!r}; the environment variables TENFERRO_* are in "
         "tenferro.config, options of a program belong to tn.jit and to executors"
     )
+
+
+@contextmanager
+def enable_x64(new_val: bool = True) -> Iterator[None]:
+    """`jax.enable_x64`: numbers keep their 64 bits with it and without it.
+
+    Raises:
+        ConfigError: it asks for 32 bits.
+
+    >>> with enable_x64(True):
+    ...     pass
+    """
+    update("jax_enable_x64", new_val)
+    yield
 
 
 config = parse(os.environ)
