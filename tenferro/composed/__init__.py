@@ -155,6 +155,7 @@ from tenferro.composed.searching import (
     searchsorted,
     sort_complex,
     trim_zeros,
+    where,
 )
 from tenferro.composed.sets import (
     intersect1d,
@@ -206,5 +207,5 @@ __all__ = [
     "sort_complex", "spacing", "trapezoid", "tril_indices", "tril_indices_from", "trim_zeros",
     "triu_indices", "triu_indices_from", "uint", "union1d", "unique", "unique_all",
     "unique_counts", "unique_inverse", "unique_values", "unpackbits", "unravel_index",
-    "unsignedinteger", "unwrap", "vander", "vecmat", "vectorize",
+    "unsignedinteger", "unwrap", "vander", "vecmat", "vectorize", "where",
 ]  # fmt: skip

@@ -64,6 +64,7 @@ from tenferro.namespace.places import (
     local_device_count,
     local_devices,
 )
+from tenferro.namespace.rolling import roll
 from tenferro.namespace.splitting import (
     array_split,
     atleast_1d,
@@ -238,7 +239,6 @@ triu = array_function(arrays.rearrange.triu)
 swapaxes = array_function(arrays.joining.swapaxes)
 repeat = array_function(arrays.joining.repeat)
 tile = array_function(arrays.joining.tile)
-roll = array_function(arrays.joining.roll)
 fliplr = array_function(arrays.joining.fliplr)
 flipud = array_function(arrays.joining.flipud)
 
@@ -321,5 +321,5 @@ __all__ = [
     "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan",
     "tanh", "tensordot", "tile", "top_k", "trace", "transpose", "tri", "tril", "triu",
     "true_divide", "trunc", "uint8", "uint16", "uint32", "uint64", "unstack", "var", "vdot",
-    "vecdot", "vsplit", "vstack", "where", "xlog1py", "xlogy", "zeros", "zeros_like", "zeta",
+    "vecdot", "vsplit", "vstack", "xlog1py", "xlogy", "zeros", "zeros_like", "zeta",
 ]  # fmt: skip

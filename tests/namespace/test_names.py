@@ -87,7 +87,6 @@ SPECIAL = {
     "outer",
     "stack",
     "top_k",
-    "where",
     "zeros",
 }
 PLACES = {
