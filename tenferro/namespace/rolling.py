@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tenferro.arrays import joining
@@ -10,12 +11,14 @@ from tenferro.errors import AxisError
 from tenferro.namespace.creation import arange, asarray
 from tenferro.namespace.indexing import take
 from tenferro.traced import TracedTensor
-from tenferro.typing import AnyTensor, ArrayLike, Axis
+from tenferro.typing import AnyTensor, ArrayLike, Axis, Integers
 
 _rolled_by_numbers = array_function(joining.roll)
 
 
-def roll(x: ArrayLike, shift: Any, axis: Axis = None) -> AnyTensor:
+def roll(
+    x: ArrayLike, shift: Integers | ArrayLike | Sequence[ArrayLike], axis: Axis = None
+) -> AnyTensor:
     """The elements shifted cyclically by `shift` places along `axis`; of the flat array if None.
 
     Args:
@@ -31,10 +34,9 @@ def roll(x: ArrayLike, shift: Any, axis: Axis = None) -> AnyTensor:
     >>> tn.roll([1, 2, 3], 1)
     Tensor([3, 1, 2])
     """
-    several = isinstance(shift, tuple | list)
-    shifts: Any = list(shift) if several else [shift]
+    shifts: Any = [*shift] if isinstance(shift, tuple | list) else [shift]
     if not any(isinstance(each, TracedTensor) for each in shifts):
-        return _rolled_by_numbers(x, shift, axis)
+        return _rolled_by_numbers(x, shift, axis)  # type: ignore[arg-type]  # not traced
     array: Any = asarray(x)
     if axis is None:
         return _rolled(array.ravel(), shifts, [0]).reshape(array.shape)  # type: ignore[no-any-return]
