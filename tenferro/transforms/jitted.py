@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, ParamSpec, TypeVar, cast
@@ -29,6 +28,7 @@ from tenferro.traced import (
 from tenferro.transforms.call import CallArguments, StaticArguments
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
+from tenferro.transforms.leaves import are_leaves, buffer_of, leaf_types
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.values import (
     Buffer,
@@ -172,7 +172,7 @@ class Jitted(Generic[P, R_co]):
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
         in_place = self._in_place(leaves)
-        types = _leaf_types(leaves) if in_place is None else in_place[1]
+        types = leaf_types(leaves) if in_place is None else in_place[1]
         if types is None:
             for leaf in leaves:
                 if isinstance(leaf, TracedTensor):
@@ -184,10 +184,10 @@ class Jitted(Generic[P, R_co]):
         if entry is None:
             return self._inlined(call)
         if in_place is not None:
-            if call.static is None and not kwargs and _are_leaves(args, leaves):
+            if call.static is None and not kwargs and are_leaves(args, leaves):
                 self._remember(types, entry)
             return self._run(entry, entry.executable, in_place[0])
-        buffers = [_buffer(leaf, executor) for leaf in leaves]
+        buffers = [buffer_of(leaf, executor) for leaf in leaves]
         on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
         run = entry.executable.run_host if on_host else entry.executable
         return self._run(entry, run, buffers)
@@ -236,7 +236,7 @@ class Jitted(Generic[P, R_co]):
         """The optimized program for these arguments, with the symbols of `symbolic`."""
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
-        types = _leaf_types(leaves)
+        types = leaf_types(leaves)
         if types is None:
             raise TracingError("program: needs concrete arguments, got traced ones")
         traced = self._traced(call, leaves, treedef, types)
@@ -245,6 +245,23 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
         return traced.program
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """What the executor makes of the program for these arguments: XLA's is a `Lowered`.
+
+        Raises:
+            ExecutorError: the executor runs programs as they are.
+        """
+        executor: Any = self.executor
+        if not hasattr(executor, "lower"):
+            raise ExecutorError(
+                f"lower: the executor {executor.name!r} runs programs as they are; see "
+                "f.program(...), or choose executor='xla'"
+            )
+        program, call = self.program(*args, **kwargs), self._static.split(args, kwargs, self)
+        leaves, _ = flatten((call.args, call.kwargs))
+        named = zip((declared.name for declared in program.inputs), leaves, strict=False)
+        return executor.lower(program, dict(named) if self._symbolic is not None else None)
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
@@ -359,35 +376,3 @@ class Jitted(Generic[P, R_co]):
             donated += range(start, start + count) if number in self._donate else ()
             start += count
         return tuple(donated)
-
-
-def _are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
-    """Whether the arguments are the leaves, that is, none of them is a tree."""
-    return len(args) == len(leaves) and all(map(operator.is_, args, leaves))
-
-
-def _leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
-    """The key of a compiled version: shape and dtype of each leaf, or the kind of number.
-
-    None if a leaf is traced.
-    """
-    types: list[Hashable] = []
-    for leaf in leaves:
-        kind = type(leaf)
-        if kind is TracedTensor:
-            return None
-        array = leaf.data if kind is Tensor else leaf
-        if hasattr(array, "shape") and hasattr(array, "dtype"):
-            types += (array.shape, array.dtype)
-        else:
-            types += (kind.__qualname__, None)
-    return types
-
-
-def _buffer(leaf: Any, executor: Executor) -> Buffer:
-    """The leaf's buffer on the executor, or a host array that it uploads."""
-    if type(leaf) is Tensor:
-        return leaf.data if leaf.executor is None else place("jit", leaf, executor)
-    if isinstance(leaf, np.ndarray):
-        return leaf if leaf.dtype.isnative else leaf.astype(leaf.dtype.newbyteorder("="))
-    return leaf if executor.owns(leaf) else _buffer(Tensor(leaf), executor)

@@ -230,6 +230,7 @@ def test_a_refusal_names_the_function_that_was_called(call: Call) -> None:
         (lambda: tn.hstack([]), "hstack: needs at least one array"),
         (lambda: tn.finfo("int32"), "finfo: i32 is not a floating-point dtype"),
         (lambda: tn.iinfo("float32"), "iinfo: f32 is not an integer dtype"),
+        (lambda: tn.ones((10**6, 10**6)), "ones: f64[1000000,1000000] takes"),
         (lambda: tn.can_cast(1, "int32"), "can_cast: takes an array or a dtype, got 1"),
     ],
 )

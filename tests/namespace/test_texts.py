@@ -50,6 +50,7 @@ def test_a_wrong_call_says_what_to_write(name: str) -> None:
 def test_parse_verifies_and_reads_what_is_printed() -> None:
     program = tn.make_program(lambda x: tn.sin(x) * 2, tn.TensorSpec(("n",))).exec_program
     assert str(parse(str(program))) == str(program)
+    assert parse(str(program)) == program != parse(str(program).replace("sine", "cosine"))
     wrong = "exec_program(%0: f64[n]) {\n %1: f64[n] = sine %0, %0\n return %1\n}"
     with pytest.raises(tn.TenferroError, match="sine: takes 1 operands, got 2"):
         parse(wrong)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import PytreeError, ShapeError
+from tenferro.errors import ExecutorError, PytreeError, ShapeError
 
 
 def test_the_types_of_results() -> None:
@@ -40,3 +40,12 @@ def test_compiled_functions_run_as_they_are_written() -> None:
         assert not isinstance(seen[-1], tn.Tensor)
     double(1.0)
     assert not isinstance(seen[-1], tn.Tensor)
+
+
+def test_a_compiled_function_is_lowered_for_its_arguments() -> None:
+    x = np.ones((2, 3))
+    assert "tensor<2x3xf64>" in tn.jit(tn.exp).lower(x).as_text()
+    symbolic = tn.jit(lambda n, x: n * x, symbolic={"x": ("n", 3)}, static_argnames="n")
+    assert "tensor<2x3xf64>" in symbolic.lower(2, x).stablehlo()
+    with pytest.raises(ExecutorError, match=r"^lower: the executor 'numpy' runs programs as they"):
+        tn.jit(tn.exp, executor="numpy").lower(x)
