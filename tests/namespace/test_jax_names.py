@@ -16,6 +16,23 @@ import tenferro as tn
 from tenferro import composed
 from tests.namespace.jax_names import DISTRIBUTIONS, HOMES, OWN, PAGE, Home, page
 
+
+@pytest.mark.skipif(jax.__version__ != "0.10.2", reason="the README counts names of this version")
+def test_the_readme_says_what_the_page_counts() -> None:
+    readme = (PAGE.parents[1] / "README.md").read_text("utf-8")
+    counts = {home.theirs: (len(home.names()), len(home.missing())) for home in HOMES}
+    for theirs, text in (
+        ("jax.numpy", "{} of the {} names of `jax.numpy`"),
+        ("jax.lax", "{} of the {} functions and types of `jax.lax`"),
+        ("jax.nn", "{} of {} of `jax.nn`"),
+        ("jax.scipy.special", "{} of {} of `jax.scipy.special`"),
+    ):
+        names, missing = counts[theirs]
+        assert text.format(names - missing, names) in readme
+    for theirs in ("jax.numpy.linalg", "jax.numpy.fft", "jax.scipy.stats"):
+        assert counts[theirs][1] == 0
+
+
 STANDARD = {"where"}
 """Functions whose arguments are named as in the array API."""
 NAMES = [name for name in dir(jnp) if not name.startswith("_")]
