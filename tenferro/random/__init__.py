@@ -8,13 +8,14 @@ same key gives the same numbers. `split` makes new keys from a key.
 (2,)
 
 Read in this order: `keys`, `blocks` (words and bits of keys and counters), `making` (keys),
-`parameters`, `formulas`, `continuous`, `integers`, `discrete`, `gammas`, `poissons`, `derived`,
-`vectors`.
+`parameters`, `formulas`, `continuous`, `integers`, `discrete`, `gammas`, `poissons`, `binomials`,
+`derived`, `vectors`.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from tenferro.naming import missing
+from tenferro.random.binomials import binomial, multinomial
 from tenferro.random.continuous import (
     cauchy,
     exponential,
@@ -59,6 +60,7 @@ __all__ = [
     "ball",
     "bernoulli",
     "beta",
+    "binomial",
     "bits",
     "categorical",
     "cauchy",
@@ -79,6 +81,7 @@ __all__ = [
     "logistic",
     "lognormal",
     "maxwell",
+    "multinomial",
     "multivariate_normal",
     "normal",
     "orthogonal",
@@ -104,7 +107,6 @@ MISSING: dict[str, str] = {
     ),
     **dict.fromkeys(("rand", "random", "random_sample"), "use tn.random.uniform(key, shape)"),
     **dict.fromkeys(("randn", "standard_normal"), "use tn.random.normal(key, shape)"),
-    **dict.fromkeys(("binomial", "multinomial"), "it is not there yet; from_jax reads that of JAX"),
     **dict.fromkeys(
         ("key_impl", "key_dtype"), "all keys are of one kind, of Threefry, and are not a dtype"
     ),
