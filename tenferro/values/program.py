@@ -180,7 +180,8 @@ class GraphProgram:
         if not known:
             kind = type(value).__name__
             raise DTypeError(
-                f"call: takes arrays and numbers, got {kind} for input {declared.name!r}"
+                f"call: takes arrays and numbers, got {kind} for input {declared.name!r}; pass the "
+                "leaves of trees one by one"
             )
         return operand
 

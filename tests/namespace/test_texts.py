@@ -59,6 +59,7 @@ def test_a_wrong_call_says_what_to_write(name: str) -> None:
 def test_parse_verifies_and_reads_what_is_printed() -> None:
     program = tn.make_program(lambda x: tn.sin(x) * 2, tn.TensorSpec(("n",))).exec_program
     assert str(parse(str(program))) == str(program)
+    assert parse(str(program)) == program != parse(str(program).replace("sine", "cosine"))
     wrong = "exec_program(%0: f64[n]) {\n %1: f64[n] = sine %0, %0\n return %1\n}"
     with pytest.raises(tn.TenferroError, match="sine: takes 1 operands, got 2"):
         parse(wrong)
@@ -77,7 +78,18 @@ MISSING: dict[str, tuple[Callable[[], Any], str]] = {
     "case": (lambda: tn.tensorSpec, r"did you mean tenferro.TensorSpec\?$"),
     "torch": (lambda: tn.cat, r"did you mean tenferro.concat\?$"),
     "a module": (lambda: tn.inv, r"did you mean tenferro.linalg.inv\?$"),
-    "later": (lambda: tn.pmap, r"has no attribute 'pmap'; it is not there yet$"),
+    "later": (lambda: tn.FarmExecutor, r"has no attribute 'FarmExecutor'; it is not there yet$"),
+    "of JAX": (
+        lambda: tn.pmap,
+        r"'pmap'; a program runs on one device; there are no shardings yet",
+    ),
+    "nn": (lambda: tn.nn.softmx, r"did you mean tenferro.nn.softmax\?$"),
+    "random": (lambda: tn.random.randn, r"'randn'; use tn.random.normal\(key, shape\)$"),
+    "scipy": (lambda: tn.scipy.signal, r"it is not there yet; tn.convolve, tn.correlate, tn.lax"),
+    "stats": (lambda: tn.scipy.stats.gama, r"did you mean tenferro.scipy.stats.gamma\?$"),
+    "special": (lambda: tn.scipy.special.gamaln, r"did you mean tenferro.scipy.special.gammaln"),
+    "tree": (lambda: tn.tree.mapp, r"did you mean tenferro.tree.map\?$"),
+    "segments": (lambda: tn.ops.segment_sum, r"use tn.zeros\(...\).at\[segment_ids\].add\(data\)"),
     "unknown": (lambda: tn.qqqqzzzz, r"module 'tenferro' has no attribute 'qqqqzzzz'$"),
     "linalg": (lambda: tn.linalg.choleski, r"did you mean tenferro.linalg.cholesky\?$"),
     "fft": (lambda: tn.fft.fftt, r"did you mean tenferro.fft.fft"),

@@ -65,6 +65,21 @@ MISSING: dict[str, str] = {
         "no op of the IR reads the bits of numbers",
     ),
     **dict.fromkeys(("one_minus_square", "polynomial"), "write it with tn.lax.mul and tn.lax.add"),
+    **dict.fromkeys(
+        (
+            "ConvGeneralDilatedDimensionNumbers",
+            "DotDimensionNumbers",
+            "PrecisionLike",
+            "RaggedDotDimensionNumbers",
+        ),
+        "it is a type for annotations of JAX",
+    ),
+    **dict.fromkeys(
+        ("AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Precision", "Tolerance"),
+        "precision is an option of the executor: XlaExecutor(precision=...)",
+    ),
+    "FftType": "use tn.fft",
+    "RandomAlgorithm": "use tn.random",
     "log2": "use tn.log2",
     "reduce_xor": "use tn.lax.reduce with tn.lax.bitwise_xor",
     "composite": "the name of a function would not reach the compiler; call the function",

@@ -24,7 +24,7 @@ from tenferro.ops import (
     replay,
 )
 from tenferro.shape import INT32
-from tenferro_xla.interop.jaxprs.reader import Body, Keys, Reader, Translation
+from tenferro_xla.interop.jaxprs.reader import Body, Keys, Reader, Translation, meta_of
 
 _HELD = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
 """Names of the parameter in which an equation of a call holds the called jaxpr."""
@@ -91,7 +91,7 @@ def _scan(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     fixed = sum(whole == entry for whole, entry in zip(ranks, each_round, strict=True))
     returned = [at.ctx.meta(key).rank for key in body.outputs]
     carry = sum(
-        len(var.aval.shape) == rank for var, rank in zip(equation.outvars, returned, strict=True)
+        meta_of(var.aval).rank == rank for var, rank in zip(equation.outvars, returned, strict=True)
     )
     op = Scan(
         program_of([*body.captured, *body.inputs], body.outputs),

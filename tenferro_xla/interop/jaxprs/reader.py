@@ -15,7 +15,7 @@ from tenferro.computegraph import GlobalValKey, Input
 from tenferro.errors import ExecutorError, TenferroError
 from tenferro.exec_ir import Array
 from tenferro.ops import BroadcastInDim
-from tenferro.shape import TensorMeta, as_dtype, fresh_input
+from tenferro.shape import UINT32, TensorMeta, as_dtype, fresh_input
 from tenferro.traced import TraceEmitter, capture
 
 Keys = Sequence[GlobalValKey]
@@ -78,7 +78,7 @@ class Reader(TraceEmitter):
         reader.site, reader._arrays = self.site, self._arrays
         variables = getattr(jaxpr, "jaxpr", jaxpr).invars
         inputs = [
-            fresh_input(TensorMeta.of(variable.aval.dtype, variable.aval.shape), f"x{number}")
+            fresh_input(meta_of(variable.aval), f"x{number}")
             for number, variable in enumerate(variables)
         ]
         outputs = reader.read(jaxpr, inputs)
@@ -108,7 +108,7 @@ class Reader(TraceEmitter):
         """The value of an array that a jaxpr holds; the same array is the same value."""
         _, key = self._arrays.get(id(const), (None, None))
         if key is None:
-            key = self.constant(np.asarray(const))
+            key = self.constant(np.asarray(jax.random.key_data(const) if is_key(const) else const))
             self._arrays[id(const)] = (const, key)
         elif isinstance(key, Input):
             self.captured[key] = None
@@ -128,9 +128,9 @@ class Reader(TraceEmitter):
             raise
         results = (made,) if isinstance(made, GlobalValKey) else made
         for result, variable in zip(results, equation.outvars, strict=True):
-            meta, aval = self.ctx.meta(result), variable.aval
-            assert (meta.dtype, meta.static_shape) == (as_dtype(aval.dtype), tuple(aval.shape)), (
-                f"from_jax: {equation.primitive.name!r} is read as {meta}, but it is {aval}"
+            meta, expected = self.ctx.meta(result), meta_of(variable.aval)
+            assert meta == expected, (
+                f"from_jax: {equation.primitive.name!r} is read as {meta}, but it is {expected}"
             )
         return results
 
@@ -148,6 +148,27 @@ class Body:
         self.inputs = inputs
         self.outputs = outputs
         self.captured = captured
+
+
+def is_key(typed: Any) -> bool:
+    """Whether a value or a type of JAX is that of random keys."""
+    return bool(jax.numpy.issubdtype(typed.dtype, jax.dtypes.prng_key))
+
+
+def meta_of(aval: Any) -> TensorMeta:
+    """The type of what stands for a value of JAX; for random keys that of their words.
+
+    Raises:
+        ExecutorError: it is a key whose bits tn.random does not make.
+    """
+    if not is_key(aval):
+        return TensorMeta.of(as_dtype(aval.dtype), integers(aval.shape))
+    if "fry" not in str(aval.dtype):
+        raise ExecutorError(
+            f"from_jax: {aval.dtype} is a key that does not make the bits of tn.random; use "
+            "jax.random.key(seed), or pass the numbers in"
+        )
+    return TensorMeta.of(UINT32, (*integers(aval.shape), 2))
 
 
 def integers(values: Iterable[Any]) -> tuple[int, ...]:
