@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from typing import Any, TypeVar, cast
@@ -273,6 +273,29 @@ def _is_constant(value: GlobalValKey) -> bool:
 def _is_cheap(op: Any) -> bool:
     """Whether computing its result takes no longer than reading it from memory."""
     return bool(op.moves or op.repeats or (op.pointwise and (op.componentwise or op.commutative)))
+
+
+def emitted(
+    at: Emitter[V],
+    outputs: Iterable[GlobalValKey | None],
+    known: Mapping[GlobalValKey, V],
+    since: int,
+) -> Slots[V]:
+    """Emit a graph on other values for those that are known. None stays None.
+
+    Values with a serial before `since` are those that are around the graph, and stay themselves.
+    """
+    values: dict[GlobalValKey, Any] = dict(known)
+    results = list(outputs)
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    present = [key for key in results if key is not None]
+    ops, _ = view.topo_order(present, leaves=tuple(known), since=since)
+    for op in ops:
+        operands = [values.get(key, key) for key in op.inputs]
+        with _at_site(at, op.site):
+            made = at.emit_all(cast(StdTensorOp, op.primitive), *operands)
+        values.update(zip(op.outputs, made, strict=True))
+    return tuple([None if key is None else values.get(key, key) for key in results])
 
 
 def inlined(at: Emitter[V], program: ExecProgram, values: Sequence[V]) -> list[V]:

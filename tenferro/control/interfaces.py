@@ -97,3 +97,22 @@ class ConditionalLoop(Protocol):
 
     def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> StdTensorOp:
         """A loop of as many rounds of another body."""
+
+
+class Ruled(PrimitiveOp, Protocol):
+    """The part of a `Custom` that rules read."""
+
+    @property
+    def body(self) -> ExecProgram:
+        """What it computes."""
+
+    @property
+    def consts(self) -> int:
+        """Number of first operands that are not arguments of the user's function."""
+
+    @property
+    def identity(self) -> bytes:
+        """Bytes that equal ops share."""
+
+    def check_computed(self) -> None:
+        """Raise ADRuleError if the op has no values, but can be transposed."""

@@ -21,6 +21,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from tenferro.errors import FileError
 from tenferro.shape import (
     Dim,
     DimExpr,
@@ -60,6 +61,22 @@ class Body(ABC):
     @abstractmethod
     def bind(self, sizes: Sizes) -> Self:
         """The program with symbols replaced by sizes."""
+
+
+class Handle(ABC):
+    """A Python object as a part of an op, such as a derivative rule that a user wrote.
+
+    An op that holds one has a meaning in this process only, and files do not hold it.
+    """
+
+    @property
+    @abstractmethod
+    def token(self) -> bytes:
+        """Bytes that no other object has, in this process or in another."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """What it is called in errors and in the text of programs: `custom_jvp f`."""
 
 
 class PayloadWriter(Protocol):
@@ -274,6 +291,13 @@ def _bits(stored: Json, tag: str, length: int | None = None) -> bytes:
     return bytes.fromhex(digits)
 
 
+def _refuse_handle(value: Handle, _: PayloadWriter) -> Json:
+    raise FileError(
+        f"file: {value} is a Python function, which files do not hold; save a compiled program, "
+        "from which derivative rules are gone"
+    )
+
+
 def _read_size(stored: Json, reader: PayloadReader) -> DimExpr:
     size = reader.size(_text(stored, "size"))
     if not isinstance(size, DimExpr):
@@ -370,6 +394,12 @@ KINDS: tuple[PayloadKind, ...] = (
         tag="program",
         write=lambda value, writer: writer.add_body(value),
         read=lambda stored, reader: reader.body(stored),
+    ),
+    PayloadKind(
+        type=Handle,
+        encode=lambda value: _sized(b"h", value.token),
+        text=str,
+        write=_refuse_handle,
     ),
     PayloadKind(
         type=DimExpr,

@@ -14,7 +14,14 @@ from tenferro.traced.capture import (
 from tenferro.traced.compiler import GraphCompiler, specialise
 from tenferro.traced.function import Trace, argument_names, is_traced, leaf_meta, trace_function
 from tenferro.traced.results import Results
-from tenferro.traced.scopes import Scope, innermost, is_tracing, tracing
+from tenferro.traced.scopes import (
+    Scope,
+    innermost,
+    is_tracing,
+    open_scopes,
+    reopened,
+    tracing,
+)
 from tenferro.traced.sites import raising_site, user_site
 from tenferro.traced.substitute import joined, settled, substitute
 from tenferro.traced.tensor import (
@@ -51,8 +58,10 @@ __all__ = [
     "leaf_meta",
     "leaf_names",
     "open_arguments",
+    "open_scopes",
     "raising_site",
     "record",
+    "reopened",
     "settled",
     "specialise",
     "substitute",

@@ -1,0 +1,12 @@
+"""Derivatives by hand: functions whose derivatives the user defines.
+
+A call is one op, `Custom` of `tenferro.control`. Rules are Python functions, which are traced when a
+derivative is asked for.
+
+Read in this order: `arguments`, `forms` (what calls have in common), `functions`, `jvp`, `vjp`.
+"""
+
+from tenferro.custom.jvp import CustomJvp, custom_jvp
+from tenferro.custom.vjp import CustomVjp, custom_vjp
+
+__all__ = ["CustomJvp", "CustomVjp", "custom_jvp", "custom_vjp"]

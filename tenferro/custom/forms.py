@@ -1,0 +1,206 @@
+"""Calls of a function with derivatives by hand: the op, and the values that rules are given."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tenferro.arrays import convert
+from tenferro.computegraph import GlobalValKey
+from tenferro.control import Custom, Rule, program_of
+from tenferro.custom.arguments import Arguments
+from tenferro.eager import EagerTensor
+from tenferro.errors import ADRuleError
+from tenferro.loops import leaves_of, operands_of, promoted, run, shown, tracing_bodies, weak_leaf
+from tenferro.ops import full
+from tenferro.shape import TensorMeta, is_inexact, type_of
+from tenferro.traced import (
+    Scope,
+    TracedTensor,
+    TraceEmitter,
+    TreeDef,
+    as_key,
+    flatten,
+    is_tracing,
+    open_scopes,
+    reopened,
+    tracing,
+    unflatten,
+)
+from tenferro.values import meta_of_value
+
+_numbers = itertools.count()
+_PROCESS = secrets.token_bytes(8)
+
+FLOAT0 = np.dtype([("float0", np.void, 0)])
+"""What JAX calls the tangents of integers; here they are None."""
+
+
+def fresh_token() -> bytes:
+    """Bytes that no other rule has, in this process or in another."""
+    return _PROCESS + b"%d" % next(_numbers)
+
+
+def is_differentiable(arrays: Sequence[Any]) -> bool:
+    """Whether a derivative may be asked for of a function of these arguments."""
+    leaves = flatten(arrays)[0]
+    traced = any(isinstance(leaf, TracedTensor) for leaf in leaves)
+    return traced or is_tracing() or any(_is_tracked(leaf) for leaf in leaves)
+
+
+def _is_tracked(leaf: Any) -> bool:
+    return isinstance(leaf, EagerTensor) and leaf.tracked
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """What calls of a function have in common that differ in the values of arrays only.
+
+    Attributes:
+        name: what errors call the function: `custom_jvp f`.
+        arguments: the arguments of one of these calls.
+        in_tree: the structure of the arrays among them, which is a tuple.
+        out_tree: the structure of the result.
+        closed: the graph values that the function closes over, which are the first operands.
+        scopes: the traces around the call, whose values rules may read.
+    """
+
+    name: str
+    arguments: Arguments
+    in_tree: TreeDef
+    out_tree: TreeDef
+    closed: tuple[GlobalValKey, ...]
+    scopes: tuple[Scope, ...]
+
+    @property
+    def identity(self) -> Hashable | None:
+        """What tells apart the rules of two forms of a function; None if nothing does."""
+        static = tuple([(type(value), value) for value in self.arguments.static.values()])
+        try:
+            hash(static)
+        except TypeError:
+            return None
+        return static, self.in_tree, self.out_tree, self.closed
+
+    @contextmanager
+    def tracing(self, rule: str) -> Iterator[Scope]:
+        """A context for calling a rule of the user and reading its result."""
+        scope = Scope(f"{rule} of {self.name}")
+        with reopened(self.scopes), tracing(scope):
+            try:
+                yield scope
+            except Exception as error:
+                error.add_note(f"raised in {rule} of {self.name}")
+                raise
+
+    def refuse_closed_over(self) -> NoReturn:
+        """Raise the error of a derivative by what the function closes over."""
+        raise ADRuleError(
+            f"{self.name}: a derivative is asked for by a value that the function closes over, of "
+            "which its rule knows nothing; make the value an argument"
+        )
+
+    def matched(self, what: str, result: Any, tree: TreeDef, metas: Sequence[TensorMeta]) -> Any:
+        """The graph values of a tree that a rule returned, which has a structure and types.
+
+        None stands for a zero, and for what belongs to an integer.
+
+        Raises:
+            ADRuleError: the structure or a type differs.
+        """
+        flatten(result)  # registers dataclasses
+        try:
+            leaves = tree.flatten_up_to(result)
+        except ValueError:
+            raise ADRuleError(
+                f"{self.name}: {what} is {described(result)}, which must have the structure of "
+                f"{shown(tree, metas)}"
+            ) from None
+        return [self._key(what, leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
+
+    def _key(self, what: str, leaf: Any, goal: TensorMeta) -> GlobalValKey | None:
+        if leaf is None or getattr(leaf, "dtype", None) == FLOAT0:
+            return None
+        meta = meta_of_value(leaf)
+        if meta is None:
+            raise ADRuleError(
+                f"{self.name}: {what} is a {type(leaf).__name__} in the place of {goal}; "
+                "return an array, or None for a zero"
+            )
+        if not isinstance(leaf, TracedTensor):
+            leaf = TracedTensor(as_key(leaf), weak_leaf(leaf))
+        key, meta = leaf.in_use(what), TensorMeta(meta.dtype, meta.extents)
+        if promoted(meta, leaf.weak, goal):
+            return convert(TraceEmitter(), key, goal.dtype)
+        if meta != goal:
+            raise ADRuleError(f"{self.name}: {what} is {meta} in the place of {goal}")
+        return key
+
+
+def derivative_metas(metas: Sequence[TensorMeta]) -> list[bool]:
+    """Which values of these types have a tangent."""
+    return [is_inexact(meta.dtype) for meta in metas]
+
+
+def filled(keys: Sequence[GlobalValKey | None], like: Sequence[TensorMeta]) -> list[Any]:
+    """Graph values with zeros for those that are None; None for those of integers."""
+    return [
+        full(TraceEmitter(), 0, meta) if key is None and is_inexact(meta.dtype) else key
+        for key, meta in zip(keys, like, strict=True)
+    ]
+
+
+def call(
+    name: str,
+    function: Callable[..., Any],
+    arguments: Arguments,
+    rule_of: Callable[[Form], Rule],
+) -> Any:
+    """The result of a function as that of an op with a rule.
+
+    Raises:
+        PytreeError: a leaf of the result is not an array.
+        UnsupportedDynamicShapeError: data decide the size of an argument or of a result.
+    """
+    label = getattr(function, "__name__", "f")
+    passed = leaves_of(arguments.arrays, f"{name}: arguments")
+    scopes = open_scopes()
+
+    def called(values: list[TracedTensor]) -> Any:
+        return function(*arguments.joined(unflatten(passed.tree, values)))
+
+    with tracing_bodies(name.split()[0]) as bodies:
+        body = bodies.trace(label, function, passed.metas, passed.weak, called)
+        closed = bodies.closed_over(body)
+        program = program_of([*closed, *body.inputs], body.outputs)
+    form = Form(name, arguments, passed.tree, body.tree, tuple(closed), scopes)
+    op = Custom(program, rule_of(form), len(closed))
+    return unflatten(body.tree, run(op, [*operands_of(closed), *passed.typed()], bodies))
+
+
+def described(tree: Any) -> str:
+    """A tree of types, also of one whose leaves are not all arrays."""
+    leaves, treedef = flatten(tree)
+    return repr(unflatten(treedef, [_Described(leaf) for leaf in leaves]))
+
+
+class _Described:
+    """The type of a leaf in its place."""
+
+    def __init__(self, leaf: Any) -> None:
+        self._leaf = leaf
+
+    def __repr__(self) -> str:
+        meta = meta_of_value(self._leaf)
+        return f"a {type(self._leaf).__name__}" if meta is None else str(meta)
+
+
+def values_of(keys: Sequence[GlobalValKey | None], scope: Scope | None) -> list[Any]:
+    """Graph values as users see them. None stays None."""
+    return [None if key is None else TracedTensor(key, None, scope) for key in keys]
