@@ -130,8 +130,7 @@ def _until_all_finished(
         of_body = [on or is_inexact(meta.dtype) for on, meta in zip(of_body, types, strict=True)]
     read, _ = graph_of(op.body)
     consts = [
-        with_batch_axis(key, at.size) if on else key
-        for key, on in zip(read, of_body, strict=False)
+        with_batch_axis(key, at.size) if on else key for key, on in zip(read, of_body, strict=False)
     ]
     flags = [*of_body, *everything]
     following = _where(emitter, taken, op.body, [*consts, *state], flags, at.size)

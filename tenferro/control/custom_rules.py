@@ -24,7 +24,7 @@ from tenferro.control.interfaces import Ruled
 from tenferro.control.rules import Rule
 from tenferro.exec_ir import encode
 from tenferro.ops import ReduceSum, repeated
-from tenferro.shape import Dim, fresh_input, type_of
+from tenferro.shape import Dim, fresh_input
 
 Found = Sequence[GlobalValKey | None]
 
@@ -49,8 +49,10 @@ class _Linearized:
         primal = _fresh(op)
         out = op_key(op, primal, PRIMAL, emitter.site).outputs
         tangents = fresh_like(compress(primal, active), "tangent")
-        site: JvpSite[GlobalValKey] = JvpSite(emitter, primal, out, spread(tangents, active))
-        return cls([*primal, *out, *tangents], op.linearize(site))
+        moving: Slots[GlobalValKey] = spread(tangents, active)
+        site: JvpSite[GlobalValKey] = JvpSite(emitter, primal, out, moving)
+        found = op.linearize(site)
+        return cls([*primal, *out, *tangents], found)
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class BatchedRule(Rule):
         return b"batched" + self.entry.identity + encode((self.batched, self.size))
 
     def __str__(self) -> str:
-        return f"{self.entry}, batched"
+        return f"{self.entry.rule}, batched"
 
     def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
         """The tangents of each entry."""
@@ -96,8 +98,7 @@ class BatchedRule(Rule):
         inputs = _fresh(self.entry)
         arriving = [ct is not None for ct in at.ct]
         seeds = [
-            fresh_input(meta, "ct")
-            for meta in compress(self.entry.body.output_metas, arriving)
+            fresh_input(meta, "ct") for meta in compress(self.entry.body.output_metas, arriving)
         ]
         found = self.entry.transpose_rule(
             TransposeSite(emitter, spread(seeds, arriving), inputs, at.active)
@@ -141,7 +142,7 @@ class BatchedRule(Rule):
             result = result if is_batched else repeated(emitter, result, self.size)
             outputs.append(result if keep else emitter.emit(ReduceSum((0,)), result))
         known = dict(zip(whole, given, strict=True))
-        return emitted(at, outputs, known, since=values[0].serial)
+        return emitted(at, outputs, known, values[0].serial)
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class GuardedRule(Rule):
         return b"guarded" + self.entry.identity
 
     def __str__(self) -> str:
-        return f"{self.entry}, guarded"
+        return f"{self.entry.rule}, guarded"
 
     def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
         """The tangents, whose loops are guarded too."""

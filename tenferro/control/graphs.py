@@ -280,10 +280,12 @@ def emitted(
     outputs: Iterable[GlobalValKey | None],
     known: Mapping[GlobalValKey, V],
     since: int,
+    rule: str | None = None,
 ) -> Slots[V]:
-    """Emit a graph on other values for those that are known. None stays None.
+    """Emit a graph that a rule made, on other values for those that are known. None stays None.
 
     Values with a serial before `since` are those that are around the graph, and stay themselves.
+    Sites of new nodes begin with the name of the rule, if it is given.
     """
     values: dict[GlobalValKey, Any] = dict(known)
     results = list(outputs)
@@ -292,7 +294,8 @@ def emitted(
     ops, _ = view.topo_order(present, leaves=tuple(known), since=since)
     for op in ops:
         operands = [values.get(key, key) for key in op.inputs]
-        with _at_site(at, op.site):
+        parts = [part for part in (rule, op.site) if part is not None]
+        with _at_site(at, " at ".join(parts) or None):
             made = at.emit_all(cast(StdTensorOp, op.primitive), *operands)
         values.update(zip(op.outputs, made, strict=True))
     return tuple([None if key is None else values.get(key, key) for key in results])

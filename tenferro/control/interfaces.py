@@ -107,6 +107,10 @@ class Ruled(PrimitiveOp, Protocol):
         """What it computes."""
 
     @property
+    def rule(self) -> object:
+        """Its derivatives, which print as what users call them."""
+
+    @property
     def consts(self) -> int:
         """Number of first operands that are not arguments of the user's function."""
 

@@ -1,7 +1,7 @@
 """Derivatives by hand: functions whose derivatives the user defines.
 
-A call is one op, `Custom` of `tenferro.control`. Rules are Python functions, which are traced when a
-derivative is asked for.
+A call is one op, `Custom` of `tenferro.control`. Rules are Python functions, which are traced when
+a derivative is asked for.
 
 Read in this order: `arguments`, `forms` (what calls have in common), `functions`, `jvp`, `vjp`.
 """

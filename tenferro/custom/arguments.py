@@ -57,10 +57,7 @@ class Parameters:
         names: str | Iterable[str],
     ) -> None:
         self._caller = caller
-        try:
-            self._signature = inspect.signature(function)
-        except (TypeError, ValueError):
-            self._signature = None
+        self._signature = _signature_of(function)
         places = [*self._places(numbers), *self._named(names)]
         self.static = tuple(sorted(set(places)))
 
@@ -151,3 +148,11 @@ class Parameters:
                     f"{self._caller}: nondiff_argnames has {name!r}, which is not a parameter"
                 )
         return [known.index(name) for name in several]
+
+
+def _signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """The signature of a function; None for one that has none, as some builtin functions."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None

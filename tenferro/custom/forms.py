@@ -12,20 +12,22 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tenferro.arrays import convert
-from tenferro.computegraph import GlobalValKey
+from tenferro.computegraph import GlobalValKey, Input
 from tenferro.control import Custom, Rule, program_of
 from tenferro.custom.arguments import Arguments
 from tenferro.eager import EagerTensor
 from tenferro.errors import ADRuleError
 from tenferro.loops import leaves_of, operands_of, promoted, run, shown, tracing_bodies, weak_leaf
 from tenferro.ops import full
-from tenferro.shape import TensorMeta, is_inexact, type_of
+from tenferro.shape import TensorMeta, is_inexact
 from tenferro.traced import (
     Scope,
     TracedTensor,
     TraceEmitter,
+    TrackedTensor,
     TreeDef,
     as_key,
+    captured_before,
     flatten,
     is_tracing,
     open_scopes,
@@ -92,7 +94,13 @@ class Form:
     def tracing(self, rule: str) -> Iterator[Scope]:
         """A context for calling a rule of the user and reading its result."""
         scope = Scope(f"{rule} of {self.name}")
-        with reopened(self.scopes), tracing(scope):
+        sources = [key.key for key in self.closed if isinstance(key, Input)]
+        tracked = [source for source in sources if isinstance(source, TrackedTensor)]
+        with (
+            reopened(self.scopes),
+            captured_before(tracked, f"{self.name}: {rule}"),
+            tracing(scope),
+        ):
             try:
                 yield scope
             except Exception as error:
@@ -105,6 +113,11 @@ class Form:
             f"{self.name}: a derivative is asked for by a value that the function closes over, of "
             "which its rule knows nothing; make the value an argument"
         )
+
+    def check_value(self, what: str, result: Any, metas: Sequence[TensorMeta]) -> None:
+        """Raise ADRuleError unless a rule returned a value like that of the function."""
+        if None in self.matched(what, result, self.out_tree, metas):
+            raise ADRuleError(f"{self.name}: {what} is None in a place")
 
     def matched(self, what: str, result: Any, tree: TreeDef, metas: Sequence[TensorMeta]) -> Any:
         """The graph values of a tree that a rule returned, which has a structure and types.
@@ -125,6 +138,7 @@ class Form:
         return [self._key(what, leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
 
     def _key(self, what: str, leaf: Any, goal: TensorMeta) -> GlobalValKey | None:
+        """The graph value of one leaf; None for a zero."""
         if leaf is None or getattr(leaf, "dtype", None) == FLOAT0:
             return None
         meta = meta_of_value(leaf)
@@ -135,7 +149,8 @@ class Form:
             )
         if not isinstance(leaf, TracedTensor):
             leaf = TracedTensor(as_key(leaf), weak_leaf(leaf))
-        key, meta = leaf.in_use(what), TensorMeta(meta.dtype, meta.extents)
+        key: GlobalValKey = leaf.in_use(what)
+        meta = TensorMeta(meta.dtype, meta.extents)
         if promoted(meta, leaf.weak, goal):
             return convert(TraceEmitter(), key, goal.dtype)
         if meta != goal:

@@ -57,9 +57,9 @@ class CustomFunction(ABC, Generic[P, R]):
         nondiff_argnums: int | Iterable[int] = (),
         nondiff_argnames: str | Iterable[str] = (),
     ) -> None:
-        if not callable(function):
-            kind = type(function).__name__
-            raise ADError(f"{self.caller}: takes a function, got a {kind}")
+        given: object = function
+        if not callable(given):
+            raise ADError(f"{self.caller}: takes a function, got a {type(given).__name__}")
         self._function = function
         self._name = f"{self.caller} {getattr(function, '__name__', type(function).__name__)}"
         self._parameters = Parameters(self._name, function, nondiff_argnums, nondiff_argnames)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress
 from typing import Any, ParamSpec, TypeVar, overload
 
 from tenferro.chainrules import JvpSite, Slots, V
@@ -107,9 +106,12 @@ class _TangentRule(FormRule):
         ]
         found = self._tangents(op, primals, tangents)
         known = dict(zip([*form.closed, *primals], at.primal, strict=True))
-        given = compress(at.tangent[count:], active)
-        known.update(zip([key for key in tangents if key is not None], given, strict=True))
-        return emitted(at.emitter, found, known, since=primals[0].serial)
+        known.update(
+            (key, given)
+            for key, given in zip(tangents, at.tangent[count:], strict=True)
+            if key is not None and given is not None
+        )
+        return emitted(at.emitter, found, known, primals[0].serial, f"rule of {self}")
 
     def _tangents(self, op: Ruled, primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         """The tangents of the results, as graph values."""
@@ -131,7 +133,9 @@ class _TangentRule(FormRule):
             values = form.matched("the value that the rule returns", value, form.out_tree, types)
             if None in values:
                 raise ADRuleError(f"{form.name}: the rule returns None for a value")
-            keys = form.matched("the tangent that the rule returns", tangent, form.out_tree, types)
+            keys: list[Any] = form.matched(
+                "the tangent that the rule returns", tangent, form.out_tree, types
+            )
         for key, meta in zip(keys, types, strict=True):
             if key is not None and not is_inexact(meta.dtype):
                 raise ADRuleError(

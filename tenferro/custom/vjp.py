@@ -34,10 +34,10 @@ class CustomVjp(CustomFunction[P, R]):
     def defvjp(self, fwd: Forward, bwd: Backward) -> None:
         """Define the rule for cotangents.
 
-        `fwd` takes the arguments of the function and returns a pair of its value and of *residuals*,
-        any tree that `bwd` needs. `bwd(residuals, cotangent)` returns a tuple of the cotangents of
-        the arguments; None is a zero. Arguments of `nondiff_argnums` come first in `bwd`, and have
-        no cotangent.
+        `fwd` takes the arguments of the function and returns a pair of its value and of
+        *residuals*, any tree that `bwd` needs. `bwd(residuals, cotangent)` returns a tuple of the
+        cotangents of the arguments; None is a zero. Arguments of `nondiff_argnums` come first in
+        `bwd`, and have no cotangent.
 
         Raises:
             ADError: `fwd` or `bwd` cannot be called.
@@ -77,7 +77,7 @@ class _CotangentRule(FormRule):
         primals = [fresh_input(meta, f"primal{place}") for place, meta in enumerate(metas)]
         residuals = self._residuals(op, primals)
         known = dict(zip([*form.closed, *primals], at.primal, strict=True))
-        kept = emitted(at.emitter, residuals.keys, known, since=primals[0].serial)
+        kept = emitted(at.emitter, residuals.keys, known, primals[0].serial, f"fwd of {self}")
         active = [tangent is not None for tangent in at.tangent[count:]]
         given = [*at.primal[:count], *kept, *compress(at.tangent[count:], active)]
         pullback = _Pullback(form, self._bwd, residuals, active, op.body)
@@ -101,8 +101,7 @@ class _CotangentRule(FormRule):
                     f"{described(result)}"
                 )
             value, kept = result
-            types = op.body.output_metas
-            form.matched("the value that fwd returns", value, form.out_tree, types)
+            form.check_value("the value that fwd returns", value, op.body.output_metas)
             leaves, tree = flatten(kept)
             keys = [as_key(leaf) if is_array(leaf) else None for leaf in leaves]
         return _Residuals(keys, leaves, tree)
@@ -178,7 +177,6 @@ class _Pullback(Rule):
 
     def transpose_rule(self, op: Ruled, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents that `bwd` returns."""
-        form, closed = self._form, self._form.closed
         types = self._body.output_metas
         arriving = iter(at.ct)
         cts = [next(arriving) if is_inexact(meta.dtype) else None for meta in types]
@@ -188,17 +186,18 @@ class _Pullback(Rule):
             for ct, meta in zip(cts, types, strict=True)
         ]
         found = self._cotangents(kept, seeds)
-        known = dict(zip([*closed, *kept], at.inputs, strict=False))
+        known = dict(zip([*self._form.closed, *kept], at.inputs, strict=False))
         known.update(
-            (seed, ct) for seed, ct in zip(seeds, cts, strict=True) if seed is not None
+            (seed, ct)
+            for seed, ct in zip(seeds, cts, strict=True)
+            if seed is not None and ct is not None
         )
         wanted = compress(found, self._active)
         slots = [None] * op.consts + [
-            key if on else None
-            for key, on in zip(wanted, at.active[op.consts :], strict=True)
+            key if on else None for key, on in zip(wanted, at.active[op.consts :], strict=True)
         ]
         since = min(key.serial for key in (*kept, *(s for s in seeds if s is not None)))
-        return emitted(at.emitter, slots, known, since=since)
+        return emitted(at.emitter, slots, known, since, f"bwd of {self._form.name}")
 
     def _cotangents(
         self, kept: Sequence[GlobalValKey], seeds: Sequence[GlobalValKey | None]
@@ -215,9 +214,7 @@ class _Pullback(Rule):
             )
             return self._of_arguments(result, metas)
 
-    def _of_arguments(
-        self, result: Any, metas: Sequence[TensorMeta]
-    ) -> list[GlobalValKey | None]:
+    def _of_arguments(self, result: Any, metas: Sequence[TensorMeta]) -> list[GlobalValKey | None]:
         """The graph values of the cotangents that `bwd` returned."""
         form, trees = self._form, self._form.in_tree.children()
         if not isinstance(result, tuple | list) or len(result) != len(trees):

@@ -9,6 +9,7 @@ from tenferro.traced.capture import (
     CapturedArray,
     TrackedTensor,
     capture,
+    captured_before,
     capturing_tracked,
 )
 from tenferro.traced.compiler import GraphCompiler, specialise
@@ -48,6 +49,7 @@ __all__ = [
     "argument_names",
     "as_key",
     "capture",
+    "captured_before",
     "capturing_tracked",
     "compiled_within",
     "flatten",
