@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tenferro.compiler import OptimizerOptions as OptimizerOptions
     from tenferro.composed import *  # noqa: F403
     from tenferro.custom import custom_jvp as custom_jvp
+    from tenferro.custom import custom_linear_solve as custom_linear_solve
+    from tenferro.custom import custom_root as custom_root
     from tenferro.custom import custom_vjp as custom_vjp
     from tenferro.derivatives import AdContext as AdContext
     from tenferro.eager import EagerRuntime as EagerRuntime
@@ -63,7 +65,7 @@ __array_api_version__ = "2025.12"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.compiler": ("OptimizerOptions",),
-    "tenferro.custom": ("custom_jvp", "custom_vjp"),
+    "tenferro.custom": ("custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp"),
     "tenferro.derivatives": ("AdContext",),
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),

@@ -14,7 +14,14 @@ derivatives by hand; see `rules` and `custom_rules`.
 from tenferro.control.batches import BRANCHES_RUN
 from tenferro.control.checks import ControlOp
 from tenferro.control.custom import Custom
-from tenferro.control.graphs import emitted, graph_of, inlined, inner_emitter, program_of
+from tenferro.control.graphs import (
+    emitted,
+    graph_of,
+    inlined,
+    inner_emitter,
+    linear_in,
+    program_of,
+)
 from tenferro.control.interfaces import Ruled
 from tenferro.control.rules import Rule
 from tenferro.control.scan import CheckpointedScan, Scan
@@ -42,5 +49,6 @@ __all__ = [
     "graph_of",
     "inlined",
     "inner_emitter",
+    "linear_in",
     "program_of",
 ]
