@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tenferro.naming import missing
 
 if TYPE_CHECKING:
+    from tenferro import debug as debug
     from tenferro import extension as extension
     from tenferro import fft as fft
     from tenferro import linalg as linalg
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tenferro.custom import custom_linear_solve as custom_linear_solve
     from tenferro.custom import custom_root as custom_root
     from tenferro.custom import custom_vjp as custom_vjp
+    from tenferro.custom import pure_callback as pure_callback
     from tenferro.derivatives import AdContext as AdContext
     from tenferro.eager import EagerRuntime as EagerRuntime
     from tenferro.eager import EagerTensor as EagerTensor
@@ -65,7 +67,13 @@ __array_api_version__ = "2025.12"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.compiler": ("OptimizerOptions",),
-    "tenferro.custom": ("custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp"),
+    "tenferro.custom": (
+        "custom_jvp",
+        "custom_linear_solve",
+        "custom_root",
+        "custom_vjp",
+        "pure_callback",
+    ),
     "tenferro.derivatives": ("AdContext",),
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
@@ -109,6 +117,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = (
+    "debug",
     "extension",
     "fft",
     "linalg",

@@ -33,9 +33,9 @@ ELSEWHERE: dict[str, str] = {
 
 LATER = frozenset(
     (
-        "checkpoint", "remat", "custom_jvp", "custom_vjp", "pure_callback", "io_callback", "jet",
-        "pmap", "shard_map", "sharding", "with_sharding_constraint", "profiler", "debug",
-        "custom_root", "custom_linear_solve", "distributed", "sparse", "FarmExecutor",
+        "checkpoint", "remat", "io_callback", "jet",
+        "pmap", "shard_map", "sharding", "with_sharding_constraint", "profiler",
+        "distributed", "sparse", "FarmExecutor",
     )
 )  # fmt: skip
 """Names that other libraries have, for things that are not there yet."""

@@ -4,9 +4,12 @@ A call is one op, `Custom` of `tenferro.control`. Rules are Python functions, wh
 a derivative is asked for.
 
 Read in this order: `arguments`, `forms` (what calls have in common), `functions`, `jvp`, `vjp`;
-then `held` (traced functions that others call), `solves`, `roots`.
+then `held` (traced functions that others call), `solves`, `roots`; and `callbacks`.
 """
 
+from tenferro.custom.callbacks import called as called
+from tenferro.custom.callbacks import pure_callback
+from tenferro.custom.forms import is_differentiable as is_differentiable
 from tenferro.custom.jvp import CustomJvp, custom_jvp
 from tenferro.custom.roots import custom_root
 from tenferro.custom.solves import custom_linear_solve
@@ -19,4 +22,5 @@ __all__ = [
     "custom_linear_solve",
     "custom_root",
     "custom_vjp",
+    "pure_callback",
 ]
