@@ -22,7 +22,7 @@ from tenferro.control.graphs import (
 from tenferro.control.guards import may_not_end, with_guard
 from tenferro.control.interfaces import Ruled
 from tenferro.control.rules import Rule
-from tenferro.exec_ir import encode
+from tenferro.exec_ir import Sizes, bind_payload, encode
 from tenferro.ops import ReduceSum, repeated
 from tenferro.shape import Dim, fresh_input
 
@@ -73,6 +73,10 @@ class BatchedRule(Rule):
     def token(self) -> bytes:
         """That of the op for one entry, and what is batched."""
         return b"batched" + self.entry.identity + encode((self.batched, self.size))
+
+    def bind(self, sizes: Sizes) -> BatchedRule:
+        """The rules for sizes in place of symbols."""
+        return BatchedRule(self.entry.bind(sizes), self.batched, bind_payload(self.size, sizes))
 
     def __str__(self) -> str:
         return f"{self.entry.rule}, batched"
@@ -155,6 +159,10 @@ class GuardedRule(Rule):
     def token(self) -> bytes:
         """That of the op without a guard."""
         return b"guarded" + self.entry.identity
+
+    def bind(self, sizes: Sizes) -> GuardedRule:
+        """The rules for sizes in place of symbols."""
+        return GuardedRule(self.entry.bind(sizes))
 
     def __str__(self) -> str:
         return f"{self.entry.rule}, guarded"

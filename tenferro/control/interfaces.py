@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 from tenferro.chainrules import PrimitiveOp
-from tenferro.exec_ir import ExecProgram
+from tenferro.exec_ir import ExecProgram, Sizes
 from tenferro.ops import StdTensorOp
 from tenferro.shape import Dim, TensorMeta
 
@@ -117,6 +117,9 @@ class Ruled(PrimitiveOp, Protocol):
     @property
     def identity(self) -> bytes:
         """Bytes that equal ops share."""
+
+    def bind(self, sizes: Sizes) -> Self:
+        """The op with symbols replaced by sizes."""
 
     def check_computed(self) -> None:
         """Raise ADRuleError if the op has no values, but can be transposed."""

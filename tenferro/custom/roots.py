@@ -10,7 +10,7 @@ from tenferro.chainrules import JvpSite, Slots, V
 from tenferro.control import Custom, Rule, Ruled, program_of
 from tenferro.custom.held import Held, linearized, traced_like
 from tenferro.custom.solves import LinearMap, Solver, SolveRule, pushed, solved
-from tenferro.exec_ir import ExecProgram, encode
+from tenferro.exec_ir import ExecProgram, Sizes, encode
 from tenferro.loops import leaves_of, operands_of, require_function, run, tracing_bodies
 from tenferro.ops import NEG
 from tenferro.shape import fresh_input
@@ -34,6 +34,10 @@ class RootRule(Rule):
     def token(self) -> bytes:
         """The programs."""
         return encode(self.residual) + self.tangent.token
+
+    def bind(self, sizes: Sizes) -> RootRule:
+        """The rule for sizes in place of symbols."""
+        return RootRule(self.residual.bind(sizes), self.tangent.bind(sizes))
 
     def __str__(self) -> str:
         return "custom_root"

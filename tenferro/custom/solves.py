@@ -21,7 +21,7 @@ from tenferro.control import (
 )
 from tenferro.custom.held import Held, traced_like, transposed
 from tenferro.errors import ADRuleError
-from tenferro.exec_ir import ExecProgram, encode, restricted
+from tenferro.exec_ir import ExecProgram, Sizes, encode, restricted
 from tenferro.loops import leaves_of, operands_of, require_function, run, tracing_bodies
 from tenferro.ops import NEG, SUB, full, zeros_like
 from tenferro.shape import fresh_input, type_of
@@ -59,6 +59,12 @@ class SolveRule(Rule):
     def token(self) -> bytes:
         """The programs."""
         return encode((self.matvec, self.solve, self.transposed, self.size, self.by_body))
+
+    def bind(self, sizes: Sizes) -> SolveRule:
+        """The rule for sizes in place of symbols."""
+        other = self.transposed and self.transposed.bind(sizes)
+        matvec, solve = self.matvec.bind(sizes), self.solve.bind(sizes)
+        return replace(self, matvec=matvec, solve=solve, transposed=other)
 
     def __str__(self) -> str:
         return self.name

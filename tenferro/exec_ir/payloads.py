@@ -74,6 +74,10 @@ class Handle(ABC):
     def token(self) -> bytes:
         """Bytes that no other object has, in this process or in another."""
 
+    def bind(self, sizes: Sizes) -> Self:
+        """The object with symbols replaced by sizes, if it has some."""
+        return self
+
     @abstractmethod
     def __str__(self) -> str:
         """What it is called in errors and in the text of programs: `custom_jvp f`."""
@@ -399,6 +403,7 @@ KINDS: tuple[PayloadKind, ...] = (
         type=Handle,
         encode=lambda value: _sized(b"h", value.token),
         text=str,
+        bind=lambda value, sizes: value.bind(sizes),
         write=_refuse_handle,
     ),
     PayloadKind(
