@@ -69,9 +69,12 @@ def program_of(inputs: Keys, outputs: Keys) -> ExecProgram:
         TenferroError: an op cannot take its operands.
     """
     view: ResolvedView[StdTensorOp] = resolve_keys()
-    ops, foreign = view.topo_order(outputs, leaves=inputs)
-    if foreign:
-        raise TracingError(f"program: reads {foreign[0]}, which is not among its inputs")
+    ops, others = view.topo_order(outputs, leaves=inputs)
+    if others:
+        raise TracingError(
+            f"program: reads {others[0]}, which is not among its inputs; a derivative rule that is "
+            "used in a loop must not close over values"
+        )
     builder = ExecBuilder()
     slots = {key: builder.input(type_of(key)) for key in inputs}
     for op in ops:
@@ -84,6 +87,13 @@ def program_of(inputs: Keys, outputs: Keys) -> ExecProgram:
         for key, slot in zip(op.outputs, made, strict=True):
             slots.setdefault(key, slot)  # an input stays the input
     return builder.build([slots[key] for key in outputs])
+
+
+def foreign(values: Keys, inputs: Keys) -> list[Input]:
+    """The inputs of the graph beside `inputs` that values depend on: a rule may close over some."""
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    _, met = view.topo_order(values, leaves=inputs)
+    return met
 
 
 def inner_context(ctx: RuleContext) -> ShapeGuardContext:

@@ -1,11 +1,12 @@
 """The one execution IR: ops, instructions over SSA slots, their text, and the verifier.
 
-Read in this order: `payloads` (what an op may hold), `identity`, `traits`, `op`, `instruction`,
-`program`, `numbering`, `build`, `run`, `rewrite`, `verify`, `text`, `budget`.
+Read in this order: `handle`, `payloads` (what an op may hold), `identity`, `traits`, `op`,
+`instruction`, `program`, `numbering`, `build`, `run`, `rewrite`, `verify`, `text`, `budget`.
 """
 
 from tenferro.exec_ir.budget import check_budget, check_size
 from tenferro.exec_ir.build import ExecBuilder, program_of_op, restricted
+from tenferro.exec_ir.handle import Handle, Sizes
 from tenferro.exec_ir.identity import fields_of_bodies, payload
 from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.numbering import renumber
@@ -14,11 +15,9 @@ from tenferro.exec_ir.payloads import (
     MAX_INTEGER,
     Array,
     Body,
-    Handle,
     Json,
     PayloadReader,
     PayloadWriter,
-    Sizes,
     bind_payload,
     encode,
     kind_of,

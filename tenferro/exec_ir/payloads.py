@@ -14,14 +14,14 @@ import re
 import reprlib
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Protocol, Self
 
 import numpy as np
 
-from tenferro.errors import FileError
+from tenferro.exec_ir.handle import Handle, Sizes
 from tenferro.shape import (
     Dim,
     DimExpr,
@@ -39,7 +39,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Json = Any
 """What the module `json` reads and writes."""
 
-Sizes = Mapping[Leaf, Dim]
 MAX_INTEGER = 2**63 - 1
 _HEX = re.compile(r"(?:[0-9a-f]{2})*", re.ASCII)
 
@@ -61,26 +60,6 @@ class Body(ABC):
     @abstractmethod
     def bind(self, sizes: Sizes) -> Self:
         """The program with symbols replaced by sizes."""
-
-
-class Handle(ABC):
-    """A Python object as a part of an op, such as a derivative rule that a user wrote.
-
-    An op that holds one has a meaning in this process only, and files do not hold it.
-    """
-
-    @property
-    @abstractmethod
-    def token(self) -> bytes:
-        """Bytes that no other object has, in this process or in another."""
-
-    def bind(self, sizes: Sizes) -> Self:
-        """The object with symbols replaced by sizes, if it has some."""
-        return self
-
-    @abstractmethod
-    def __str__(self) -> str:
-        """What it is called in errors and in the text of programs: `custom_jvp f`."""
 
 
 class PayloadWriter(Protocol):
@@ -295,13 +274,6 @@ def _bits(stored: Json, tag: str, length: int | None = None) -> bytes:
     return bytes.fromhex(digits)
 
 
-def _refuse_handle(value: Handle, _: PayloadWriter) -> Json:
-    raise FileError(
-        f"file: {value} is a Python function, which files do not hold; save a compiled program, "
-        "from which derivative rules are gone"
-    )
-
-
 def _read_size(stored: Json, reader: PayloadReader) -> DimExpr:
     size = reader.size(_text(stored, "size"))
     if not isinstance(size, DimExpr):
@@ -404,7 +376,7 @@ KINDS: tuple[PayloadKind, ...] = (
         encode=lambda value: _sized(b"h", value.token),
         text=str,
         bind=lambda value, sizes: value.bind(sizes),
-        write=_refuse_handle,
+        write=lambda value, _: value.refuse_file(),
     ),
     PayloadKind(
         type=DimExpr,
