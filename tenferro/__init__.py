@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tenferro.custom import custom_root as custom_root
     from tenferro.custom import custom_vjp as custom_vjp
     from tenferro.custom import pure_callback as pure_callback
+    from tenferro.custom import stop_gradient as stop_gradient
     from tenferro.derivatives import AdContext as AdContext
     from tenferro.eager import EagerRuntime as EagerRuntime
     from tenferro.eager import EagerTensor as EagerTensor
@@ -73,6 +74,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "custom_root",
         "custom_vjp",
         "pure_callback",
+        "stop_gradient",
     ),
     "tenferro.derivatives": ("AdContext",),
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),

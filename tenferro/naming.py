@@ -26,8 +26,7 @@ ELSEWHERE: dict[str, str] = {
     "int": "int64", "float": "float64", "long": "int64", "half": "float16",
     "numpy": "asarray", "contract": "einsum", "rsub": "subtract", "neg": "negative",
     "mul": "multiply", "sub": "subtract", "div": "divide", "ln": "log", "arg": "angle",
-    "identity_matrix": "eye", "gradient_of": "grad", "stop_grad": "lax.stop_gradient",
-    "stop_gradient": "lax.stop_gradient",
+    "identity_matrix": "eye", "gradient_of": "grad", "stop_grad": "stop_gradient",
 }  # fmt: skip
 """Names of other libraries, and what is called so here."""
 

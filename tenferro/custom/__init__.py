@@ -4,7 +4,7 @@ A call is one op, `Custom` of `tenferro.control`. Rules are Python functions, wh
 a derivative is asked for.
 
 Read in this order: `arguments`, `forms` (what calls have in common), `functions`, `jvp`, `vjp`;
-then `held` (traced functions that others call), `solves`, `roots`; and `callbacks`.
+then `held` (traced functions that others call), `solves`, `roots`; and `stopping`, `callbacks`.
 """
 
 from tenferro.custom.callbacks import called as called
@@ -13,6 +13,7 @@ from tenferro.custom.forms import is_differentiable as is_differentiable
 from tenferro.custom.jvp import CustomJvp, custom_jvp
 from tenferro.custom.roots import custom_root
 from tenferro.custom.solves import custom_linear_solve
+from tenferro.custom.stopping import stop_gradient
 from tenferro.custom.vjp import CustomVjp, custom_vjp
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "custom_root",
     "custom_vjp",
     "pure_callback",
+    "stop_gradient",
 ]

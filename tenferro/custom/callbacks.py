@@ -39,7 +39,7 @@ def pure_callback(
     *args: PyTree,
     vmap_method: VmapMethod = "sequential",
     **kwargs: PyTree,
-) -> Any:
+) -> PyTree:
     """The result of a Python function that runs on the host when its value is needed.
 
     It must be a pure function: equal calls may be made once, calls whose result is not used are not

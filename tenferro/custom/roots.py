@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tenferro.chainrules import JvpSite, Slots, V
 from tenferro.control import Custom, Rule, Ruled, program_of
@@ -57,10 +55,10 @@ class RootRule(Rule):
 def custom_root(
     f: LinearMap,
     initial_guess: PyTree,
-    solve: Callable[[LinearMap, PyTree], Any],
+    solve: Solver,
     tangent_solve: Solver,
     has_aux: bool = False,
-) -> Any:
+) -> PyTree:
     """A root of `f` by `solve(f, initial_guess)`, whose derivative is by the implicit function.
 
     The solver is not differentiated. The derivative by values that `f` closes over is that of the

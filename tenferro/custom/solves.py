@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tenferro.autodiff import pull_back, push_forward
 from tenferro.chainrules import JvpSite, KeyEmitter, RuleContext, Slots, TransposeSite, V
@@ -29,7 +28,7 @@ from tenferro.traced import unflatten
 from tenferro.typing import PyTree
 
 LinearMap = Callable[[PyTree], PyTree]
-Solver = Callable[[LinearMap, PyTree], Any]
+Solver = Callable[[LinearMap, PyTree], PyTree]
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def custom_linear_solve(
     transpose_solve: Solver | None = None,
     symmetric: bool = False,
     has_aux: bool = False,
-) -> Any:
+) -> PyTree:
     """The solution x of `matvec(x) = b` by `solve(matvec, b)`; its derivative is another solution.
 
     The solver is not differentiated. The derivative by values that `matvec` closes over is that of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
-from typing import Any, NoReturn, ParamSpec, TypeVar, overload
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, overload
 
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
 from tenferro.computegraph import GlobalValKey
@@ -25,25 +25,39 @@ Forward = Callable[..., tuple[PyTree, Any]]
 Backward = Callable[..., tuple[PyTree, ...]]
 
 
+class Perturbed(NamedTuple):
+    """A leaf of an argument of `fwd`, where `symbolic_zeros` is asked for.
+
+    Attributes:
+        value: the array.
+        perturbed: whether a derivative by it is asked for.
+    """
+
+    value: Any
+    perturbed: bool
+
+
 class CustomVjp(CustomFunction[P, R]):
     """A function whose cotangents a rule gives; what `custom_vjp` returns."""
 
     caller = "custom_vjp"
     _rules_of_user: tuple[Forward, Backward] | None = None
+    _symbolic_zeros = False
 
-    def defvjp(self, fwd: Forward, bwd: Backward) -> None:
+    def defvjp(self, fwd: Forward, bwd: Backward, symbolic_zeros: bool = False) -> None:
         """Define the rule for cotangents.
 
         `fwd` takes the arguments of the function and returns a pair of its value and of
         *residuals*, any tree that `bwd` needs. `bwd(residuals, cotangent)` returns a tuple of the
         cotangents of the arguments; None is a zero. Arguments of `nondiff_argnums` come first in
-        `bwd`, and have no cotangent.
+        `bwd`, and have no cotangent. With `symbolic_zeros`, each leaf that `fwd` gets has a `value`
+        and says whether it is `perturbed`, and a cotangent of zero is None for `bwd`.
 
         Raises:
             ADError: `fwd` or `bwd` cannot be called.
         """
         self._defined(fwd=fwd, bwd=bwd)
-        self._rules_of_user = fwd, bwd
+        self._rules_of_user, self._symbolic_zeros = (fwd, bwd), symbolic_zeros
 
     @property
     def _has_rule(self) -> bool:
@@ -55,16 +69,17 @@ class CustomVjp(CustomFunction[P, R]):
 
     def _new_rule(self, form: Form) -> FormRule:
         assert self._rules_of_user is not None
-        return _CotangentRule(form, *self._rules_of_user)
+        return _CotangentRule(form, *self._rules_of_user, self._symbolic_zeros)
 
 
 class _CotangentRule(FormRule):
     """The rule of a `CustomVjp`: tangents are an op that can only be transposed."""
 
-    def __init__(self, form: Form, fwd: Forward, bwd: Backward) -> None:
+    def __init__(self, form: Form, fwd: Forward, bwd: Backward, symbolic_zeros: bool) -> None:
         super().__init__(form)
         self._fwd = fwd
         self._bwd = bwd
+        self._symbolic_zeros = symbolic_zeros
 
     def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
         """The results of `fwd`, and the op that `bwd` transposes."""
@@ -75,12 +90,12 @@ class _CotangentRule(FormRule):
             return (None,) * len(at.out)
         metas = op.body.input_metas[count:]
         primals = [fresh_input(meta, f"primal{place}") for place, meta in enumerate(metas)]
-        residuals = self._residuals(op, primals)
+        active = [tangent is not None for tangent in at.tangent[count:]]
+        residuals = self._residuals(op, primals, active)
         known = dict(zip([*form.closed, *primals], at.primal, strict=True))
         kept = emitted(at.emitter, residuals.keys, known, primals[0].serial, f"fwd of {self}")
-        active = [tangent is not None for tangent in at.tangent[count:]]
         given = [*at.primal[:count], *kept, *compress(at.tangent[count:], active)]
-        pullback = _Pullback(form, self._bwd, residuals, active, op.body)
+        pullback = _Pullback(form, self._bwd, residuals, active, op.body, self._symbolic_zeros)
         read = [at.ctx.meta(value) for value in given]
         body = _stand_in(read, op.body, inner_emitter(at.emitter))
         linear = Custom(body, pullback, count + len(kept))
@@ -89,11 +104,16 @@ class _CotangentRule(FormRule):
             [next(results) if is_inexact(meta.dtype) else None for meta in op.body.output_metas]
         )
 
-    def _residuals(self, op: Ruled, primals: Sequence[GlobalValKey]) -> _Residuals:
+    def _residuals(
+        self, op: Ruled, primals: Sequence[GlobalValKey], active: Sequence[bool]
+    ) -> _Residuals:
         """What `fwd` keeps."""
         form = self.form
         with form.tracing("fwd") as scope:
-            args = unflatten(form.in_tree, values_of(primals, scope))
+            values = values_of(primals, scope)
+            if self._symbolic_zeros:
+                values = list(map(Perturbed, values, active))
+            args = unflatten(form.in_tree, values)
             result = self._fwd(*form.arguments.joined(args))
             if not isinstance(result, tuple | list) or len(result) != 2:
                 raise ADRuleError(
@@ -142,7 +162,9 @@ class _Pullback(Rule):
         residuals: _Residuals,
         active: Sequence[bool],
         body: ExecProgram,
+        symbolic_zeros: bool,
     ) -> None:
+        self._symbolic_zeros = symbolic_zeros
         self._form = form
         self._bwd = bwd
         self._residuals = residuals
@@ -206,7 +228,8 @@ class _Pullback(Rule):
         form = self._form
         metas = self._body.input_metas[len(form.closed) :]
         with form.tracing("bwd") as scope:
-            given = values_of(filled(seeds, self._body.output_metas), scope)
+            cts = seeds if self._symbolic_zeros else filled(seeds, self._body.output_metas)
+            given = values_of(cts, scope)
             result = self._bwd(
                 *form.arguments.first,
                 self._residuals.rebuilt(values_of(kept, scope)),
