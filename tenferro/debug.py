@@ -34,13 +34,13 @@ def tap(text: str | Callable[[Any], object], x: T) -> T:
     not depend on each other. Derivatives are those of `x`.
 
     Args:
-        text: a format with one field, such as `"x = {}"` or `"x = {:.3f}"`; or a function that is
-            called with the value.
+        text: a format with one field, such as `"x = {}"` or `"x = {:.3f}"`, or with fields for
+            parts of a tree, such as `"{0[a]} and {0[b]}"`; or a function, which gets the value.
         x: a tree of arrays. The field or function gets it with NumPy arrays.
 
     Raises:
         PytreeError: a leaf of `x` is not an array.
-        TracingError: `text` has other fields than one.
+        TracingError: `text` has other fields, or none.
 
     >>> import tenferro as tn
     >>> tn.jit(lambda x: tn.debug.tap("x = {}", x) * 2)(3.0)
@@ -52,7 +52,7 @@ def tap(text: str | Callable[[Any], object], x: T) -> T:
     metas = [leaf_meta(leaf, f"tap: leaf {place}") for place, leaf in enumerate(leaves)]
 
     def on_host(*arrays: Array) -> Sequence[Array]:
-        show(unflatten(tree, [array[()] for array in arrays]))  # rank 0: a number, for `{:.3f}`
+        show(unflatten(tree, [array[()] for array in arrays]))  # of rank 0: a number
         return arrays
 
     if not is_differentiable((x,)):
@@ -82,10 +82,11 @@ def _checked(text: str | Callable[[Any], object]) -> Callable[[Any], object]:
             f"tap: takes a text and a value, or a function and a value, got a {type(text).__name__}"
         )
     fields = [field for _, field, _, _ in string.Formatter().parse(text) if field is not None]
-    if len(fields) != 1 or fields[0] not in ("", "0"):
+    of_value = all(field.partition("[")[0] == "0" for field in fields)
+    if not fields or (fields != [""] and not of_value):
         raise TracingError(
-            f"tap: the text {text!r} must have one field, as in 'x = {{}}'; pass a tuple to show "
-            "several values"
+            f"tap: the text {text!r} must have one field, as in 'x = {{}}'; or, for the parts of a "
+            "tree, fields as in '{0[a]} and {0[b]}'"
         )
     return lambda value: print(text.format(value))  # noqa: T201  # what it is for
 
