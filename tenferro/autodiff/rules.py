@@ -46,7 +46,7 @@ def transpose_op(
         if mask.count(True) > 1:
             _check_jointly_linear(node, mask, terms)
     except ADRuleError as error:
-        if node.site is not None:
+        if node.site is not None and not getattr(error, "__notes__", None):
             error.add_note(f"recorded at {node.site}")
         raise
     for term, active in zip(terms, mask, strict=True):

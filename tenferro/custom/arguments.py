@@ -96,7 +96,10 @@ class Parameters:
             if kwargs:
                 raise ADError(f"{self._caller}: takes positional arguments only")
             return args
-        bound = self._signature.bind(*args, **kwargs)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self._caller}: {error}") from None
         bound.apply_defaults()
         if bound.kwargs:
             raise ADError(

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tenferro.arrays import convert
+from tenferro.arrays import Number, convert
 from tenferro.computegraph import GlobalValKey, Input
 from tenferro.control import Custom, Rule, program_of
 from tenferro.custom.arguments import Arguments
@@ -68,6 +68,8 @@ class Form:
         name: what errors call the function: `custom_jvp f`.
         arguments: the arguments of one of these calls.
         in_tree: the structure of the arrays among them, which is a tuple.
+        weak: for each of their leaves whose dtype yields to that of arrays a zero of its kind, else
+            None.
         out_tree: the structure of the result.
         closed: the graph values that the function closes over, which are the first operands.
         scopes: the traces around the call, whose values rules may read.
@@ -76,6 +78,7 @@ class Form:
     name: str
     arguments: Arguments
     in_tree: TreeDef
+    weak: tuple[Number | None, ...]
     out_tree: TreeDef
     closed: tuple[GlobalValKey, ...]
     scopes: tuple[Scope, ...]
@@ -88,7 +91,8 @@ class Form:
             hash(static)
         except TypeError:
             return None
-        return static, self.in_tree, self.out_tree, self.closed
+        kinds = tuple(map(type, self.weak))
+        return static, self.in_tree, kinds, self.out_tree, self.closed
 
     @contextmanager
     def tracing(self, rule: str) -> Iterator[Scope]:
@@ -119,10 +123,25 @@ class Form:
         if None in self.matched(what, result, self.out_tree, metas):
             raise ADRuleError(f"{self.name}: {what} is None in a place")
 
-    def matched(self, what: str, result: Any, tree: TreeDef, metas: Sequence[TensorMeta]) -> Any:
+    def arguments_of(self, keys: Sequence[GlobalValKey | None], scope: Scope) -> list[Any]:
+        """Values like the arrays among the arguments, as users see them. None stays None."""
+        return [
+            None if key is None else TracedTensor(key, number, scope)
+            for key, number in zip(keys, self.weak, strict=True)
+        ]
+
+    def matched(
+        self,
+        what: str,
+        result: Any,
+        tree: TreeDef,
+        metas: Sequence[TensorMeta],
+        weak: Sequence[Number | None] | None = None,
+    ) -> list[GlobalValKey | None]:
         """The graph values of a tree that a rule returned, which has a structure and types.
 
-        None stands for a zero, and for what belongs to an integer.
+        None stands for a zero, and for what belongs to an integer. Those that belong to `weak`
+        leaves may have another dtype of the kind.
 
         Raises:
             ADRuleError: the structure or a type differs.
@@ -135,9 +154,13 @@ class Form:
                 f"{self.name}: {what} is {described(result)}, which must have the structure of "
                 f"{shown(tree, metas)}"
             ) from None
-        return [self._key(what, leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
+        yields = [number is not None for number in weak or [None] * len(leaves)]
+        return [
+            self._key(what, leaf, meta, on)
+            for leaf, meta, on in zip(leaves, metas, yields, strict=True)
+        ]
 
-    def _key(self, what: str, leaf: Any, goal: TensorMeta) -> GlobalValKey | None:
+    def _key(self, what: str, leaf: Any, goal: TensorMeta, yields: bool) -> GlobalValKey | None:
         """The graph value of one leaf; None for a zero."""
         if leaf is None or getattr(leaf, "dtype", None) == FLOAT0:
             return None
@@ -151,7 +174,8 @@ class Form:
             leaf = TracedTensor(as_key(leaf), weak_leaf(leaf))
         key: GlobalValKey = leaf.in_use(what)
         meta = TensorMeta(meta.dtype, meta.extents)
-        if promoted(meta, leaf.weak, goal):
+        alike = meta.extents == goal.extents and meta.dtype.kind == goal.dtype.kind
+        if promoted(meta, leaf.weak, goal) or (yields and alike):
             return convert(TraceEmitter(), key, goal.dtype)
         if meta != goal:
             raise ADRuleError(f"{self.name}: {what} is {meta} in the place of {goal}")
@@ -194,7 +218,8 @@ def call(
         body = bodies.trace(label, function, passed.metas, passed.weak, called)
         closed = bodies.closed_over(body)
         program = program_of([*closed, *body.inputs], body.outputs)
-    form = Form(name, arguments, passed.tree, body.tree, tuple(closed), scopes)
+    weak = tuple([None if number is None else type(number)() for number in passed.weak])
+    form = Form(name, arguments, passed.tree, weak, body.tree, tuple(closed), scopes)
     op = Custom(program, rule_of(form), len(closed))
     return unflatten(body.tree, run(op, [*operands_of(closed), *passed.typed()], bodies))
 

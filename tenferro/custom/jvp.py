@@ -120,8 +120,8 @@ class _TangentRule(FormRule):
             given = tangents if self._symbolic_zeros else filled(tangents, metas)
             result = self._rule(
                 *form.arguments.first,
-                unflatten(form.in_tree, values_of(primals, scope)),
-                unflatten(form.in_tree, values_of(given, scope)),
+                unflatten(form.in_tree, form.arguments_of(primals, scope)),
+                unflatten(form.in_tree, form.arguments_of(given, scope)),
             )
             if not isinstance(result, tuple | list) or len(result) != 2:
                 raise ADRuleError(

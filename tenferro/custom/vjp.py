@@ -13,9 +13,10 @@ from tenferro.custom.forms import Form, described, filled, fresh_token, values_o
 from tenferro.custom.functions import CustomFunction, FormRule
 from tenferro.errors import ADRuleError
 from tenferro.exec_ir import ExecProgram
+from tenferro.loops import weak_leaf
 from tenferro.ops import full
 from tenferro.shape import TensorMeta, fresh_input, is_inexact, type_of
-from tenferro.traced import TreeDef, as_key, flatten, unflatten
+from tenferro.traced import Scope, TracedTensor, TreeDef, as_key, flatten, unflatten
 from tenferro.typing import PyTree
 from tenferro.values import is_array
 
@@ -110,7 +111,7 @@ class _CotangentRule(FormRule):
         """What `fwd` keeps."""
         form = self.form
         with form.tracing("fwd") as scope:
-            values = values_of(primals, scope)
+            values = form.arguments_of(primals, scope)
             if self._symbolic_zeros:
                 values = list(map(Perturbed, values, active))
             args = unflatten(form.in_tree, values)
@@ -134,14 +135,16 @@ class _Residuals:
         self, keys: Sequence[GlobalValKey | None], leaves: Sequence[Any], tree: TreeDef
     ) -> None:
         self._is_value = [key is not None for key in keys]
+        self._weak = [weak_leaf(leaf) for leaf in compress(leaves, self._is_value)]
         self._rest = [leaf if key is None else None for key, leaf in zip(keys, leaves, strict=True)]
         self._tree = tree
         self.keys = [key for key in keys if key is not None]
         self.metas = [type_of(key) for key in self.keys]
 
-    def rebuilt(self, values: Sequence[Any]) -> Any:
+    def rebuilt(self, keys: Sequence[GlobalValKey], scope: Scope) -> Any:
         """The tree with other graph values."""
-        following = iter(values)
+        pairs = zip(keys, self._weak, strict=True)
+        following = iter([TracedTensor(key, number, scope) for key, number in pairs])
         leaves = [
             next(following) if is_value else leaf
             for is_value, leaf in zip(self._is_value, self._rest, strict=True)
@@ -232,7 +235,7 @@ class _Pullback(Rule):
             given = values_of(cts, scope)
             result = self._bwd(
                 *form.arguments.first,
-                self._residuals.rebuilt(values_of(kept, scope)),
+                self._residuals.rebuilt(kept, scope),
                 unflatten(form.out_tree, given),
             )
             return self._of_arguments(result, metas)
@@ -247,9 +250,11 @@ class _Pullback(Rule):
             )
         keys: list[GlobalValKey | None] = []
         for number, (ct, tree) in enumerate(zip(result, trees, strict=True)):
-            types = metas[len(keys) : len(keys) + tree.num_leaves]
+            places = slice(len(keys), len(keys) + tree.num_leaves)
+            types, weak = metas[places], form.weak[places]
             what = f"the cotangent of argument {number} that bwd returns"
-            found = [None] * len(types) if ct is None else form.matched(what, ct, tree, types)
+            nothing: list[GlobalValKey | None] = [None] * len(types)
+            found = nothing if ct is None else form.matched(what, ct, tree, types, weak)
             for key, meta in zip(found, types, strict=True):
                 if key is not None and not is_inexact(meta.dtype):
                     raise ADRuleError(f"{form.name}: {what} belongs to {meta}; return None")

@@ -191,3 +191,16 @@ def test_stop_gradient_takes_trees() -> None:
 
     assert tn.grad(f)(2.0).item() == 6.0
     assert tn.lax.stop_gradient is tn.stop_gradient
+
+
+def test_python_numbers_yield_to_the_dtypes_of_arrays_in_rules_too() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return x * y
+
+    forward, backward = tn.custom_jvp(f), tn.custom_vjp(f)
+    forward.defjvp(lambda p, t: (f(*p), t[0] * p[1] + p[0] * t[1]))
+    backward.defvjp(lambda x, y: (f(x, y), (x, y)), lambda kept, ct: (ct * kept[1], ct * kept[0]))
+    for ruled in (forward, backward):
+        by_x, by_y = tn.grad(ruled, (0, 1))(np.float32(3.0), 2.0)
+        assert (by_x.dtype, by_x.item(), by_y.item()) == (np.float32, 2.0, 3.0)
+        assert tn.jit(ruled, executor="numpy")(np.float32(3.0), 2.0).dtype == np.float32
