@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import secrets
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,16 +35,8 @@ from tenferro.traced import (
 )
 from tenferro.values import meta_of_value
 
-_numbers = itertools.count()
-_PROCESS = secrets.token_bytes(8)
-
 FLOAT0 = np.dtype([("float0", np.void, 0)])
 """What JAX calls the tangents of integers; here they are None."""
-
-
-def fresh_token() -> bytes:
-    """Bytes that no other rule has, in this process or in another."""
-    return _PROCESS + b"%d" % next(_numbers)
 
 
 def is_differentiable(arrays: Sequence[Any]) -> bool:
@@ -66,7 +56,7 @@ class Form:
 
     Attributes:
         name: what errors call the function: `custom_jvp f`.
-        arguments: the arguments of one of these calls.
+        arguments: the arguments of these calls, with None in place of the arrays.
         in_tree: the structure of the arrays among them, which is a tuple.
         weak: for each of their leaves whose dtype yields to that of arrays a zero of its kind, else
             None.
@@ -219,7 +209,8 @@ def call(
         closed = bodies.closed_over(body)
         program = program_of([*closed, *body.inputs], body.outputs)
     weak = tuple([None if number is None else type(number)() for number in passed.weak])
-    form = Form(name, arguments, passed.tree, weak, body.tree, tuple(closed), scopes)
+    static = Arguments(arguments.static, (None,) * len(arguments.arrays))
+    form = Form(name, static, passed.tree, weak, body.tree, tuple(closed), scopes)
     op = Custom(program, rule_of(form), len(closed))
     return unflatten(body.tree, run(op, [*operands_of(closed), *passed.typed()], bodies))
 

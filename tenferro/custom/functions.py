@@ -9,8 +9,9 @@ from weakref import WeakValueDictionary
 
 from tenferro.control import Rule
 from tenferro.custom.arguments import Parameters
-from tenferro.custom.forms import Form, call, fresh_token, is_differentiable
+from tenferro.custom.forms import Form, call, is_differentiable
 from tenferro.errors import ADError, ADRuleError
+from tenferro.exec_ir import fresh_token
 from tenferro.traced import wraps
 
 P = ParamSpec("P")

@@ -12,7 +12,7 @@ from tenferro.control import emitted
 from tenferro.errors import ADError, ADRuleError
 from tenferro.families import STANDARD
 from tenferro.family import rules_of
-from tenferro.loops import Bodies, Body, Leaves, promoted, shown, weak_leaf
+from tenferro.loops import Bodies, Body, Leaves, leaves_of, promoted, shown, weak_leaf
 from tenferro.ops import full, shape_context
 from tenferro.shape import TensorMeta, fresh_input, type_of
 from tenferro.traced import (
@@ -85,6 +85,19 @@ class Held:
             got = f"a {type(leaf).__name__}" if meta is None else str(meta)
             raise ADError(f"{self.name}: takes {goal}, got {got}")
         return as_key(leaf)
+
+
+def vector_of(caller: str, name: str, tree: Any) -> Leaves:
+    """The leaves of an argument, of which there must be one.
+
+    Raises:
+        ADError: there is none.
+        PytreeError: a leaf is not an array.
+    """
+    like = leaves_of(tree, f"{caller}: {name}")
+    if not like.values:
+        raise ADError(f"{caller}: {name} has no arrays")
+    return like
 
 
 def traced_like(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from tenferro.chainrules import JvpSite, Slots, V
 from tenferro.control import Custom, Rule, Ruled, program_of
-from tenferro.custom.held import Held, linearized, traced_like
+from tenferro.custom.held import Held, linearized, traced_like, vector_of
 from tenferro.custom.solves import LinearMap, Solver, SolveRule, pushed, solved
 from tenferro.exec_ir import ExecProgram, Sizes, encode
-from tenferro.loops import leaves_of, operands_of, require_function, run, tracing_bodies
+from tenferro.loops import operands_of, require_function, run, tracing_bodies
 from tenferro.ops import NEG
 from tenferro.shape import fresh_input
 from tenferro.traced import unflatten
@@ -90,7 +90,7 @@ def custom_root(
     name = "custom_root"
     for label, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
         require_function(name, label, function)
-    like = leaves_of(initial_guess, f"{name}: initial_guess")
+    like = vector_of(name, "initial_guess", initial_guess)
     with tracing_bodies(name) as bodies:
         residual, _ = traced_like(bodies, "f", f, like)
         held = Held("f", like, residual.inputs, residual.outputs)

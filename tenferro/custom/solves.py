@@ -18,10 +18,10 @@ from tenferro.control import (
     linear_in,
     program_of,
 )
-from tenferro.custom.held import Held, traced_like, transposed
+from tenferro.custom.held import Held, traced_like, transposed, vector_of
 from tenferro.errors import ADRuleError
 from tenferro.exec_ir import ExecProgram, Sizes, encode, restricted
-from tenferro.loops import leaves_of, operands_of, require_function, run, tracing_bodies
+from tenferro.loops import operands_of, require_function, run, tracing_bodies
 from tenferro.ops import NEG, SUB, full, zeros_like
 from tenferro.shape import fresh_input, type_of
 from tenferro.traced import unflatten
@@ -158,7 +158,7 @@ def custom_linear_solve(
     require_function(name, "solve", solve)
     if transpose_solve is not None:
         require_function(name, "transpose_solve", transpose_solve)
-    like = leaves_of(b, f"{name}: b")
+    like = vector_of(name, "b", b)
     with tracing_bodies(name) as bodies:
         product, _ = traced_like(bodies, "matvec", matvec, like)
         held = Held("matvec", like, product.inputs, product.outputs)

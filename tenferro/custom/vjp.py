@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, overload
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite, V
 from tenferro.computegraph import GlobalValKey
 from tenferro.control import Custom, Rule, Ruled, emitted, inner_emitter, program_of
-from tenferro.custom.forms import Form, described, filled, fresh_token, values_of
+from tenferro.custom.forms import Form, described, filled, values_of
 from tenferro.custom.functions import CustomFunction, FormRule
 from tenferro.errors import ADRuleError
-from tenferro.exec_ir import ExecProgram
+from tenferro.exec_ir import ExecProgram, fresh_token
 from tenferro.loops import weak_leaf
 from tenferro.ops import full
 from tenferro.shape import TensorMeta, fresh_input, is_inexact, type_of

@@ -6,7 +6,7 @@ Read in this order: `handle`, `payloads` (what an op may hold), `identity`, `tra
 
 from tenferro.exec_ir.budget import check_budget, check_size
 from tenferro.exec_ir.build import ExecBuilder, program_of_op, restricted
-from tenferro.exec_ir.handle import Handle, Sizes
+from tenferro.exec_ir.handle import Handle, Sizes, fresh_token
 from tenferro.exec_ir.identity import fields_of_bodies, payload
 from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.numbering import renumber
@@ -64,6 +64,7 @@ __all__ = [
     "encode",
     "evaluate",
     "fields_of_bodies",
+    "fresh_token",
     "kind_of",
     "kind_of_tag",
     "last_uses",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import NoReturn, Self
@@ -10,6 +12,14 @@ from tenferro.errors import FileError
 from tenferro.shape import Dim, Leaf
 
 Sizes = Mapping[Leaf, Dim]
+
+_numbers = itertools.count()
+_PROCESS = secrets.token_bytes(8)
+
+
+def fresh_token() -> bytes:
+    """Bytes that no other object has, in this process or in another."""
+    return _PROCESS + b"%d" % next(_numbers)
 
 
 class Handle(ABC):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn, Self, get_args
@@ -12,7 +10,7 @@ import numpy as np
 
 from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, V
 from tenferro.errors import BackendFailureError, UnsupportedADRuleError
-from tenferro.exec_ir import Array, Handle
+from tenferro.exec_ir import Array, Handle, fresh_token
 from tenferro.families.runtime import KernelRuntime
 from tenferro.family import (
     Extension,
@@ -30,9 +28,6 @@ from tenferro.shape import Dim, DType, TensorMeta, is_inexact
 VmapMethod = Literal["sequential", "expand_dims", "broadcast_all"]
 METHODS: tuple[str, ...] = get_args(VmapMethod)
 
-_numbers = itertools.count()
-_PROCESS = secrets.token_bytes(8)
-
 
 class HostFunction(Handle):
     """A function of NumPy arrays that returns a sequence of arrays. Compared by identity.
@@ -45,7 +40,7 @@ class HostFunction(Handle):
     def __init__(self, name: str, function: Callable[..., Sequence[Any]]) -> None:
         self.name = name
         self.function = function
-        self._token = _PROCESS + b"%d" % next(_numbers)
+        self._token = fresh_token()
 
     @property
     def token(self) -> bytes:

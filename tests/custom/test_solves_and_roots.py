@@ -133,6 +133,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: tn.custom_linear_solve(lambda x: x, B, lambda f, b: f(b[0])),
         r"matvec: takes f64\[3\], got f64\[\]",
     ),
+    "no arrays": (
+        lambda: tn.custom_linear_solve(lambda x: x, (), direct),
+        "custom_linear_solve: b has no arrays",
+    ),
     "no function": (
         lambda: tn.custom_root(3, 1.0, direct, direct),  # type: ignore[arg-type]
         "custom_root: f must be a function, got a int",
