@@ -44,7 +44,7 @@ def transpose_op(
         result = rule(TransposeSite(emitter, ct, node.inputs, mask))
         terms = _checked(node.primitive, "transpose", result, len(mask), "operand")
         if mask.count(True) > 1:
-            _check_jointly_linear(node, mask, terms)
+            _check_jointly_linear(node, mask, ct, terms)
     except ADRuleError as error:
         if node.site is not None and not getattr(error, "__notes__", None):
             error.add_note(f"recorded at {node.site}")
@@ -59,7 +59,10 @@ def transpose_op(
 
 
 def _check_jointly_linear(
-    node: GlobalOpKey, mask: tuple[bool, ...], terms: Slots[GlobalValKey]
+    node: GlobalOpKey,
+    mask: tuple[bool, ...],
+    ct: Slots[GlobalValKey],
+    terms: Slots[GlobalValKey],
 ) -> None:
     """Raise ADRuleError if a cotangent reads an active operand, as that of a product of two does.
 
@@ -67,7 +70,9 @@ def _check_jointly_linear(
     """
     active = {key for key, on in zip(node.inputs, mask, strict=True) if on}
     for term in terms:
-        if term is not None and not active.isdisjoint(_near(term)):
+        if term is None or term in ct:  # a sum passes its cotangent on
+            continue
+        if not active.isdisjoint(_near(term)):
             raise ADRuleError(
                 f"{node.primitive}: is not linear in {mask.count(True)} tangents together; "
                 "a derivative rule must return tangents that are linear in those it is given"

@@ -36,16 +36,16 @@ class _Linearized:
     Attributes:
         values: the operands, then the outputs, then the tangents that there are.
         found: the tangents of the outputs.
-        given: the same values where the rule is asked for.
     """
 
     values: Keys
     found: Found
 
     @classmethod
-    def of(cls, op: Ruled, at: JvpSite[V]) -> _Linearized:
-        emitter = inner_emitter(at.emitter)
-        active = [tangent is not None for tangent in at.tangent[-len(op.body.input_metas) :]]
+    def of(cls, op: Ruled, tangents_given: Slots[V], at: Emitter[V]) -> _Linearized:
+        """The rule of `op`, where these tangents are given of its operands."""
+        emitter = inner_emitter(at)
+        active = [tangent is not None for tangent in tangents_given]
         primal = _fresh(op)
         out = op_key(op, primal, PRIMAL, emitter.site).outputs
         tangents = fresh_like(compress(primal, active), "tangent")
@@ -83,7 +83,7 @@ class BatchedRule(Rule):
 
     def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
         """The tangents of each entry."""
-        this = _Linearized.of(self.entry, at)
+        this = _Linearized.of(self.entry, at.tangent, at.emitter)
         tangents = [tangent for tangent in at.tangent if tangent is not None]
         moving = compress(self.batched, [tangent is not None for tangent in at.tangent])
         flags = [*self.batched, *[True] * len(at.out), *moving]
@@ -169,7 +169,7 @@ class GuardedRule(Rule):
 
     def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
         """The tangents, whose loops are guarded too."""
-        this = _Linearized.of(self.entry, at)
+        this = _Linearized.of(self.entry, at.tangent[1:], at.emitter)
         present = [key for key in this.found if key is not None]
         program = program_of(this.values, present)
         guard, *operands = at.primal
