@@ -21,6 +21,7 @@ from tenferro.naming import missing
 
 if TYPE_CHECKING:
     from tenferro import config as config
+    from tenferro import debug as debug
     from tenferro import extension as extension
     from tenferro import fft as fft
     from tenferro import linalg as linalg
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
     from tenferro.compiler import OptimizerOptions as OptimizerOptions
     from tenferro.composed import *  # noqa: F403
     from tenferro.config import enable_x64 as enable_x64
+    from tenferro.custom import custom_jvp as custom_jvp
+    from tenferro.custom import custom_linear_solve as custom_linear_solve
+    from tenferro.custom import custom_root as custom_root
+    from tenferro.custom import custom_vjp as custom_vjp
+    from tenferro.custom import pure_callback as pure_callback
+    from tenferro.custom import stop_gradient as stop_gradient
     from tenferro.derivatives import AdContext as AdContext
     from tenferro.eager import EagerRuntime as EagerRuntime
     from tenferro.eager import EagerTensor as EagerTensor
@@ -68,6 +75,14 @@ __array_api_version__ = "2025.12"
 _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.compiler": ("OptimizerOptions",),
     "tenferro.config": ("enable_x64",),
+    "tenferro.custom": (
+        "custom_jvp",
+        "custom_linear_solve",
+        "custom_root",
+        "custom_vjp",
+        "pure_callback",
+        "stop_gradient",
+    ),
     "tenferro.derivatives": ("AdContext",),
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
@@ -116,6 +131,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = (
     "config",
+    "debug",
     "extension",
     "fft",
     "linalg",

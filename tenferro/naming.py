@@ -25,16 +25,14 @@ ELSEWHERE: dict[str, str] = {
     "int": "int64", "float": "float64", "long": "int64", "half": "float16",
     "contract": "einsum", "rsub": "subtract", "neg": "negative",
     "mul": "multiply", "sub": "subtract", "div": "divide", "ln": "log", "arg": "angle",
-    "identity_matrix": "eye", "gradient_of": "grad", "stop_grad": "lax.stop_gradient",
-    "stop_gradient": "lax.stop_gradient",
+    "identity_matrix": "eye", "gradient_of": "grad", "stop_grad": "stop_gradient",
 }  # fmt: skip
 """Names of other libraries, and what is called so here."""
 
 LATER = frozenset(
     (
-        "checkpoint", "checkpoint_policies", "remat", "custom_gradient", "custom_jvp", "custom_vjp",
-        "pure_callback", "io_callback", "jacobian", "debug", "with_sharding_constraint",
-        "custom_root", "custom_linear_solve", "sparse", "FarmExecutor",
+        "checkpoint", "checkpoint_policies", "remat", "custom_gradient", "io_callback", "jacobian",
+        "with_sharding_constraint", "sparse", "FarmExecutor",
     )
 )  # fmt: skip
 """Names that other libraries have, for things that are not there yet."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from tenferro.computegraph import CompiledProgram
+from tenferro.control import Custom
 from tenferro.errors import (
     BindingError,
     ProgramError,
     TenferroError,
     UnsupportedExtensionError,
 )
-from tenferro.exec_ir import ExecBuilder, ExecProgram
+from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram, Rewriter
 from tenferro.ops import Argument, StdTensorOp
 from tenferro.shape import TensorMeta
 
@@ -20,11 +21,13 @@ def compile_std_to_exec(
     program: CompiledProgram[StdTensorOp],
     input_metas: Sequence[TensorMeta],
     families: Container[str] | None = None,
+    keep_rules: bool = False,
 ) -> ExecProgram:
     """The program with the type of every slot, before any pass.
 
     `input_metas` are the types of the program's inputs, in order. `families`, if given, are the
-    extension families that the executor of the program has.
+    extension families that the executor of the program has. Programs with derivatives by hand are
+    written in their place, unless `keep_rules`.
 
     Raises:
         ProgramError: it is not a compiled program.
@@ -68,7 +71,31 @@ def compile_std_to_exec(
         if site is not None:
             error.add_note(f"recorded at {site}")
         raise
-    return builder.build([slots[slot] for slot in program.output_slots])
+    typed = builder.build([slots[slot] for slot in program.output_slots])
+    return typed if keep_rules else without_rules(typed)
+
+
+def without_rules(program: ExecProgram) -> ExecProgram:
+    """The program with the body in place of each `Custom`, also within the programs inside ops.
+
+    Raises:
+        ADRuleError: it computes tangents of a function that has a rule for cotangents only.
+    """
+    return _without_rules(program.map_bodies(_without_rules))
+
+
+def _without_rules(program: ExecProgram) -> ExecProgram:
+    if not program.has_op(Custom):
+        return program
+    rewriter = Rewriter(program)
+
+    def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
+        if not isinstance(step.op, Custom):
+            return None
+        step.op.check_computed()
+        return rewriter.inline(step.op.body, operands)
+
+    return rewriter.run(rule)
 
 
 def _require(family: str, families: Container[str]) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
+from tenferro.exec_ir.handle import Sizes
 from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.op import ExecOp
-from tenferro.exec_ir.payloads import Body, Sizes
+from tenferro.exec_ir.payloads import Body
 from tenferro.shape import Leaf, TensorMeta, name_sizes
 
 OpT = TypeVar("OpT", bound=ExecOp)

@@ -22,8 +22,9 @@ def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> Gra
 
     The program can be called, differentiated, batched, compiled and saved like any other. `scan`,
     `while_loop`, `fori_loop`, `cond` and `switch` become loops and branches of the program; called
-    functions are written out in their place. Its derivatives are those of its ops: rules of
-    `jax.custom_jvp` and `jax.custom_vjp` are not part of it, `jax.lax.stop_gradient` is.
+    functions are written out in their place. Its derivatives are those of its ops, but of functions
+    of `jax.custom_jvp` and `jax.custom_vjp` those of their rules, as long as the program is not
+    saved. JAX differentiates these functions when a derivative is asked for.
 
     Args:
         function: a function of arrays or pytrees of arrays that JAX can trace.
@@ -55,7 +56,7 @@ def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> Gra
     inputs = [
         fresh_input(meta_of(leaf), name) for name, (_, leaf) in zip(names, leaves, strict=True)
     ]
-    outputs = Reader(TABLE).read(jaxpr, inputs)
+    outputs = Reader(TABLE, x64).read(jaxpr, inputs)
     return GraphCompiler(capacity=1).compile_keys(outputs, inputs)
 
 

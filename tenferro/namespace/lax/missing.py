@@ -57,10 +57,6 @@ MISSING: dict[str, str] = {
     ),
     **dict.fromkeys(("index_take", "scatter_apply"), "use x[...] and x.at[...]"),
     **dict.fromkeys(
-        ("custom_linear_solve", "custom_root"),
-        "derivatives of implicit functions are not there yet",
-    ),
-    **dict.fromkeys(
         ("bitcast_convert_type", "clz", "mulhi", "population_count"),
         "no op of the IR reads the bits of numbers",
     ),

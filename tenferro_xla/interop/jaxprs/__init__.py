@@ -5,11 +5,13 @@ that is not understood is refused; the error names its primitive and its line.
 
 Read in this order: `reader` (the walk over the equations), then one file for each family of
 primitives, with its table from names to translations: `elementwise`, `rearrange`, `reductions`,
-`indexing`, `sorting`, `matrices`, `keys`, `control` (calls, loops and branches).
+`indexing`, `sorting`, `matrices`, `keys`, `control` (calls, loops and branches), `custom` (calls
+with derivative rules).
 """
 
 from tenferro_xla.interop.jaxprs import (
     control,
+    custom,
     elementwise,
     indexing,
     keys,
@@ -31,6 +33,7 @@ TABLE: dict[str, Translation] = {
     **matrices.TABLE,
     **keys.TABLE,
     **control.TABLE,
+    **custom.TABLE,
 }
 """The translation of each primitive, by its name."""
 

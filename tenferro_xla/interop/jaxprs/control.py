@@ -31,13 +31,12 @@ _HELD = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
 
 _CALLS = (
     *("jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "remat2"),
-    *("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_vmap_call"),
-    "linear_call",
+    *("custom_vmap_call", "linear_call"),
 )
 
 
 def _call(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    """The outputs of the called jaxpr. A derivative rule that comes with it is dropped."""
+    """The outputs of the called jaxpr. A rule for batches that comes with it is dropped."""
     held = next((equation.params[name] for name in _HELD if name in equation.params), None)
     if held is None:
         raise at.refuse(equation, "holds no jaxpr")

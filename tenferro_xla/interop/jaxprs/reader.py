@@ -37,15 +37,18 @@ class Reader(TraceEmitter):
     """Records the ops of a jaxpr; `site` is the line of the equation that is read.
 
     Attributes:
+        table: the translation of each primitive, by its name.
+        x64: whether JAX's 64-bit mode is on where functions are traced that the jaxpr holds.
         captured: the arrays that it met and that are not constants, but inputs of the graph.
     """
 
-    __slots__ = ("_arrays", "_table", "captured")
+    __slots__ = ("_arrays", "captured", "table", "x64")
 
-    def __init__(self, table: Mapping[str, Translation]) -> None:
+    def __init__(self, table: Mapping[str, Translation], x64: bool = True) -> None:
         super().__init__()
         self.captured: dict[Input, None] = {}
-        self._table = table
+        self.table = table
+        self.x64 = x64
         self._arrays: dict[int, tuple[Any, GlobalValKey]] = {}
 
     def read(self, jaxpr: Any, inputs: Keys) -> list[GlobalValKey]:
@@ -74,7 +77,7 @@ class Reader(TraceEmitter):
 
     def body(self, jaxpr: Any) -> Body:
         """A jaxpr as a graph of its own."""
-        reader = Reader(self._table)
+        reader = Reader(self.table, self.x64)
         reader.site, reader._arrays = self.site, self._arrays
         variables = getattr(jaxpr, "jaxpr", jaxpr).invars
         inputs = [
@@ -115,7 +118,7 @@ class Reader(TraceEmitter):
         return key
 
     def _equation(self, equation: Any, operands: list[GlobalValKey]) -> Keys:
-        translation = self._table.get(equation.primitive.name)
+        translation = self.table.get(equation.primitive.name)
         if translation is None:
             raise self.refuse(
                 equation, f"has no counterpart in tenferro.ops; it is used in: {_shown(equation)}"
