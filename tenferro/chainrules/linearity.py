@@ -18,7 +18,7 @@ from tenferro.computegraph import (
     op_key,
     resolve_keys,
 )
-from tenferro.errors import ADRuleError
+from tenferro.errors import TenferroError
 
 _NEAR = 3  # ops from a zero to what is zero by it, such as products with a real's imaginary part
 
@@ -30,12 +30,13 @@ def own_derivative(op: PrimitiveOp, at: JvpSite[V]) -> bool:
     """Whether the derivative of an op is the op itself.
 
     Args:
-        op: the op. One without a linearize rule is taken for linear: nothing is known of it.
+        op: the op. It is taken for linear if nothing is known: it has no linearize rule, or the
+            rule needs zeros whose size data decide.
         at: the tangents that are not None are the operands themselves.
     """
     try:
         tangents = op.linearize(at)
-    except ADRuleError:
+    except TenferroError:
         return True
     pairs = list(zip(tangents, at.out, strict=True))
     return any(made is out for made, out in pairs) and all(

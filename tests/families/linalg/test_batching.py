@@ -119,8 +119,8 @@ CHECKED: list[tuple[ExtensionOp, list[Array], list[int]]] = [
     (linalg.Schur(vectors=False), [A], []),
 ]
 CHECKED_CLAUSES = (
-    "payload", "arity", "inference", "reference", "rules", "jvp", "adjoint", "derivative types",
-    "batch",
+    "payload", "arity", "inference", "reference", "rules",
+    "jvp", "adjoint", "derivative types", "batch",
 )  # fmt: skip
 
 
