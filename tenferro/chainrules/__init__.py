@@ -8,6 +8,7 @@ from tenferro.chainrules.combinators import (
     add_terms,
     chain,
     each_active,
+    each_alone,
     jointly_linear,
     multilinear,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "add_terms",
     "chain",
     "each_active",
+    "each_alone",
     "fresh_pass_id",
     "jointly_linear",
     "multilinear",

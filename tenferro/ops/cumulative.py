@@ -10,7 +10,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, chain, each_active, multilinear
+from tenferro.chainrules import (
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    chain,
+    each_active,
+    each_alone,
+    multilinear,
+)
 from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, payload
 from tenferro.ops.arithmetic import MUL, conj
 from tenferro.ops.base import StdTensorOp, check_axes, check_kind, same_type
@@ -155,7 +164,7 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
             factors = _shifted(at, conj(at.emitter, a), self.axis, -1 if self.reverse else 1)
             return at.emit(LinearRecurrence(self.axis, not self.reverse), factors, ct)
 
-        return each_active(at, lambda ct: None, pull)
+        return each_alone(at, self, None, pull)
 
 
 def _directed(
