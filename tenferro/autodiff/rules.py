@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.chainrules import JvpSite, KeyEmitter, Slots, TransposeSite
-from tenferro.computegraph import Derived, GlobalOpKey, GlobalValKey, Linear
+from tenferro.computegraph import GlobalOpKey, GlobalValKey, Linear
 from tenferro.errors import ADRuleError
 
 
@@ -43,8 +43,6 @@ def transpose_op(
     try:
         result = rule(TransposeSite(emitter, ct, node.inputs, mask))
         terms = _checked(node.primitive, "transpose", result, len(mask), "operand")
-        if mask.count(True) > 1:
-            _check_jointly_linear(node, mask, ct, terms)
     except ADRuleError as error:
         if node.site is not None and not getattr(error, "__notes__", None):
             error.add_note(f"recorded at {node.site}")
@@ -69,36 +67,6 @@ def require_zero(op: Any, rule: str, value: GlobalValKey, emitter: KeyEmitter) -
             f"{op}: its {rule} rule returns a value that does not depend on those it is given; "
             "it must be linear in them: return None for a zero"
         )
-
-
-def _check_jointly_linear(
-    node: GlobalOpKey,
-    mask: tuple[bool, ...],
-    ct: Slots[GlobalValKey],
-    terms: Slots[GlobalValKey],
-) -> None:
-    """Raise ADRuleError if a cotangent reads an active operand, as that of a product of two does.
-
-    No rule of an op gives such a tangent; one that a user wrote may.
-    """
-    active = {key for key, on in zip(node.inputs, mask, strict=True) if on}
-    for term in terms:
-        if term is None or term in ct:  # a sum passes its cotangent on
-            continue
-        if not active.isdisjoint(_near(term)):
-            raise ADRuleError(
-                f"{node.primitive}: is not linear in {mask.count(True)} tangents together; "
-                "a derivative rule must return tangents that are linear in those it is given"
-            )
-
-
-def _near(term: GlobalValKey) -> set[GlobalValKey]:
-    """A value, what its op reads, and what the ops of these read."""
-    found = {term}
-    for _ in range(2):
-        ops = [key.op for key in found if isinstance(key, Derived)]
-        found.update(key for op in ops for key in op.inputs)
-    return found
 
 
 def _first_fixed(terms: Slots[GlobalValKey], mask: tuple[bool, ...]) -> int:

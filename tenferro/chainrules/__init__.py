@@ -8,6 +8,7 @@ from tenferro.chainrules.combinators import (
     add_terms,
     chain,
     each_active,
+    each_alone,
     jointly_linear,
     multilinear,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "affine_in",
     "chain",
     "each_active",
+    "each_alone",
     "fresh_pass_id",
     "is_zero",
     "jointly_linear",
