@@ -8,7 +8,6 @@ from tenferro.chainrules.combinators import (
     add_terms,
     chain,
     each_active,
-    each_alone,
     jointly_linear,
     multilinear,
 )
@@ -46,7 +45,6 @@ __all__ = [
     "affine_in",
     "chain",
     "each_active",
-    "each_alone",
     "fresh_pass_id",
     "is_zero",
     "jointly_linear",

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tenferro.chainrules.primitive import Emitter, JvpSite, PrimitiveOp, Slots, TransposeSite, V
-from tenferro.errors import ADRuleError
 
 
 def add_terms(emitter: Emitter[V], terms: Iterable[V | None]) -> V | None:
@@ -74,27 +73,3 @@ def each_active(at: TransposeSite[V], *pullbacks: Callable[[V], V | None]) -> Sl
             for pullback, active in zip(pullbacks, at.active, strict=True)
         ]
     )
-
-
-def each_alone(
-    at: TransposeSite[V], op: PrimitiveOp, *pullbacks: Callable[[V], V] | None
-) -> Slots[V]:
-    """Transposition of a single-output op that is linear in each operand alone, such as a product.
-
-    A pullback is None for an operand in which the op is not linear.
-
-    Raises:
-        ADRuleError: several operands are active, or one in which the op is not linear. No rule of
-            an op emits such a tangent; one that a user wrote may.
-    """
-    number = at.active.index(True)
-    pullback = pullbacks[number]
-    if at.active.count(True) > 1 or pullback is None:
-        which = "operands together" if pullback is not None else f"operand {number}"
-        raise ADRuleError(
-            f"{op}: is not linear in its {which}; a derivative rule must return tangents that are "
-            "linear in those it is given"
-        )
-    ct = at.ct[0]
-    found = None if ct is None else pullback(ct)
-    return tuple([found if active else None for active in at.active])

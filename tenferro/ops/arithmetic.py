@@ -15,7 +15,6 @@ from tenferro.chainrules import (
     add_terms,
     chain,
     each_active,
-    each_alone,
     multilinear,
 )
 from tenferro.exec_ir import Array, Conjugation, payload
@@ -117,9 +116,8 @@ class Mul(Elementwise, name="multiply"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangent times the conjugate of the other factor."""
         x, y = at.inputs
-        return each_alone(
+        return each_active(
             at,
-            self,
             lambda ct: at.emit(MUL, conj(at.emitter, y), ct),
             lambda ct: at.emit(MUL, conj(at.emitter, x), ct),
         )
@@ -219,7 +217,9 @@ class Div(Elementwise, name="divide"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangent divided by the conjugate of the divisor, which is never active."""
         divisor = at.inputs[1]
-        return each_alone(at, self, lambda ct: at.emit(DIV, ct, conj(at.emitter, divisor)), None)
+        return each_active(
+            at, lambda ct: at.emit(DIV, ct, conj(at.emitter, divisor)), lambda ct: None
+        )
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
         """x / 1 is x; (-x) / y is -(x / y)."""

@@ -16,7 +16,7 @@ from tenferro.chainrules import (
     Slots,
     TransposeSite,
     V,
-    each_alone,
+    each_active,
     multilinear,
 )
 from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
@@ -169,8 +169,8 @@ class DotGeneral(StdTensorOp, name="dot_general"):
             dot, transpose = ops
             return at.emit(transpose, at.emit(dot, ct, conj(at.emitter, other)))
 
-        return each_alone(
-            at, self, lambda ct: pulled(to_lhs, ct, rhs), lambda ct: pulled(to_rhs, ct, lhs)
+        return each_active(
+            at, lambda ct: pulled(to_lhs, ct, rhs), lambda ct: pulled(to_rhs, ct, lhs)
         )
 
 

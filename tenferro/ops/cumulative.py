@@ -163,7 +163,7 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
             factors = _shifted(at, conj(at.emitter, a), self.axis, -1 if self.reverse else 1)
             return at.emit(LinearRecurrence(self.axis, not self.reverse), factors, ct)
 
-        return each_alone(at, self, None, pull)
+        return each_active(at, lambda ct: None, pull)
 
 
 def _directed(
