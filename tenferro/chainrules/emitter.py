@@ -118,7 +118,10 @@ class FragmentEmitter(KeyEmitter):
         if linear_in(op, operands, mask, emitter):
             self._linear.add((op, mask))
         elif not self._linear_here(op, operands, mask, emitter):
-            raise nonlinear(op, mask)
+            error = nonlinear(op, mask)
+            if self.site is not None:
+                error.add_note(f"recorded at {self.site}")
+            raise error
 
     def _linear_here(
         self, op: PrimitiveOp, operands: Operands, mask: tuple[bool, ...], at: KeyEmitter

@@ -59,9 +59,12 @@ BAD_RULES: dict[str, tuple[Any, str]] = {
     ),
     "not linear": (
         jvp_of(lambda p, t: (p[0], t[0] * t[0])),
-        r"multiply: is not linear in 2 tangents together; a derivative rule must return tangents",
+        "multiply: is not linear in operands 0 and 1 together; what a derivative rule emits",
     ),
-    "not linear at all": (jvp_of(lambda p, t: (p[0], tn.sin(t[0]))), r"sine: has no transpose"),
+    "not linear at all": (
+        jvp_of(lambda p, t: (p[0], tn.sin(t[0]))),
+        "sine: is not linear in operand 0; what a derivative rule emits",
+    ),
     "fwd alone": (
         vjp_of(lambda x: x, lambda _, ct: (ct,)),
         r"custom_vjp f: fwd must return a pair \(value, residuals\), got f64\[\]",
@@ -187,7 +190,7 @@ def test_a_rule_must_not_read_what_has_ended() -> None:
     def halved(x: Any, w: Any) -> Any:
         return jvp_of(lambda p, t: (p[0], t[0] * w))(x)
 
-    with pytest.raises(TracingError, match="a value of a trace that has ended; a derivative rule"):
+    with pytest.raises(TracingError, match="a value of another trace; a derivative rule"):
         tn.grad(lambda x: tn.sum(tn.vmap(halved)(x, np.arange(2.0))))(np.ones(2))
     runtime = tn.EagerRuntime()
     x, w = runtime.variable(1.0), runtime.variable(2.0)
