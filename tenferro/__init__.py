@@ -92,6 +92,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "hessian",
         "hvp",
         "jacfwd",
+        "jacobian",
         "jacrev",
         "jit",
         "jvp",

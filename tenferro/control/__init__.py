@@ -12,7 +12,7 @@ by which NumPy runs a body often; then their rules, which write the programs ins
 
 from tenferro.control.batches import BRANCHES_RUN
 from tenferro.control.checks import ControlOp
-from tenferro.control.graphs import program_of
+from tenferro.control.graphs import noted, program_of
 from tenferro.control.scan import CheckpointedScan, Scan
 from tenferro.control.switch import Switch
 from tenferro.control.while_loop import While
@@ -31,5 +31,6 @@ __all__ = [
     "Scan",
     "Switch",
     "While",
+    "noted",
     "program_of",
 ]

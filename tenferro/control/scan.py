@@ -263,6 +263,11 @@ class Scan(ControlOp, name="scan"):
             else CheckpointedScan(body, consts, carry, rounds, reverse, self.unroll, levels)
         )
 
+    @property
+    def known_rounds(self) -> int:
+        """The length, if it is a number."""
+        return self.length if isinstance(self.length, int) else 1
+
     def in_words(self) -> str:
         """The rounds, and what is compiled or stored in another way than by default."""
         unrolled = f", {self.unroll} at once" if self.unroll > 1 else ""

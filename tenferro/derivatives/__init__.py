@@ -8,7 +8,7 @@ vectors), `linear_part` (a derivative as a graph), `linear_map` (as a function),
 from tenferro.derivatives.context import AD, AdContext, AdContextBuilder
 from tenferro.derivatives.front import Derivatives, check_active, check_scalar, listed
 from tenferro.derivatives.gradients import grad, grad_optional, value_and_grad, vjp
-from tenferro.derivatives.jacobians import hessian, jacfwd, jacrev
+from tenferro.derivatives.jacobians import hessian, jacfwd, jacobian, jacrev
 from tenferro.derivatives.tangents import derivative, hvp, jvp, linearize
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "hessian",
     "hvp",
     "jacfwd",
+    "jacobian",
     "jacrev",
     "jvp",
     "linearize",

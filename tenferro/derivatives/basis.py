@@ -38,7 +38,9 @@ class Basis:
 
     def __init__(self, metas: Sequence[TensorMeta], read: Sequence[bool]) -> None:
         self._metas, self._read = metas, read
-        self._counts = [prod(_shape(meta)) * on for meta, on in zip(metas, read, strict=True)]
+        self._counts = [
+            prod(constant_shape(meta)) * on for meta, on in zip(metas, read, strict=True)
+        ]
         *self._starts, self.size = accumulate(self._counts, initial=0)
 
     def rows(self, at: Emitter[V], first: V | int, count: int) -> list[V | None]:
@@ -57,7 +59,7 @@ class Basis:
 
     def identity(self, rows: Sequence[V | None]) -> V | None:
         """Of all `rows` those of a leaf, if they are the identity matrix."""
-        if len(rows) == 1 and len(_shape(self._metas[0])) == 1:
+        if len(rows) == 1 and len(constant_shape(self._metas[0])) == 1:
             return rows[0]
         return None
 
@@ -66,7 +68,11 @@ class Basis:
 
         `of` is the type of one image. None are zeros.
         """
-        shape, own, count = _shape(of), _shape(self._metas[leaf]), self._counts[leaf]
+        shape, own, count = (
+            constant_shape(of),
+            constant_shape(self._metas[leaf]),
+            self._counts[leaf],
+        )
         target = (*shape, *own) if last else (*own, *shape)
         if images is None or not count:
             return full(at, 0, TensorMeta.of(of.dtype, target))
@@ -110,7 +116,7 @@ class DiagonalEmitter(KeyEmitter):
         rows = super().emit(Transpose((axis, *rest)), other)
         if diagonal is None:
             return rows
-        wide = BroadcastInDim(_shape(self.ctx.meta(rows)), (0,))
+        wide = BroadcastInDim(constant_shape(self.ctx.meta(rows)), (0,))
         return super().emit(MUL, rows, super().emit(wide, diagonal))
 
     def _multiplied(self, result: GlobalValKey, operands: tuple[GlobalValKey, ...]) -> None:
@@ -130,7 +136,7 @@ class DiagonalEmitter(KeyEmitter):
 
 def _one_hot(at: Emitter[V], number: V, start: int, meta: TensorMeta) -> V:
     """The unit vectors of these numbers, where those of a leaf begin with number `start`."""
-    (count,), shape = _shape(at.ctx.meta(number)), _shape(meta)
+    (count,), shape = constant_shape(at.ctx.meta(number)), constant_shape(meta)
     place = at.emit(Iota(INT64, prod(shape)))
     if start:
         place = at.emit(ADD, place, full_like(at, start, place))
@@ -142,7 +148,7 @@ def _one_hot(at: Emitter[V], number: V, start: int, meta: TensorMeta) -> V:
     return at.emit(Reshape((count, *shape)), ones)
 
 
-def _shape(meta: TensorMeta) -> tuple[int, ...]:
+def constant_shape(meta: TensorMeta) -> tuple[int, ...]:
     """The sizes, which are constants."""
     assert meta.static_shape is not None, "checked by the caller"
     return meta.static_shape

@@ -174,6 +174,13 @@ class ExecOp(Payload):
         """Whether only the shape of an operand is read."""
         return False
 
+    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
+        """About how many numbers it computes; an element of a contraction counts once per term.
+
+        It is an estimate, by which transforms choose. Sizes that are not known count as 1.
+        """
+        return sum(meta.known_size for meta in results)
+
     def axis_map(self, ranks: Sequence[int]) -> AxisMap | None:
         """Where the axes of operands of these ranks go; None if the op mixes them.
 

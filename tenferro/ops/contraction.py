@@ -22,7 +22,14 @@ from tenferro.chainrules import (
 from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, Category, Conjugation, MaskSite, payload
 from tenferro.ops.arithmetic import conj
-from tenferro.ops.base import StdTensorOp, check_axes, check_kind, inferred_once, types
+from tenferro.ops.base import (
+    StdTensorOp,
+    check_axes,
+    check_kind,
+    inferred_once,
+    keep_axes,
+    types,
+)
 from tenferro.ops.broadcast_reduce import uniform
 from tenferro.ops.elementwise import is_value
 from tenferro.ops.rearrange import Transpose, inverse
@@ -93,6 +100,10 @@ class DotGeneral(StdTensorOp, name="dot_general"):
                     f"dot_general: lhs axis {i} of {lhs} and rhs axis {j} of {rhs} are matched "
                     f"but have sizes {left} and {right}"
                 )
+
+    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
+        """The elements of the result, times the number of terms."""
+        return results[0].known_size * keep_axes(operands[0], self.lhs_contract).known_size
 
     def lhs_free(self, rank: int) -> tuple[int, ...]:
         """The axes of an lhs of that rank that are neither batch nor contracted."""

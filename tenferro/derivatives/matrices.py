@@ -1,0 +1,142 @@
+"""The matrix of a linear part, by the passes of a plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tenferro.chainrules import KeyEmitter
+from tenferro.compiler import JACOBIAN
+from tenferro.computegraph import GlobalValKey
+from tenferro.control import noted
+from tenferro.derivatives.basis import Basis, constant_shape
+from tenferro.derivatives.linear_part import Images, LinearPart
+from tenferro.derivatives.modes import Cut, Linear, Pass, Plan
+from tenferro.ops import CONJ, Concatenate, Convert, DotGeneral, Reshape, Transpose, full
+from tenferro.shape import DType, ShapeGuardContext, TensorMeta, is_complex
+
+Key = GlobalValKey
+Metas = Sequence[TensorMeta]
+
+
+class Matrices:
+    """Emits the matrices of linear parts.
+
+    Args:
+        ctx: the types of values.
+        chunk: the largest number of unit vectors in one batch; None is all.
+        holomorphic: whether the derivatives are by complex numbers.
+    """
+
+    def __init__(self, ctx: ShapeGuardContext, chunk: int | None, holomorphic: bool) -> None:
+        self._ctx, self._chunk, self._holomorphic = ctx, chunk, holomorphic
+        self._at = KeyEmitter(ctx)
+
+    def blocks(self, linear: Linear, plan: Plan, inputs: Metas, outputs: Metas) -> list[list[Key]]:
+        """For each output an array for each input, with its axes after those of the output.
+
+        `inputs` and `outputs` are the types, also of outputs that no tangent reaches.
+        """
+        if isinstance(plan, Cut):
+            return self._product(linear, plan, inputs, outputs)
+        domain, image = (inputs, outputs) if plan.forward else (outputs, inputs)
+        basis, images = self._images(linear, plan.forward, domain)
+        columns = [
+            [
+                basis.block(self._at, key, leaf, meta, last=plan.forward)
+                for leaf in range(len(domain))
+            ]
+            for key, meta in zip(images, image, strict=True)
+        ]
+        return columns if plan.forward else [list(row) for row in zip(*columns, strict=True)]
+
+    def _images(self, linear: Linear, forward: bool, domain: Metas) -> tuple[Basis, Images]:
+        """The images of all unit vectors in one direction."""
+        part = (
+            LinearPart.pushforward(linear)
+            if forward
+            else LinearPart.pullback(linear, len(domain), self._ctx)
+        )
+        basis = Basis(domain, [seed is not None for seed in part.seeds])
+        images = part.of_basis(basis, self._chunk, self._at)
+        if self._holomorphic and not forward:  # a pullback applies the conjugate transpose
+            images = [None if key is None else self._at.emit(CONJ, key) for key in images]
+        return basis, images
+
+    def _product(self, linear: Linear, cut: Cut, inputs: Metas, outputs: Metas) -> list[list[Key]]:
+        """The products of the rows before the cut and the columns behind it."""
+        inner = [self._ctx.meta(key) for key in cut.values]
+        rows = self._rows(linear.until(cut.values), cut.front, inputs, inner)
+        columns = self._columns(linear.since(cut.values), cut.back, inner, outputs)
+        blocks: list[list[Key]] = []
+        with noted(self._at, f"{JACOBIAN}{cut}"):
+            for y, column in zip(outputs, columns, strict=True):
+                blocks.append([])
+                for x, row in zip(inputs, rows, strict=True):
+                    blocks[-1].append(self._multiplied(column, row, block_meta(y, x)))
+        return blocks
+
+    def _multiplied(self, column: Key | None, row: Key | None, meta: TensorMeta) -> Key:
+        """The sum of products along the first axis of both, of type `meta`."""
+        if column is None or row is None:
+            return full(self._at, 0, meta)
+        left, right = (self.converted(key, meta.dtype) for key in (column, row))
+        return self._at.emit(DotGeneral((0,), (0,)), left, right)
+
+    def _rows(self, linear: Linear, plan: Plan, inputs: Metas, inner: Metas) -> Images:
+        """For each input its part of the rows: an axis of all elements of `inner`, then its own."""
+        if isinstance(plan, Pass) and not plan.forward:
+            return self._images(linear, False, inner)[1]
+        blocks = self.blocks(linear, plan, inputs, inner)
+        return [
+            self._joined(
+                [
+                    self._reshaped(row[leaf], meta, 0)
+                    for row, meta in zip(blocks, inner, strict=True)
+                ]
+            )
+            for leaf in range(len(inputs))
+        ]
+
+    def _columns(self, linear: Linear, plan: Plan, inner: Metas, outputs: Metas) -> Images:
+        """For each output its part of the columns: an axis of all elements of `inner` first."""
+        if isinstance(plan, Pass) and plan.forward:
+            return self._images(linear, True, inner)[1]
+        blocks = self.blocks(linear, plan, inner, outputs)
+        return [
+            self._joined(
+                [self._reshaped(key, meta, out.rank) for key, meta in zip(row, inner, strict=True)]
+            )
+            for row, out in zip(blocks, outputs, strict=True)
+        ]
+
+    def _reshaped(self, block: Key, inner: TensorMeta, first: int) -> Key:
+        """A block with the axes of an inner value, `first` and following, joined and in front."""
+        meta = self._ctx.meta(block)
+        moved = range(first, first + inner.rank)
+        rest = [axis for axis in range(meta.rank) if axis not in moved]
+        turned = self._at.emit(Transpose((*moved, *rest)), block)
+        shape = constant_shape(meta)
+        target = (math.prod(constant_shape(inner)), *(shape[axis] for axis in rest))
+        return self._at.emit(Reshape(target), turned)
+
+    def _joined(self, parts: Sequence[Key]) -> Key:
+        """The parts along the first axis, in one dtype."""
+        dtype = np.result_type(*(self._ctx.meta(key).dtype for key in parts))
+        converted = [self.converted(key, dtype) for key in parts]
+        return converted[0] if len(parts) == 1 else self._at.emit(Concatenate(0), *converted)
+
+    def converted(self, key: Key, dtype: DType) -> Key:
+        """The value in a dtype."""
+        return key if self._ctx.meta(key).dtype == dtype else self._at.emit(Convert(dtype), key)
+
+
+def block_meta(y: TensorMeta, x: TensorMeta) -> TensorMeta:
+    """The type of the derivative of a result by an argument.
+
+    It has the dtype of the result; by a complex argument it is complex.
+    """
+    dtype = x.dtype if is_complex(x.dtype) and not is_complex(y.dtype) else y.dtype
+    return TensorMeta.of(dtype, (*constant_shape(y), *constant_shape(x)))
