@@ -8,6 +8,7 @@ from math import prod
 
 from tenferro.chainrules import Emitter, KeyEmitter, PrimitiveOp, RuleContext, V
 from tenferro.computegraph import GlobalValKey
+from tenferro.exec_ir import ExecOp
 from tenferro.ops import (
     ADD,
     MUL,
@@ -15,6 +16,7 @@ from tenferro.ops import (
     Compare,
     Convert,
     DotGeneral,
+    EmbedDiag,
     Iota,
     Reshape,
     Slice,
@@ -88,8 +90,10 @@ class Basis:
 class DiagonalEmitter(KeyEmitter):
     """Emits what the unit vectors of one vector become, and knows which values are diagonal.
 
-    The product of a diagonal matrix and another one scales its rows; no contraction is emitted. So
-    an infinite coefficient makes only those entries of a Jacobian infinite or NaN that it is in.
+    A linear pointwise op takes a diagonal matrix to a diagonal one, of which only the diagonal is
+    computed. The product of a diagonal matrix and another one scales its rows; no contraction is
+    emitted. So an infinite coefficient makes only those entries of a Jacobian infinite or NaN that
+    it is in.
     """
 
     def __init__(self, ctx: RuleContext, identity: GlobalValKey) -> None:
@@ -98,14 +102,40 @@ class DiagonalEmitter(KeyEmitter):
 
     def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
         """The output of a single-output op."""
-        if len(operands) != 2 or self._diagonals.keys().isdisjoint(operands):
+        if self._diagonals.keys().isdisjoint(operands):
             return super().emit(op, *operands)
         if type(op) is DotGeneral and op.lhs_contract == (1,) and operands[0] in self._diagonals:
             return self._scaled(self._diagonals[operands[0]], operands[1], op.rhs_contract[0])
-        result = super().emit(op, *operands)
-        if op is MUL:
-            self._multiplied(result, operands)
+        if isinstance(op, ExecOp) and op.pointwise:
+            diagonals = [self._diagonal(operand) for operand in operands]
+            present = [diagonal for diagonal in diagonals if diagonal is not None]
+            if len(present) == len(operands):
+                return self._matrix(super().emit(op, *present))
+        return super().emit(op, *operands)
+
+    def _matrix(self, diagonal: GlobalValKey) -> GlobalValKey:
+        """The diagonal matrix."""
+        result = super().emit(EmbedDiag(0, 1), diagonal)
+        self._diagonals[result] = diagonal
         return result
+
+    def _diagonal(self, operand: GlobalValKey) -> GlobalValKey | None:
+        """The diagonal of a diagonal matrix, or a coefficient as such a vector; None if neither.
+
+        A coefficient is the same for all unit vectors, so it is repeated along axis 0.
+        """
+        if operand in self._diagonals:
+            diagonal = self._diagonals[operand]
+            meta: TensorMeta = self.ctx.meta(operand)
+            ones = TensorMeta.of(meta.dtype, constant_shape(meta)[:1])
+            return full(self, 1, ones) if diagonal is None else diagonal
+        producer = self.producer(operand)
+        if producer is None or type(producer[0]) is not BroadcastInDim:
+            return None
+        op, (source,) = producer
+        if op.dims == ():
+            return super().emit(BroadcastInDim(op.shape[:1], ()), source)
+        return source if op.dims == (1,) else None
 
     def _scaled(
         self, diagonal: GlobalValKey | None, other: GlobalValKey, axis: int
@@ -118,20 +148,6 @@ class DiagonalEmitter(KeyEmitter):
             return rows
         wide = BroadcastInDim(constant_shape(self.ctx.meta(rows)), (0,))
         return super().emit(MUL, rows, super().emit(wide, diagonal))
-
-    def _multiplied(self, result: GlobalValKey, operands: tuple[GlobalValKey, ...]) -> None:
-        """Record that a diagonal matrix times a repeated row is diagonal."""
-        for matrix, factor in (operands, operands[::-1]):
-            producer = self.producer(factor)
-            if matrix not in self._diagonals or producer is None:
-                continue
-            op, sources = producer
-            if type(op) is BroadcastInDim and op.dims in ((0,), (1,)):
-                before = self._diagonals[matrix]
-                row = sources[0]
-                diagonal = row if before is None else super().emit(MUL, before, row)
-                self._diagonals[result] = diagonal
-                return
 
 
 def _one_hot(at: Emitter[V], number: V, start: int, meta: TensorMeta) -> V:
