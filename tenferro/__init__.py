@@ -61,7 +61,7 @@ __array_api_version__ = "2025.12"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.compiler": ("OptimizerOptions",),
-    "tenferro.derivatives": ("AdContext",),
+    "tenferro.derivatives": ("AdContext", "SparseMatrix"),
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
     "tenferro.files": ("PayloadCodecs", "call", "dumps", "load", "loads", "save"),

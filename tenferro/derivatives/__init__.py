@@ -2,13 +2,16 @@
 
 Read in this order: `front` (derivatives of values), `context` (of traced tensors), `basis` (unit
 vectors), `linear_part` (a derivative as a graph), `linear_map` (as a function), `gradients`,
-`tangents`, `jacobians` (of functions, over pytrees).
+`tangents` (of functions, over pytrees). Then Jacobians: `modes` (which passes cost least),
+`pattern`, `colours`, `sparsity` and `sparse_matrix` (sparse ones), `matrices` (by the passes),
+`jacobian_call` and `jacobians` (of functions).
 """
 
 from tenferro.derivatives.context import AD, AdContext, AdContextBuilder
 from tenferro.derivatives.front import Derivatives, check_active, check_scalar, listed
 from tenferro.derivatives.gradients import grad, grad_optional, value_and_grad, vjp
 from tenferro.derivatives.jacobians import hessian, jacfwd, jacobian, jacrev
+from tenferro.derivatives.sparse_matrix import SparseMatrix
 from tenferro.derivatives.tangents import derivative, hvp, jvp, linearize
 
 __all__ = [
@@ -16,6 +19,7 @@ __all__ = [
     "AdContext",
     "AdContextBuilder",
     "Derivatives",
+    "SparseMatrix",
     "check_active",
     "check_scalar",
     "derivative",

@@ -50,14 +50,19 @@ class Basis:
 
         They are computed from counters, so that no matrix is stored in the program.
         """
-        number = at.emit(Iota(INT64, count))
         skipped = first if isinstance(first, int) else 0
-        if not isinstance(first, int):
-            number = at.emit(ADD, number, at.emit(BroadcastInDim((count,), ()), first))
+        number = self.numbers(at, 0 if isinstance(first, int) else first, count)
         return [
-            _one_hot(at, number, start - skipped, meta) if on else None
+            one_hot(at, number, _counted(at, start - skipped, meta), meta) if on else None
             for meta, start, on in zip(self._metas, self._starts, self._read, strict=True)
         ]
+
+    def numbers(self, at: Emitter[V], first: V | int, count: int) -> V:
+        """The `count` numbers from `first` on."""
+        number = at.emit(Iota(INT64, count))
+        if not isinstance(first, int):
+            return at.emit(ADD, number, at.emit(BroadcastInDim((count,), ()), first))
+        return at.emit(ADD, number, full_like(at, first, number)) if first else number
 
     def identity(self, rows: Sequence[V | None]) -> V | None:
         """Of all `rows` those of a leaf, if they are the identity matrix."""
@@ -150,12 +155,18 @@ class DiagonalEmitter(KeyEmitter):
         return super().emit(MUL, rows, super().emit(wide, diagonal))
 
 
-def _one_hot(at: Emitter[V], number: V, start: int, meta: TensorMeta) -> V:
-    """The unit vectors of these numbers, where those of a leaf begin with number `start`."""
+def _counted(at: Emitter[V], start: int, meta: TensorMeta) -> V:
+    """The numbers of the elements of a leaf, the first of which is `start`."""
+    place = at.emit(Iota(INT64, prod(constant_shape(meta))))
+    return at.emit(ADD, place, full_like(at, start, place)) if start else place
+
+
+def one_hot(at: Emitter[V], number: V, place: V, meta: TensorMeta) -> V:
+    """For each number an array of type `meta`: 1 where `place` has the number, else 0.
+
+    `place` has an entry for each element.
+    """
     (count,), shape = constant_shape(at.ctx.meta(number)), constant_shape(meta)
-    place = at.emit(Iota(INT64, prod(shape)))
-    if start:
-        place = at.emit(ADD, place, full_like(at, start, place))
     wide = (count, prod(shape))
     row, column = (
         at.emit(BroadcastInDim(wide, (axis,)), each) for axis, each in enumerate((number, place))

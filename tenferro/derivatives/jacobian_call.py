@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,9 +15,15 @@ from tenferro.derivatives.context import AD, AdContext, context_of, results_of
 from tenferro.derivatives.gradients import Argnums, normal_argnums, require_active
 from tenferro.derivatives.matrices import Matrices, block_meta
 from tenferro.derivatives.modes import Linear, Mode, Plan, planned
+from tenferro.derivatives.pattern import MOST_ENTRIES, Pattern, TooDenseError
+from tenferro.derivatives.sparse_matrix import Places, SparseMatrix
+from tenferro.derivatives.sparsity import pattern_of, sparse_plan
 from tenferro.errors import ADError, DTypeError, ExtentError, PytreeError
 from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.traced import Trace, flatten, trace_function, unflatten, wraps
+
+Metas = Sequence[TensorMeta]
+Sparsity = Literal["auto"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,7 @@ class JacobianCall:
     Attributes:
         name: what users called.
         mode: which passes may be taken.
+        sparsity: whether the results are sparse matrices.
     """
 
     name: str
@@ -37,6 +44,7 @@ class JacobianCall:
     holomorphic: bool
     chunk_size: int | None
     ad_context: AdContext | None
+    sparsity: Sparsity = None
 
     def as_function(self) -> Callable[..., Any]:
         """The function of the Jacobians, or of the pair of them and the auxiliary result."""
@@ -60,29 +68,74 @@ class JacobianCall:
         ad = context_of(self.ad_context)
         results = results_of(trace, leaves, function, ad)
         _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
-        blocks = self._blocks(trace, ad)
+        blocks, places = self._blocks(trace, ad)
         values = iter(results.of([*itertools.chain(*blocks), *trace.aux.keys]))
-        rows = [unflatten(arg_tree, [next(values) for _ in row]) for row in blocks]
+        rows = [
+            unflatten(arg_tree, [_with_places(next(values), each) for each in row])
+            for row in places
+        ]
         jacobian = unflatten(trace.out_tree, rows)
         return (jacobian, trace.aux.rebuild(list(values))) if self.has_aux else jacobian
 
-    def _blocks(self, trace: Trace, ad: AdContext) -> list[list[GlobalValKey]]:
-        """For each result an array for each argument."""
+    def _blocks(
+        self, trace: Trace, ad: AdContext
+    ) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
+        """For each result an array for each argument, and if it is sparse, its places."""
         inputs, outputs = _metas(trace.inputs, self.name), _metas(trace.outputs, self.name)
         self._check_dtypes(inputs, outputs)
+        matrices = Matrices(ad.shapes, self.chunk_size, self.holomorphic)
+        if self.sparsity is not None:
+            linear = ad.linearize(trace.outputs, trace.inputs)
+            return self._sparse(linear, matrices, inputs, outputs, ad)
         self._check_sizes(inputs, outputs)
         linear = ad.linearize(trace.outputs, trace.inputs)
-        matrices = Matrices(ad.shapes, self.chunk_size, self.holomorphic)
         blocks = matrices.blocks(linear, self._plan(linear, ad), inputs, outputs)
-        if self.name == "jacrev":  # its results have the dtypes of the arguments
-            return blocks
-        return [
-            [
-                matrices.converted(key, block_meta(y, x).dtype)
-                for key, x in zip(row, inputs, strict=True)
+        if self.name != "jacrev":  # whose results have the dtypes of the arguments
+            blocks = [
+                [
+                    matrices.converted(key, block_meta(y, x).dtype)
+                    for key, x in zip(row, inputs, strict=True)
+                ]
+                for row, y in zip(blocks, outputs, strict=True)
             ]
-            for row, y in zip(blocks, outputs, strict=True)
+        return blocks, [[None] * len(inputs) for _ in outputs]
+
+    def _sparse(
+        self, linear: Linear, matrices: Matrices, inputs: Metas, outputs: Metas, ad: AdContext
+    ) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
+        """For each result the values of a sparse matrix for each argument, and their places."""
+        pattern = self._pattern(linear, inputs, outputs, ad)
+        directions = [
+            all(is_complex(meta.dtype) == self.holomorphic for meta in metas)
+            and self.mode in ("auto", mode)
+            for metas, mode in ((inputs, "forward"), (outputs, "reverse"))
         ]
+        plan = sparse_plan(pattern, directions[0], directions[1], self.name == "hessian")
+        blocks = plan.pattern.blocks(inputs, outputs)
+        values = matrices.sparse(linear, plan, inputs, outputs, blocks)
+        places: list[list[Places | None]] = [
+            [
+                Places(each.row_numbers, each.column_numbers, y, x, str(plan))
+                for x, (_, each) in zip(inputs, row, strict=True)
+            ]
+            for y, row in zip(outputs, blocks, strict=True)
+        ]
+        return values, places
+
+    def _pattern(self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext) -> Pattern:
+        """The pattern of the whole matrix; all places, if too many would be on the way."""
+        rows, columns = (sum(meta.known_size for meta in metas) for metas in (outputs, inputs))
+        try:
+            try:
+                return pattern_of(linear, inputs, outputs, ad.shapes)
+            except TooDenseError:
+                return Pattern.dense(rows, columns)
+        except TooDenseError:
+            raise ExtentError(
+                f"{self.name}: of the {rows} x {columns} elements of the derivative more than "
+                f"{MOST_ENTRIES} may differ from zero, as far as its ops tell; take products with "
+                "vectors (jvp, vjp, hvp)"
+            ) from None
 
     def _plan(self, linear: Linear, ad: AdContext) -> Plan:
         """How to compute it."""
@@ -159,6 +212,25 @@ def as_mode(mode: object) -> Mode:
     if mode == "auto" or mode == "forward" or mode == "reverse" or mode == "cross":
         return mode
     raise ADError(f"jacobian: mode must be 'auto', 'forward', 'reverse' or 'cross', got {mode!r}")
+
+
+def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
+    """The kind of sparsity.
+
+    Raises:
+        ADError: there is no such kind, or the mode is `cross`.
+    """
+    if sparsity is None:
+        return None
+    if sparsity != "auto":
+        raise ADError(f"{name}: sparsity must be None or 'auto', got {sparsity!r}")
+    if mode == "cross":
+        raise ADError(f"{name}: mode='cross' is for dense Jacobians; leave sparsity out")
+    return "auto"
+
+
+def _with_places(values: Any, places: Places | None) -> Any:
+    return values if places is None else SparseMatrix(values, places)
 
 
 def as_chunk_size(name: str, chunk_size: object) -> int | None:

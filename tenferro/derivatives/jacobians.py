@@ -7,7 +7,13 @@ from typing import ParamSpec
 
 from tenferro.derivatives.context import AdContext
 from tenferro.derivatives.gradients import Argnums, Gradients
-from tenferro.derivatives.jacobian_call import JacobianCall, as_chunk_size, as_mode
+from tenferro.derivatives.jacobian_call import (
+    JacobianCall,
+    Sparsity,
+    as_chunk_size,
+    as_mode,
+    as_sparsity,
+)
 from tenferro.derivatives.modes import Mode
 from tenferro.typing import PyTree
 
@@ -22,6 +28,7 @@ def jacobian(
     has_aux: bool = False,
     holomorphic: bool = False,
     chunk_size: int | None = None,
+    sparsity: Sparsity = None,
     ad_context: AdContext | None = None,
 ) -> Callable[P, PyTree]:
     """The Jacobian, by the passes that cost least.
@@ -44,6 +51,11 @@ def jacobian(
         has_aux: the function returns a pair (value, aux); return (Jacobian, aux).
         holomorphic: allow complex arguments of complex results.
         chunk_size: the largest number of unit vectors in one batch, to save memory.
+        sparsity: `auto` for a `SparseMatrix` in place of each array. Which of its places may differ
+            from zero follows from the ops, while tracing. Columns without a common row share a unit
+            vector of a forward pass, or such rows one of a reverse pass, whichever takes fewer. An
+            op that does not say what it reads, such as a loop, makes each of its elements depend on
+            all; so a result may be dense.
         ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:
@@ -59,9 +71,10 @@ def jacobian(
     Tensor([[4., 1.],
             [2., 5.]])
     """
-    chunk = as_chunk_size("jacobian", chunk_size)
+    chunk, mode = as_chunk_size("jacobian", chunk_size), as_mode(mode)
+    sparse = as_sparsity("jacobian", sparsity, mode)
     return JacobianCall(
-        "jacobian", as_mode(mode), function, argnums, has_aux, holomorphic, chunk, ad_context
+        "jacobian", mode, function, argnums, has_aux, holomorphic, chunk, ad_context, sparse
     ).as_function()
 
 
@@ -149,6 +162,7 @@ def hessian(
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    sparsity: Sparsity = None,
     ad_context: AdContext | None = None,
 ) -> Callable[P, PyTree]:
     """Second derivatives of a real scalar function.
@@ -170,5 +184,13 @@ def hessian(
     chunk = as_chunk_size("hessian", chunk_size)
     gradient = Gradients("hessian", function, argnums, has_aux, ad_context=ad_context)
     return JacobianCall(
-        "hessian", "auto", gradient.as_function(), argnums, has_aux, False, chunk, ad_context
+        "hessian",
+        "auto",
+        gradient.as_function(),
+        argnums,
+        has_aux,
+        False,
+        chunk,
+        ad_context,
+        as_sparsity("hessian", sparsity),
     ).as_function()

@@ -12,10 +12,15 @@ from tenferro.compiler import JACOBIAN
 from tenferro.computegraph import GlobalValKey
 from tenferro.control import noted
 from tenferro.derivatives.basis import Basis, constant_shape
+from tenferro.derivatives.colours import Colouring
 from tenferro.derivatives.linear_part import Images, LinearPart
 from tenferro.derivatives.modes import Cut, Linear, Pass, Plan
-from tenferro.ops import CONJ, Concatenate, Convert, DotGeneral, Reshape, Transpose, full
+from tenferro.derivatives.pattern import Blocks
+from tenferro.derivatives.sparsity import ColourBasis, SparsePlan
+from tenferro.exec_ir import Array
+from tenferro.ops import CONJ, Concatenate, Convert, DotGeneral, Gather, Reshape, Transpose, full
 from tenferro.shape import DType, ShapeGuardContext, TensorMeta, is_complex
+from tenferro.traced import capture
 
 Key = GlobalValKey
 Metas = Sequence[TensorMeta]
@@ -52,14 +57,56 @@ class Matrices:
         ]
         return columns if plan.forward else [list(row) for row in zip(*columns, strict=True)]
 
-    def _images(self, linear: Linear, forward: bool, domain: Metas) -> tuple[Basis, Images]:
-        """The images of all unit vectors in one direction."""
+    def sparse(
+        self, linear: Linear, plan: SparsePlan, inputs: Metas, outputs: Metas, blocks: Blocks
+    ) -> list[list[Key]]:
+        """For each output the values of a sparse matrix for each input, as `blocks` have places."""
+        domain, image = (inputs, outputs) if plan.forward else (outputs, inputs)
+        _, images = self._images(linear, plan.forward, domain, plan.colouring)
+        count, size = plan.colouring.count, sum(meta.known_size for meta in image)
+        with noted(self._at, plan.in_words()):
+            whole = self._beside(images, image, count)
+            flat = self._at.emit(Reshape((count * size,)), whole)
+            places = plan.colouring.columns * size + plan.colouring.rows
+            return [
+                [
+                    self.converted(self._picked(flat, places[chosen]), block_meta(y, x).dtype)
+                    for x, (chosen, _) in zip(inputs, row, strict=True)
+                ]
+                for y, row in zip(outputs, blocks, strict=True)
+            ]
+
+    def _beside(self, images: Images, image: Metas, count: int) -> Key:
+        """Images as rows of one matrix, those of all leaves beside one another."""
+        parts: list[Key] = []
+        for key, meta in zip(images, image, strict=True):
+            wide = (count, meta.known_size)
+            if key is None:
+                parts.append(full(self._at, 0, TensorMeta.of(meta.dtype, wide)))
+            else:
+                parts.append(self._at.emit(Reshape(wide), key))
+        return self._joined(parts, 1)
+
+    def _picked(self, flat: Key, places: Array) -> Key:
+        """The elements at these places."""
+        indices = capture(np.ascontiguousarray(places[:, None]))
+        return self._at.emit(Gather((), (0,), (0,), 1, (1,)), flat, indices)
+
+    def _images(
+        self,
+        linear: Linear,
+        forward: bool,
+        domain: Metas,
+        colouring: Colouring | None = None,
+    ) -> tuple[Basis, Images]:
+        """The images of all unit vectors in one direction, or of those of each colour."""
         part = (
             LinearPart.pushforward(linear)
             if forward
             else LinearPart.pullback(linear, len(domain), self._ctx)
         )
-        basis = Basis(domain, [seed is not None for seed in part.seeds])
+        read = [seed is not None for seed in part.seeds]
+        basis = Basis(domain, read) if colouring is None else ColourBasis(domain, read, colouring)
         images = part.of_basis(basis, self._chunk, self._at)
         if self._holomorphic and not forward:  # a pullback applies the conjugate transpose
             images = [None if key is None else self._at.emit(CONJ, key) for key in images]
@@ -122,11 +169,11 @@ class Matrices:
         target = (math.prod(constant_shape(inner)), *(shape[axis] for axis in rest))
         return self._at.emit(Reshape(target), turned)
 
-    def _joined(self, parts: Sequence[Key]) -> Key:
-        """The parts along the first axis, in one dtype."""
+    def _joined(self, parts: Sequence[Key], axis: int = 0) -> Key:
+        """The parts along an axis, in one dtype."""
         dtype = np.result_type(*(self._ctx.meta(key).dtype for key in parts))
         converted = [self.converted(key, dtype) for key in parts]
-        return converted[0] if len(parts) == 1 else self._at.emit(Concatenate(0), *converted)
+        return converted[0] if len(parts) == 1 else self._at.emit(Concatenate(axis), *converted)
 
     def converted(self, key: Key, dtype: DType) -> Key:
         """The value in a dtype."""

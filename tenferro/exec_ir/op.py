@@ -12,6 +12,7 @@ from tenferro.chainrules import Emitter, V
 from tenferro.errors import GraphError
 from tenferro.exec_ir.identity import Payload
 from tenferro.exec_ir.payloads import Array
+from tenferro.exec_ir.reach import Known, Reach
 from tenferro.exec_ir.traits import AxisMap, Conjugation, MaskSite, Order
 from tenferro.shape import TensorMeta
 
@@ -234,6 +235,36 @@ class ExecOp(Payload):
         An op that holds programs looks into them; of any other op, all outputs do.
         """
         return [any(active)] * self.n_outputs
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach | None:
+        """Which elements of an operand each element of the only result depends on.
+
+        The types have constant sizes. More may be said than is so; None says that each element may
+        depend on all.
+        """
+        if self.pointwise:
+            return Reach()
+        return self.placed(operand, metas, known) if self.moves else None
+
+    def placed(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach | None:
+        """The reach of an op that puts elements into other places: it is applied to their numbers.
+
+        None if it reads integers that are not known.
+        """
+        arrays: list[Array] = []
+        for place, meta in enumerate(metas):
+            shape = meta.static_shape
+            assert shape is not None, "the sizes are constants here"
+            array: Array | None = np.broadcast_to(np.int64(0), shape)
+            if place == operand:
+                array = np.arange(1, 1 + meta.known_size).reshape(shape)
+            elif meta.dtype.kind in "iub" and not self.reads_shape_only(place):
+                array = known(place)
+            if array is None:
+                return None
+            arrays.append(array)
+        (result,) = self.evaluate(arrays)
+        return Reach(read=np.asarray(result).reshape(-1) - 1)
 
     @property
     def overwrites(self) -> Mapping[int, int]:

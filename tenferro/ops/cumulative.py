@@ -11,9 +11,19 @@ from dataclasses import replace
 import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, chain, each_active, multilinear
-from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, payload
+from tenferro.exec_ir import (
+    Array,
+    AxisMap,
+    ExecOp,
+    Known,
+    MaskSite,
+    Order,
+    Reach,
+    numbered,
+    payload,
+)
 from tenferro.ops.arithmetic import MUL, conj
-from tenferro.ops.base import StdTensorOp, check_axes, check_kind, same_type
+from tenferro.ops.base import StdTensorOp, check_axes, check_kind, same_type, shape_of
 from tenferro.ops.broadcast_reduce import full
 from tenferro.ops.window import Pad
 from tenferro.shape import Dim, DType, TensorMeta
@@ -39,6 +49,12 @@ class Cumulative(StdTensorOp):
         """The scan along the position of `axis`."""
         (order,) = orders
         return replace(self, axis=order.index(self.axis)), order  # type: ignore[type-var]  # every op is a dataclass
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
+        """All along the axis, also those that come later."""
+        shape = shape_of(metas[operand])
+        others = numbered(shape, [axis for axis in range(len(shape)) if axis != self.axis])
+        return Reach(others, others)
 
     def leading(self, size: Dim) -> Cumulative:
         """The axis is counted one further."""
@@ -123,6 +139,12 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
         result = same_type(self.name, metas, NUMBERS)
         check_axes(self.name, (self.axis,), result.rank, result)
         return result
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
+        """All along the axis, also those that come later."""
+        shape = shape_of(metas[operand])
+        others = numbered(shape, [axis for axis in range(len(shape)) if axis != self.axis])
+        return Reach(others, others)
 
     def leading(self, size: Dim) -> LinearRecurrence:
         """The axis is counted one further."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, each_active, multilinear
 from tenferro.errors import AxisError, ShapeError
-from tenferro.exec_ir import Array, MaskSite, payload
+from tenferro.exec_ir import Array, Known, MaskSite, Reach, payload
 from tenferro.ops.base import StdTensorOp, check_axes, keep_axes
 from tenferro.shape import Dim, TensorMeta
 
 
 class Diagonal(StdTensorOp):
     """An op that relates two axes of equal size; padding of the operand stays padding."""
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach | None:
+        """The element that comes to the place; none where a zero is."""
+        return self.placed(operand, metas, known)
 
     def masked(self, at: MaskSite) -> None:
         """The op on the padded operand."""
