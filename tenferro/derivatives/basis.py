@@ -21,6 +21,7 @@ from tenferro.ops import (
     Reshape,
     Slice,
     Transpose,
+    broadcast_like,
     full,
     full_like,
 )
@@ -151,8 +152,8 @@ class DiagonalEmitter(KeyEmitter):
         rows = super().emit(Transpose((axis, *rest)), other)
         if diagonal is None:
             return rows
-        wide = BroadcastInDim(constant_shape(self.ctx.meta(rows)), (0,))
-        return super().emit(MUL, rows, super().emit(wide, diagonal))
+        wide = broadcast_like(self, diagonal, self.ctx.meta(rows), (0,), "jacobian")
+        return super().emit(MUL, rows, wide)
 
 
 def _counted(at: Emitter[V], start: int, meta: TensorMeta) -> V:

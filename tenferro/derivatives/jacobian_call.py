@@ -13,8 +13,9 @@ from tenferro.computegraph import GlobalValKey
 from tenferro.config import config
 from tenferro.derivatives.context import AD, AdContext, context_of, results_of
 from tenferro.derivatives.gradients import Argnums, normal_argnums, require_active
+from tenferro.derivatives.linear_part import Linear
 from tenferro.derivatives.matrices import Matrices, block_meta
-from tenferro.derivatives.modes import Linear, Mode, Plan, planned
+from tenferro.derivatives.modes import Mode, Plan, planned
 from tenferro.derivatives.pattern import MOST_ENTRIES, Pattern, TooDenseError
 from tenferro.derivatives.sparse_matrix import Places, SparseMatrix
 from tenferro.derivatives.sparsity import pattern_of, sparse_plan

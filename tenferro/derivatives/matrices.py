@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,12 +12,12 @@ from tenferro.computegraph import GlobalValKey
 from tenferro.control import noted
 from tenferro.derivatives.basis import Basis, constant_shape
 from tenferro.derivatives.colours import Colouring
-from tenferro.derivatives.linear_part import Images, LinearPart
-from tenferro.derivatives.modes import Cut, Linear, Pass, Plan
+from tenferro.derivatives.linear_part import Images, Linear, LinearPart
+from tenferro.derivatives.modes import Cut, Plan
 from tenferro.derivatives.pattern import Blocks
 from tenferro.derivatives.sparsity import ColourBasis, SparsePlan
 from tenferro.exec_ir import Array
-from tenferro.ops import CONJ, Concatenate, Convert, DotGeneral, Gather, Reshape, Transpose, full
+from tenferro.ops import CONJ, Concatenate, Convert, DotGeneral, Gather, Reshape, full
 from tenferro.shape import DType, ShapeGuardContext, TensorMeta, is_complex
 from tenferro.traced import capture
 
@@ -85,7 +84,9 @@ class Matrices:
                 parts.append(full(self._at, 0, TensorMeta.of(meta.dtype, wide)))
             else:
                 parts.append(self._at.emit(Reshape(wide), key))
-        return self._joined(parts, 1)
+        dtype = np.result_type(*(meta.dtype for meta in image))
+        converted = [self.converted(key, dtype) for key in parts]
+        return converted[0] if len(parts) == 1 else self._at.emit(Concatenate(1), *converted)
 
     def _picked(self, flat: Key, places: Array) -> Key:
         """The elements at these places."""
@@ -115,8 +116,8 @@ class Matrices:
     def _product(self, linear: Linear, cut: Cut, inputs: Metas, outputs: Metas) -> list[list[Key]]:
         """The products of the rows before the cut and the columns behind it."""
         inner = [self._ctx.meta(key) for key in cut.values]
-        rows = self._rows(linear.until(cut.values), cut.front, inputs, inner)
-        columns = self._columns(linear.since(cut.values), cut.back, inner, outputs)
+        _, rows = self._images(linear.until(cut.values), False, inner)
+        _, columns = self._images(linear.since(cut.values), True, inner)
         blocks: list[list[Key]] = []
         with noted(self._at, f"{JACOBIAN}{cut}"):
             for y, column in zip(outputs, columns, strict=True):
@@ -131,49 +132,6 @@ class Matrices:
             return full(self._at, 0, meta)
         left, right = (self.converted(key, meta.dtype) for key in (column, row))
         return self._at.emit(DotGeneral((0,), (0,)), left, right)
-
-    def _rows(self, linear: Linear, plan: Plan, inputs: Metas, inner: Metas) -> Images:
-        """For each input its part of the rows: an axis of all elements of `inner`, then its own."""
-        if isinstance(plan, Pass) and not plan.forward:
-            return self._images(linear, False, inner)[1]
-        blocks = self.blocks(linear, plan, inputs, inner)
-        return [
-            self._joined(
-                [
-                    self._reshaped(row[leaf], meta, 0)
-                    for row, meta in zip(blocks, inner, strict=True)
-                ]
-            )
-            for leaf in range(len(inputs))
-        ]
-
-    def _columns(self, linear: Linear, plan: Plan, inner: Metas, outputs: Metas) -> Images:
-        """For each output its part of the columns: an axis of all elements of `inner` first."""
-        if isinstance(plan, Pass) and plan.forward:
-            return self._images(linear, True, inner)[1]
-        blocks = self.blocks(linear, plan, inner, outputs)
-        return [
-            self._joined(
-                [self._reshaped(key, meta, out.rank) for key, meta in zip(row, inner, strict=True)]
-            )
-            for row, out in zip(blocks, outputs, strict=True)
-        ]
-
-    def _reshaped(self, block: Key, inner: TensorMeta, first: int) -> Key:
-        """A block with the axes of an inner value, `first` and following, joined and in front."""
-        meta = self._ctx.meta(block)
-        moved = range(first, first + inner.rank)
-        rest = [axis for axis in range(meta.rank) if axis not in moved]
-        turned = self._at.emit(Transpose((*moved, *rest)), block)
-        shape = constant_shape(meta)
-        target = (math.prod(constant_shape(inner)), *(shape[axis] for axis in rest))
-        return self._at.emit(Reshape(target), turned)
-
-    def _joined(self, parts: Sequence[Key], axis: int = 0) -> Key:
-        """The parts along an axis, in one dtype."""
-        dtype = np.result_type(*(self._ctx.meta(key).dtype for key in parts))
-        converted = [self.converted(key, dtype) for key in parts]
-        return converted[0] if len(parts) == 1 else self._at.emit(Concatenate(axis), *converted)
 
     def converted(self, key: Key, dtype: DType) -> Key:
         """The value in a dtype."""

@@ -69,7 +69,7 @@ class SparseMatrix:
     >>> import tenferro as tn
     >>> matrix = tn.jacobian(lambda x: x * x, sparsity="auto")(tn.Tensor([1.0, 2.0, 3.0]))
     >>> matrix
-    SparseMatrix(f64[3,3], 3 values of 9, by reverse 1)
+    SparseMatrix(f64[3,3], 3 values of 9, by forward 1)
     >>> matrix.rows, matrix.columns, matrix.values
     (array([0, 1, 2]), array([0, 1, 2]), Tensor([2., 4., 6.]))
     """

@@ -13,7 +13,7 @@ from tenferro.compiler import JACOBIAN
 from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
 from tenferro.derivatives.basis import Basis, one_hot
 from tenferro.derivatives.colours import Colouring, coloured, star_coloured
-from tenferro.derivatives.modes import Linear
+from tenferro.derivatives.linear_part import Linear
 from tenferro.derivatives.pattern import Pattern, TooDenseError
 from tenferro.exec_ir import Array
 from tenferro.ops import (

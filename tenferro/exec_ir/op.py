@@ -258,13 +258,18 @@ class ExecOp(Payload):
             array: Array | None = np.broadcast_to(np.int64(0), shape)
             if place == operand:
                 array = np.arange(1, 1 + meta.known_size).reshape(shape)
-            elif meta.dtype.kind in "iub" and not self.reads_shape_only(place):
+            elif self._decides_places(place, meta):
                 array = known(place)
             if array is None:
                 return None
             arrays.append(array)
         (result,) = self.evaluate(arrays)
         return Reach(read=np.asarray(result).reshape(-1) - 1)
+
+    def _decides_places(self, operand: int, meta: TensorMeta) -> bool:
+        """Whether the value of an operand decides where elements of others come."""
+        is_number = meta.dtype.kind in "iub" and not self.reads_shape_only(operand)
+        return is_number or operand == self.size_operand
 
     @property
     def overwrites(self) -> Mapping[int, int]:
