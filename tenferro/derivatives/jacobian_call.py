@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,13 +16,19 @@ from tenferro.derivatives.context import AD, AdContext, context_of, results_of
 from tenferro.derivatives.gradients import Argnums, normal_argnums, require_active
 from tenferro.derivatives.linear_part import Linear
 from tenferro.derivatives.matrices import Matrices, block_meta
-from tenferro.derivatives.modes import Mode, Plan, planned
+from tenferro.derivatives.modes import Costs, Mode, Pass, Plan
 from tenferro.derivatives.pattern import MOST_ENTRIES, Pattern, TooDenseError
 from tenferro.derivatives.sparse_matrix import Places, SparseMatrix
-from tenferro.derivatives.sparsity import pattern_of, sparse_plan
+from tenferro.derivatives.sparsity import SparsePlan, pattern_of, sparse_plan
 from tenferro.errors import ADError, DTypeError, ExtentError, PytreeError
 from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.traced import Trace, flatten, trace_function, unflatten, wraps
+
+LEAST_COLOURED = 32
+"""The smallest number of rows and columns from which on a dense matrix may be coloured."""
+
+MOST_IN_A_ROW = 16
+"""The largest number of places in a row or column, on average, of a matrix that may be."""
 
 Metas = Sequence[TensorMeta]
 Sparsity = Literal["auto"] | None
@@ -84,13 +91,14 @@ class JacobianCall:
         """For each result an array for each argument, and if it is sparse, its places."""
         inputs, outputs = _metas(trace.inputs, self.name), _metas(trace.outputs, self.name)
         self._check_dtypes(inputs, outputs)
-        matrices = Matrices(ad.shapes, self.chunk_size, self.holomorphic)
-        if self.sparsity is not None:
-            linear = ad.linearize(trace.outputs, trace.inputs)
-            return self._sparse(linear, matrices, inputs, outputs, ad)
-        self._check_sizes(inputs, outputs)
+        if self.sparsity is None:
+            self._check_sizes(inputs, outputs)
         linear = ad.linearize(trace.outputs, trace.inputs)
-        blocks = matrices.blocks(linear, self._plan(linear, ad), inputs, outputs)
+        matrices = Matrices(linear, inputs, outputs, ad.shapes, self.chunk_size, self.holomorphic)
+        if self.sparsity is not None:
+            plan = self._colours(self._pattern(linear, inputs, outputs, ad), inputs, outputs)
+            return _with_types(matrices.sparse(plan), inputs, outputs, str(plan))
+        blocks = matrices.dense(self._plan(linear, inputs, outputs, ad))
         if self.name != "jacrev":  # whose results have the dtypes of the arguments
             blocks = [
                 [
@@ -101,53 +109,53 @@ class JacobianCall:
             ]
         return blocks, [[None] * len(inputs) for _ in outputs]
 
-    def _sparse(
-        self, linear: Linear, matrices: Matrices, inputs: Metas, outputs: Metas, ad: AdContext
-    ) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
-        """For each result the values of a sparse matrix for each argument, and their places."""
-        pattern = self._pattern(linear, inputs, outputs, ad)
-        directions = [
-            all(is_complex(meta.dtype) == self.holomorphic for meta in metas)
-            and self.mode in ("auto", mode)
-            for metas, mode in ((inputs, "forward"), (outputs, "reverse"))
-        ]
-        plan = sparse_plan(pattern, directions[0], directions[1], self.name == "hessian")
-        blocks = plan.pattern.blocks(inputs, outputs)
-        values = matrices.sparse(linear, plan, inputs, outputs, blocks)
-        places: list[list[Places | None]] = [
-            [
-                Places(each.row_numbers, each.column_numbers, y, x, str(plan))
-                for x, (_, each) in zip(inputs, row, strict=True)
-            ]
-            for y, row in zip(outputs, blocks, strict=True)
-        ]
-        return values, places
-
-    def _pattern(self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext) -> Pattern:
-        """The pattern of the whole matrix; all places, if too many would be on the way."""
-        rows, columns = (sum(meta.known_size for meta in metas) for metas in (outputs, inputs))
-        try:
-            try:
-                return pattern_of(linear, inputs, outputs, ad.shapes)
-            except TooDenseError:
-                return Pattern.dense(rows, columns)
-        except TooDenseError:
-            raise ExtentError(
-                f"{self.name}: of the {rows} x {columns} elements of the derivative more than "
-                f"{MOST_ENTRIES} may differ from zero, as far as its ops tell; take products with "
-                "vectors (jvp, vjp, hvp)"
-            ) from None
-
-    def _plan(self, linear: Linear, ad: AdContext) -> Plan:
-        """How to compute it."""
-        symmetric = self.name == "hessian"
-        plan = planned(linear, ad.shapes, self.mode, self.holomorphic, symmetric)
+    def _plan(
+        self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext
+    ) -> Plan | SparsePlan:
+        """How to compute a dense matrix."""
+        if self.mode == "forward" or self.mode == "reverse":
+            return Pass(self.mode == "forward")
+        costs = Costs(linear, ad.shapes, self.holomorphic, self.name == "hessian")
+        plan = costs.planned(self.mode)
         if plan is None:
             raise ADError(
                 f"{self.name}: mode='cross' needs values to cut at, between the arguments and the "
                 "results, that all tangents go through; use mode='auto'"
             )
-        return plan
+        if self.mode == "cross" or min(costs.rows, costs.columns) < LEAST_COLOURED:
+            return plan
+        most = MOST_IN_A_ROW * max(costs.rows, costs.columns)
+        try:
+            pattern = pattern_of(linear, inputs, outputs, ad.shapes, most)
+        except TooDenseError:
+            return plan
+        if pattern.is_identity and len(inputs) == 1 and inputs[0].rank == 1:
+            return plan  # of which only the diagonal is computed
+        colours = self._colours(pattern, inputs, outputs)
+        places = colours.pattern.entries.size
+        return colours if costs.of_colours(colours.colouring.count, places) < plan.seconds else plan
+
+    def _colours(self, pattern: Pattern, inputs: Metas, outputs: Metas) -> SparsePlan:
+        """How to compute a sparse matrix."""
+        forward, reverse = (
+            all(is_complex(meta.dtype) == self.holomorphic for meta in metas)
+            and self.mode in ("auto", mode)
+            for metas, mode in ((inputs, "forward"), (outputs, "reverse"))
+        )
+        return sparse_plan(pattern, forward, reverse, self.name == "hessian")
+
+    def _pattern(self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext) -> Pattern:
+        """The pattern of a sparse matrix; all places, if too many would be on the way."""
+        rows, columns = (sum(meta.known_size for meta in metas) for metas in (outputs, inputs))
+        with suppress(TooDenseError):
+            return pattern_of(linear, inputs, outputs, ad.shapes)
+        with suppress(TooDenseError):
+            return Pattern.dense(rows, columns)
+        raise ExtentError(
+            f"{self.name}: of the {rows} x {columns} elements of the derivative more than "
+            f"{MOST_ENTRIES} may differ from zero, as far as its ops tell; take products with "
+            "vectors (jvp, vjp, hvp)"
+        )
 
     def _check_dtypes(self, inputs: Sequence[TensorMeta], outputs: Sequence[TensorMeta]) -> None:
         """Raise DTypeError unless the passes that may be taken have unit vectors."""
@@ -228,6 +236,20 @@ def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
     if mode == "cross":
         raise ADError(f"{name}: mode='cross' is for dense Jacobians; leave sparsity out")
     return "auto"
+
+
+def _with_types(
+    blocks: list[list[tuple[GlobalValKey, Pattern]]], inputs: Metas, outputs: Metas, passes: str
+) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
+    """The values of sparse blocks, and their places with the types of results and arguments."""
+    places: list[list[Places | None]] = [
+        [
+            Places(pattern.row_numbers, pattern.column_numbers, y, x, passes)
+            for x, (_, pattern) in zip(inputs, row, strict=True)
+        ]
+        for y, row in zip(outputs, blocks, strict=True)
+    ]
+    return [[values for values, _ in row] for row in blocks], places
 
 
 def _with_places(values: Any, places: Places | None) -> Any:

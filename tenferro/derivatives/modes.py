@@ -32,13 +32,13 @@ class Pass:
 
     Attributes:
         forward: whether it pushes tangents, and does not pull cotangents back.
-        count: the number of unit vectors.
-        seconds: what it is expected to take.
+        count: the number of unit vectors, if it was counted.
+        seconds: what it is expected to take, if that was asked for.
     """
 
     forward: bool
-    count: int
-    seconds: float
+    count: int = 0
+    seconds: float = 0.0
 
     def __str__(self) -> str:
         return f"{'forward' if self.forward else 'reverse'} {self.count}"
@@ -68,14 +68,8 @@ class Cut:
 Plan = Pass | Cut
 
 
-def planned(
-    linear: Linear,
-    ctx: ShapeGuardContext,
-    mode: Mode,
-    holomorphic: bool = False,
-    symmetric: bool = False,
-) -> Plan | None:
-    """How to compute the matrix of a linear part; None if it is not possible in this mode.
+class Costs:
+    """How to compute the matrix of a linear part, and what that costs.
 
     The cost of a pass is that of its ops for each unit vector: `CPU.multiply` for each
     multiplication of a contraction, `CPU.write` for each number that is read or written. Once for
@@ -85,23 +79,13 @@ def planned(
     Args:
         linear: the linear part; its inputs and outputs have constant sizes.
         ctx: the types of its values.
-        mode: `cross` asks for a cut, even if a single pass costs less.
         holomorphic: whether the derivatives are by complex numbers, and not by real ones.
         symmetric: whether the matrix is, so that its columns are its rows.
+
+    Attributes:
+        rows: the number of elements of the outputs.
+        columns: the number of elements of the inputs.
     """
-    part = _Part(linear, ctx, holomorphic, symmetric)
-    plans: list[Plan] = []
-    if mode in ("auto", "reverse"):
-        plans += part.passes(forward=False)
-    if mode in ("auto", "forward"):
-        plans += part.passes(forward=True)
-    if mode in ("auto", "cross"):
-        plans += part.cuts(below=min([plan.seconds for plan in plans], default=math.inf))
-    return min(plans, key=lambda plan: plan.seconds, default=None)
-
-
-class _Part:
-    """A linear part, with the costs of its ops."""
 
     def __init__(
         self, linear: Linear, ctx: ShapeGuardContext, holomorphic: bool, symmetric: bool
@@ -112,21 +96,40 @@ class _Part:
         read = {key for node in nodes for key in active_operands(node)}
         self._outputs = list({key for key in linear.output_keys if key is not None})
         self._inputs = [key for key in linear.input_keys if key in read.union(self._outputs)]
-        self._rows, self._columns = self._size(self._outputs), self._size(self._inputs)
+        self.rows, self.columns = self._size(self._outputs), self._size(self._inputs)
         costs = [self._cost(node) for node in nodes]
         self._once = sum(once for once, _ in costs)
         self._each = sum(each for _, each in costs)
 
-    def passes(self, forward: bool) -> list[Plan]:
+    def planned(self, mode: Mode) -> Plan | None:
+        """The plan that costs least; None if none is possible in this mode.
+
+        `cross` asks for a cut, even if a single pass costs less.
+        """
+        plans: list[Plan] = []
+        if mode in ("auto", "reverse"):
+            plans += self._passes(forward=False)
+        if mode in ("auto", "forward"):
+            plans += self._passes(forward=True)
+        if mode in ("auto", "cross"):
+            plans += self._cuts(below=min([plan.seconds for plan in plans], default=math.inf))
+        return min(plans, key=lambda plan: plan.seconds, default=None)
+
+    def of_colours(self, count: int, places: int) -> float:
+        """Seconds for a dense matrix by a pass of so many colours, of which so many places."""
+        written = CPU.write * (self.rows * self.columns + 4 * places) + 4 * CPU.kernel
+        return self._once + count * self._each + written
+
+    def _passes(self, forward: bool) -> list[Plan]:
         """The pass, if what it starts from has unit vectors."""
-        seeds, count = (self._inputs, self._columns) if forward else (self._outputs, self._rows)
+        seeds, count = (self._inputs, self.columns) if forward else (self._outputs, self.rows)
         if not all(map(self._has_units, seeds)):
             return []
-        turned = CPU.move * self._rows * self._columns
+        turned = CPU.move * self.rows * self.columns
         result = 0.0 if forward == self._symmetric else turned
         return [Pass(forward, count, self._once + count * self._each + result)]
 
-    def cuts(self, below: float) -> list[Plan]:
+    def _cuts(self, below: float) -> list[Plan]:
         """The narrowest cut, if it costs less than `below` seconds."""
         values = narrow_cut(
             self._linear, lambda key: self._size([key]) if self._has_units(key) else None
@@ -134,7 +137,7 @@ class _Part:
         if values is None:
             return []
         size = self._size(values)
-        sizes = (max(count, 1) for count in (self._rows, self._columns, size))
+        sizes = (max(count, 1) for count in (self.rows, self.columns, size))
         seconds = self._once + size * self._each + CPU.contraction(1, *sizes)
         return [Cut(tuple(values), size, _site(values), seconds)] if seconds < below else []
 

@@ -15,7 +15,7 @@ MOST_ENTRIES = 1 << 25
 
 
 class TooDenseError(Exception):
-    """A pattern has more entries than `MOST_ENTRIES`. It does not leave this package."""
+    """A pattern has more entries than it may have. It does not leave this package."""
 
 
 class Pattern:
@@ -25,20 +25,24 @@ class Pattern:
         entries: row · columns + column of each place, increasing.
         rows: number of rows.
         columns: number of columns.
+        most: the largest number of places, also of patterns that are made of this one.
+
+    Raises:
+        TooDenseError: there are more places.
     """
 
-    __slots__ = ("columns", "entries", "rows")
+    __slots__ = ("columns", "entries", "most", "rows")
 
-    def __init__(self, entries: Array, rows: int, columns: int) -> None:
-        if entries.size > MOST_ENTRIES:
+    def __init__(self, entries: Array, rows: int, columns: int, most: int = MOST_ENTRIES) -> None:
+        if entries.size > most:
             raise TooDenseError
-        self.entries, self.rows, self.columns = entries, rows, columns
+        self.entries, self.rows, self.columns, self.most = entries, rows, columns, most
 
     @classmethod
-    def units(cls, count: int, first: int, columns: int) -> Pattern:
+    def units(cls, count: int, first: int, columns: int, most: int = MOST_ENTRIES) -> Pattern:
         """Row i has its only place in column `first` + i."""
         numbers = np.arange(count)
-        return cls(numbers * columns + first + numbers, count, columns)
+        return cls(numbers * columns + first + numbers, count, columns, most)
 
     @classmethod
     def dense(cls, rows: int, columns: int) -> Pattern:
@@ -54,7 +58,7 @@ class Pattern:
             return patterns[0]
         entries = [pattern.entries for pattern in patterns]
         found = np.unique(np.concatenate(entries)) if entries else np.zeros(0, np.int64)
-        return cls(found, rows, columns)
+        return cls(found, rows, columns, min([each.most for each in patterns], default=0))
 
     @classmethod
     def stacked(cls, patterns: Sequence[Pattern], columns: int) -> Pattern:
@@ -66,6 +70,14 @@ class Pattern:
         ]
         found = np.concatenate(entries) if entries else np.zeros(0, np.int64)
         return cls(found, int(starts[-1]), columns)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the places are those of the identity matrix."""
+        places = self.columns + 1
+        return self.rows == self.columns and np.array_equal(
+            self.entries, np.arange(self.rows) * places
+        )
 
     @property
     def row_numbers(self) -> Array:
@@ -115,17 +127,17 @@ class Pattern:
     def _everywhere(self, rows: int) -> Pattern:
         """Rows that each have the places of all rows."""
         columns = np.unique(self.column_numbers)
-        if rows * columns.size > MOST_ENTRIES:
+        if rows * columns.size > self.most:
             raise TooDenseError
         entries = np.arange(rows)[:, None] * self.columns + columns
-        return Pattern(entries.reshape(-1), rows, self.columns)
+        return Pattern(entries.reshape(-1), rows, self.columns, self.most)
 
     def _grouped(self, groups: Array) -> Pattern:
         """For each group the places of its rows."""
         target = groups[self.row_numbers]
         kept = target >= 0
         entries = np.unique(target[kept] * self.columns + self.column_numbers[kept])
-        return Pattern(entries, int(groups.max(initial=-1)) + 1, self.columns)
+        return Pattern(entries, int(groups.max(initial=-1)) + 1, self.columns, self.most)
 
     def _taken(self, read: Array) -> Pattern:
         """For each number in `read` that row; an empty one for -1 and numbers of no row."""
@@ -134,12 +146,12 @@ class Pattern:
         rows = np.where(inside, read, 0)
         starts = starts if self.rows else np.zeros(2, np.int64)
         counts = np.where(inside, (starts[1:] - starts[:-1])[rows], 0)
-        if counts.sum() > MOST_ENTRIES:
+        if counts.sum() > self.most:
             raise TooDenseError
         first = np.repeat(starts[rows] - np.cumsum(counts) + counts, counts)
         columns = self.column_numbers[first + np.arange(int(counts.sum()))]
         row = np.repeat(np.arange(read.size), counts)
-        return Pattern(row * self.columns + columns, read.size, self.columns)
+        return Pattern(row * self.columns + columns, read.size, self.columns, self.most)
 
 
 Blocks = list[list[tuple[Array, Pattern]]]

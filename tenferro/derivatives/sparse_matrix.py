@@ -144,13 +144,17 @@ class SparseMatrix:
 
 def _dense(at: Emitter[V], values: V, *, places: Array, shape: tuple[int, ...]) -> V:
     """The values, along their last axis, at their places in an array of zeros."""
+    return filled(at, values, at.emit(Constant(places[:, None])), shape)
+
+
+def filled(at: Emitter[V], values: V, places: V, shape: tuple[int, ...]) -> V:
+    """Zeros, with values along their last axis written to `places`, `[k, 1]`, in C order."""
     meta: TensorMeta = at.ctx.meta(values)
     front = meta.exact_shape("todense")[:-1]
     zeros = full(at, 0, TensorMeta.of(meta.dtype, (*front, math.prod(shape))))
     rank = len(front)
     write = Scatter(tuple(range(rank)), (rank,), (rank,), 1, unique=True)
-    written = at.emit(write, zeros, at.emit(Constant(places[:, None])), values)
-    return at.emit(Reshape((*front, *shape)), written)
+    return at.emit(Reshape((*front, *shape)), at.emit(write, zeros, places, values))
 
 
 def _children(matrix: Any) -> tuple[tuple[Any], Places, tuple[str]]:

@@ -14,7 +14,7 @@ from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, resol
 from tenferro.derivatives.basis import Basis, one_hot
 from tenferro.derivatives.colours import Colouring, coloured, star_coloured
 from tenferro.derivatives.linear_part import Linear
-from tenferro.derivatives.pattern import Pattern, TooDenseError
+from tenferro.derivatives.pattern import MOST_ENTRIES, Pattern, TooDenseError
 from tenferro.exec_ir import Array
 from tenferro.ops import (
     Constant,
@@ -27,23 +27,34 @@ Key = GlobalValKey
 Metas = Sequence[TensorMeta]
 
 
-def pattern_of(linear: Linear, inputs: Metas, outputs: Metas, ctx: ShapeGuardContext) -> Pattern:
+def pattern_of(
+    linear: Linear,
+    inputs: Metas,
+    outputs: Metas,
+    ctx: ShapeGuardContext,
+    most: int = MOST_ENTRIES,
+) -> Pattern:
     """Which elements of the outputs depend on which of the inputs, all numbered one after another.
 
     An op that does not say what it reads makes each element depend on all, and so does an index
     that is not known while tracing.
 
     Raises:
-        TooDenseError: the pattern has too many entries.
+        TooDenseError: the pattern, or one on the way, has more than `most` places.
     """
-    return _Propagation(linear, inputs, outputs, ctx).run()
+    return _Propagation(linear, inputs, outputs, ctx, most).run()
 
 
 class _Propagation:
     """The patterns of the values of a linear part."""
 
     def __init__(
-        self, linear: Linear, inputs: Metas, outputs: Metas, ctx: ShapeGuardContext
+        self,
+        linear: Linear,
+        inputs: Metas,
+        outputs: Metas,
+        ctx: ShapeGuardContext,
+        most: int,
     ) -> None:
         self._linear, self._outputs, self._ctx = linear, outputs, ctx
         self._known: dict[Key, Array | None] = {}
@@ -51,7 +62,7 @@ class _Propagation:
         self._columns = sum(sizes)
         starts = np.cumsum([0, *sizes]).tolist()
         self._patterns = {
-            key: Pattern.units(size, start, self._columns)
+            key: Pattern.units(size, start, self._columns, most)
             for key, size, start in zip(linear.input_keys, sizes, starts, strict=False)
         }
 

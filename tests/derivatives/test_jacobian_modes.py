@@ -11,7 +11,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.derivatives.context import AD
-from tenferro.derivatives.modes import Cut, Plan, planned
+from tenferro.derivatives.modes import Costs, Cut, Plan
 from tenferro.errors import ADError, DTypeError
 from tenferro.traced import trace_function
 
@@ -34,7 +34,8 @@ def layers(*widths: int) -> Any:
 
 def plan_of(f: Any, *args: Any, mode: Any = "auto", holomorphic: bool = False) -> Plan:
     trace, _ = trace_function(f, args, {})
-    plan = planned(AD.linearize(trace.outputs, trace.inputs), AD.shapes, mode, holomorphic)
+    linear = AD.linearize(trace.outputs, trace.inputs)
+    plan = Costs(linear, AD.shapes, holomorphic, symmetric=False).planned(mode)
     assert plan is not None
     return plan
 
