@@ -24,26 +24,23 @@ class Branch:
     outputs: list[Key] = field(default_factory=list)
 
 
-def narrow_cut(linear: Linear, size: Size) -> list[Key] | None:
-    """The narrowest cut that is found.
+def narrow_cut(linear: Linear, size: Size, inside: bool = False) -> list[Key] | None:
+    """The narrowest cut that is found; None if it is the inputs or the outputs.
 
-    Each independent branch is cut on its own, some perhaps at their inputs or outputs. If all are,
-    and the cut is the inputs or the outputs, those that can be are cut inside. None if none can.
+    Each independent branch is cut on its own, some perhaps at their inputs or outputs; if `inside`,
+    between its ops wherever there is a place.
 
     Cuts are found by a walk over the ops, between one and the next: once in the order of the
     program, and once with each op as early as its operands allow.
     """
     parts = branches(linear)
+    cuts = [_narrowest(part, size, inside) for part in parts]
+    found = [key for cut in cuts if cut is not None for key in cut]
     ends = [
         {key for part in parts for key in part.inputs},
         {key for part in parts for key in part.outputs},
     ]
-    for inside in (False, True):
-        cuts = [_narrowest(part, size, inside) for part in parts]
-        found = [key for cut in cuts if cut is not None for key in cut]
-        if None not in cuts and set(found) not in ends:
-            return found
-    return None
+    return None if None in cuts or set(found) in ends else found
 
 
 def branches(linear: Linear) -> list[Branch]:

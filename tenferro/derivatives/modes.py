@@ -112,7 +112,8 @@ class Costs:
         if mode in ("auto", "forward"):
             plans += self._passes(forward=True)
         if mode in ("auto", "cross"):
-            plans += self._cuts(below=min([plan.seconds for plan in plans], default=math.inf))
+            below = min([plan.seconds for plan in plans], default=math.inf)
+            plans += self._cuts(below, inside=mode == "cross")
         return min(plans, key=lambda plan: plan.seconds, default=None)
 
     def of_colours(self, count: int, places: int) -> float:
@@ -129,17 +130,28 @@ class Costs:
         result = 0.0 if forward == self._symmetric else turned
         return [Pass(forward, count, self._once + count * self._each + result)]
 
-    def _cuts(self, below: float) -> list[Plan]:
+    def _cuts(self, below: float, inside: bool) -> list[Plan]:
         """The narrowest cut, if it costs less than `below` seconds."""
-        values = narrow_cut(
-            self._linear, lambda key: self._size([key]) if self._has_units(key) else None
-        )
+        if self._through(1) >= below:
+            return []
+        sizes_of: dict[GlobalValKey, int | None] = {}
+
+        def size_of(key: GlobalValKey) -> int | None:
+            if key not in sizes_of:
+                sizes_of[key] = self._size([key]) if self._has_units(key) else None
+            return sizes_of[key]
+
+        values = narrow_cut(self._linear, size_of, inside)
         if values is None:
             return []
         size = self._size(values)
-        sizes = (max(count, 1) for count in (self.rows, self.columns, size))
-        seconds = self._once + size * self._each + CPU.contraction(1, *sizes)
+        seconds = self._through(size)
         return [Cut(tuple(values), size, _site(values), seconds)] if seconds < below else []
+
+    def _through(self, size: int) -> float:
+        """Seconds for the passes to and from a cut of so many elements, and the product."""
+        sizes = (max(count, 1) for count in (self.rows, self.columns, size))
+        return self._once + size * self._each + CPU.contraction(1, *sizes)
 
     def _cost(self, node: GlobalOpKey) -> tuple[float, float]:
         """Seconds that an op takes once, and for each unit vector."""

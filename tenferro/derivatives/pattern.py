@@ -54,11 +54,11 @@ class Pattern:
     @classmethod
     def union(cls, patterns: Sequence[Pattern], rows: int, columns: int) -> Pattern:
         """The places of any of the patterns, which have one shape."""
-        if len(patterns) == 1:
-            return patterns[0]
-        entries = [pattern.entries for pattern in patterns]
-        found = np.unique(np.concatenate(entries)) if entries else np.zeros(0, np.int64)
-        return cls(found, rows, columns, min([each.most for each in patterns], default=0))
+        first, *others = patterns or [cls(np.zeros(0, np.int64), rows, columns)]
+        if all(other is first for other in others):
+            return first  # as of pointwise ops one after another
+        found = np.unique(np.concatenate([pattern.entries for pattern in patterns]))
+        return cls(found, rows, columns, first.most)
 
     @classmethod
     def stacked(cls, patterns: Sequence[Pattern], columns: int) -> Pattern:
