@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,15 @@ from tenferro.derivatives.matrices import Matrices, block_meta
 from tenferro.derivatives.modes import Costs, Mode, Pass, Plan
 from tenferro.derivatives.pattern import MOST_ENTRIES, Pattern, TooDenseError
 from tenferro.derivatives.sparse_matrix import Places, SparseMatrix
-from tenferro.derivatives.sparsity import SparsePlan, pattern_of, sparse_plan
-from tenferro.errors import ADError, DTypeError, ExtentError, PytreeError
+from tenferro.derivatives.sparsity import SparsePlan, pattern_of, sparse_plans
+from tenferro.errors import (
+    ADError,
+    ADRuleError,
+    BatchRuleError,
+    DTypeError,
+    ExtentError,
+    PytreeError,
+)
 from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.traced import Trace, flatten, trace_function, unflatten, wraps
 
@@ -30,6 +37,8 @@ LEAST_COLOURED = 32
 MOST_IN_A_ROW = 16
 """The largest number of places in a row or column, on average, of a matrix that may be."""
 
+P = TypeVar("P")
+R = TypeVar("R")
 Metas = Sequence[TensorMeta]
 Sparsity = Literal["auto"] | None
 
@@ -96,9 +105,10 @@ class JacobianCall:
         linear = ad.linearize(trace.outputs, trace.inputs)
         matrices = Matrices(linear, inputs, outputs, ad.shapes, self.chunk_size, self.holomorphic)
         if self.sparsity is not None:
-            plan = self._colours(self._pattern(linear, inputs, outputs, ad), inputs, outputs)
-            return _with_types(matrices.sparse(plan), inputs, outputs, str(plan))
-        blocks = matrices.dense(self._plan(linear, inputs, outputs, ad))
+            colours = self._colours(self._pattern(linear, inputs, outputs, ad), inputs, outputs)
+            plan, sparse = _first_possible(colours, matrices.sparse)
+            return _with_types(sparse, inputs, outputs, str(plan))
+        _, blocks = _first_possible(self._plans(linear, inputs, outputs, ad), matrices.dense)
         if self.name != "jacrev":  # whose results have the dtypes of the arguments
             blocks = [
                 [
@@ -109,40 +119,40 @@ class JacobianCall:
             ]
         return blocks, [[None] * len(inputs) for _ in outputs]
 
-    def _plan(
+    def _plans(
         self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext
-    ) -> Plan | SparsePlan:
-        """How to compute a dense matrix."""
+    ) -> Sequence[Plan | SparsePlan]:
+        """How to compute a dense matrix; what costs least first."""
         if self.mode == "forward" or self.mode == "reverse":
-            return Pass(self.mode == "forward")
+            return [Pass(self.mode == "forward")]
         costs = Costs(linear, ad.shapes, self.holomorphic, self.name == "hessian")
-        plan = costs.planned(self.mode)
-        if plan is None:
+        plans = costs.plans(self.mode)
+        if not plans:
             raise ADError(
                 f"{self.name}: mode='cross' needs values to cut at, between the arguments and the "
                 "results, that all tangents go through; use mode='auto'"
             )
         if self.mode == "cross" or min(costs.rows, costs.columns) < LEAST_COLOURED:
-            return plan
+            return plans
         most = MOST_IN_A_ROW * max(costs.rows, costs.columns)
         try:
             pattern = pattern_of(linear, inputs, outputs, ad.shapes, most)
         except TooDenseError:
-            return plan
+            return plans
         if pattern.is_identity and len(inputs) == 1 and inputs[0].rank == 1:
-            return plan  # of which only the diagonal is computed
+            return plans  # of which only the diagonal is computed
         colours = self._colours(pattern, inputs, outputs)
-        places = colours.pattern.entries.size
-        return colours if costs.of_colours(colours.colouring.count, places) < plan.seconds else plan
+        count, places = colours[0].colouring.count, colours[0].pattern.entries.size
+        return plans if costs.of_colours(count, places) >= plans[0].seconds else [*colours, *plans]
 
-    def _colours(self, pattern: Pattern, inputs: Metas, outputs: Metas) -> SparsePlan:
-        """How to compute a sparse matrix."""
+    def _colours(self, pattern: Pattern, inputs: Metas, outputs: Metas) -> list[SparsePlan]:
+        """How to compute a sparse matrix; what takes few passes first."""
         forward, reverse = (
             all(is_complex(meta.dtype) == self.holomorphic for meta in metas)
             and self.mode in ("auto", mode)
             for metas, mode in ((inputs, "forward"), (outputs, "reverse"))
         )
-        return sparse_plan(pattern, forward, reverse, self.name == "hessian")
+        return sparse_plans(pattern, forward, reverse, self.name == "hessian")
 
     def _pattern(self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext) -> Pattern:
         """The pattern of a sparse matrix; all places, if too many would be on the way."""
@@ -236,6 +246,19 @@ def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
     if mode == "cross":
         raise ADError(f"{name}: mode='cross' is for dense Jacobians; leave sparsity out")
     return "auto"
+
+
+def _first_possible(plans: Sequence[P], emit: Callable[[P], R]) -> tuple[P, R]:
+    """The first plan for which all ops on the way have rules, and what `emit` makes of it.
+
+    Raises:
+        ADRuleError, BatchRuleError: there is none; of the last one.
+    """
+    *others, last = plans
+    for plan in others:
+        with suppress(ADRuleError, BatchRuleError):
+            return plan, emit(plan)
+    return last, emit(last)
 
 
 def _with_types(

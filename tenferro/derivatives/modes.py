@@ -101,8 +101,8 @@ class Costs:
         self._once = sum(once for once, _ in costs)
         self._each = sum(each for _, each in costs)
 
-    def planned(self, mode: Mode) -> Plan | None:
-        """The plan that costs least; None if none is possible in this mode.
+    def plans(self, mode: Mode) -> list[Plan]:
+        """The plans of a mode, those that cost least first.
 
         `cross` asks for a cut, even if a single pass costs less.
         """
@@ -114,7 +114,7 @@ class Costs:
         if mode in ("auto", "cross"):
             below = min([plan.seconds for plan in plans], default=math.inf)
             plans += self._cuts(below, inside=mode == "cross")
-        return min(plans, key=lambda plan: plan.seconds, default=None)
+        return sorted(plans, key=lambda plan: plan.seconds)
 
     def of_colours(self, count: int, places: int) -> float:
         """Seconds for a dense matrix by a pass of so many colours, of which so many places."""

@@ -139,8 +139,10 @@ class SparsePlan:
         return f"{JACOBIAN}{self} by colours ({self.pattern.entries.size} of {total} entries)"
 
 
-def sparse_plan(pattern: Pattern, forward: bool, reverse: bool, symmetric: bool) -> SparsePlan:
-    """The plan of the fewest colours, of the directions that are possible."""
+def sparse_plans(
+    pattern: Pattern, forward: bool, reverse: bool, symmetric: bool
+) -> list[SparsePlan]:
+    """Plans of the directions that are possible, those of few colours first."""
     plans: list[SparsePlan] = []
     if forward:
         plans.append(SparsePlan(True, pattern, coloured(pattern)))
@@ -152,7 +154,7 @@ def sparse_plan(pattern: Pattern, forward: bool, reverse: bool, symmetric: bool)
     if symmetric:
         both = Pattern.union([pattern, pattern.transposed], pattern.rows, pattern.columns)
         plans.append(SparsePlan(True, both, star_coloured(both)))
-    return min(plans, key=lambda plan: plan.colouring.count)
+    return sorted(plans, key=lambda plan: plan.colouring.count)
 
 
 class ColourBasis(Basis):

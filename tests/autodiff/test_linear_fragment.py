@@ -41,13 +41,9 @@ def test_a_cut_divides_a_fragment_in_two_of_which_each_is_transposed_alone() -> 
     front, rest = linear.until(cut), linear.since(cut)
     assert (front.input_keys, front.output_keys) == (linear.input_keys, tuple(cut))
     assert (rest.input_keys, rest.output_keys) == (tuple(cut), linear.output_keys)
+    values = dict(zip(names, (0.5, 2.0), strict=True))
     to_front, to_cut = (
-        run(
-            resolve_keys(),
-            transpose(part, ctx=CTX).output_keys,
-            dict(zip(names, (0.5, 2.0), strict=True)),
-        )
-        for part in (front, rest)
+        run(resolve_keys(), transpose(part, ctx=CTX).output_keys, values) for part in (front, rest)
     )
     e = math.exp(0.5)
     assert to_front == pytest.approx([e, 1.0])

@@ -12,7 +12,7 @@ import pytest
 import tenferro as tn
 from tenferro.derivatives.context import AD
 from tenferro.derivatives.modes import Costs, Cut, Plan
-from tenferro.errors import ADError, DTypeError
+from tenferro.errors import ADError, ADRuleError, DTypeError
 from tenferro.traced import trace_function
 
 RNG = np.random.default_rng(7)
@@ -35,9 +35,7 @@ def layers(*widths: int) -> Any:
 def plan_of(f: Any, *args: Any, mode: Any = "auto", holomorphic: bool = False) -> Plan:
     trace, _ = trace_function(f, args, {})
     linear = AD.linearize(trace.outputs, trace.inputs)
-    plan = Costs(linear, AD.shapes, holomorphic, symmetric=False).planned(mode)
-    assert plan is not None
-    return plan
+    return Costs(linear, AD.shapes, holomorphic, symmetric=False).plans(mode)[0]
 
 
 def work(f: Any, x: Any) -> int:
@@ -249,6 +247,18 @@ def test_values_whose_size_is_named_are_not_cut_at() -> None:
     compiled = jit(tn.jacobian(f), symbolic={"a": ("n", 3), "b": (2, "n")})
     x = RNG.normal(size=3)
     np.testing.assert_allclose(compiled(x, a, b), tn.jacfwd(f)(x, a, b), rtol=1e-12)
+
+
+def test_a_mode_that_an_op_has_no_rule_for_is_not_taken() -> None:
+    def doubled(x: Any) -> Any:  # without a bound on its rounds, it has no reverse mode
+        return tn.while_loop(lambda c: c[0] < 10, lambda c: c * 2.0, x)
+
+    for sparsity in (None, "auto"):
+        found = tn.jacobian(doubled, sparsity=sparsity)(np.ones(3))  # type: ignore[arg-type]
+        dense = found if sparsity is None else found.todense()  # type: ignore[attr-defined]
+        np.testing.assert_array_equal(dense, 16 * np.eye(3))
+    with pytest.raises(ADRuleError, match="while_loop: reverse mode needs a bound"):
+        tn.jacobian(doubled, mode="reverse")(np.ones(3))
 
 
 @pytest.mark.parametrize("mode", ["Forward", "fwd", None, 1])
