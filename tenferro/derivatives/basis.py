@@ -76,11 +76,8 @@ class Basis:
 
         `of` is the type of one image. None are zeros.
         """
-        shape, own, count = (
-            constant_shape(of),
-            constant_shape(self._metas[leaf]),
-            self._counts[leaf],
-        )
+        shape, own = of.exact_shape("jacobian"), constant_shape(self._metas[leaf])
+        count = self._counts[leaf]
         target = (*shape, *own) if last else (*own, *shape)
         if images is None or not count:
             return full(at, 0, TensorMeta.of(of.dtype, target))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -98,7 +98,12 @@ class JacobianCall:
         self, trace: Trace, ad: AdContext
     ) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
         """For each result an array for each argument, and if it is sparse, its places."""
-        inputs, outputs = _metas(trace.inputs, self.name), _metas(trace.outputs, self.name)
+        inputs, outputs = (
+            [AD.shapes.meta(key) for key in keys] for keys in (trace.inputs, trace.outputs)
+        )
+        mode = self._possible_mode(inputs, outputs)
+        if mode != self.mode:
+            return replace(self, mode=mode)._blocks(trace, ad)
         self._check_dtypes(inputs, outputs)
         if self.sparsity is None:
             self._check_sizes(inputs, outputs)
@@ -118,6 +123,27 @@ class JacobianCall:
                 for row, y in zip(blocks, outputs, strict=True)
             ]
         return blocks, [[None] * len(inputs) for _ in outputs]
+
+    def _possible_mode(self, inputs: Metas, outputs: Metas) -> Mode:
+        """The mode, or the only one that has unit vectors where sizes are not constant.
+
+        Raises:
+            PytreeError: there is no such mode, or not the one that was asked for.
+        """
+        named = [
+            [meta for meta in metas if meta.static_shape is None] for metas in (inputs, outputs)
+        ]
+        possible = [
+            mode
+            for mode, unknown in (("forward", named[0]), ("reverse", named[1]))
+            if not unknown and self.mode in ("auto", mode)
+        ]
+        if not any(named):
+            return self.mode
+        if self.sparsity is None and possible:
+            return "forward" if possible[0] == "forward" else "reverse"
+        unknown = named[1] if self.mode == "reverse" else [*named[0], *named[1]]
+        raise PytreeError(f"{self.name}: needs constant extents, got {unknown[0]}; use jvp or vjp")
 
     def _plans(
         self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext
@@ -294,11 +320,3 @@ def as_chunk_size(name: str, chunk_size: object) -> int | None:
     ):
         raise ADError(f"{name}: chunk_size must be a positive integer or None, got {chunk_size!r}")
     return int(chunk_size)
-
-
-def _metas(keys: Sequence[GlobalValKey], name: str) -> list[TensorMeta]:
-    metas = [AD.shapes.meta(key) for key in keys]
-    for meta in metas:
-        if meta.static_shape is None:
-            raise PytreeError(f"{name}: needs constant extents, got {meta}; use jvp or vjp")
-    return metas

@@ -40,8 +40,9 @@ def jacobian(
     A forward pass runs the linear part of the function for each element of the argument, a reverse
     pass for each element of the result. If all tangents go through few values on the way, a waist,
     less is done: the part before the waist is transposed on its own, the part behind it is run
-    forward, both for each element at the waist, and the two matrices are multiplied. Either part
-    may have a waist of its own. `XlaExecutor.explain()` says what was chosen.
+    forward, both for each element at the waist, and the two matrices are multiplied. Of a matrix
+    with few places that may differ from zero, columns without a common row share a unit vector.
+    `XlaExecutor.explain()` says what was chosen. If an op has no rule for a mode, another is taken.
 
     Args:
         function: takes and returns trees of arrays.
@@ -65,6 +66,7 @@ def jacobian(
             and an argument or result is real; or a result is neither floating-point nor complex.
         BatchRuleError: an op in the derivative has no batch rule.
         ExtentError: an array of the result is larger than the byte budget.
+        PytreeError: sizes of both arguments and results are not constant.
 
     >>> import tenferro as tn
     >>> jacobian(lambda x: tn.sum(x) * x)(tn.Tensor([1.0, 2.0]))
@@ -167,13 +169,23 @@ def hessian(
 ) -> Callable[P, PyTree]:
     """Second derivatives of a real scalar function.
 
-    The result is of shape `[*i, *i]` for an argument `[*i]`. It is `jacfwd` of the gradient: one
-    forward pass for all elements of the argument, or `chunk_size` at a time.
+    The result is of shape `[*i, *i]` for an argument `[*i]`. It is the Jacobian of the gradient, by the
+    passes that cost least, as `jacobian` chooses them: forward over reverse, unless the gradient has
+    a waist or the Hessian few places that may differ from zero.
+
+    Args:
+        function: returns a real scalar, or a pair with it first if `has_aux`.
+        argnums: which positional arguments; if a tuple, there is a tuple of tuples.
+        has_aux: return (Hessian, aux).
+        chunk_size: the largest number of unit vectors in one batch, to save memory.
+        sparsity: `auto` for a `SparseMatrix` in place of each array; see `jacobian`. A pass gives
+            both of two equal entries.
+        ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:
         NonScalarGradError: the result is not a real scalar.
         BatchRuleError: an op in the derivative has no batch rule.
-        ADError: `chunk_size` is not a positive integer.
+        ADError: `chunk_size` is not a positive integer, or there is no such `sparsity`.
         ExtentError: an array of the result is larger than the byte budget.
 
     >>> import tenferro as tn

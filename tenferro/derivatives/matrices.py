@@ -169,4 +169,4 @@ def block_meta(y: TensorMeta, x: TensorMeta) -> TensorMeta:
     It has the dtype of the result; by a complex argument it is complex.
     """
     dtype = x.dtype if is_complex(x.dtype) and not is_complex(y.dtype) else y.dtype
-    return TensorMeta.of(dtype, (*constant_shape(y), *constant_shape(x)))
+    return TensorMeta(dtype, (*y.extents, *x.extents))

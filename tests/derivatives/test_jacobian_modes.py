@@ -12,7 +12,7 @@ import pytest
 import tenferro as tn
 from tenferro.derivatives.context import AD
 from tenferro.derivatives.modes import Costs, Cut, Plan
-from tenferro.errors import ADError, ADRuleError, DTypeError
+from tenferro.errors import ADError, ADRuleError, DTypeError, PytreeError
 from tenferro.traced import trace_function
 
 RNG = np.random.default_rng(7)
@@ -259,6 +259,35 @@ def test_a_mode_that_an_op_has_no_rule_for_is_not_taken() -> None:
         np.testing.assert_array_equal(dense, 16 * np.eye(3))
     with pytest.raises(ADRuleError, match="while_loop: reverse mode needs a bound"):
         tn.jacobian(doubled, mode="reverse")(np.ones(3))
+
+
+def test_where_one_side_has_named_sizes_the_other_is_taken() -> None:
+    def moments(x: Any) -> Any:
+        return {"a": tn.sum(x**2), "b": tn.stack([tn.sum(tn.sin(x)), tn.sum(x)])}
+
+    for transform in (tn.jacobian, tn.jacrev):
+        compiled = jit(transform(moments), symbolic={"x": ("n",)})
+        for n in (3, 5):
+            x = RNG.normal(size=n)
+            for name, block in tn.jacfwd(moments)(x).items():
+                np.testing.assert_allclose(compiled(x)[name], block, rtol=1e-12)
+    tall = jit(tn.jacobian(lambda x, w: tn.tanh(w @ x)), symbolic={"w": ("n", 2)})
+    x, w = RNG.normal(size=2), RNG.normal(size=(4, 2))
+    np.testing.assert_allclose(tall(x, w), tn.jacfwd(lambda x: tn.tanh(w @ x))(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "options"),
+    [
+        (lambda x: x * x, {}),
+        (tn.sum, {"mode": "forward"}),
+        (tn.sum, {"mode": "cross"}),
+        (tn.sum, {"sparsity": "auto"}),
+    ],
+)
+def test_what_named_sizes_leave_undecided_is_refused(f: Any, options: Any) -> None:
+    with pytest.raises(PytreeError, match=r"jacobian: needs constant extents, got f64\[n\]; use"):
+        jit(tn.jacobian(f, **options), symbolic={"x": ("n",)})(np.ones(3))
 
 
 @pytest.mark.parametrize("mode", ["Forward", "fwd", None, 1])
