@@ -11,7 +11,7 @@ by which NumPy runs a body often; then their rules, which write the programs ins
 """
 
 from tenferro.control.batches import BRANCHES_RUN
-from tenferro.control.checks import ControlOp
+from tenferro.control.checks import ControlOp, Interpreter
 from tenferro.control.graphs import noted, program_of
 from tenferro.control.scan import CheckpointedScan, Scan
 from tenferro.control.switch import Switch
@@ -28,6 +28,7 @@ __all__ = [
     "VOCABULARY",
     "CheckpointedScan",
     "ControlOp",
+    "Interpreter",
     "Scan",
     "Switch",
     "While",

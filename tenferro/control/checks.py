@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
-from typing import ClassVar, Self, TypeVar, cast
+from typing import ClassVar, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
@@ -24,6 +24,19 @@ from tenferro.ops import StdTensorOp
 from tenferro.shape import Exact, TensorMeta, describe
 
 T = TypeVar("T")
+
+
+class Interpreter(Protocol[T]):
+    """Runs programs on values of some kind, which stand for arrays."""
+
+    def run(self, program: ExecProgram, values: Sequence[T]) -> list[T]:
+        """The outputs of a program."""
+
+    def entry(self, value: T, number: int) -> T:
+        """An entry along the first axis."""
+
+    def stacked(self, values: Sequence[T]) -> T:
+        """The values, of one type, along a new first axis; at least one."""
 
 
 class ControlOp(StdTensorOp):
@@ -77,6 +90,13 @@ class ControlOp(StdTensorOp):
     def known_rounds(self) -> int:
         """How often it runs its programs; 1 if that is not known."""
         return 1
+
+    def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
+        """The results for operands of any kind, its programs run round by round.
+
+        None if it cannot be run so.
+        """
+        return None
 
     def in_words(self) -> str:
         """What a report says of it: how often it runs its programs, and how large they are."""

@@ -18,8 +18,9 @@ from tenferro.derivatives.linear_part import Linear
 from tenferro.derivatives.matrices import Matrices, block_meta
 from tenferro.derivatives.modes import Costs, Mode, Pass, Plan
 from tenferro.derivatives.pattern import MOST_ENTRIES, Pattern, TooDenseError
+from tenferro.derivatives.propagation import pattern_of
 from tenferro.derivatives.sparse_matrix import Places, SparseMatrix
-from tenferro.derivatives.sparsity import SparsePlan, pattern_of, sparse_plans
+from tenferro.derivatives.sparsity import SparsePlan, sparse_plans
 from tenferro.errors import (
     ADError,
     ADRuleError,
@@ -39,6 +40,9 @@ MOST_IN_A_ROW = 16
 
 P = TypeVar("P")
 R = TypeVar("R")
+MOST_STEPS_COLOURED = 500
+"""The number of steps for which its loops are followed."""
+
 Metas = Sequence[TensorMeta]
 Sparsity = Literal["auto"] | None
 
@@ -162,7 +166,7 @@ class JacobianCall:
             return plans
         most = MOST_IN_A_ROW * max(costs.rows, costs.columns)
         try:
-            pattern = pattern_of(linear, inputs, outputs, ad.shapes, most)
+            pattern = pattern_of(linear, inputs, outputs, ad.shapes, most, MOST_STEPS_COLOURED)
         except TooDenseError:
             return plans
         if pattern.is_identity and len(inputs) == 1 and inputs[0].rank == 1:

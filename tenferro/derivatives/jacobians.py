@@ -55,7 +55,7 @@ def jacobian(
         sparsity: `auto` for a `SparseMatrix` in place of each array. Which of its places may differ
             from zero follows from the ops, while tracing. Columns without a common row share a unit
             vector of a forward pass, or such rows one of a reverse pass, whichever takes fewer. An
-            op that does not say what it reads, such as a loop, makes each of its elements depend on
+            op that does not say what it reads, as `while_loop`, makes each of its elements depend on
             all; so a result may be dense.
         ad_context: has the derivative rules of extension ops that the function uses.
 
@@ -169,9 +169,9 @@ def hessian(
 ) -> Callable[P, PyTree]:
     """Second derivatives of a real scalar function.
 
-    The result is of shape `[*i, *i]` for an argument `[*i]`. It is the Jacobian of the gradient, by the
-    passes that cost least, as `jacobian` chooses them: forward over reverse, unless the gradient has
-    a waist or the Hessian few places that may differ from zero.
+    The result is of shape `[*i, *i]` for an argument `[*i]`. It is the Jacobian of the gradient, by
+    the passes that cost least, as `jacobian` chooses them: forward over reverse, unless the
+    gradient has a waist or the Hessian few places that may differ from zero.
 
     Args:
         function: returns a real scalar, or a pair with it first if `has_aux`.

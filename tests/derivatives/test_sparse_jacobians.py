@@ -75,9 +75,26 @@ def test_the_direction_of_fewer_colours_is_taken() -> None:
     assert "by reverse 2" in repr(tall)
 
 
-def test_loops_and_unknown_indices_make_a_dense_pattern() -> None:
+def test_a_scan_is_followed_round_by_round() -> None:
+    def heat(u: Any) -> Any:
+        def step(u: Any, source: Any) -> Any:
+            moved = u.at[1:-1].add(0.1 * (u[2:] - 2.0 * u[1:-1] + u[:-2]) * u[1:-1])
+            return moved + source, moved[0]
+
+        return tn.scan(step, u, tn.stack([u * 0.5, u**2]), reverse=True)
+
+    last, firsts = tn.jacobian(heat, sparsity="auto")(X)
+    dense_last, dense_firsts = tn.jacfwd(heat)(X)
+    same(last, dense_last, int(np.count_nonzero(dense_last)))
+    same(firsts, dense_firsts, int(np.count_nonzero(dense_firsts)))
+    second = tn.hessian(lambda u: tn.sum(heat(u)[0]), sparsity="auto")(X)
+    same(second, tn.jacfwd(tn.grad(lambda u: tn.sum(heat(u)[0])))(X))
+    assert second.rows.size < 64
+
+
+def test_while_loops_and_unknown_indices_make_a_dense_pattern() -> None:
     def rounds(x: Any) -> Any:
-        return tn.scan(lambda c, _: (c * tn.flip(x), None), x, length=3)[0]
+        return tn.while_loop(lambda c: c[0] < 0, lambda c: c + 1.0, x)
 
     found = tn.jacobian(rounds, sparsity="auto")(X)
     same(found, tn.jacfwd(rounds)(X), 64)
