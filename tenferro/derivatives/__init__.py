@@ -2,9 +2,9 @@
 
 Read in this order: `front` (derivatives of values), `context` (of traced tensors), `basis` (unit
 vectors), `linear_part` (a derivative as a graph), `linear_map` (as a function), `gradients`,
-`tangents` (of functions, over pytrees). Then Jacobians: `modes` (which passes cost least),
-`pattern`, `colours`, `sparsity` and `sparse_matrix` (sparse ones), `matrices` (by the passes),
-`jacobian_call` and `jacobians` (of functions).
+`tangents` (of functions, over pytrees). Then Jacobians: `cuts` and `modes` (which passes cost
+least), `pattern`, `propagation`, `colours`, `sparsity` and `sparse_matrix` (sparse ones),
+`matrices` (by the passes), `jacobian_call` and `jacobians` (of functions).
 """
 
 from tenferro.derivatives.context import AD, AdContext, AdContextBuilder

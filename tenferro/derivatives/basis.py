@@ -24,6 +24,7 @@ from tenferro.ops import (
     broadcast_like,
     full,
     full_like,
+    shape_of,
 )
 from tenferro.shape import INT64, TensorMeta
 
@@ -41,9 +42,7 @@ class Basis:
 
     def __init__(self, metas: Sequence[TensorMeta], read: Sequence[bool]) -> None:
         self._metas, self._read = metas, read
-        self._counts = [
-            prod(constant_shape(meta)) * on for meta, on in zip(metas, read, strict=True)
-        ]
+        self._counts = [prod(shape_of(meta)) * on for meta, on in zip(metas, read, strict=True)]
         *self._starts, self.size = accumulate(self._counts, initial=0)
 
     def rows(self, at: Emitter[V], first: V | int, count: int) -> list[V | None]:
@@ -67,7 +66,7 @@ class Basis:
 
     def identity(self, rows: Sequence[V | None]) -> V | None:
         """Of all `rows` those of a leaf, if they are the identity matrix."""
-        if len(rows) == 1 and len(constant_shape(self._metas[0])) == 1:
+        if len(rows) == 1 and len(shape_of(self._metas[0])) == 1:
             return rows[0]
         return None
 
@@ -76,7 +75,7 @@ class Basis:
 
         `of` is the type of one image. None are zeros.
         """
-        shape, own = of.exact_shape("jacobian"), constant_shape(self._metas[leaf])
+        shape, own = of.exact_shape("jacobian"), shape_of(self._metas[leaf])
         count = self._counts[leaf]
         target = (*shape, *own) if last else (*own, *shape)
         if images is None or not count:
@@ -130,7 +129,7 @@ class DiagonalEmitter(KeyEmitter):
         if operand in self._diagonals:
             diagonal = self._diagonals[operand]
             meta: TensorMeta = self.ctx.meta(operand)
-            ones = TensorMeta.of(meta.dtype, constant_shape(meta)[:1])
+            ones = TensorMeta.of(meta.dtype, shape_of(meta)[:1])
             return full(self, 1, ones) if diagonal is None else diagonal
         producer = self.producer(operand)
         if producer is None or type(producer[0]) is not BroadcastInDim:
@@ -155,7 +154,7 @@ class DiagonalEmitter(KeyEmitter):
 
 def _counted(at: Emitter[V], start: int, meta: TensorMeta) -> V:
     """The numbers of the elements of a leaf, the first of which is `start`."""
-    place = at.emit(Iota(INT64, prod(constant_shape(meta))))
+    place = at.emit(Iota(INT64, prod(shape_of(meta))))
     return at.emit(ADD, place, full_like(at, start, place)) if start else place
 
 
@@ -164,16 +163,10 @@ def one_hot(at: Emitter[V], number: V, place: V, meta: TensorMeta) -> V:
 
     `place` has an entry for each element.
     """
-    (count,), shape = constant_shape(at.ctx.meta(number)), constant_shape(meta)
+    (count,), shape = shape_of(at.ctx.meta(number)), shape_of(meta)
     wide = (count, prod(shape))
     row, column = (
         at.emit(BroadcastInDim(wide, (axis,)), each) for axis, each in enumerate((number, place))
     )
     ones = at.emit(Convert(meta.dtype), at.emit(Compare("EQ"), row, column))
     return at.emit(Reshape((count, *shape)), ones)
-
-
-def constant_shape(meta: TensorMeta) -> tuple[int, ...]:
-    """The sizes, which are constants."""
-    assert meta.static_shape is not None, "checked by the caller"
-    return meta.static_shape

@@ -54,9 +54,9 @@ def jacobian(
         chunk_size: the largest number of unit vectors in one batch, to save memory.
         sparsity: `auto` for a `SparseMatrix` in place of each array. Which of its places may differ
             from zero follows from the ops, while tracing. Columns without a common row share a unit
-            vector of a forward pass, or such rows one of a reverse pass, whichever takes fewer. An
-            op that does not say what it reads, as `while_loop`, makes each of its elements depend on
-            all; so a result may be dense.
+            vector of a forward pass, or such rows one of a reverse pass, whichever takes fewer. Of
+            an op that does not say what it reads, such as `while_loop`, each element depends on
+            all, so that a result may be dense.
         ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:

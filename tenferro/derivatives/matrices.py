@@ -10,7 +10,7 @@ from tenferro.chainrules import KeyEmitter
 from tenferro.compiler import JACOBIAN
 from tenferro.computegraph import GlobalValKey
 from tenferro.control import noted
-from tenferro.derivatives.basis import Basis, constant_shape
+from tenferro.derivatives.basis import Basis
 from tenferro.derivatives.colours import Colouring
 from tenferro.derivatives.linear_part import Images, Linear, LinearPart
 from tenferro.derivatives.modes import Cut, Plan
@@ -18,7 +18,7 @@ from tenferro.derivatives.pattern import Pattern
 from tenferro.derivatives.sparse_matrix import filled
 from tenferro.derivatives.sparsity import ColourBasis, SparsePlan
 from tenferro.exec_ir import Array
-from tenferro.ops import CONJ, Concatenate, Convert, DotGeneral, Gather, Reshape, full
+from tenferro.ops import CONJ, Concatenate, Convert, DotGeneral, Gather, Reshape, full, shape_of
 from tenferro.shape import DType, ShapeGuardContext, TensorMeta, is_complex
 from tenferro.traced import capture
 
@@ -104,7 +104,7 @@ class Matrices:
             blocks.append([])
             for x, (values, pattern) in zip(self._inputs, row, strict=True):
                 places = capture(pattern.entries[:, None].copy())
-                shape = (*constant_shape(y), *constant_shape(x))
+                shape = (*shape_of(y), *shape_of(x))
                 blocks[-1].append(filled(self._at, values, places, shape))
         return blocks
 
@@ -153,7 +153,7 @@ class Matrices:
             if key is None:
                 parts.append(full(self._at, 0, wide))
             else:
-                matrix = self._at.emit(Reshape(constant_shape(wide)), key)
+                matrix = self._at.emit(Reshape(shape_of(wide)), key)
                 parts.append(self.converted(matrix, dtype))
         return parts[0] if len(parts) == 1 else self._at.emit(Concatenate(1), *parts)
 

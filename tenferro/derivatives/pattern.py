@@ -121,7 +121,10 @@ class Pattern:
         """The pattern of a value of `rows` elements that depends on this one as `reach` says."""
         if reach is None:
             return self._everywhere(rows)
-        grouped = self if reach.groups is None else self._grouped(reach.groups)
+        grouped = self
+        if reach.groups is not None:
+            count = rows if reach.read is None else int(reach.groups.max(initial=-1)) + 1
+            grouped = self._grouped(reach.groups, count)
         return grouped if reach.read is None else grouped._taken(reach.read)
 
     def _everywhere(self, rows: int) -> Pattern:
@@ -132,12 +135,12 @@ class Pattern:
         entries = np.arange(rows)[:, None] * self.columns + columns
         return Pattern(entries.reshape(-1), rows, self.columns, self.most)
 
-    def _grouped(self, groups: Array) -> Pattern:
-        """For each group the places of its rows."""
+    def _grouped(self, groups: Array, count: int) -> Pattern:
+        """For each of `count` groups the places of its rows."""
         target = groups[self.row_numbers]
         kept = target >= 0
         entries = np.unique(target[kept] * self.columns + self.column_numbers[kept])
-        return Pattern(entries, int(groups.max(initial=-1)) + 1, self.columns, self.most)
+        return Pattern(entries, count, self.columns, self.most)
 
     def _taken(self, read: Array) -> Pattern:
         """For each number in `read` that row; an empty one for -1 and numbers of no row."""

@@ -42,7 +42,7 @@ def pattern_of(
     An op that does not say what it reads makes each element depend on all, and so does an index
     that is not known while tracing.
 
-    A loop of a known number of rounds is followed round by round, if that is at most so many `steps`.
+    A loop of a known number of rounds is followed round by round, up to so many `steps`.
 
     Raises:
         TooDenseError: the pattern, or one on the way, has more than `most` places.

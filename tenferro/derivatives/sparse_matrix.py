@@ -10,11 +10,10 @@ import numpy as np
 import optree
 
 from tenferro.chainrules import Emitter, V
-from tenferro.derivatives.basis import constant_shape
 from tenferro.errors import ShapeError
 from tenferro.exec_ir import Array
 from tenferro.families import kernel_of
-from tenferro.ops import Constant, Reshape, Scatter, full
+from tenferro.ops import Constant, Reshape, Scatter, full, shape_of
 from tenferro.shape import TensorMeta
 from tenferro.traced import NAMESPACE
 
@@ -36,7 +35,7 @@ class Places:
         self, rows: Array, columns: Array, y: TensorMeta, x: TensorMeta, passes: str
     ) -> None:
         self.rows, self.columns, self.passes = rows, columns, passes
-        self.shape, self.split = (*constant_shape(y), *constant_shape(x)), y.rank
+        self.shape, self.split = (*shape_of(y), *shape_of(x)), y.rank
         rows.flags.writeable = columns.flags.writeable = False
 
     @property

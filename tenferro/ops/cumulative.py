@@ -31,6 +31,13 @@ from tenferro.shape import Dim, DType, TensorMeta
 NUMBERS = "iufc"
 
 
+def _all_along(meta: TensorMeta, axis: int) -> Reach:
+    """The elements with the same coordinates but for that along an axis."""
+    shape = shape_of(meta)
+    others = numbered(shape, [other for other in range(len(shape)) if other != axis])
+    return Reach(others, others)
+
+
 class Cumulative(StdTensorOp):
     """An op that combines, at each position of `axis`, the elements up to and including it."""
 
@@ -52,9 +59,7 @@ class Cumulative(StdTensorOp):
 
     def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
         """All along the axis, also those that come later."""
-        shape = shape_of(metas[operand])
-        others = numbered(shape, [axis for axis in range(len(shape)) if axis != self.axis])
-        return Reach(others, others)
+        return _all_along(metas[operand], self.axis)
 
     def leading(self, size: Dim) -> Cumulative:
         """The axis is counted one further."""
@@ -142,9 +147,7 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
 
     def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
         """All along the axis, also those that come later."""
-        shape = shape_of(metas[operand])
-        others = numbered(shape, [axis for axis in range(len(shape)) if axis != self.axis])
-        return Reach(others, others)
+        return _all_along(metas[operand], self.axis)
 
     def leading(self, size: Dim) -> LinearRecurrence:
         """The axis is counted one further."""

@@ -68,6 +68,16 @@ def test_a_sparse_jacobian_is_the_dense_one(f: Any, mode: Any) -> None:
     same(tn.jacobian(f, mode=mode, sparsity="auto")(X), tn.jacfwd(f)(X))
 
 
+def test_elements_that_nothing_is_added_to_have_rows() -> None:
+    def f(p: Any) -> Any:
+        return tn.sum(p["a"][np.array([1, 0])] ** 3) + tn.sum(p["b"] ** 2 * p["a"][2])
+
+    p = {"a": RNG.normal(size=5), "b": RNG.normal(size=2)}
+    found, expected = tn.hessian(f, sparsity="auto")(p), tn.jacfwd(tn.grad(f))(p)
+    for row, column in (("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")):
+        same(found[row][column], expected[row][column])
+
+
 def test_the_direction_of_fewer_colours_is_taken() -> None:
     wide = tn.jacobian(lambda x: tn.concatenate([x, x[:1] * tn.ones(5)]), sparsity="auto")(X)
     tall = tn.jacobian(lambda x: x.at[0].set(tn.sum(x**2)), sparsity="auto")(X)

@@ -44,4 +44,5 @@ def changed_at(op: StdTensorOp, arrays: list[Array], operand: int, element: int)
 def readers(reach: Reach, size: int, results: int, element: int) -> Array:
     """The elements of the result that depend on one element of the operand."""
     pattern = Pattern.units(size, 0, size).through(reach, results)
+    assert pattern.rows == results
     return pattern.row_numbers[pattern.column_numbers == element]
