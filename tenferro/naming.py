@@ -31,7 +31,7 @@ ELSEWHERE: dict[str, str] = {
 
 LATER = frozenset(
     (
-        "checkpoint", "checkpoint_policies", "remat", "custom_gradient", "io_callback", "jacobian",
+        "checkpoint", "checkpoint_policies", "remat", "custom_gradient", "io_callback",
         "with_sharding_constraint", "sparse", "FarmExecutor",
     )
 )  # fmt: skip

@@ -7,7 +7,7 @@ Read in this order: `linear_fragment`, `rules`, `differentiate`, `transpose`, `r
 from tenferro.autodiff.backward import Applier, pull_records, push_records
 from tenferro.autodiff.closure import check_closure
 from tenferro.autodiff.differentiate import differentiate, push_forward
-from tenferro.autodiff.linear_fragment import LinearFragment, finish
+from tenferro.autodiff.linear_fragment import LinearFragment, active_operands, finish
 from tenferro.autodiff.record import (
     Derivative,
     LeafOrigin,
@@ -30,6 +30,7 @@ __all__ = [
     "Origin",
     "Output",
     "Record",
+    "active_operands",
     "check_closure",
     "differentiate",
     "finish",

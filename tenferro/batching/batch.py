@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tenferro.chainrules import Batched, BatchSite, KeyEmitter, RuleContext
-from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView
+from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, SingleOutputNode
 from tenferro.errors import BatchRuleError
 
 _Values = dict[GlobalValKey, tuple[GlobalValKey, bool]]
@@ -59,7 +59,10 @@ def batch(
         if changed:
             emitter.site = op.site
             results = _applied(op, tuple(inputs), tuple(mask), size, emitter)
-            values.update(zip(op.outputs, results, strict=True))
+            if type(op) is SingleOutputNode:  # nearly always; `update` takes longer
+                values[op] = results[0]
+            else:
+                values.update(zip(op.outputs, results, strict=True))
     return [get(key) or (key, False) for key in outputs]
 
 

@@ -57,7 +57,7 @@ from tenferro.compiler.pipeline import (
     optimize_for,
     resolve_sizes,
 )
-from tenferro.compiler.structure import structure
+from tenferro.compiler.structure import JACOBIAN, structure
 from tenferro.compiler.target import (
     CPU,
     BindSizes,
@@ -79,6 +79,7 @@ __all__ = [
     "CANONICAL",
     "CPU",
     "DEFAULT_OPTIONS",
+    "JACOBIAN",
     "NATIVE",
     "PASSES",
     "ROLLED",

@@ -10,6 +10,9 @@ from tenferro.control import BRANCHES_RUN, ControlOp
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.ops import Select
 
+JACOBIAN = "jacobian: "
+"""What the site of a product of Jacobians begins with; how they are computed follows."""
+
 MOST_LINES = 16
 """The largest number of lines."""
 
@@ -17,8 +20,8 @@ MOST_LINES = 16
 def structure(program: ExecProgram) -> tuple[str, ...]:
     """A line for each loop and branch, those in a body indented below it; the first ones only.
 
-    It says which loops were rolled, and where `vmap` made a choice a selection among the results of
-    all branches.
+    It says which loops were rolled, where `vmap` made a choice a selection among the results of
+    all branches, and by which passes a Jacobian is computed.
 
     >>> from tenferro.compiler import parse
     >>> body = "body(%0: f64[], %1: f64[]) { \\n %2: f64[] = add %0, %1 \\n return %2 \\n }"
@@ -31,8 +34,8 @@ def structure(program: ExecProgram) -> tuple[str, ...]:
     told: set[str] = set()
     for step, depth in _steps(program):
         line = _line(step)
-        if line is None or (type(step.op) is Select and line in told):
-            continue  # one choice selects each of its results
+        if line is None or (line in told and not isinstance(step.op, ControlOp)):
+            continue  # one choice selects each of its results; a Jacobian may have several blocks
         told.add(line)
         if len(lines) == MOST_LINES:
             return (*lines, "...")
@@ -64,6 +67,8 @@ def _steps(program: ExecProgram) -> Iterator[tuple[ExecInstruction, int]]:
 def _line(step: ExecInstruction) -> str | None:
     """What a report says of an instruction; None for nothing."""
     op, site = step.op, step.site or ""
+    if site.startswith(JACOBIAN):
+        return site
     if BRANCHES_RUN in site:
         return site if type(op) is Select else None
     if not isinstance(op, ControlOp):

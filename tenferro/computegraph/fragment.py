@@ -111,6 +111,10 @@ class Fragment(Generic[Op]):
         """The ops, with references to local and external values."""
         return tuple(self._op_node(node) for node in self.nodes)
 
+    def of_nodes(self, nodes: Sequence[GlobalOpKey]) -> Fragment[Op]:
+        """The same values with some of the nodes only; the others are taken as given."""
+        return Fragment(self.keys, tuple(nodes), self.inputs, self.output_keys, self.parents)
+
     def key(self, local: int) -> GlobalValKey:
         """Identity of local value number `local`."""
         return self.keys[local]

@@ -12,7 +12,7 @@ derivatives by hand; see `rules` and `custom_rules`.
 """
 
 from tenferro.control.batches import BRANCHES_RUN
-from tenferro.control.checks import ControlOp
+from tenferro.control.checks import ControlOp, Interpreter
 from tenferro.control.custom import Custom
 from tenferro.control.graphs import (
     emitted,
@@ -20,6 +20,7 @@ from tenferro.control.graphs import (
     inlined,
     inner_emitter,
     linear_in,
+    noted,
     program_of,
 )
 from tenferro.control.interfaces import Ruled
@@ -40,6 +41,7 @@ __all__ = [
     "CheckpointedScan",
     "ControlOp",
     "Custom",
+    "Interpreter",
     "Rule",
     "Ruled",
     "Scan",
@@ -50,5 +52,6 @@ __all__ = [
     "inlined",
     "inner_emitter",
     "linear_in",
+    "noted",
     "program_of",
 ]

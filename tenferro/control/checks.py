@@ -4,17 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
-from typing import ClassVar, Self, TypeVar, cast
+from typing import ClassVar, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
 from tenferro.chainrules import JvpSite, V
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, Body, Category, ExecProgram, Pruned, verify_once, with_last_use
+from tenferro.exec_ir import (
+    Array,
+    Body,
+    Category,
+    ExecInstruction,
+    ExecProgram,
+    Pruned,
+    run,
+    verify_once,
+    with_last_use,
+)
 from tenferro.ops import StdTensorOp
 from tenferro.shape import Exact, TensorMeta, describe
 
 T = TypeVar("T")
+
+
+class Interpreter(Protocol[T]):
+    """Runs programs on values of some kind, which stand for arrays."""
+
+    def run(self, program: ExecProgram, values: Sequence[T]) -> list[T]:
+        """The outputs of a program."""
+
+    def entry(self, value: T, number: int) -> T:
+        """An entry along the first axis."""
+
+    def stacked(self, values: Sequence[T]) -> T:
+        """The values, of one type, along a new first axis; at least one."""
 
 
 class ControlOp(StdTensorOp):
@@ -73,6 +96,23 @@ class ControlOp(StdTensorOp):
     def source(self) -> bool:
         """False: a loop is not computed again wherever it is read."""
         return False
+
+    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
+        """That of its programs, once for each round that is known."""
+        bodies = [cast(ExecProgram, body) for body in self.bodies.values()]
+        return self.known_rounds * sum(map(_work, bodies))
+
+    @property
+    def known_rounds(self) -> int:
+        """How often it runs its programs; 1 if that is not known."""
+        return 1
+
+    def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
+        """The results for operands of any kind, its programs run round by round.
+
+        None if it cannot be run so.
+        """
+        return None
 
     def in_words(self) -> str:
         """What a report says of it: how often it runs its programs, and how large they are."""
@@ -156,6 +196,19 @@ class ControlOp(StdTensorOp):
         """Raise VerifyError if a body is malformed: the shape rule relies on its types."""
         for body in self.bodies.values():
             verify_once(cast(ExecProgram, body))
+
+
+def _work(program: ExecProgram) -> int:
+    """About how many numbers a program computes."""
+    numbers = 0
+
+    def counted(step: ExecInstruction, operands: Sequence[TensorMeta]) -> Sequence[TensorMeta]:
+        nonlocal numbers
+        numbers += step.op.work(operands, step.output_metas)
+        return step.output_metas
+
+    run(program, program.input_metas, counted)
+    return numbers
 
 
 def plain(metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:

@@ -14,7 +14,15 @@ from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSit
 from tenferro.control.batches import batch_scan
 from tenferro.control.beside import linearize_beside
 from tenferro.control.checkpoints import transpose_by_blocks
-from tenferro.control.checks import ControlOp, fixed_leaves, plain, reached_in_rounds, size_in_words
+from tenferro.control.checks import (
+    ControlOp,
+    Interpreter,
+    T,
+    fixed_leaves,
+    plain,
+    reached_in_rounds,
+    size_in_words,
+)
 from tenferro.control.rounds import Rounds
 from tenferro.control.scan_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
@@ -262,6 +270,25 @@ class Scan(ControlOp, name="scan"):
             if not levels
             else CheckpointedScan(body, consts, carry, rounds, reverse, self.unroll, levels)
         )
+
+    def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
+        """The rounds one after another; None if their number is not known, or is zero."""
+        if not isinstance(self.length, int) or not self.length:
+            return None
+        start = self.consts + self.carry
+        carry, stacks = list(values[self.consts : start]), []
+        for number in reversed(range(self.length)) if self.reverse else range(self.length):
+            entries = [at.entry(x, number) for x in values[start:]]
+            outputs = at.run(self.body, [*values[: self.consts], *carry, *entries])
+            carry = outputs[: self.carry]
+            stacks.append(outputs[self.carry :])
+        order = stacks[::-1] if self.reverse else stacks
+        return [*carry, *(at.stacked(ys) for ys in zip(*order, strict=True))]
+
+    @property
+    def known_rounds(self) -> int:
+        """The length, if it is a number."""
+        return self.length if isinstance(self.length, int) else 1
 
     def in_words(self) -> str:
         """The rounds, and what is compiled or stored in another way than by default."""

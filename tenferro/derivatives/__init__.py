@@ -2,14 +2,17 @@
 
 Read in this order: `front` (derivatives of values), `context` (of traced tensors), `basis` (unit
 vectors), `linear_part` (a derivative as a graph), `linear_map` (as a function), `gradients`,
-`tangents`, `jets`, `transposes`, `jacobians` (of functions, over pytrees).
+`tangents`, `jets`, `transposes` (of functions, over pytrees). Then Jacobians: `cuts` and `modes`
+(which passes cost least), `pattern`, `propagation`, `colours`, `sparsity` and `sparse_matrix`
+(sparse ones), `matrices` (by the passes), `jacobian_call` and `jacobians` (of functions).
 """
 
 from tenferro.derivatives.context import AD, AdContext, AdContextBuilder
 from tenferro.derivatives.front import Derivatives, check_active, check_scalar, listed
 from tenferro.derivatives.gradients import grad, grad_optional, value_and_grad, vjp
-from tenferro.derivatives.jacobians import hessian, jacfwd, jacrev
+from tenferro.derivatives.jacobians import hessian, jacfwd, jacobian, jacrev
 from tenferro.derivatives.jets import jet
+from tenferro.derivatives.sparse_matrix import SparseMatrix
 from tenferro.derivatives.tangents import derivative, hvp, jvp, linearize
 from tenferro.derivatives.transposes import linear_transpose
 
@@ -18,6 +21,7 @@ __all__ = [
     "AdContext",
     "AdContextBuilder",
     "Derivatives",
+    "SparseMatrix",
     "check_active",
     "check_scalar",
     "derivative",
@@ -26,6 +30,7 @@ __all__ = [
     "hessian",
     "hvp",
     "jacfwd",
+    "jacobian",
     "jacrev",
     "jet",
     "jvp",

@@ -8,6 +8,7 @@ from math import prod
 
 from tenferro.chainrules import Emitter, KeyEmitter, PrimitiveOp, RuleContext, V
 from tenferro.computegraph import GlobalValKey
+from tenferro.exec_ir import ExecOp
 from tenferro.ops import (
     ADD,
     MUL,
@@ -15,12 +16,15 @@ from tenferro.ops import (
     Compare,
     Convert,
     DotGeneral,
+    EmbedDiag,
     Iota,
     Reshape,
     Slice,
     Transpose,
+    broadcast_like,
     full,
     full_like,
+    shape_of,
 )
 from tenferro.shape import INT64, TensorMeta
 
@@ -38,7 +42,7 @@ class Basis:
 
     def __init__(self, metas: Sequence[TensorMeta], read: Sequence[bool]) -> None:
         self._metas, self._read = metas, read
-        self._counts = [prod(_shape(meta)) * on for meta, on in zip(metas, read, strict=True)]
+        self._counts = [prod(shape_of(meta)) * on for meta, on in zip(metas, read, strict=True)]
         *self._starts, self.size = accumulate(self._counts, initial=0)
 
     def rows(self, at: Emitter[V], first: V | int, count: int) -> list[V | None]:
@@ -46,18 +50,23 @@ class Basis:
 
         They are computed from counters, so that no matrix is stored in the program.
         """
-        number = at.emit(Iota(INT64, count))
         skipped = first if isinstance(first, int) else 0
-        if not isinstance(first, int):
-            number = at.emit(ADD, number, at.emit(BroadcastInDim((count,), ()), first))
+        number = self.numbers(at, 0 if isinstance(first, int) else first, count)
         return [
-            _one_hot(at, number, start - skipped, meta) if on else None
+            one_hot(at, number, _counted(at, start - skipped, meta), meta) if on else None
             for meta, start, on in zip(self._metas, self._starts, self._read, strict=True)
         ]
 
+    def numbers(self, at: Emitter[V], first: V | int, count: int) -> V:
+        """The `count` numbers from `first` on."""
+        number = at.emit(Iota(INT64, count))
+        if not isinstance(first, int):
+            return at.emit(ADD, number, at.emit(BroadcastInDim((count,), ()), first))
+        return at.emit(ADD, number, full_like(at, first, number)) if first else number
+
     def identity(self, rows: Sequence[V | None]) -> V | None:
         """Of all `rows` those of a leaf, if they are the identity matrix."""
-        if len(rows) == 1 and len(_shape(self._metas[0])) == 1:
+        if len(rows) == 1 and len(shape_of(self._metas[0])) == 1:
             return rows[0]
         return None
 
@@ -66,7 +75,8 @@ class Basis:
 
         `of` is the type of one image. None are zeros.
         """
-        shape, own, count = _shape(of), _shape(self._metas[leaf]), self._counts[leaf]
+        shape, own = of.exact_shape("jacobian"), shape_of(self._metas[leaf])
+        count = self._counts[leaf]
         target = (*shape, *own) if last else (*own, *shape)
         if images is None or not count:
             return full(at, 0, TensorMeta.of(of.dtype, target))
@@ -82,8 +92,10 @@ class Basis:
 class DiagonalEmitter(KeyEmitter):
     """Emits what the unit vectors of one vector become, and knows which values are diagonal.
 
-    The product of a diagonal matrix and another one scales its rows; no contraction is emitted. So
-    an infinite coefficient makes only those entries of a Jacobian infinite or NaN that it is in.
+    A linear pointwise op takes a diagonal matrix to a diagonal one, of which only the diagonal is
+    computed. The product of a diagonal matrix and another one scales its rows; no contraction is
+    emitted. So an infinite coefficient makes only those entries of a Jacobian infinite or NaN that
+    it is in.
     """
 
     def __init__(self, ctx: RuleContext, identity: GlobalValKey) -> None:
@@ -92,14 +104,40 @@ class DiagonalEmitter(KeyEmitter):
 
     def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
         """The output of a single-output op."""
-        if len(operands) != 2 or self._diagonals.keys().isdisjoint(operands):
+        if self._diagonals.keys().isdisjoint(operands):
             return super().emit(op, *operands)
         if type(op) is DotGeneral and op.lhs_contract == (1,) and operands[0] in self._diagonals:
             return self._scaled(self._diagonals[operands[0]], operands[1], op.rhs_contract[0])
-        result = super().emit(op, *operands)
-        if op is MUL:
-            self._multiplied(result, operands)
+        if isinstance(op, ExecOp) and op.pointwise:
+            diagonals = [self._diagonal(operand) for operand in operands]
+            present = [diagonal for diagonal in diagonals if diagonal is not None]
+            if len(present) == len(operands):
+                return self._matrix(super().emit(op, *present))
+        return super().emit(op, *operands)
+
+    def _matrix(self, diagonal: GlobalValKey) -> GlobalValKey:
+        """The diagonal matrix."""
+        result = super().emit(EmbedDiag(0, 1), diagonal)
+        self._diagonals[result] = diagonal
         return result
+
+    def _diagonal(self, operand: GlobalValKey) -> GlobalValKey | None:
+        """The diagonal of a diagonal matrix, or a coefficient as such a vector; None if neither.
+
+        A coefficient is the same for all unit vectors, so it is repeated along axis 0.
+        """
+        if operand in self._diagonals:
+            diagonal = self._diagonals[operand]
+            meta: TensorMeta = self.ctx.meta(operand)
+            ones = TensorMeta.of(meta.dtype, shape_of(meta)[:1])
+            return full(self, 1, ones) if diagonal is None else diagonal
+        producer = self.producer(operand)
+        if producer is None or type(producer[0]) is not BroadcastInDim:
+            return None
+        op, (source,) = producer
+        if op.dims == ():
+            return super().emit(BroadcastInDim(op.shape[:1], ()), source)
+        return source if op.dims == (1,) else None
 
     def _scaled(
         self, diagonal: GlobalValKey | None, other: GlobalValKey, axis: int
@@ -110,39 +148,25 @@ class DiagonalEmitter(KeyEmitter):
         rows = super().emit(Transpose((axis, *rest)), other)
         if diagonal is None:
             return rows
-        wide = BroadcastInDim(_shape(self.ctx.meta(rows)), (0,))
-        return super().emit(MUL, rows, super().emit(wide, diagonal))
-
-    def _multiplied(self, result: GlobalValKey, operands: tuple[GlobalValKey, ...]) -> None:
-        """Record that a diagonal matrix times a repeated row is diagonal."""
-        for matrix, factor in (operands, operands[::-1]):
-            producer = self.producer(factor)
-            if matrix not in self._diagonals or producer is None:
-                continue
-            op, sources = producer
-            if type(op) is BroadcastInDim and op.dims in ((0,), (1,)):
-                before = self._diagonals[matrix]
-                row = sources[0]
-                diagonal = row if before is None else super().emit(MUL, before, row)
-                self._diagonals[result] = diagonal
-                return
+        wide = broadcast_like(self, diagonal, self.ctx.meta(rows), (0,), "jacobian")
+        return super().emit(MUL, rows, wide)
 
 
-def _one_hot(at: Emitter[V], number: V, start: int, meta: TensorMeta) -> V:
-    """The unit vectors of these numbers, where those of a leaf begin with number `start`."""
-    (count,), shape = _shape(at.ctx.meta(number)), _shape(meta)
-    place = at.emit(Iota(INT64, prod(shape)))
-    if start:
-        place = at.emit(ADD, place, full_like(at, start, place))
+def _counted(at: Emitter[V], start: int, meta: TensorMeta) -> V:
+    """The numbers of the elements of a leaf, the first of which is `start`."""
+    place = at.emit(Iota(INT64, prod(shape_of(meta))))
+    return at.emit(ADD, place, full_like(at, start, place)) if start else place
+
+
+def one_hot(at: Emitter[V], number: V, place: V, meta: TensorMeta) -> V:
+    """For each number an array of type `meta`: 1 where `place` has the number, else 0.
+
+    `place` has an entry for each element.
+    """
+    (count,), shape = shape_of(at.ctx.meta(number)), shape_of(meta)
     wide = (count, prod(shape))
     row, column = (
         at.emit(BroadcastInDim(wide, (axis,)), each) for axis, each in enumerate((number, place))
     )
     ones = at.emit(Convert(meta.dtype), at.emit(Compare("EQ"), row, column))
     return at.emit(Reshape((count, *shape)), ones)
-
-
-def _shape(meta: TensorMeta) -> tuple[int, ...]:
-    """The sizes, which are constants."""
-    assert meta.static_shape is not None, "checked by the caller"
-    return meta.static_shape

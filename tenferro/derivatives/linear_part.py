@@ -17,6 +17,7 @@ from tenferro.shape import INT64, TensorMeta, fresh_input, type_of
 
 Key = GlobalValKey
 Images = list[Key | None]
+Linear = LinearFragment[StdTensorOp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,12 @@ class LinearPart:
     outputs: Sequence[Key | None]
 
     @classmethod
-    def pushforward(cls, linear: LinearFragment[StdTensorOp]) -> Self:
+    def pushforward(cls, linear: Linear) -> Self:
         """From tangents of the inputs to tangents of the outputs."""
         return cls(linear.input_keys, linear.output_keys)
 
     @classmethod
-    def pullback(cls, linear: LinearFragment[StdTensorOp], count: int, ctx: RuleContext) -> Self:
+    def pullback(cls, linear: Linear, count: int, ctx: RuleContext) -> Self:
         """From cotangents of the `count` outputs to cotangents of the inputs."""
         reverse = transpose(linear, ctx=ctx)
         by_slot: dict[int, Key] = {

@@ -30,6 +30,7 @@ from tenferro.exec_ir.program import (
     with_last_use,
     with_slots,
 )
+from tenferro.exec_ir.reach import Known, Reach, numbered
 from tenferro.exec_ir.rewrite import Rewriter
 from tenferro.exec_ir.run import Steps, evaluate, run
 from tenferro.exec_ir.text import parse_exec
@@ -49,11 +50,13 @@ __all__ = [
     "ExecProgram",
     "Handle",
     "Json",
+    "Known",
     "MaskSite",
     "Order",
     "PayloadReader",
     "PayloadWriter",
     "Pruned",
+    "Reach",
     "Resolution",
     "Rewriter",
     "Sizes",
@@ -68,6 +71,7 @@ __all__ = [
     "kind_of",
     "kind_of_tag",
     "last_uses",
+    "numbered",
     "parse_exec",
     "payload",
     "payload_text",

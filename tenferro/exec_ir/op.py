@@ -12,6 +12,7 @@ from tenferro.chainrules import Emitter, V
 from tenferro.errors import GraphError
 from tenferro.exec_ir.identity import Payload
 from tenferro.exec_ir.payloads import Array
+from tenferro.exec_ir.reach import Known, Reach
 from tenferro.exec_ir.traits import AxisMap, Conjugation, MaskSite, Order
 from tenferro.shape import TensorMeta
 
@@ -174,6 +175,13 @@ class ExecOp(Payload):
         """Whether only the shape of an operand is read."""
         return False
 
+    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
+        """About how many numbers it computes; an element of a contraction counts once per term.
+
+        It is an estimate, by which transforms choose. Sizes that are not known count as 1.
+        """
+        return sum(meta.known_size for meta in results)
+
     def axis_map(self, ranks: Sequence[int]) -> AxisMap | None:
         """Where the axes of operands of these ranks go; None if the op mixes them.
 
@@ -227,6 +235,41 @@ class ExecOp(Payload):
         An op that holds programs looks into them; of any other op, all outputs do.
         """
         return [any(active)] * self.n_outputs
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach | None:
+        """Which elements of an operand each element of the only result depends on.
+
+        The types have constant sizes. More may be said than is so; None says that each element may
+        depend on all.
+        """
+        if self.pointwise:
+            return Reach()
+        return self.placed(operand, metas, known) if self.moves else None
+
+    def placed(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach | None:
+        """The reach of an op that puts elements into other places: it is applied to their numbers.
+
+        None if it reads integers that are not known.
+        """
+        arrays: list[Array] = []
+        for place, meta in enumerate(metas):
+            shape = meta.static_shape
+            assert shape is not None, "the sizes are constants here"
+            array: Array | None = np.broadcast_to(np.int64(0), shape)
+            if place == operand:
+                array = np.arange(1, 1 + meta.known_size).reshape(shape)
+            elif self._decides_places(place, meta):
+                array = known(place)
+            if array is None:
+                return None
+            arrays.append(array)
+        (result,) = self.evaluate(arrays)
+        return Reach(read=np.asarray(result).reshape(-1) - 1)
+
+    def _decides_places(self, operand: int, meta: TensorMeta) -> bool:
+        """Whether the value of an operand decides where elements of others come."""
+        is_number = meta.dtype.kind in "iub" and not self.reads_shape_only(operand)
+        return is_number or operand == self.size_operand
 
     @property
     def overwrites(self) -> Mapping[int, int]:

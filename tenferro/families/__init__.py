@@ -22,7 +22,7 @@ from tenferro.families.einsum import (
 )
 from tenferro.families.fft import FFT
 from tenferro.families.formula import FormulaOp, TransformRule
-from tenferro.families.kernels import KernelOp
+from tenferro.families.kernels import KernelOp, kernel_of
 from tenferro.families.linalg import LINALG
 from tenferro.families.linear_formula import FactorRule, LinearFormula, LinearFormulaRule
 from tenferro.families.reference import evaluate_standard
@@ -77,4 +77,5 @@ __all__ = [
     "evaluate_standard",
     "finished",
     "further",
+    "kernel_of",
 ]

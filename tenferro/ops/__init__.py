@@ -33,7 +33,7 @@ from tenferro.ops.analytic import (
 from tenferro.ops.argument import Argument
 from tenferro.ops.arithmetic import ADD, CONJ, DIV, MUL, NEG, SUB, Add, Conj, Div, Mul, Neg, Sub
 from tenferro.ops.assume import AssumeSize
-from tenferro.ops.base import StdTensorOp, entry_meta, meta_of
+from tenferro.ops.base import StdTensorOp, entry_meta, meta_of, shape_of
 from tenferro.ops.bitwise import (
     AND,
     NOT,
@@ -363,6 +363,7 @@ __all__ = [
     "replay",
     "scalar",
     "shape_context",
+    "shape_of",
     "size_of_scalar",
     "uniform",
     "zeros_like",

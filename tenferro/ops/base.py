@@ -24,7 +24,17 @@ from tenferro.errors import (
     ShapeError,
     UnsupportedDynamicShapeError,
 )
-from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, payload
+from tenferro.exec_ir import (
+    Array,
+    AxisMap,
+    ExecOp,
+    Known,
+    MaskSite,
+    Order,
+    Reach,
+    numbered,
+    payload,
+)
 from tenferro.shape import (
     Dim,
     DType,
@@ -163,6 +173,11 @@ class Reduction(StdTensorOp):
             axis for axis in (into[source] for source in order) if axis is not None
         )
 
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
+        """Those with the same coordinates along the axes that remain."""
+        kept = [axis for axis in range(metas[0].rank) if axis not in self.axes]
+        return Reach(groups=numbered(shape_of(metas[0]), kept))
+
     def leading(self, size: Dim) -> Reduction:
         """The axes are counted one further."""
         return type(self)(tuple(axis + 1 for axis in self.axes))
@@ -175,6 +190,12 @@ class Reduction(StdTensorOp):
             at.keep(at.operand(0), zeros=zero and at.has_zeros(0))
         else:
             at.keep(at.zeroed(0) if zero else at.filled(0, fill), zeros=zero)
+
+
+def shape_of(meta: TensorMeta) -> tuple[int, ...]:
+    """The sizes of a type that has constant ones."""
+    assert meta.static_shape is not None, "the sizes are constants here"
+    return meta.static_shape
 
 
 def entry_meta(at: BatchSite[V], operand: int) -> TensorMeta:

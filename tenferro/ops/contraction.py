@@ -20,9 +20,26 @@ from tenferro.chainrules import (
     multilinear,
 )
 from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, Category, Conjugation, MaskSite, payload
+from tenferro.exec_ir import (
+    Array,
+    Category,
+    Conjugation,
+    Known,
+    MaskSite,
+    Reach,
+    numbered,
+    payload,
+)
 from tenferro.ops.arithmetic import conj
-from tenferro.ops.base import StdTensorOp, check_axes, check_kind, inferred_once, types
+from tenferro.ops.base import (
+    StdTensorOp,
+    check_axes,
+    check_kind,
+    inferred_once,
+    keep_axes,
+    shape_of,
+    types,
+)
 from tenferro.ops.broadcast_reduce import uniform
 from tenferro.ops.elementwise import is_value
 from tenferro.ops.rearrange import Transpose, inverse
@@ -93,6 +110,23 @@ class DotGeneral(StdTensorOp, name="dot_general"):
                     f"dot_general: lhs axis {i} of {lhs} and rhs axis {j} of {rhs} are matched "
                     f"but have sizes {left} and {right}"
                 )
+
+    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
+        """The elements of the result, times the number of terms."""
+        return results[0].known_size * keep_axes(operands[0], self.lhs_contract).known_size
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
+        """Those with the same coordinates along the axes that are not contracted."""
+        lhs, rhs = metas
+        batch = range(len(self.lhs_batch))
+        free = len(batch) + len(self.lhs_free(lhs.rank))
+        own = (*self.lhs_batch, *self.lhs_free(lhs.rank))
+        result = shape_of(self.infer(lhs, rhs))
+        kept: tuple[int, ...] = (*range(free),)
+        if operand == 1:
+            own = (*self.rhs_batch, *self.rhs_free(rhs.rank))
+            kept = (*batch, *range(free, len(result)))
+        return Reach(numbered(shape_of(metas[operand]), own), numbered(result, kept))
 
     def lhs_free(self, rank: int) -> tuple[int, ...]:
         """The axes of an lhs of that rank that are neither batch nor contracted."""

@@ -20,14 +20,31 @@ from tenferro.chainrules import (
     each_active,
     multilinear,
 )
-from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, payload
+from tenferro.exec_ir import (
+    Array,
+    AxisMap,
+    ExecOp,
+    Known,
+    MaskSite,
+    Order,
+    Reach,
+    numbered,
+    payload,
+)
 from tenferro.ops.arithmetic import MUL, conj
-from tenferro.ops.base import StdTensorOp, check_axes, check_kind, same_type
+from tenferro.ops.base import StdTensorOp, check_axes, check_kind, same_type, shape_of
 from tenferro.ops.broadcast_reduce import full
 from tenferro.ops.window import Pad
 from tenferro.shape import Dim, DType, TensorMeta
 
 NUMBERS = "iufc"
+
+
+def _all_along(meta: TensorMeta, axis: int) -> Reach:
+    """The elements with the same coordinates but for that along an axis."""
+    shape = shape_of(meta)
+    others = numbered(shape, [other for other in range(len(shape)) if other != axis])
+    return Reach(others, others)
 
 
 class Cumulative(StdTensorOp):
@@ -48,6 +65,10 @@ class Cumulative(StdTensorOp):
         """The scan along the position of `axis`."""
         (order,) = orders
         return replace(self, axis=order.index(self.axis)), order  # type: ignore[type-var]  # every op is a dataclass
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
+        """All along the axis, also those that come later."""
+        return _all_along(metas[operand], self.axis)
 
     def leading(self, size: Dim) -> Cumulative:
         """The axis is counted one further."""
@@ -132,6 +153,10 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
         result = same_type(self.name, metas, NUMBERS)
         check_axes(self.name, (self.axis,), result.rank, result)
         return result
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
+        """All along the axis, also those that come later."""
+        return _all_along(metas[operand], self.axis)
 
     def leading(self, size: Dim) -> LinearRecurrence:
         """The axis is counted one further."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, each_active, multilinear
 from tenferro.errors import AxisError, ShapeError
-from tenferro.exec_ir import Array, MaskSite, payload
+from tenferro.exec_ir import Array, Known, MaskSite, Reach, payload
 from tenferro.ops.base import StdTensorOp, check_axes, keep_axes
 from tenferro.shape import Dim, TensorMeta
 
 
 class Diagonal(StdTensorOp):
     """An op that relates two axes of equal size; padding of the operand stays padding."""
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach | None:
+        """The element that comes to the place; none where a zero is."""
+        return self.placed(operand, metas, known)
 
     def masked(self, at: MaskSite) -> None:
         """The op on the padded operand."""
@@ -78,18 +84,24 @@ class EmbedDiag(Diagonal, name="embed_diag"):
         sources = [*range(self.axis_b), self.axis_a, *range(self.axis_b, x.rank)]
         return keep_axes(x, sources)
 
+    def exchange(self, rank: int) -> tuple[int, ...]:
+        """The permutation of the result's axes that exchanges the two."""
+        places = {self.axis_a: self.axis_b, self.axis_b: self.axis_a}
+        return tuple(places.get(axis, axis) for axis in range(rank))
+
     def leading(self, size: Dim) -> EmbedDiag:
         """The axes are counted one further."""
         return EmbedDiag(self.axis_a + 1, self.axis_b + 1)
 
     def numpy(self, x: Array) -> Array:
-        """Selected by a mask, so that zeros are exact even beside NaN or infinity."""
+        """Zeros, with the operand written on the diagonal."""
         size = x.shape[self.axis_a]
-        expanded = np.expand_dims(x, self.axis_b)
-        mask_shape = [1] * expanded.ndim
-        mask_shape[self.axis_a] = mask_shape[self.axis_b] = size
-        mask = np.eye(size, dtype=bool).reshape(mask_shape)
-        return np.where(mask, expanded, np.zeros((), x.dtype))
+        sizes = (*x.shape[: self.axis_b], size, *x.shape[self.axis_b :])
+        result = np.zeros(sizes, x.dtype)
+        places = np.arange(size)
+        square = np.moveaxis(result, (self.axis_a, self.axis_b), (0, 1))
+        square[places, places] = np.moveaxis(x, self.axis_a, 0)
+        return result
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Linear."""

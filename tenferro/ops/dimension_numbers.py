@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, MaskSite
-from tenferro.ops.base import check_axes, check_kind, types
-from tenferro.shape import Exact, ShapeExtent, TensorMeta, describe, same_size
+from tenferro.exec_ir import Array, MaskSite, Reach
+from tenferro.ops.base import check_axes, check_kind, shape_of, types
+from tenferro.shape import Dim, Exact, ShapeExtent, TensorMeta, describe, same_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +334,32 @@ def scattered(
     return (offsets.ravel()[keep, None] + places.ravel()).ravel(), (
         values.ravel() if row == 1 else values.reshape(-1, row)
     )
+
+
+def exact_window(sizes: Sequence[Dim]) -> list[ShapeExtent]:
+    """The extents of a window; ShapeError if a size is not a number of elements."""
+    for size in sizes:
+        if not isinstance(size, int) or size < 0:
+            raise ShapeError(
+                f"gather: slice size {size} is not a number of elements; "
+                "use gather_dynamic_slice_sizes for symbolic sizes"
+            )
+    return [Exact(size) for size in sizes]
+
+
+def landing(
+    numbers: DimensionNumbers, indices: Array | None, metas: Sequence[TensorMeta], mode: str
+) -> Reach | None:
+    """Of the updates of a scatter, those that go to each element; None if that is not known."""
+    if indices is None:
+        return None
+    shape = shape_of(metas[0])
+    own = np.arange(metas[2].known_size)
+    places, values = scattered(shape, numbers, indices, own.reshape(shape_of(metas[2])), mode)
+    groups = np.full(own.shape, -1)
+    targets = rows_of(np.arange(math.prod(shape)), values)[places]
+    groups[values.reshape(-1)] = targets.reshape(-1)
+    return Reach(groups)
 
 
 def rows_of(array: Array, values: Array) -> Array:

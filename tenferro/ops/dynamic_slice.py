@@ -18,7 +18,7 @@ from tenferro.chainrules import (
     each_active,
 )
 from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError
-from tenferro.exec_ir import Array, payload
+from tenferro.exec_ir import Array, Known, Reach, payload
 from tenferro.ops.base import StdTensorOp, check_kind, entry_meta, types
 from tenferro.ops.broadcast_reduce import BroadcastInDim, zeros_like
 from tenferro.ops.constant import scalar
@@ -107,6 +107,10 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
         """At least an operand and a window."""
         if count < 2:
             raise GraphError("dynamic_update_slice: takes an operand, a window and its starts")
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach | None:
+        """The element that comes to the place."""
+        return self.placed(operand, metas, known)
 
     def infer(self, x: TensorMeta, window: TensorMeta, *starts: TensorMeta) -> TensorMeta:
         """The operand's type."""

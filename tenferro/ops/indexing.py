@@ -18,8 +18,8 @@ from tenferro.chainrules import (
     V,
     each_active,
 )
-from tenferro.errors import AxisError, GraphError, ShapeError
-from tenferro.exec_ir import Array, MaskSite, Resolution, payload
+from tenferro.errors import AxisError, GraphError
+from tenferro.exec_ir import Array, Known, MaskSite, Reach, Resolution, payload
 from tenferro.ops.base import StdTensorOp, entry_meta
 from tenferro.ops.broadcast_reduce import BroadcastInDim, full, scalar_source, uniform, zeros_like
 from tenferro.ops.compare import SELECT, Compare
@@ -27,8 +27,10 @@ from tenferro.ops.dimension_numbers import (
     DimensionNumbers,
     check_combined,
     check_mode,
+    exact_window,
     gathered,
     is_number,
+    landing,
     refuse_padded_places,
     rows_of,
     scattered,
@@ -132,13 +134,7 @@ class Gather(Gathering, name="gather"):
 
     def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
         """The slice sizes."""
-        for size in self.slice_sizes:
-            if not isinstance(size, int) or size < 0:
-                raise ShapeError(
-                    f"gather: slice size {size} is not a number of elements; "
-                    "use gather_dynamic_slice_sizes for symbolic sizes"
-                )
-        return [Exact(size) for size in self.slice_sizes]
+        return exact_window(self.slice_sizes)
 
     def numpy(self, x: Array, indices: Array) -> Array:
         """Advanced indexing."""
@@ -308,6 +304,10 @@ class Scatter(Scattering, name="scatter"):
         if self.combiner != "add" or self.unique or len(at.operand_metas) != 3:
             raise at.refuse(f"padded indices would decide where {at.operand_metas[2]} is written")
         at.keep(at.operand(0), at.operand(1), at.zeroed(2))
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach | None:
+        """Those of the operand at the same place; of the updates, all that go there."""
+        return Reach() if operand == 0 else landing(self.numbers, known(1), metas, self.mode)
 
     def numpy(self, x: Array, indices: Array, updates: Array, *source: Array) -> Array:
         """`numpy.add.at`, or assignment, on rows of the operand."""

@@ -11,6 +11,7 @@ from tenferro.errors import AxisError, ShapeError
 from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, payload
 from tenferro.ops.base import StdTensorOp, check_axes, inferred_once, keep_axes
 from tenferro.ops.broadcast_reduce import BroadcastInDim, full, scalar_source, uniform
+from tenferro.ops.diagonal import EmbedDiag
 from tenferro.shape import Dim, TensorMeta, product
 
 
@@ -80,11 +81,15 @@ class Transpose(Rearrangement, name="transpose"):
         return each_active(at, lambda ct: at.emit(Transpose(inverse(self.perm)), ct))
 
     def simplify(self, at: Emitter[V], x: V) -> V | None:
-        """Drop the identity; combine two consecutive transposes."""
+        """Drop the identity and what exchanges the axes of a diagonal; combine two transposes."""
         if self.perm == tuple(range(len(self.perm))):
             return x
         producer = at.producer(x)
-        if producer is None or type(producer[0]) is not Transpose:
+        if producer is None:
+            return None
+        if type(producer[0]) is EmbedDiag and self.perm == producer[0].exchange(len(self.perm)):
+            return x
+        if type(producer[0]) is not Transpose:
             return None
         inner, (source,) = producer
         return at.emit(Transpose(tuple(inner.perm[axis] for axis in self.perm)), source)

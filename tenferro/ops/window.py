@@ -266,12 +266,12 @@ class Pad(StdTensorOp, name="pad"):
         result = np.full(shape, value, dtype=x.dtype)
         source, target = [], []
         for axis, size in enumerate(x.shape):
-            step = self.interior[axis] + 1
-            places = np.arange(size) * step + self.low[axis]
-            inside = np.flatnonzero((places >= 0) & (places < shape[axis]))
-            source.append(inside)
-            target.append(places[inside])
-        result[np.ix_(*target)] = x[np.ix_(*source)]
+            step, low = self.interior[axis] + 1, self.low[axis]
+            first = max(0, -(low // step))  # the first element at a place of at least 0
+            after = min(size, -((low - shape[axis]) // step))
+            source.append(slice(first, max(first, after)))
+            target.append(slice(low + first * step, low + max(first, after) * step, step))
+        result[tuple(target)] = x[tuple(source)]
         return result
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:

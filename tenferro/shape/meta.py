@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -62,6 +63,14 @@ class TensorMeta:
             raise ShapeError(f"shape: takes a list of sizes, got {dims!r}; write ({dims!r},)")
         sizes = tuple([_checked(size) for size in dims])
         return make_meta(as_dtype(dtype), sizes)
+
+    @property
+    def known_size(self) -> int:
+        """The number of elements; sizes that are not known constants count as 1."""
+        if self.static_shape is not None:
+            return math.prod(self.static_shape)
+        sizes = [extent.dim for extent in self.extents if isinstance(extent, Exact)]
+        return math.prod([size for size in sizes if isinstance(size, int)])
 
     def exact_shape(self, primitive: str = "shape", field: str = "shape") -> tuple[Dim, ...]:
         """The exact sizes, constant or symbolic.

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.export import is_symbolic_dim
 
 from tenferro.ops import EmbedDiag, ExtractDiag, Tril, Triu, inverse
 from tenferro_xla.lowering.registry import lower
+
+WRITTEN = 1 << 14
+"""The number of elements from which on a diagonal is written into zeros."""
 
 
 @lower.register
@@ -25,14 +29,30 @@ def _(op: ExtractDiag, x: Array) -> Array:
 
 @lower.register
 def _(op: EmbedDiag, x: Array) -> Array:
-    """n zeros between neighbours along the axis make it the n·n elements of two."""
+    """Zeros into which the diagonal is written; small ones in a form that is compiled faster."""
     n = x.shape[op.axis_a]
     last = lax.transpose(x, _moved(x.ndim, op.axis_a, x.ndim - 1))
-    zero = np.zeros((), x.dtype)
-    spread = lax.pad(last, zero, [*((0, 0, 0) for _ in range(x.ndim - 1)), (0, 0, n)])
-    square = lax.reshape(spread, [*last.shape, n])
+    is_large = all(not is_symbolic_dim(size) for size in x.shape) and x.size * n >= WRITTEN
+    square = _written(last) if is_large else _spread(last)
     others = [axis for axis in range(x.ndim + 1) if axis not in (op.axis_a, op.axis_b)]
     return lax.transpose(square, inverse([*others, op.axis_a, op.axis_b]))
+
+
+def _written(x: Array) -> Array:
+    """Zeros with another axis of the size of the last, into whose diagonal `x` is written."""
+    places = np.arange(x.shape[-1])
+    zeros = jnp.zeros((*x.shape, x.shape[-1]), x.dtype)
+    return zeros.at[..., places, places].set(
+        x, indices_are_sorted=True, unique_indices=True, mode="promise_in_bounds"
+    )
+
+
+def _spread(x: Array) -> Array:
+    """The same: n zeros between neighbours along the axis make it the n·n elements of two."""
+    n = x.shape[-1]
+    zero = np.zeros((), x.dtype)
+    spread = lax.pad(x, zero, [*((0, 0, 0) for _ in range(x.ndim - 1)), (0, 0, n)])
+    return lax.reshape(spread, [*x.shape, n])
 
 
 @lower.register

@@ -78,3 +78,19 @@ def test_rounds_may_be_named_and_lines_are_bounded() -> None:
 
 def test_a_program_without_loops_has_no_lines() -> None:
     assert lines_of(lambda x: tn.where(x > 0, x, -x), np.ones(3)) == []
+
+
+def test_the_passes_of_a_jacobian_are_said_once_with_the_line_of_the_waist() -> None:
+    narrow = np.ones((1, 60))
+
+    def f(x: Any) -> Any:
+        y = narrow @ tn.cumsum(tn.sin(x))
+        return tn.cumsum(tn.cos(narrow.T @ y)), y
+
+    line = f.__code__.co_firstlineno + 1
+    assert lines_of(tn.jacobian(f, mode="cross"), np.ones(60)) == [
+        f"jacobian: reverse 1 | forward 1 (waist 1 at test_structure.py:{line})"
+    ]
+    assert lines_of(tn.jacobian(lambda x: x[1:] * x[:-1], sparsity="auto"), np.ones(60)) == [
+        "jacobian: forward 2 by colours (118 of 3540 entries)"
+    ]

@@ -104,9 +104,8 @@ def test_the_size_of_the_program_does_not_depend_on_the_number_of_elements(
         return tn.sum(y) if name == "hessian" else y
 
     transform = getattr(tn, name)(f, chunk_size=chunk_size)
-    counts = [
-        len(tn.make_program(transform, np.ones(n)).exec_program.instructions) for n in (16, 64, 256)
-    ]
+    sizes = (256, 512, 1024) if name == "hessian" else (16, 64, 256)  # small ones are not coloured
+    counts = [len(tn.make_program(transform, np.ones(n)).exec_program.instructions) for n in sizes]
     assert len(set(counts)) == 1, counts
 
 

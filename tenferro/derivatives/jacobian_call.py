@@ -1,0 +1,340 @@
+"""One call of a function that `jacobian`, `jacfwd`, `jacrev` or `hessian` returned."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar, cast
+
+import numpy as np
+
+from tenferro.computegraph import GlobalValKey
+from tenferro.config import config
+from tenferro.control import ControlOp, Custom
+from tenferro.derivatives.context import AD, AdContext, context_of, results_of, traced_with
+from tenferro.derivatives.gradients import Argnums, normal_argnums, require_active
+from tenferro.derivatives.linear_part import Linear
+from tenferro.derivatives.matrices import Matrices, block_meta
+from tenferro.derivatives.modes import Costs, Mode, Pass, Plan
+from tenferro.derivatives.pattern import MOST_ENTRIES, Pattern, TooDenseError
+from tenferro.derivatives.propagation import pattern_of
+from tenferro.derivatives.sparse_matrix import Places, SparseMatrix
+from tenferro.derivatives.sparsity import SparsePlan, sparse_plans
+from tenferro.errors import (
+    ADError,
+    ADRuleError,
+    BatchRuleError,
+    DTypeError,
+    ExtentError,
+    PytreeError,
+)
+from tenferro.exec_ir import ExecProgram
+from tenferro.shape import TensorMeta, is_complex, is_inexact
+from tenferro.traced import Trace, flatten, unflatten, wraps
+
+LEAST_COLOURED = 32
+"""The smallest number of rows and columns from which on a dense matrix may be coloured."""
+
+MOST_IN_A_ROW = 16
+"""The largest number of places in a row or column, on average, of a matrix that may be."""
+
+P = TypeVar("P")
+R = TypeVar("R")
+MOST_STEPS_COLOURED = 500
+"""The number of steps for which its loops are followed."""
+
+Metas = Sequence[TensorMeta]
+Sparsity = Literal["auto"] | None
+
+
+@dataclass(frozen=True, slots=True)
+class JacobianCall:
+    """A function that is differentiated, with what was said of how.
+
+    Attributes:
+        name: what users called.
+        mode: which passes may be taken.
+        sparsity: whether the results are sparse matrices.
+    """
+
+    name: str
+    mode: Mode
+    function: Callable[..., Any]
+    argnums: Argnums
+    has_aux: bool
+    holomorphic: bool
+    chunk_size: int | None
+    ad_context: AdContext | None
+    sparsity: Sparsity = None
+
+    def as_function(self) -> Callable[..., Any]:
+        """The function of the Jacobians, or of the pair of them and the auxiliary result."""
+
+        def jacobian(*args: Any, **kwargs: Any) -> Any:
+            return self._called(args, kwargs)
+
+        return wraps(self.function, jacobian)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        function, argnums = self.function, self.argnums
+        numbers = normal_argnums(self.name, argnums, len(args))
+
+        def of_some(*arguments: Any) -> Any:
+            replaced = dict(zip(numbers, arguments, strict=True))
+            return function(*(replaced.get(i, arg) for i, arg in enumerate(args)), **kwargs)
+
+        varied = tuple(args[number] for number in numbers)
+        ad = context_of(self.ad_context)
+        trace, leaves = traced_with(ad, of_some, varied, {}, self.has_aux)
+        require_active(trace.inputs)
+        results = results_of(trace, leaves, function, ad)
+        _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
+        blocks, places = self._blocks(trace, ad)
+        values = iter(results.of([*itertools.chain(*blocks), *trace.aux.keys]))
+        rows = [
+            unflatten(arg_tree, [_with_places(next(values), each) for each in row])
+            for row in places
+        ]
+        jacobian = unflatten(trace.out_tree, rows)
+        return (jacobian, trace.aux.rebuild(list(values))) if self.has_aux else jacobian
+
+    def _blocks(
+        self, trace: Trace, ad: AdContext
+    ) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
+        """For each result an array for each argument, and if it is sparse, its places."""
+        inputs, outputs = (
+            [AD.shapes.meta(key) for key in keys] for keys in (trace.inputs, trace.outputs)
+        )
+        mode = self._possible_mode(inputs, outputs)
+        if mode != self.mode:
+            return replace(self, mode=mode)._blocks(trace, ad)
+        self._check_dtypes(inputs, outputs)
+        if self.sparsity is None:
+            self._check_sizes(inputs, outputs)
+        linear = ad.linearize(trace.outputs, trace.inputs)
+        matrices = Matrices(linear, inputs, outputs, ad.shapes, self.chunk_size, self.holomorphic)
+        if self.sparsity is not None:
+            colours = self._colours(self._pattern(linear, inputs, outputs, ad), inputs, outputs)
+            plan, sparse = _first_possible(colours, matrices.sparse)
+            return _with_types(sparse, inputs, outputs, str(plan))
+        _, blocks = _first_possible(self._plans(linear, inputs, outputs, ad), matrices.dense)
+        if self.name != "jacrev":  # whose results have the dtypes of the arguments
+            blocks = [
+                [
+                    matrices.converted(key, block_meta(y, x).dtype)
+                    for key, x in zip(row, inputs, strict=True)
+                ]
+                for row, y in zip(blocks, outputs, strict=True)
+            ]
+        return blocks, [[None] * len(inputs) for _ in outputs]
+
+    def _possible_mode(self, inputs: Metas, outputs: Metas) -> Mode:
+        """The mode, or the only one that has unit vectors where sizes are not constant.
+
+        Raises:
+            PytreeError: there is no such mode, or not the one that was asked for.
+        """
+        named = [
+            [meta for meta in metas if meta.static_shape is None] for metas in (inputs, outputs)
+        ]
+        possible = [
+            mode
+            for mode, unknown in (("forward", named[0]), ("reverse", named[1]))
+            if not unknown and self.mode in ("auto", mode)
+        ]
+        if not any(named):
+            return self.mode
+        if self.sparsity is None and possible:
+            return "forward" if possible[0] == "forward" else "reverse"
+        unknown = named[1] if self.mode == "reverse" else [*named[0], *named[1]]
+        raise PytreeError(f"{self.name}: needs constant extents, got {unknown[0]}; use jvp or vjp")
+
+    def _plans(
+        self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext
+    ) -> Sequence[Plan | SparsePlan]:
+        """How to compute a dense matrix; what costs least first."""
+        if self.mode == "forward" or self.mode == "reverse":
+            return [Pass(self.mode == "forward")]
+        if self.mode == "auto" and _has_rules_by_hand(linear):
+            return [Pass(forward=False)]
+        costs = Costs(linear, ad.shapes, self.holomorphic, self.name == "hessian")
+        plans = costs.plans(self.mode)
+        if not plans:
+            raise ADError(
+                f"{self.name}: mode='cross' needs values to cut at, between the arguments and the "
+                "results, that all tangents go through; use mode='auto'"
+            )
+        if self.mode == "cross" or min(costs.rows, costs.columns) < LEAST_COLOURED:
+            return plans
+        most = MOST_IN_A_ROW * max(costs.rows, costs.columns)
+        try:
+            pattern = pattern_of(linear, inputs, outputs, ad.shapes, most, MOST_STEPS_COLOURED)
+        except TooDenseError:
+            return plans
+        if pattern.is_identity and len(inputs) == 1 and inputs[0].rank == 1:
+            return plans  # of which only the diagonal is computed
+        colours = self._colours(pattern, inputs, outputs)
+        count, places = colours[0].colouring.count, colours[0].pattern.entries.size
+        return plans if costs.of_colours(count, places) >= plans[0].seconds else [*colours, *plans]
+
+    def _colours(self, pattern: Pattern, inputs: Metas, outputs: Metas) -> list[SparsePlan]:
+        """How to compute a sparse matrix; what takes few passes first."""
+        forward, reverse = (
+            all(is_complex(meta.dtype) == self.holomorphic for meta in metas)
+            and self.mode in ("auto", mode)
+            for metas, mode in ((inputs, "forward"), (outputs, "reverse"))
+        )
+        return sparse_plans(pattern, forward, reverse, self.name == "hessian")
+
+    def _pattern(self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext) -> Pattern:
+        """The pattern of a sparse matrix; all places, if too many would be on the way."""
+        rows, columns = (sum(meta.known_size for meta in metas) for metas in (outputs, inputs))
+        with suppress(TooDenseError):
+            return pattern_of(linear, inputs, outputs, ad.shapes)
+        with suppress(TooDenseError):
+            return Pattern.dense(rows, columns)
+        raise ExtentError(
+            f"{self.name}: of the {rows} x {columns} elements of the derivative more than "
+            f"{MOST_ENTRIES} may differ from zero, as far as its ops tell; take products with "
+            "vectors (jvp, vjp, hvp)"
+        )
+
+    def _check_dtypes(self, inputs: Sequence[TensorMeta], outputs: Sequence[TensorMeta]) -> None:
+        """Raise DTypeError unless the passes that may be taken have unit vectors."""
+        if self.holomorphic:
+            self._check_complex("arguments", inputs)
+            self._check_complex("results", outputs)
+        elif self.mode == "forward" or self.name == "hessian":
+            self._check_real(inputs)
+        elif self.mode == "reverse" or any(is_complex(meta.dtype) for meta in inputs):
+            self._check_real(outputs)
+        if self.name == "jacobian":
+            self._check_inexact(outputs)
+
+    def _check_sizes(self, inputs: Sequence[TensorMeta], outputs: Sequence[TensorMeta]) -> None:
+        """Raise ExtentError if an array of the result is larger than the byte budget."""
+        for y, x in itertools.product(outputs, inputs):
+            block = TensorMeta(y.dtype, (*y.extents, *x.extents))
+            needed = block.known_size * y.dtype.itemsize
+            if needed > config.max_bytes:
+                raise ExtentError(
+                    f"{self.name}: the result {block} takes {needed} bytes, more than the budget "
+                    f"of {config.max_bytes} bytes; chunk_size= saves memory on the way only: take "
+                    "products with vectors (jvp, vjp, hvp), or raise TENFERRO_MAX_BYTES"
+                )
+
+    def _check_complex(self, what: str, metas: Sequence[TensorMeta]) -> None:
+        """Raise DTypeError unless all are complex: a holomorphic function has no others."""
+        for meta in metas:
+            if not is_complex(meta.dtype):
+                raise DTypeError(
+                    f"{self.name}: holomorphic=True needs complex {what}, got {meta}; convert it, "
+                    "or leave holomorphic out"
+                )
+
+    def _check_real(self, metas: Sequence[TensorMeta]) -> None:
+        """Raise DTypeError unless all are real floating-point, and so have unit vectors."""
+        for meta in metas:
+            if is_complex(meta.dtype):
+                advice = (
+                    ""
+                    if self.name == "hessian"
+                    else ("pass holomorphic=True if the function is holomorphic, or ")
+                )
+                raise DTypeError(f"{self.name}: {meta} is complex; {advice}use jvp and vjp")
+        self._check_inexact(metas)
+
+    def _check_inexact(self, metas: Sequence[TensorMeta]) -> None:
+        """Raise DTypeError unless all are floating-point or complex."""
+        for meta in metas:
+            if not is_inexact(meta.dtype):
+                raise DTypeError(
+                    f"{self.name}: the result {meta} is not floating-point; leave it out, or use "
+                    "jacfwd, which gives zeros"
+                )
+
+
+def as_mode(mode: object) -> Mode:
+    """The mode.
+
+    Raises:
+        ADError: there is no such mode.
+    """
+    if mode == "auto" or mode == "forward" or mode == "reverse" or mode == "cross":
+        return mode
+    raise ADError(f"jacobian: mode must be 'auto', 'forward', 'reverse' or 'cross', got {mode!r}")
+
+
+def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
+    """The kind of sparsity.
+
+    Raises:
+        ADError: there is no such kind, or the mode is `cross`.
+    """
+    if sparsity is None:
+        return None
+    if sparsity != "auto":
+        raise ADError(f"{name}: sparsity must be None or 'auto', got {sparsity!r}")
+    if mode == "cross":
+        raise ADError(f"{name}: mode='cross' is for dense Jacobians; leave sparsity out")
+    return "auto"
+
+
+def _has_rules_by_hand(linear: Linear) -> bool:
+    """Whether an op has a rule for cotangents, and none for tangents."""
+    primitives = [node.primitive for node in linear.fragment.nodes]
+    ops = [op for op in primitives if isinstance(op, ControlOp)]
+    bodies = [cast(ExecProgram, body) for op in ops for body in op.bodies.values()]
+    return any(isinstance(op, Custom) for op in ops) or any(
+        part.has_op(Custom) for body in bodies for part in body.walk()
+    )
+
+
+def _first_possible(plans: Sequence[P], emit: Callable[[P], R]) -> tuple[P, R]:
+    """The first plan for which all ops on the way have rules, and what `emit` makes of it.
+
+    Raises:
+        ADRuleError, BatchRuleError: there is none; of the last one.
+    """
+    *others, last = plans
+    for plan in others:
+        with suppress(ADRuleError, BatchRuleError):
+            return plan, emit(plan)
+    return last, emit(last)
+
+
+def _with_types(
+    blocks: list[list[tuple[GlobalValKey, Pattern]]], inputs: Metas, outputs: Metas, passes: str
+) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
+    """The values of sparse blocks, and their places with the types of results and arguments."""
+    places: list[list[Places | None]] = [
+        [
+            Places(pattern.row_numbers, pattern.column_numbers, y, x, passes)
+            for x, (_, pattern) in zip(inputs, row, strict=True)
+        ]
+        for y, row in zip(outputs, blocks, strict=True)
+    ]
+    return [[values for values, _ in row] for row in blocks], places
+
+
+def _with_places(values: Any, places: Places | None) -> Any:
+    return values if places is None else SparseMatrix(values, places)
+
+
+def as_chunk_size(name: str, chunk_size: object) -> int | None:
+    """The chunk size.
+
+    Raises:
+        ADError: it is not a positive integer.
+    """
+    if chunk_size is None:
+        return None
+    if (
+        isinstance(chunk_size, bool)
+        or not isinstance(chunk_size, int | np.integer)
+        or chunk_size < 1
+    ):
+        raise ADError(f"{name}: chunk_size must be a positive integer or None, got {chunk_size!r}")
+    return int(chunk_size)
