@@ -31,6 +31,7 @@ nox.options.download_python = "never"
 GENERIC_CORE = ["computegraph", "chainrules", "autodiff", "batching"]
 EXTENSION = "examples/tenferro-ext-tropical"
 SUITE = "https://github.com/data-apis/array-api-tests"
+COMPILED_ONCE = {"PYTHONDONTWRITEBYTECODE": None}  # tests start many processes of the same sources
 WITHOUT_JAX = [*GENERIC_CORE, "shape", "exec_ir", "control", "compiler", "runtime"]
 
 
@@ -142,4 +143,4 @@ def install_extension(session: nox.Session) -> None:
 
 def here(session: nox.Session, tool: str, *args: str) -> None:
     """Run a tool of the environment nox is installed in, whatever PATH says."""
-    session.run(str(Path(sys.executable).with_name(tool)), *args)
+    session.run(str(Path(sys.executable).with_name(tool)), *args, env=COMPILED_ONCE)

@@ -102,6 +102,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "hvp",
         "jacfwd",
         "jacrev",
+        "jet",
         "jit",
         "jvp",
         "linear_transpose",

@@ -33,7 +33,7 @@ ELSEWHERE: dict[str, str] = {
 LATER = frozenset(
     (
         "checkpoint", "checkpoint_policies", "remat", "custom_gradient", "custom_jvp", "custom_vjp",
-        "pure_callback", "io_callback", "jet", "jacobian", "debug", "with_sharding_constraint",
+        "pure_callback", "io_callback", "jacobian", "debug", "with_sharding_constraint",
         "custom_root", "custom_linear_solve", "sparse", "FarmExecutor",
     )
 )  # fmt: skip

@@ -27,7 +27,7 @@ from tenferro.config import config
 from tenferro.errors import DeviceError
 from tenferro.exec_ir import Array, ExecOp, ExecProgram
 from tenferro.families import STANDARD, further
-from tenferro.family import Package
+from tenferro.family import Package, require_function
 from tenferro.runtime import (
     Bound,
     Executor,
@@ -135,8 +135,9 @@ class XlaExecutor:
 
         Raises:
             MalformedFamilyIdError: a family id is not one.
+            ExtensionRegistryError: `register` is not a function.
         """
-        register(self._executables.target.lowering.extensions)
+        require_function(register)(self._executables.target.lowering.extensions)
         self._executables.cache.clear()
 
     @property
@@ -281,14 +282,11 @@ class XlaExecutor:
         return f"XlaExecutor({device_name(self.device)!r})"
 
     def _run_bound(self, executable: Loaded, bound: Bound) -> list[Tensor]:
-        return [Tensor.wrap(result, self) for result in executable(*self._placed(bound.values))]
-
-    def _placed(self, tensors: Sequence[Tensor]) -> list[jax.Array]:
-        """The tensors' buffers; NumPy arrays are uploaded, arrays on other devices are refused."""
-        return [
-            self.put(tensor.data) if tensor.executor is None else self._checked(tensor)
-            for tensor in tensors
+        values = [
+            tensor.data if tensor.executor is None else self._checked(tensor)
+            for tensor in bound.values
         ]
+        return [Tensor.wrap(result, self) for result in executable.run_host(*values)]
 
     def _checked(self, tensor: Tensor) -> jax.Array:
         buffer: jax.Array = tensor.data

@@ -1,6 +1,8 @@
 """What the whole suite shares: its options and the hypothesis profiles."""
 
+import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -26,6 +28,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=left)
     items[:] = chosen
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish() -> None:
+    """What has been imported and collected stays: the garbage collector need not look at it."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def what_is_kept() -> Iterator[None]:
+    """So does what a module leaves behind, such as the caches of JAX."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -51,6 +51,19 @@ def transpose_op(
     return terms
 
 
+def require_zero(op: Any, rule: str, value: GlobalValKey, emitter: KeyEmitter) -> None:
+    """Check that a value which a rule returned, and which does not depend on its seeds, is zero.
+
+    Raises:
+        ADRuleError: it is not.
+    """
+    if emitter.is_stray(value):
+        raise ADRuleError(
+            f"{op}: its {rule} rule returns a value that does not depend on those it is given; "
+            "it must be linear in them: return None for a zero"
+        )
+
+
 def _first_fixed(terms: Slots[GlobalValKey], mask: tuple[bool, ...]) -> int:
     """The first operand that is fixed but has a cotangent."""
     return next(i for i, term in enumerate(terms) if term is not None and not mask[i])

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from tenferro.computegraph import CompiledProgram
-from tenferro.errors import BindingError, TenferroError, UnsupportedExtensionError
+from tenferro.errors import (
+    BindingError,
+    ProgramError,
+    TenferroError,
+    UnsupportedExtensionError,
+)
 from tenferro.exec_ir import ExecBuilder, ExecProgram
 from tenferro.ops import Argument, StdTensorOp
 from tenferro.shape import TensorMeta
@@ -22,7 +27,8 @@ def compile_std_to_exec(
     extension families that the executor of the program has.
 
     Raises:
-        BindingError: the number of types is not the number of inputs.
+        ProgramError: it is not a compiled program.
+        BindingError: the number of types is not the number of inputs, or one is not a type.
         UnsupportedExtensionError: an extension op is of a family that is not among `families`.
         TenferroError: an op cannot take its operands; a note says where it was recorded.
 
@@ -35,11 +41,7 @@ def compile_std_to_exec(
       return %1
     }
     """
-    if len(input_metas) != len(program.input_slots):
-        raise BindingError(
-            f"lower: the program has {len(program.input_slots)} inputs, "
-            f"got {len(input_metas)} types"
-        )
+    _check_given(program, input_metas)
     builder = ExecBuilder()
     slots = list(range(program.n_slots))  # the new slot of each slot of the program
     for slot, meta in zip(program.input_slots, input_metas, strict=True):
@@ -74,4 +76,22 @@ def _require(family: str, families: Container[str]) -> None:
         raise UnsupportedExtensionError(
             family,
             f"{family}: not registered; add it to the families of the compiler, families=(...)",
+        )
+
+
+def _check_given(program: object, input_metas: Sequence[object]) -> None:
+    if not isinstance(program, CompiledProgram):
+        raise ProgramError(
+            f"lower: takes a compiled program, got a {type(program).__name__}; write "
+            "compile_std_to_exec(compile_graph(graph), metas)"
+        )
+    for number, meta in enumerate(input_metas):
+        if not isinstance(meta, TensorMeta):
+            raise BindingError(
+                f"lower: the type of input {number} must be a TensorMeta, got {meta!r}"
+            )
+    if len(input_metas) != len(program.input_slots):
+        raise BindingError(
+            f"lower: the program has {len(program.input_slots)} inputs, "
+            f"got {len(input_metas)} types"
         )

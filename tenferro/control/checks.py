@@ -8,6 +8,7 @@ from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
+from tenferro.chainrules import JvpSite, V
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, Body, Category, ExecProgram, Pruned, verify_once, with_last_use
 from tenferro.ops import StdTensorOp
@@ -30,6 +31,17 @@ class ControlOp(StdTensorOp):
     """Whether one of its programs, `cond`, says when the rounds end."""
 
     @property
+    def one_mode(self) -> bool:
+        """Whether its derivatives, apart from those of its programs, exist in one mode only."""
+        return False
+
+    @property
+    def in_one_mode(self) -> bool:
+        """Whether derivatives of the op or of one inside its programs exist in one mode only."""
+        parts = (part for body in self.bodies.values() for part in cast(ExecProgram, body).walk())
+        return self.one_mode or any(op.one_mode for part in parts for op in part.ops_of(ControlOp))
+
+    @property
     def const_places(self) -> dict[str, range]:
         """For each program, the operands that it takes first, and that no round changes.
 
@@ -48,6 +60,10 @@ class ControlOp(StdTensorOp):
         in their place; see `overwrites`.
         """
         return None
+
+    def linear(self, at: JvpSite[V]) -> bool:
+        """Assumed here, and checked when it is transposed: of each op of the programs."""
+        return True
 
     def surely_runs(self, label: str) -> bool:
         """Whether a program certainly runs, whatever the operands are."""

@@ -17,6 +17,7 @@ from tenferro.chainrules import (
     Slots,
     TransposeSite,
     V,
+    affine_in,
 )
 from tenferro.computegraph import (
     PRIMAL,
@@ -211,6 +212,12 @@ class _Splitting(FragmentEmitter):
             for place, result in zip(part.outputs, results, strict=True):
                 outputs[place] = result
         return tuple(outputs)
+
+    def _linear_here(
+        self, op: PrimitiveOp, operands: Keys, mask: Sequence[bool], at: KeyEmitter
+    ) -> bool:
+        """Allow sums with what is fixed: that is zero, as zeros go into loops as operands."""
+        return affine_in(op, tuple(operands), mask, at)
 
     def _splits(self, op: PrimitiveOp, operands: Iterable[GlobalValKey]) -> bool:
         """Whether an op holds programs and depends on active values."""

@@ -58,6 +58,11 @@ class While(ControlOp, name="while"):
     body_fields = ("cond", "body")
     is_open = True
 
+    @property
+    def one_mode(self) -> bool:
+        """Without a bound on the rounds there is no reverse mode."""
+        return self.max_steps is None
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "cond", self._as_body("cond", self.cond))
         object.__setattr__(self, "body", self._as_body("the body", self.body))

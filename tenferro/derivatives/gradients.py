@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from tenferro.chainrules import KeyEmitter
-from tenferro.computegraph import GlobalValKey, name_of
-from tenferro.derivatives.context import AD, AdContext, context_of, results_of
+from tenferro.computegraph import GlobalValKey, ResolvedView, name_of, resolve_keys
+from tenferro.control import ControlOp
+from tenferro.derivatives.context import AD, AdContext, context_of, results_of, traced_with
 from tenferro.derivatives.front import check_active, check_scalar, matching
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import ADError, DTypeError, PytreeError
-from tenferro.ops import full_like
+from tenferro.ops import StdTensorOp, full_like
 from tenferro.shape import is_complex
 from tenferro.traced import (
     Trace,
     TreeDef,
     flatten,
     leaf_meta,
-    trace_function,
     unflatten,
     wraps,
 )
@@ -145,10 +145,10 @@ def vjp(
     >>> pullback(tn.Tensor([1.0, 0.0]))
     (Tensor([1., 0.]),)
     """
-    trace, leaves = trace_function(function, primals, {}, has_aux)
+    ad = context_of(ad_context)
+    trace, leaves = traced_with(ad, function, primals, {}, has_aux)
     _, in_tree = flatten(primals)
     require_active(trace.inputs)
-    ad = context_of(ad_context)
     linear_map = LinearMap.pullback(trace, results_of(trace, leaves, function, ad), ad)
 
     def pullback(ct: PyTree) -> tuple[PyTree, ...]:
@@ -190,10 +190,10 @@ class Gradients:
         """The value and the gradients."""
         groups = _argument_leaves(args, normal_argnums(self.name, self.argnums, len(args)))
         active = [position for positions, _ in groups for position in positions]
-        trace, leaves = trace_function(self.function, args, kwargs, self.has_aux, active)
+        ad = context_of(self.ad_context)
+        trace, leaves = traced_with(ad, self.function, args, kwargs, self.has_aux, active)
         wrt = [trace.input_at[position] for position in active]
         require_active(wrt, self.holomorphic)
-        ad = context_of(self.ad_context)
         keys = self._keys(trace, wrt, ad)
         if self.fill:
             keys = [
@@ -226,8 +226,23 @@ class Gradients:
             )
         (output,) = trace.outputs
         check_scalar(ad.shapes.meta(output), self.holomorphic, self.name)
-        seed = full_like(KeyEmitter(ad.shapes), 1, output)
-        return ad.pull_back(ad.linearize([output], wrt), [seed])
+        at = KeyEmitter(ad.shapes)
+        if len(wrt) == 1 and _forward_is_smaller(wrt[0], output, ad):
+            return ad.push_forward([output], wrt, [full_like(at, 1, wrt[0])])
+        return ad.pull_back(ad.linearize([output], wrt), [full_like(at, 1, output)])
+
+
+def _forward_is_smaller(x: GlobalValKey, result: GlobalValKey, ad: AdContext) -> bool:
+    """Whether both modes take one pass, of which forward mode keeps nothing and grows less.
+
+    Where an op has derivatives in one mode only, its own refusal tells users what to do.
+    """
+    meta = ad.shapes.meta(x)
+    if meta.dims != () or is_complex(meta.dtype) or meta.dtype != ad.shapes.meta(result).dtype:
+        return False
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    ops, _ = view.topo_order([result], leaves=[x])
+    return not any(isinstance(op.primitive, ControlOp) and op.primitive.in_one_mode for op in ops)
 
 
 def require_active(keys: Sequence[GlobalValKey], holomorphic: bool = False) -> None:

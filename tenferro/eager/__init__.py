@@ -1,9 +1,11 @@
 """Eager computation: tensors of a runtime, which records the ops that depend on its variables.
 
 Read in this order: `kinds`, `kernels`, `tensor`, `plan`, `emitter`, `derivatives`, `runtime`.
+`plain` plans functions of tensors that no runtime tracks.
 """
 
+from tenferro.eager.plain import HostPlans
 from tenferro.eager.runtime import EagerRuntime
 from tenferro.eager.tensor import EagerTensor
 
-__all__ = ["EagerRuntime", "EagerTensor"]
+__all__ = ["EagerRuntime", "EagerTensor", "HostPlans"]

@@ -25,14 +25,20 @@ class Kernels:
 
     `boundary` runs ops of extension families on a native backend, with the runtimes of `packages`
     and those that are registered later. It is None for executors without a native backend, which
-    run such ops in their own way.
+    run such ops in their own way, and for values that belong to none: they have no runtimes.
     """
 
-    def __init__(self, executor: Executor, packages: Sequence[Package]) -> None:
+    def __init__(
+        self, executor: Executor, packages: Sequence[Package], has_runtimes: bool = True
+    ) -> None:
         self._executor = executor
         backend = executor.backend if isinstance(executor, GraphExecutor) else None
         self._on_host = type(backend) is NumpyBackend
-        self.boundary = None if backend is None else BoundaryDispatch(backend, packages, "runtime")
+        self.boundary = (
+            BoundaryDispatch(backend, packages, "runtime")
+            if backend is not None and has_runtimes
+            else None
+        )
 
     def make(self, program: ExecProgram, slots: Sequence[int], results: Sequence[int]) -> Kernel:
         """The kernel of a program that has one instruction, or constant sizes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from types import EllipsisType
+from typing import Any
 
 import numpy as np
 
@@ -105,3 +106,13 @@ def option_key(value: object) -> object:
             raise TypeError("a large array")
         case _:
             return encode(value)
+
+
+def with_options(parts: list[Any], options: dict[str, Any]) -> tuple[Any, ...] | None:
+    """The key, with the options of an array function added; None if an option has no key."""
+    try:
+        for name, value in options.items():
+            parts += (name, option_key(value))
+    except TypeError:
+        return None
+    return tuple(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, cast
 
 from tenferro.autodiff import Derivative, Origin, Record
@@ -300,3 +301,8 @@ def _kind(meta: TensorMeta) -> OperandKind | None:
 def _kind_of_buffer(buffer: Buffer, origin: int) -> OperandKind:
     kind = kind_of(buffer.dtype, tuple(buffer.shape))
     return kind.active if origin else kind
+
+
+def lasts(function: Callable[..., Any]) -> bool:
+    """Whether all calls pass the same object: a function of a module, or a callable value."""
+    return not isinstance(function, FunctionType) or "<" not in function.__qualname__

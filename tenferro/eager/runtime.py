@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from tenferro.derivatives import AdContext, check_active
 from tenferro.eager.derivatives import Differentiator, RecordApplier, check_defined, in_turn
 from tenferro.eager.emitter import EagerEmitter
 from tenferro.eager.kernels import Kernels
-from tenferro.eager.kinds import OperandKind, kind_of, number_key, option_key
-from tenferro.eager.plan import EagerPlanner, program_of_function, program_of_op
+from tenferro.eager.kinds import OperandKind, kind_of, number_key, with_options
+from tenferro.eager.plan import EagerPlanner, lasts, program_of_function, program_of_op
 from tenferro.eager.tensor import EagerTensor, is_paused, pausing
 from tenferro.errors import ADError, ConfigError, ContextMismatch, DeviceError, ExecutorError
 from tenferro.families import further
@@ -186,7 +185,7 @@ class EagerRuntime(Differentiator):
                 tensors.append(operand)
             else:
                 parts.append(number_key(operand))
-        key = _with_options(parts, options) if options else tuple(parts)
+        key = with_options(parts, options) if options else tuple(parts)
         plan = self._recent.get(key)
         if plan is None:
             plan = self._planned(key, function, operands, options)
@@ -268,7 +267,7 @@ class EagerRuntime(Differentiator):
         options: dict[str, Any],
     ) -> Any:
         """The plan of an array function; not cached for functions that each call makes anew."""
-        if key is None or not _lasts(function):
+        if key is None or not lasts(function):
             return _UNPLANNED
         kinds = [part for part in key if isinstance(part, OperandKind)]
 
@@ -382,18 +381,3 @@ class EagerRuntime(Differentiator):
 
     def __repr__(self) -> str:
         return f"EagerRuntime({self._executor.name!r})"
-
-
-def _lasts(function: Callable[..., Any]) -> bool:
-    """Whether all calls pass the same object: a function of a module, or a callable value."""
-    return not isinstance(function, FunctionType) or "<" not in function.__qualname__
-
-
-def _with_options(parts: list[Any], options: dict[str, Any]) -> tuple[Any, ...] | None:
-    """The key, with the options of an array function added; None if an option has no key."""
-    try:
-        for name, value in options.items():
-            parts += (name, option_key(value))
-    except TypeError:
-        return None
-    return tuple(parts)

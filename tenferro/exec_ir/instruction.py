@@ -49,6 +49,15 @@ class ExecInstruction:
         """For each output the extent of each axis, with its guarantee."""
         return tuple(meta.extents for meta in self.output_metas)
 
+    def computes_like(self, other: ExecInstruction) -> bool:
+        """Whether op, slots and types are the same; where it was recorded does not matter."""
+        return (
+            self.input_slots == other.input_slots
+            and self.output_slots == other.output_slots
+            and self.op == other.op
+            and self.output_metas == other.output_metas
+        )
+
     def computing(self, slots: Container[int], operands: bool = False) -> ExecInstruction:
         """The instruction without results that are not among `slots`, as far as its op can.
 

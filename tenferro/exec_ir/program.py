@@ -20,6 +20,9 @@ OpT = TypeVar("OpT", bound=ExecOp)
 class ExecProgram(Body):
     """Instructions over SSA slots; `input_metas` are the types of `input_slots`.
 
+    Programs are equal if they have the same types, ops and slots, wherever they were recorded. So
+    a program is equal to the one that is parsed from its text.
+
     Attributes:
         verified: whether the verifier has found the program correct.
     """
@@ -40,6 +43,22 @@ class ExecProgram(Body):
             object.__setattr__(self, "_op_types", types)
             return types
         return self._op_types
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, ExecProgram):
+            return NotImplemented
+        return (
+            self.input_slots == other.input_slots
+            and self.output_slots == other.output_slots
+            and len(self.instructions) == len(other.instructions)
+            and self.input_metas == other.input_metas
+            and all(map(ExecInstruction.computes_like, self.instructions, other.instructions))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.input_slots, self.output_slots, tuple(self.ops())))
 
     def slot_metas(self) -> list[TensorMeta | None]:
         """Type of each slot, by number; None for a slot that nothing writes."""
@@ -205,15 +224,6 @@ class ExecProgram(Body):
             )
         sha.update(b"%r" % (self.output_slots,))
         return sha.hexdigest()
-
-    def __eq__(self, other: object) -> bool:
-        """Whether the programs have one digest: sites, which it leaves out, do not matter."""
-        if self is other:
-            return True
-        return isinstance(other, ExecProgram) and self.digest == other.digest
-
-    def __hash__(self) -> int:
-        return hash((self.input_slots, self.output_slots, self.n_slots))
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))

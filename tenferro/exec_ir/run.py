@@ -18,6 +18,8 @@ from tenferro.shape import TensorMeta
 T = TypeVar("T")
 Handler = Callable[[ExecInstruction, list[T]], Sequence[T]]
 """The results of one instruction on its operands."""
+Runs = Callable[[ExecOp], Callable[[Sequence[Array]], Sequence[Array]] | None]
+"""What runs an op in place of its NumPy meaning, if anything."""
 
 
 def run(program: ExecProgram, inputs: Sequence[T], handler: Handler[T]) -> list[T]:
@@ -53,30 +55,38 @@ class Steps:
     The values of a run are a list with a place for each slot: `start` makes it, the caller fills in
     the inputs, and `run` computes the others. What a run does not need any more it drops, but for
     the inputs at the positions `kept` and what is made of no input by ops without operands, also
-    repeated. `run` may then be called again, with other values for the other inputs.
+    repeated. `run` may then be called again, with other values for the other inputs. Ops for which
+    `runs` has a function run by it.
     """
 
-    def __init__(self, program: ExecProgram, kept: Collection[int] = ()) -> None:
+    def __init__(
+        self, program: ExecProgram, kept: Collection[int] = (), runs: Runs | None = None
+    ) -> None:
         self._n_slots = program.n_slots
-        self._once: list[ExecInstruction] = []
+        self.once: list[ExecInstruction] = []
         self._steps: list[tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]] = []
         metas = program.slot_metas()
         stays = {program.input_slots[position] for position in kept}
         once: set[int] = set()
         for step, drops in zip(program.instructions, _drops(program), strict=True):
             if once.issuperset(step.input_slots) and (step.op.source or step.op.repeats):
-                self._once.append(step)
+                self.once.append(step)
                 once.update(step.output_slots)
                 continue
             dropped = [slot for slot in drops if slot not in stays and slot not in once]
             operands = [meta for slot in step.input_slots if (meta := metas[slot]) is not None]
-            self._steps.append(_prepared(step, operands, dropped, program.n_slots))
+            own = None if runs is None else runs(step.op)
+            self._steps.append(
+                _prepared(step, operands, dropped, program.n_slots)
+                if own is None
+                else (0, own, step.input_slots, None, step.output_slots, tuple(dropped), None)
+            )
         self.stays = frozenset(stays | once)
 
     def start(self) -> list[Any]:
         """The values before a run, with those that are the same in all runs."""
         values: list[Any] = [None] * (self._n_slots + 1)
-        for step in self._once:
+        for step in self.once:
             results = step.op.evaluate([values[slot] for slot in step.input_slots])
             for slot, value in zip(step.output_slots, results, strict=True):
                 values[slot] = value

@@ -205,13 +205,14 @@ class Div(Elementwise, name="divide"):
         return _truncated(x, y) if is_integer(x.dtype) else np.divide(x, y)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """dx/y - (x/y)/y · dy."""
+        """(dx - out · dy)/y, which repeats in higher orders with `out` in the place of x."""
         _, y = at.primal
-        return chain(
-            at,
-            lambda t: at.emit(DIV, t, y),
-            lambda t: at.emit(NEG, at.emit(MUL, at.emit(DIV, at.out[0], y), t)),
-        )
+        dx, dy = at.tangent
+        numerator = dx
+        if dy is not None:
+            scaled = at.emit(MUL, at.out[0], dy)
+            numerator = at.emit(NEG, scaled) if dx is None else at.emit(SUB, dx, scaled)
+        return (None if numerator is None else at.emit(DIV, numerator, y),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangent divided by the conjugate of the divisor, which is never active."""

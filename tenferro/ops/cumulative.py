@@ -10,7 +10,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, chain, each_active, multilinear
+from tenferro.chainrules import (
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    add_terms,
+    chain,
+    each_active,
+    multilinear,
+)
 from tenferro.exec_ir import Array, AxisMap, ExecOp, MaskSite, Order, payload
 from tenferro.ops.arithmetic import MUL, conj
 from tenferro.ops.base import StdTensorOp, check_axes, check_kind, same_type
@@ -140,12 +149,11 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The same recurrence, on hᵢ₋₁·daᵢ + dbᵢ."""
-        before = _shifted(at, at.out[0], self.axis, 1 if self.reverse else -1)
-        return chain(
-            at,
-            lambda t: at.emit(self, at.primal[0], at.emit(MUL, before, t)),
-            lambda t: at.emit(self, at.primal[0], t),
-        )
+        da, added = at.tangent
+        if da is not None:
+            before = _shifted(at, at.out[0], self.axis, 1 if self.reverse else -1)
+            added = add_terms(at.emitter, [at.emit(MUL, before, da), added])
+        return (None if added is None else at.emit(self, at.primal[0], added),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The recurrence in the other direction with factors moved by one; only b is active."""

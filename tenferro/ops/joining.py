@@ -20,7 +20,7 @@ from tenferro.ops.base import (
 from tenferro.ops.broadcast_reduce import zeros_like
 from tenferro.ops.shape_sources import extent_of, size_in
 from tenferro.ops.window import Slice
-from tenferro.shape import Dim, Exact, InputDim, TensorMeta, describe, substitute, symbol
+from tenferro.shape import Dim, Exact, InputDim, TensorMeta, describe, substitute, sum_of, symbol
 
 
 @payload
@@ -82,17 +82,15 @@ class Concatenate(StdTensorOp, name="concatenate"):
             if meta is not first:
                 other_axes = [axis for axis in range(meta.rank) if axis != self.axis]
                 check_same_shape(self.name, off, keep_axes(meta, other_axes), text)
-        total: Dim = 0
-        for position in range(len(metas)):
-            total = total + symbol(InputDim(position, self.axis))
+        joint = sum_of(symbol(InputDim(position, self.axis)) for position in range(len(metas)))
         extents = list(first.extents)
-        extents[self.axis] = extent_of(self.name, total, metas)
+        extents[self.axis] = extent_of(self.name, joint, metas)
         return exact_meta(first.dtype, extents)
 
     def _constant(self, metas: Sequence[TensorMeta]) -> TensorMeta | None:
         """The type for operands of fitting constant shapes; None if they are not.
 
-        There may be thousands, and a sum of symbols takes quadratic time.
+        There may be thousands.
         """
         first, axis = metas[0], self.axis
         shape, total = first.static_shape, 0

@@ -3,8 +3,8 @@
 File by file: `subscripts` and `nested` read the notation; `sizes` and `paths` check it against the
 operands; `tree` is a contraction order with its flops and sizes, `cost` predicts its run time;
 `optimize` lists the strategies; `foreign` takes those of opt_einsum and cotengra; `greedy`,
-`anneal`, `refine` and `search` search for an order; `planner` caches the orders; `slicing` chooses
-labels to loop over.
+`anneal`, `refine` and `search` search for an order within what `effort` allows; `planner` caches
+the orders; `slicing` chooses labels to loop over.
 This package does not depend on how a contraction is computed.
 """
 

@@ -12,6 +12,8 @@ from tenferro.planning.tree import ContractionTree
 
 Objective = Literal["time", "flops", "size"]
 Method = Literal["auto", "greedy", "exact", "search", "cotengra"]
+EFFORT = 10.0
+"""How many times the predicted run time of a plan its search takes by default."""
 Progress = Callable[[int, int, float], object]
 """Called with the number of trees tried, the total number of trees, and the best score so far."""
 
@@ -25,12 +27,15 @@ class ContractionOptimizerOptions:
             intermediate.
         method: `"exact"` is dynamic programming; `"greedy"` takes milliseconds; `"search"` combines
             tenferro's planners with opt_einsum's; `"cotengra"` needs the extra `paths`; `"auto"` is
-            `"exact"` for small networks and `"search"` for others.
-        trials: number of candidate trees of a search. The result depends on `trials` and `seed`
+            `"exact"` for small networks and for others a `"search"` that `effort` bounds.
+        trials: largest number of candidate trees of a search. The result depends on the options
             alone.
         seconds: time after which a search stops; the result may then depend on the machine.
         seed: seed of all random choices.
         memory_limit: most bytes that intermediates may take at once; slicing keeps them below it.
+        effort: bound of an `"auto"` search, as a multiple of the predicted run time of the plan. It
+            may always take about 20 ms, or 1 ms for each operand. It is counted in steps, not by a
+            clock.
         progress: function called after each trial; True shows a progress bar.
     """
 
@@ -40,6 +45,7 @@ class ContractionOptimizerOptions:
     seconds: float | None = None
     seed: int = 0
     memory_limit: int | None = None
+    effort: float = EFFORT
     progress: Progress | bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -53,12 +59,16 @@ class ContractionOptimizerOptions:
                 )
         if self.trials < 1:
             raise PathError(f"einsum: trials must be at least 1, got {self.trials}")
+        if not (isinstance(self.effort, int | float) and self.effort >= 0):
+            raise PathError(f"einsum: effort must be a number of at least 0, got {self.effort!r}")
 
     @property
     def identity(self) -> tuple[object, ...]:
         """The options that the plan depends on."""
         seconds = None if self.seconds is None else float(self.seconds)
-        return (self.objective, self.method, self.trials, seconds, self.seed, self.memory_limit)
+        effort = () if self.effort == EFFORT else (float(self.effort),)
+        plain = (self.objective, self.method, self.trials, seconds, self.seed, self.memory_limit)
+        return (*plain, *effort)
 
 
 @dataclass(frozen=True, slots=True)

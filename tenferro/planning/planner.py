@@ -136,8 +136,7 @@ PLANNER = Planner()
 
 def options_of(plan: Specification) -> ContractionOptimizerOptions:
     """The options that a specification was made of."""
-    _, objective, method, trials, seconds, seed, memory_limit = plan
-    return ContractionOptimizerOptions(objective, method, trials, seconds, seed, memory_limit)
+    return ContractionOptimizerOptions(*plan[1:])
 
 
 def check_memory(tree: ContractionTree, itemsize: int, limit: int | None) -> None:

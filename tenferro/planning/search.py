@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pkgutil
 import random
 import time
@@ -15,6 +16,7 @@ from tenferro.compiler import CPU, DeviceCosts
 from tenferro.errors import PathError
 from tenferro.planning.anneal import annealed
 from tenferro.planning.cost import tree_seconds
+from tenferro.planning.effort import GREEDY, MOVE, REPLAN, Effort
 from tenferro.planning.greedy import greedy_pairs
 from tenferro.planning.optimize import ContractionOptimizerOptions, Progress
 from tenferro.planning.paths import Pairs, pairs_of_path
@@ -30,6 +32,10 @@ FINALISTS = 4
 
 MOVES = 300_000
 """Approximate number of moves of one annealing, which then takes a few seconds at most."""
+
+
+FEWEST_SWEEPS = 25
+"""Sweeps below which annealing does not pay."""
 
 
 def find_tree(
@@ -77,25 +83,56 @@ class _Search:
         """The tree with the lowest score after improving the best few candidates."""
         start = time.monotonic()
         seconds = self.options.seconds
+        effort = Effort(self.factor, len(self.subscripts.inputs))
         scored: list[tuple[float, int, ContractionTree]] = []
         for number, pairs in enumerate(candidates, start=1):
             tree = self.tree(pairs)
             scored.append((self.score(tree), number, tree))
             report(number, total, min(scored)[0])
-            if seconds is not None and time.monotonic() - start > seconds:
+            effort.spend(GREEDY)
+            late = seconds is not None and time.monotonic() - start > seconds
+            # A third of the effort is for candidates, the rest for what improves them.
+            if late or effort.left(self.run(min(scored)[2]), 3 * number * GREEDY) == 0:
                 break
         finalists = [tree for _, _, tree in sorted(scored)[:FINALISTS]]
         improved: list[ContractionTree] = []
         for number, tree in enumerate(finalists):
-            if seconds is None or time.monotonic() - start < seconds:
-                improved.append(self.annealed(tree, number))
+            best = min([finalists[0], *improved], key=self.run)
+            sweeps = self.sweeps(effort, best)
+            if sweeps and (seconds is None or time.monotonic() - start < seconds):
+                improved.append(self.tree(annealed(tree, self.seed(number), TRAFFIC, sweeps)))
+                effort.spend(sweeps * MOVE)
         ranked = sorted([*improved, *finalists], key=self.score)
-        return min((refined(tree, self.score) for tree in ranked[: FINALISTS // 2]), key=self.score)
+        replans = effort.left(self.run(ranked[0]), REPLAN)
+        chosen = ranked[: FINALISTS // 2 if replans is None else min(replans, FINALISTS // 2)]
+        return min(
+            (refined(tree, self.score) for tree in chosen), key=self.score, default=ranked[0]
+        )
 
-    def annealed(self, tree: ContractionTree, number: int) -> ContractionTree:
-        """The tree after annealing; it minimizes flops and traffic for every objective."""
-        sweeps = max(100, min(3000, MOVES // len(tree.pairs)))
-        return self.tree(annealed(tree, self.options.seed + number, TRAFFIC, sweeps))
+    @property
+    def factor(self) -> float:
+        """The bound of the search; the one that users ask for by name has none."""
+        return self.options.effort if self.options.method == "auto" else math.inf
+
+    def run(self, tree: ContractionTree) -> float:
+        """The predicted run time, also for other objectives."""
+        return tree_seconds(self.costs, tree)
+
+    def seed(self, number: int) -> int:
+        """The seed for annealing a finalist."""
+        return self.options.seed + number
+
+    def sweeps(self, effort: Effort, best: ContractionTree) -> int:
+        """How many sweeps anneal the next finalist; 0 if too few are left to help.
+
+        A long annealing of one tree helps more than short ones of several. It minimizes flops and
+        traffic for every objective.
+        """
+        most = max(100, min(3000, MOVES // len(best.pairs)))
+        left = effort.left(self.run(best), MOVE)
+        if left is None:
+            return most
+        return min(most, left) if left >= FEWEST_SWEEPS else 0
 
 
 def _greedy(search: _Search, report: Progress) -> ContractionTree:

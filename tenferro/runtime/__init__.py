@@ -11,6 +11,7 @@ from tenferro.runtime.extensions import BoundaryDispatch
 from tenferro.runtime.numpy_backend import NumpyBackend
 from tenferro.runtime.segment import Segment, segment_exec_program
 from tenferro.values import (
+    SHORTCUT,
     Bound,
     Buffer,
     Executable,
@@ -39,6 +40,7 @@ from tenferro.values import (
 
 __all__ = [
     "NUMPY_EXECUTOR",
+    "SHORTCUT",
     "BackendSession",
     "Bound",
     "BoundaryDispatch",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from tenferro.config import config
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import Array, Category, ExecOp, ExecProgram, check_budget, verify
 from tenferro.families import further
-from tenferro.family import ExtensionCaches, Package, Register
+from tenferro.family import ExtensionCaches, Package, Register, require_function
 from tenferro.runtime.backend import TensorBackend
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
 from tenferro.runtime.extensions import Boundary, BoundaryDispatch
@@ -95,8 +95,9 @@ class GraphExecutor:
 
         Raises:
             MalformedFamilyIdError: the family id of a runtime is not one.
+            ExtensionRegistryError: `register` is not a function.
         """
-        register(self._boundary.registry)
+        require_function(register)(self._boundary.registry)
         self._bound.clear()
 
     @property
@@ -217,22 +218,22 @@ class NativeExecutable:
         segmented: bool,
         max_bytes: int,
     ) -> None:
-        self._max_bytes = max_bytes if program.holds_unknown_shapes else None
-        self._program = program
+        limit = max_bytes if program.holds_unknown_shapes else None
         self._backend = backend
-        self._boundary = boundary
-        self._segments = segment_exec_program(program) if segmented else None
+        self._run: Callable[..., Sequence[Buffer]]
+        if not segmented:
+            self._run = lambda *buffers: run_unsegmented(program, backend, buffers, boundary, limit)
+        elif isinstance(backend, NumpyBackend) and (prepared := backend.prepare(program, boundary)):
+            self._run = prepared
+        else:
+            segments = segment_exec_program(program)
+            self._run = lambda *buffers: run_segmented(
+                program, segments, backend, buffers, boundary, limit
+            )
 
     def __call__(self, *buffers: Buffer) -> list[Buffer]:
         """Run on buffers of the backend."""
-        program, backend, limit = self._program, self._backend, self._max_bytes
-        if self._segments is None:
-            results = run_unsegmented(program, backend, buffers, self._boundary, limit)
-        else:
-            results = run_segmented(
-                program, self._segments, backend, buffers, self._boundary, limit
-            )
-        return [_own(value, buffers) for value in results]
+        return [_own(value, buffers) for value in self._run(*buffers)]
 
     def run_host(self, *values: Buffer | Array) -> list[Buffer]:
         """Run on host arrays."""

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tenferro.exec_ir import Array, ExecOp
+from tenferro.exec_ir import Array, ExecOp, ExecProgram
+from tenferro.runtime.prepared import Boundary, PreparedProgram
 
 
 class NumpyBackend:
@@ -20,6 +21,15 @@ class NumpyBackend:
         """A scope in which NumPy's floating-point warnings are off, as IEEE results are meant."""
         with np.errstate(all="ignore"):
             yield self
+
+    def prepare(self, program: ExecProgram, boundary: Boundary) -> PreparedProgram | None:
+        """The program as one function, which skips what dispatch costs for each instruction.
+
+        None if there is none: data decide sizes, or a subclass has a say in what runs.
+        """
+        if type(self) is not NumpyBackend or not PreparedProgram.fits(program):
+            return None
+        return PreparedProgram(program, boundary)
 
     def execute(self, op: ExecOp, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The op's NumPy meaning."""

@@ -19,6 +19,7 @@ from tenferro.shape.algebra import (
     minimum,
     product,
     substitute,
+    sum_of,
     symbol,
 )
 from tenferro.shape.called import CallableModule
@@ -134,6 +135,7 @@ __all__ = [
     "same_size",
     "short_name",
     "substitute",
+    "sum_of",
     "symbol",
     "type_of",
 ]

@@ -15,7 +15,7 @@ from tenferro.traced.compiler import GraphCompiler, specialise
 from tenferro.traced.function import Trace, argument_names, is_traced, leaf_meta, trace_function
 from tenferro.traced.results import Results
 from tenferro.traced.scopes import Scope, innermost, is_tracing, tracing
-from tenferro.traced.sites import raising_site, user_site
+from tenferro.traced.sites import called_function, raising_site, user_site
 from tenferro.traced.substitute import joined, settled, substitute
 from tenferro.traced.tensor import (
     TracedTensor,
@@ -40,6 +40,7 @@ __all__ = [
     "argument",
     "argument_names",
     "as_key",
+    "called_function",
     "capture",
     "capturing_tracked",
     "compiled_within",

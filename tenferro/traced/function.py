@@ -146,7 +146,9 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
 
 
 def _what(leaf: Any) -> str:
-    """What a leaf is that is no array: its class, and the dtype if it is an array of others."""
+    """What a leaf is that is not an array: its class, and the dtype if it is an array of others."""
+    if isinstance(leaf, int):
+        return "an integer that does not fit in 64 bits"
     dtype = getattr(leaf, "dtype", None)
     of_type = "" if dtype is None else f" of dtype {dtype}"
     return f"a {type(leaf).__name__}{of_type}, not an array or number"

@@ -46,9 +46,9 @@ def leaf_names(tree: PyTree, root: str) -> list[str]:
 
 def _register_dataclasses(leaves: list[Any]) -> bool:
     """Register the dataclasses among the leaves as trees; returns whether one was new."""
-    new = {type(leaf) for leaf in leaves} - _known
-    if not new:
+    if _known.issuperset(map(type, leaves)):
         return False
+    new = {type(leaf) for leaf in leaves} - _known
     with _lock:
         new_trees = [kind for kind in new - _known if dataclasses.is_dataclass(kind)]
         for kind in new_trees:

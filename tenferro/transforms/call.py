@@ -17,18 +17,23 @@ class CallArguments:
     """The arguments of a call that are not static, and the function of them.
 
     Attributes:
-        function: takes `args` and `kwargs`; the static arguments are bound.
         static: the key of the static arguments.
         args: the other positional arguments.
         kwargs: the other named arguments.
         positions: the position of each of `args` in the user's call.
+        bind: makes the function of `args` and `kwargs`, in which the static arguments are bound.
     """
 
-    function: Callable[..., Any]
     static: Hashable
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     positions: Sequence[int]
+    bind: Callable[[], Callable[..., Any]]
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function of `args` and `kwargs`."""
+        return self.bind()
 
 
 def names_at(
@@ -82,12 +87,18 @@ class StaticArguments:
         self._function = function
         self.names = (names,) if isinstance(names, str | int) else tuple(names)
         self._signature = inspect.signature(function) if self.names else None
+        self._parameters: tuple[str, ...] = ()
+        self._places: tuple[int, ...] = ()
         if self._signature is not None:
+            self._parameters = tuple(self._signature.parameters)
             for name in self.names:
-                if name not in self._signature.parameters:
+                if name not in self._parameters:
                     raise TracingError(
                         f"jit: static_argnames has {name!r}, which is not a parameter"
                     )
+            kinds = [parameter.kind for parameter in self._signature.parameters.values()]
+            places = map(self._parameters.index, self.names)
+            self._places = tuple([place for place in places if kinds[place] in _POSITIONAL])
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], text: object) -> CallArguments:
         """The call's other arguments. `text` names the function in errors.
@@ -95,29 +106,38 @@ class StaticArguments:
         Raises:
             PytreeError: a static argument is not hashable.
         """
-        if self._signature is None:
-            return CallArguments(self._function, None, args, kwargs, range(len(args)))
-        names = list(self._signature.parameters)
-        static = {i: arg for i, arg in enumerate(args) if i < len(names) and names[i] in self.names}
+        if not self.names:
+            return CallArguments(None, args, kwargs, range(len(args)), lambda: self._function)
+        count = len(args)
+        static = {place: args[place] for place in self._places if place < count}
         named = {name: arg for name, arg in kwargs.items() if name in self.names}
-        key = tuple((where, static_key(arg)) for where, arg in (*static.items(), *named.items()))
+        key = tuple([(where, static_key(arg)) for where, arg in (*static.items(), *named.items())])
         try:
             hash(key)
         except TypeError:
-            raise PytreeError(f"{text}: {_unhashable(names, static, named)}") from None
+            raise PytreeError(f"{text}: {_unhashable(self._parameters, static, named)}") from None
+        positions = [i for i in range(count) if i not in static]
+        others = tuple([args[i] for i in positions])
+        options = {name: arg for name, arg in kwargs.items() if name not in named}
+        return CallArguments(
+            key, others, options, positions, lambda: self._bound(static, named, count)
+        )
+
+    def _bound(
+        self, static: dict[int, Any], named: dict[str, Any], count: int
+    ) -> Callable[..., Any]:
+        """The function of the other arguments of a call with `count` positional ones."""
 
         def of_others(*others: Any, **options: Any) -> Any:
             rest = iter(others)
-            merged = [static[i] if i in static else next(rest) for i in range(len(args))]
+            merged = [static[i] if i in static else next(rest) for i in range(count)]
             return self._function(*merged, **options, **named)
 
         wraps(self._function, of_others)
-        shown = [p for p in self._signature.parameters.values() if p.name not in self.names]
-        of_others.__signature__ = self._signature.replace(parameters=shown)  # type: ignore[attr-defined]
-        positions = [i for i in range(len(args)) if i not in static]
-        others = tuple([args[i] for i in positions])
-        options = {name: arg for name, arg in kwargs.items() if name not in named}
-        return CallArguments(of_others, key, others, options, positions)
+        if self._signature is not None:
+            shown = [p for p in self._signature.parameters.values() if p.name not in self.names]
+            of_others.__signature__ = self._signature.replace(parameters=shown)  # type: ignore[attr-defined]
+        return of_others
 
 
 def _unhashable(names: Sequence[str], static: dict[int, Any], named: dict[str, Any]) -> str:
@@ -141,12 +161,17 @@ def _is_hashable(arg: Any) -> bool:
     return True
 
 
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_PLAIN = {int, str, bool, type(None)}
+"""Types of which equal values are the same argument."""
+
+
 def static_key(arg: Any) -> Hashable:
     """A key that distinguishes static arguments: payload identity, or else type and value.
 
     By `==` alone, 1, 1.0 and True would be the same argument, and so would 0.0 and -0.0.
     """
     try:
-        return encode(arg)
+        return (kind, arg) if (kind := type(arg)) in _PLAIN else encode(arg)
     except TypeError:
         return type(arg), arg

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, ParamSpec, TypeVar, cast
@@ -28,7 +29,7 @@ from tenferro.traced import (
 from tenferro.transforms.call import CallArguments, StaticArguments
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
-from tenferro.transforms.leaves import are_leaves, buffer_of, leaf_types
+from tenferro.transforms.leaves import Ready, buffer_of, leaf_types, ready
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.values import (
     Buffer,
@@ -147,14 +148,17 @@ class Jitted(Generic[P, R_co]):
         """Run the function, compiled for these arguments; compile it first if necessary."""
         if jit_is_disabled.get():
             return self._as_written(args, kwargs)
-        # The fast path: arguments that are arrays on the executor, of types seen before.
-        in_place = None if kwargs else self._in_place(args)
-        if in_place is not None:
-            buffers, types = in_place
-            entry = self._seen.get(tuple(types))
+        # The fast path: arrays and numbers of types seen before, by themselves or in trees.
+        taken = None if kwargs else ready(args, self._owner)
+        treedef = None
+        if taken is None and not self._static.names:
+            leaves, treedef = flatten((args, kwargs))
+            taken = ready(leaves, self._owner)
+        if taken is not None:
+            entry = self._seen.get((treedef, *taken.types))
             if entry is not None:
                 self._seen_hits += 1
-                return cast(R_co, self._run(entry, entry.executable, buffers))
+                return cast(R_co, self._run(entry, taken))
         return cast(R_co, self._in_full(args, kwargs))
 
     def _as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R_co:
@@ -167,12 +171,12 @@ class Jitted(Generic[P, R_co]):
         return call.function(*own_args, **own_kwargs)  # type: ignore[no-any-return]  # as it does
 
     def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The slow path: static arguments, trees, numbers, arrays elsewhere, or new types."""
+        """The slow path: static arguments, arrays elsewhere, or new types."""
         executor = self.executor
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
-        in_place = self._in_place(leaves)
-        types = leaf_types(leaves) if in_place is None else in_place[1]
+        taken = ready(leaves, self._owner)
+        types = leaf_types(leaves) if taken is None else taken.types
         if types is None:
             for leaf in leaves:
                 if isinstance(leaf, TracedTensor):
@@ -183,14 +187,14 @@ class Jitted(Generic[P, R_co]):
         entry = self._entry(call, leaves, treedef, types)
         if entry is None:
             return self._inlined(call)
-        if in_place is not None:
-            if call.static is None and not kwargs and are_leaves(args, leaves):
-                self._remember(types, entry)
-            return self._run(entry, entry.executable, in_place[0])
-        buffers = [buffer_of(leaf, executor) for leaf in leaves]
-        on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
-        run = entry.executable.run_host if on_host else entry.executable
-        return self._run(entry, run, buffers)
+        if taken is None:
+            buffers = [buffer_of(leaf, executor) for leaf in leaves]
+            on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
+            return self._run(entry, Ready(buffers, types, on_host))
+        if not self._static.names:
+            alone = not kwargs and _are_leaves(args, leaves)
+            self._remember((None if alone else treedef, *types), entry)
+        return self._run(entry, taken)
 
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
@@ -198,35 +202,15 @@ class Jitted(Generic[P, R_co]):
         bring_packages(executor.packages if isinstance(executor, TakesPackages) else ())
         return call.function(*call.args, **call.kwargs)
 
-    def _in_place(self, leaves: Sequence[Any]) -> tuple[list[Buffer], list[Hashable]] | None:
-        """Buffers and types of the leaves if all are arrays on the executor, else None."""
-        owner = self._owner
-        buffers: list[Buffer] = []
-        types: list[Hashable] = []
-        for leaf in leaves:
-            if type(leaf) is Tensor and leaf.executor is owner:
-                buffer = leaf.data
-            elif owner is not None and owner.owns(leaf):
-                buffer = leaf
-            else:
-                return None
-            buffers.append(buffer)
-            types += (buffer.shape, buffer.dtype)
-        return buffers, types
-
-    def _remember(self, types: Sequence[Hashable], entry: CompiledVersion) -> None:
-        """Store `entry` for the fast path of arguments of these types."""
+    def _remember(self, key: Hashable, entry: CompiledVersion) -> None:
+        """Store `entry` for the fast path."""
         if len(self._seen) >= self._cache.capacity.entries:
             self._seen.clear()
-        self._seen[tuple(types)] = entry
+        self._seen[key] = entry
 
-    def _run(
-        self,
-        entry: CompiledVersion,
-        run: Callable[..., Sequence[Buffer]],
-        buffers: Sequence[Buffer],
-    ) -> Any:
-        results = run(*buffers, *entry.traced.captured)
+    def _run(self, entry: CompiledVersion, taken: Ready) -> Any:
+        run = entry.executable.run_host if taken.on_host else entry.executable
+        results = run(*taken.buffers, *entry.traced.captured)
         owner = self._owner
         if entry.is_leaf:
             return Tensor.wrap(results[0], owner)
@@ -376,3 +360,8 @@ class Jitted(Generic[P, R_co]):
             donated += range(start, start + count) if number in self._donate else ()
             start += count
         return tuple(donated)
+
+
+def _are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
+    """Whether the arguments are the leaves, that is, none of them is a tree."""
+    return len(args) == len(leaves) and all(map(operator.is_, args, leaves))

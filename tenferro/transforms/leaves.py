@@ -1,20 +1,67 @@
-"""What a compiled function does with the leaves of its arguments."""
+"""The arrays of a call: their buffers, and the types by which compiled versions are found."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tenferro.traced import TracedTensor
 from tenferro.values import Buffer, Executor, Tensor, place
 
+_INT64 = np.iinfo(np.int64)
+_NUMBERS = (float, int, bool, complex)
 
-def are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
-    """Whether the arguments are the leaves, that is, none of them is a tree."""
-    return len(args) == len(leaves) and all(map(operator.is_, args, leaves))
+
+class Ready(NamedTuple):
+    """Arguments that an executable takes as they are.
+
+    Attributes:
+        buffers: device arrays and, if `on_host`, NumPy arrays.
+        types: the key of a compiled version; see `leaf_types`.
+        on_host: whether some buffers are to be uploaded.
+    """
+
+    buffers: list[Buffer]
+    types: list[Hashable]
+    on_host: bool
+
+
+def ready(leaves: Sequence[Any], owner: Executor | None) -> Ready | None:
+    """The leaves for an executor that owns tensors of `owner`; None if one needs more work.
+
+    Ready are tensors of the executor and of the host, arrays of the executor, native NumPy arrays,
+    and numbers.
+    """
+    buffers: list[Buffer] = []
+    types: list[Hashable] = []
+    on_host = False
+    for leaf in leaves:
+        kind = type(leaf)
+        buffer = leaf
+        if kind is Tensor:
+            buffer = leaf.data
+            if leaf.executor is not owner:
+                if leaf.executor is not None:
+                    return None
+                on_host = True
+        elif kind is np.ndarray:
+            if not leaf.dtype.isnative:
+                return None
+            on_host = True
+        elif kind in _NUMBERS:
+            if kind is int and not _INT64.min <= leaf <= _INT64.max:
+                return None
+            buffers.append(np.array(leaf))
+            types += (kind.__qualname__, None)
+            on_host = True
+            continue
+        elif owner is None or not owner.owns(leaf):
+            return None
+        buffers.append(buffer)
+        types += (buffer.shape, buffer.dtype)
+    return Ready(buffers, types, on_host)
 
 
 def leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
@@ -31,7 +78,8 @@ def leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
         if hasattr(array, "shape") and hasattr(array, "dtype"):
             types += (array.shape, array.dtype)
         else:
-            types += (kind.__qualname__, None)
+            fits = kind is not int or _INT64.min <= leaf <= _INT64.max
+            types += (kind.__qualname__, None if fits else "larger")
     return types
 
 

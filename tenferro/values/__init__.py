@@ -31,10 +31,12 @@ from tenferro.values.packages import (
 )
 from tenferro.values.placing import place, where_to_run
 from tenferro.values.program import GraphProgram, ProgramInput, check_program
+from tenferro.values.shortcut import SHORTCUT
 from tenferro.values.sizes import Solved, learn_sizes, lone_symbol, solve_sizes
 from tenferro.values.tensor import Tensor, as_operand, leading, run_eagerly
 
 __all__ = [
+    "SHORTCUT",
     "Bound",
     "Buffer",
     "Executable",

@@ -43,6 +43,8 @@ def host_array(data: object, dtype: object = None) -> Array:
         raise ShapeError(f"tensor: {error}") from None
     except (TypeError, OverflowError) as error:
         raise DTypeError(f"tensor: {error}") from None
+    if array.dtype == object and isinstance(data, int):
+        raise DTypeError("tensor: the integer does not fit in 64 bits")
     array = array.astype(as_dtype(array.dtype), copy=False)
     array.setflags(write=False)
     return array

@@ -25,6 +25,7 @@ from tenferro.values.host import (
     shared_array,
 )
 from tenferro.values.placing import place, where_to_run
+from tenferro.values.shortcut import SHORTCUT
 
 
 class Tensor(ArrayOperators):
@@ -339,6 +340,9 @@ def run_eagerly(
         DeviceError: tensors are on different devices.
         ShapeError: a size of the result is a name.
     """
+    planned = SHORTCUT.apply(function, operands, options)
+    if planned is not None:
+        return planned
     lifted = [as_operand(operand) for operand in operands]
     if any(operand is NotImplemented for operand in lifted):
         return NotImplemented

@@ -115,9 +115,14 @@ def _explain_shared(buffers: tuple[object, ...], donated: tuple[int, ...]) -> No
 
 
 def private(array: Array) -> Array:
-    """The array if it cannot be written to; otherwise a copy, aligned as XLA on CPU needs it."""
+    """The array if it cannot be written to; otherwise a copy, aligned as XLA on CPU needs it.
+
+    XLA copies a small array that is not aligned, which costs less than to align it.
+    """
     if not array.flags.writeable and array.base is None:
         return array
+    if array.nbytes <= _SMALL:
+        return array.copy()
     memory = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
     own: Array = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % _ALIGNMENT)
     own[...] = array
@@ -125,6 +130,7 @@ def private(array: Array) -> Array:
 
 
 _ALIGNMENT = 64
+_SMALL = 1 << 14
 
 
 def check_placed(buffer: jax.Array, device: jax.Device) -> None:

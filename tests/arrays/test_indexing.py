@@ -17,6 +17,7 @@ import tenferro as tn
 from tenferro.errors import AxisError, DTypeError, ShapeError, TracingError
 from tests.arrays.strategies import filled
 from tests.arrays.test_rearrange import X, assert_both, assert_equal
+from tests.in_jax import in_jax
 from tests.tolerances import assert_close, rounding
 
 Array = np.ndarray[Any, Any]
@@ -103,9 +104,8 @@ def test_gradients_of_indexing_are_those_of_jax(data: st.DataObject) -> None:
     def f(np_: Any, x: Any) -> Any:
         return np_.sum(x[indices] ** 2 * weights)
 
-    with jax.enable_x64(True):
-        theirs = jax.grad(lambda x: f(jnp, x))(x)
-        again = jax.jvp(jax.grad(lambda x: f(jnp, x)), (x,), (x,))[1]
+    peer = jax.grad(lambda x: f(jnp, x))
+    theirs, again = in_jax(lambda x: jax.jvp(peer, (x,), (x,)), x)
     assert_close(tn.grad(lambda x: f(tn, x))(x), theirs, rounding("f64"))
     assert_close(tn.hvp(lambda x: f(tn, x), (x,), (x,)), again, rounding("f64"))
 
@@ -145,8 +145,7 @@ def test_gradients_of_updates_are_those_of_jax(data: st.DataObject, name: str) -
     def f(np_: Any, x: Any, v: Any) -> Any:
         return np_.sum(getattr(x.at[indices], name)(v) ** 2 * weights)
 
-    with jax.enable_x64(True):
-        theirs = jax.grad(lambda x, v: f(jnp, x, v), (0, 1))(jnp.asarray(x), jnp.asarray(values))
+    theirs = in_jax(jax.grad(lambda x, v: f(jnp, x, v), (0, 1)), x, values)
     ours = tn.grad(lambda x, v: f(tn, x, v), (0, 1))(x, values)
     for our, their in zip(ours, theirs, strict=True):
         assert_close(our, their, rounding("f64"))
@@ -160,10 +159,8 @@ def test_windows_change_as_their_elements_do(name: str, indices: Any) -> None:
 
     x, v = X + 0.3, np.float64(10.1)
     ours = tn.grad(f, (0, 1))(x, v)
-    with jax.enable_x64(True):
-        theirs = jax.grad(lambda x, v: jnp.sum(jnp.sin(jax_update(name, x, indices, v))), (0, 1))(
-            jnp.asarray(x), v
-        )
+    peer = jax.grad(lambda x, v: jnp.sum(jnp.sin(jax_update(name, x, indices, v))), (0, 1))
+    theirs = in_jax(peer, x, v)
     for our, their in zip(ours, theirs, strict=True):
         assert_close(our, their, rounding("f64"))
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import tenferro as tn
 from tenferro.transforms import flatten
+from tests.in_jax import in_jax as compiled_in_jax
 from tests.tolerances import assert_close, rounding
 
 
@@ -78,8 +79,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 def in_jax(compute: Callable[[Any, Any], Any]) -> Any:
     """What `compute(jax, jax.numpy)` gives in 64-bit mode, as NumPy arrays."""
-    with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, compute(jax, jnp))
+    return compiled_in_jax(lambda: compute(jax, jnp))
 
 
 def assert_trees_close(actual: Any, expected: Any, conjugated: bool = False) -> None:

@@ -53,13 +53,24 @@ def pushed(function: Function) -> Function:
 
 
 def reverse(function: Function, order: int) -> Function:
-    """Reverse over reverse, by nested `tn.grad`."""
+    """Reverse over reverse, by nested `tn.vjp`."""
+    for _ in range(order):
+        function = pulled(function)
+    return function
+
+
+def pulled(function: Function) -> Function:
+    return lambda x: tn.vjp(function, x)[1](1.0)[0]
+
+
+def gradients(function: Function, order: int) -> Function:
+    """Nested `tn.grad`, which takes forward mode here."""
     for _ in range(order):
         function = tn.grad(function)
     return function
 
 
-MODES = [forward, reverse, tn.derivative]
+MODES = [forward, reverse, gradients, tn.derivative]
 
 
 def count(function: Function) -> int:

@@ -12,6 +12,7 @@ import scipy.linalg
 import tenferro as tn
 from tenferro import linalg
 from tenferro.errors import ShapeError
+from tests.in_jax import in_jax
 from tests.linalg.differences import Array, assert_derivatives, random, weighted
 
 EVERYWHERE = pytest.mark.parametrize(
@@ -105,10 +106,10 @@ def test_gradient_of_tridiagonal_solve_is_the_conjugate_of_that_of_jax() -> None
     inputs = operands("tridiagonal", "D")
     places = (0, 1, 2, 3)
     ours = tn.grad(lambda *xs: tn.sum(tn.abs(linalg.tridiagonal_solve(*xs)) ** 3), places)(*inputs)
-    with jax.enable_x64(True):
-        theirs = jax.grad(
-            lambda *xs: jax.numpy.sum(abs(jax.lax.linalg.tridiagonal_solve(*xs)) ** 3), places
-        )(*inputs)
+    peer = jax.grad(
+        lambda *xs: jax.numpy.sum(abs(jax.lax.linalg.tridiagonal_solve(*xs)) ** 3), places
+    )
+    theirs = in_jax(peer, *inputs)
     for found, expected in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(found, np.conj(expected), atol=1e-12)
 

@@ -14,6 +14,7 @@ import scipy.linalg
 import tenferro as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError
 from tenferro.runtime import NUMPY_EXECUTOR
+from tests.in_jax import in_jax
 from tests.tolerances import assert_close, rounding
 
 Array = np.ndarray[Any, Any]
@@ -102,8 +103,7 @@ LOSSES: dict[str, Losses] = {
 def test_gradients_are_the_conjugates_of_those_of_jax(name: str, dtype: str) -> None:
     a, b = regular(2, 3, 3, dtype=dtype), normal(2, 3, 2, dtype=dtype)
     found = tn.jit(tn.grad(LOSSES[name](tn), (0, 1)), executor=NUMPY_EXECUTOR)(a, b)
-    with jax.enable_x64(True):
-        theirs = jax.grad(LOSSES[name](jnp), (0, 1))(jnp.asarray(a), jnp.asarray(b))
+    theirs = in_jax(jax.grad(LOSSES[name](jnp), (0, 1)), a, b)
     for one, other in zip(found, theirs, strict=True):
         assert_close(np.asarray(one), np.conj(other), 10 * rounding(dtype))
 

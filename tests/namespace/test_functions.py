@@ -13,6 +13,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.runtime import GraphExecutor, NumpyBackend
+from tests.in_jax import in_jax
 from tests.namespace.calls import CALLS, GROUPS, Call
 from tests.tolerances import assert_close, rounding
 
@@ -27,9 +28,6 @@ def call_id(call: object) -> str:
 
 every_call = pytest.mark.parametrize("call", CALLS, ids=call_id)
 
-
-QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-"""For a program that is compiled for one run."""
 
 every_group = pytest.mark.parametrize("group", GROUPS.values(), ids=list(GROUPS))
 
@@ -101,12 +99,8 @@ def assert_gradients_are_jaxs(group: Sequence[Call]) -> None:
 
     functions = [getattr(tn, call.name) for call in group]
     found = tn.jit(tn.grad(lambda xs: total(tn, functions, xs)), executor="numpy")(operands)
-    with jax.enable_x64(True):
-        theirs = jax.jit(
-            jax.grad(lambda xs: total(jnp, [call.jaxs() for call in group], xs)),
-            compiler_options=QUICKLY,
-        )
-        expected = theirs(jax.tree.map(jnp.asarray, operands))
+    theirs = jax.grad(lambda xs: total(jnp, [call.jaxs() for call in group], xs))
+    expected = in_jax(theirs, operands)
     for call, ours, others in zip(group, found, expected, strict=True):
         for one, other in zip(ours, others, strict=True):
             assert one.dtype == other.dtype

@@ -15,6 +15,7 @@ from jax import lax
 import tenferro as tn
 from tenferro.errors import AxisError, DTypeError, ExecutorError, GraphError, ShapeError
 from tenferro.namespace.lax.missing import MISSING
+from tests.in_jax import in_jax
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -206,8 +207,7 @@ for kind in ("", "_add", "_sub", "_mul", "_min", "_max"):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_for_jax_has_the_result_of_jax(name: str) -> None:
-    with jax.enable_x64(True):
-        theirs = jax.tree.leaves(CALLS[name](lax))
+    theirs = jax.tree.leaves(in_jax(lambda: CALLS[name](lax)))
     ours = tn.tree.leaves(CALLS[name](tn.lax))
     assert len(ours) == len(theirs)
     for mine, other in zip(ours, theirs, strict=True):
@@ -228,8 +228,7 @@ def test_convolutions_and_windows_are_differentiated() -> None:
         return (m.reduce_window(y, 0.0, m.add, (1, 1, 2, 2), None, "VALID") ** 2).sum()
 
     ours = tn.jit(tn.grad(lambda x, k: loss(tn.lax, tn, x, k), (0, 1)), executor="numpy")
-    with jax.enable_x64(True):
-        theirs = jax.grad(lambda x, k: loss(lax, jax.numpy, x, k), (0, 1))(IMAGE, KERNEL)
+    theirs = in_jax(jax.grad(lambda x, k: loss(lax, jax.numpy, x, k), (0, 1)), IMAGE, KERNEL)
     for mine, other in zip(ours(IMAGE, KERNEL), theirs, strict=True):
         np.testing.assert_allclose(np.asarray(mine), np.asarray(other), rtol=1e-10, atol=1e-12)
 

@@ -11,6 +11,7 @@ import pytest
 
 from tenferro import ops
 from tests.graphs import evaluated, gradients, hessian
+from tests.in_jax import in_jax
 
 
 @pytest.mark.parametrize("op", [ops.ReduceMax((0,)), ops.ReduceMin((0,))])
@@ -18,8 +19,7 @@ def test_ties_share_the_derivative_equally(op: ops.StdTensorOp) -> None:
     sign = 1 if isinstance(op, ops.ReduceMax) else -1
     x = sign * np.array([3.0, 1.0, 3.0, 3.0])
     np.testing.assert_allclose(gradients(op, x)[0], [1 / 3, 0, 1 / 3, 1 / 3])
-    with jax.enable_x64(True):
-        theirs = jax.grad(jnp.max if sign == 1 else jnp.min)(x)
+    theirs = in_jax(jax.grad(jnp.max if sign == 1 else jnp.min), x)
     np.testing.assert_allclose(gradients(op, x)[0], theirs)
 
 
@@ -48,8 +48,7 @@ def test_a_product_over_several_axes_with_zeros() -> None:
     x = np.arange(1.0, 13).reshape(2, 3, 2)
     x[0, 1, 0] = x[1, 2, 1] = 0
     for axes in itertools.chain(*[itertools.combinations(range(3), k) for k in range(4)]):
-        with jax.enable_x64(True):
-            theirs = jax.grad(lambda x, axes=axes: jnp.prod(x, axis=axes).sum())(x)
+        theirs = in_jax(jax.grad(lambda x, axes=axes: jnp.prod(x, axis=axes).sum()), x)
         np.testing.assert_allclose(gradients(ops.ReduceProd(axes), x)[0], theirs)
 
 

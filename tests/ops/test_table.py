@@ -14,6 +14,7 @@ from tenferro.computegraph import input_key
 from tenferro.ops import ALL_OPS, Conj
 from tenferro.shape import TensorInput, TensorMeta
 from tests.graphs import CTX, Array, Function, central, fits, function, inner, metas_of
+from tests.in_jax import in_jax
 from tests.ops.cases import CASES, ROWS
 from tests.ops.rows import DOUBLE, Case, row_id
 from tests.tolerances import assert_close, difference, rounding
@@ -24,6 +25,15 @@ every_differentiable_row = pytest.mark.parametrize(
     [(case, dtype) for case, dtype in ROWS if case.differentiable(dtype)],
     ids=row_id,
 )
+
+
+def compared(case: Case) -> list[str]:
+    """The dtypes compared with JAX; other checks compare single precision with double."""
+    return [
+        dtype
+        for dtype in case.dtypes
+        if case.differentiable(dtype) and DOUBLE.get(dtype, dtype) not in {*case.dtypes} - {dtype}
+    ]
 
 
 def test_every_op_has_a_row() -> None:
@@ -96,34 +106,28 @@ def test_the_gradient_is_differentiable_in_turn(case: Case, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "dtype"),
-    [
-        (case, dtype)
-        for case, dtype in ROWS
-        if case.differentiable(dtype) and DOUBLE.get(dtype, dtype) not in {*case.dtypes} - {dtype}
-    ],
-    ids=row_id,
-)  # JAX compiles each of these; other checks compare single precision with double
-def test_values_and_gradients_are_those_of_jax(case: Case, dtype: str) -> None:
-    wrt = case.differentiable(dtype)
-    f, arrays = applied(case, dtype)
-    (value,) = f(*arrays)
+    "case", [case for case in CASES if compared(case)], ids=lambda case: case.name
+)
+def test_values_and_gradients_are_those_of_jax(case: Case) -> None:
     if case.jax is None:
         assert case.unlike_jax
         return
-    with jax.enable_x64(True):
-        expected, pull_back = jax.vjp(
-            lambda *active: case.jax(*replaced(arrays, wrt, active)), *[arrays[i] for i in wrt]
-        )
-        assert_close(value, expected, rounding(dtype))
-        assert np.asarray(value).dtype == expected.dtype
-        if f.jvp(wrt).outputs == (None,):
-            return
-        (seed,) = directions([value], 3)
-        # JAX transposes without conjugation, so its cotangents are the conjugates of ours.
-        gradients = [np.conj(ct) for ct in pull_back(np.conj(seed))]
-    for ours, theirs in zip(f.vjp(wrt)(*arrays, seed), gradients, strict=True):
-        assert_close(np.zeros_like(theirs) if ours is None else ours, theirs, rounding(dtype))
+    values, seeds = {}, {}
+    for dtype in compared(case):
+        f, arrays = applied(case, dtype)
+        values[dtype] = np.asarray(f(*arrays)[0])
+        if f.jvp(case.differentiable(dtype)).outputs != (None,):
+            (seeds[dtype],) = directions([values[dtype]], 3)
+    for dtype, (expected, cotangents) in of_jax(case, seeds).items():
+        assert_close(values[dtype], expected, rounding(dtype), dtype)
+        assert values[dtype].dtype == expected.dtype
+        if dtype not in seeds:
+            continue
+        f, arrays = applied(case, dtype)
+        ours = f.vjp(case.differentiable(dtype))(*arrays, seeds[dtype])
+        for ct, theirs in zip(ours, cotangents, strict=True):
+            ct = np.zeros_like(theirs) if ct is None else ct
+            assert_close(ct, theirs, rounding(dtype), dtype)
 
 
 @every_differentiable_row
@@ -210,6 +214,26 @@ def check_adjoint(f: Function, arrays: Sequence[Array], wrt: list[int]) -> None:
     right = sum(inner(ct, t) for ct, t in zip(cotangents, tangents, strict=True))
     size = 1 + float(np.abs(seeds[0]).ravel() @ np.abs(image).ravel())
     assert abs(left - right) <= size * rounding(image.dtype, *(arrays[i].dtype for i in wrt))
+
+
+def of_jax(case: Case, seeds: dict[str, Array]) -> dict[str, tuple[Array, list[Array]]]:
+    """JAX's value and cotangents for each dtype compared, all from one compiled program."""
+
+    def evaluated(dtype: str, arrays: list[Any], seed: Any) -> tuple[Any, list[Any]]:
+        wrt = case.differentiable(dtype)
+        value, pull_back = jax.vjp(
+            lambda *active: case.jax(*replaced(arrays, wrt, active)), *[arrays[i] for i in wrt]
+        )
+        # JAX transposes without conjugation, so its cotangents are the conjugates of ours.
+        return value, [] if seed is None else [ct.conj() for ct in pull_back(seed.conj())]
+
+    def all_dtypes(arrays: dict[str, list[Any]], seeds: dict[str, Any]) -> Any:
+        return {dtype: evaluated(dtype, arrays[dtype], seeds.get(dtype)) for dtype in arrays}
+
+    results: dict[str, tuple[Array, list[Array]]] = in_jax(
+        all_dtypes, {dtype: case.arrays(dtype) for dtype in compared(case)}, seeds
+    )
+    return results
 
 
 def applied(case: Case, dtype: str) -> tuple[Function, list[Array]]:

@@ -6,6 +6,8 @@ from typing import Any
 import opt_einsum
 import pytest
 
+from tenferro.compiler import CPU
+from tenferro.errors import PathError
 from tenferro.network import (
     ContractionOptimizerOptions,
     Subscripts,
@@ -13,7 +15,9 @@ from tenferro.network import (
 from tenferro.planning import (
     ContractionTree,
     find_tree,
+    options_of,
     pairs_of_path,
+    tree_seconds,
 )
 from tests.networks import instances, ring
 
@@ -55,6 +59,34 @@ def test_a_time_budget_stops_a_search() -> None:
     )
     find_tree(network, sizes, options)
     assert 0 < seen[-1] < 10**6
+
+
+def test_a_search_of_a_small_network_tries_little_and_finds_as_much() -> None:
+    network, sizes = ring(30)
+    full = find_tree(network, sizes, ContractionOptimizerOptions(method="search"))
+    tried: dict[float, int] = {}
+    for effort in (0.0, 10.0, math.inf):
+        seen: list[int] = []
+        options = ContractionOptimizerOptions(
+            effort=effort, progress=lambda done, *_, seen=seen: seen.append(done)
+        )
+        found = find_tree(network, sizes, options)
+        assert found.pairs == find_tree(network, sizes, options).pairs
+        assert tree_seconds(CPU, found) <= 1.3 * tree_seconds(CPU, full)
+        tried[effort] = max(seen)
+    assert tried[0.0] <= tried[10.0] < tried[math.inf] == ContractionOptimizerOptions().trials
+    assert (
+        find_tree(network, sizes, ContractionOptimizerOptions(effort=math.inf)).pairs == full.pairs
+    )
+
+
+def test_effort_is_part_of_the_plan_only_if_it_is_not_the_default() -> None:
+    assert ContractionOptimizerOptions().identity == ContractionOptimizerOptions(effort=10).identity
+    more = ContractionOptimizerOptions(effort=50)
+    assert options_of(("auto", *more.identity)) == more
+    for wrong in (-1.0, math.nan, "much"):
+        with pytest.raises(PathError, match="effort must be a number of at least 0"):
+            ContractionOptimizerOptions(effort=wrong)  # type: ignore[arg-type]
 
 
 def test_cotengra_plans_too() -> None:

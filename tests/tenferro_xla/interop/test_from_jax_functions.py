@@ -14,6 +14,7 @@ from tenferro.errors import BindingError
 from tenferro.runtime import GraphExecutor, NumpyBackend
 from tenferro.shape import TensorSpec
 from tenferro_xla import XlaExecutor, from_jax, to_jax
+from tests.in_jax import in_jax
 
 NUMPY = GraphExecutor(NumpyBackend())
 XLA = XlaExecutor("cpu")
@@ -68,12 +69,11 @@ def test_a_jax_function_becomes_a_program_with_the_same_values(
 ) -> None:
     x = np.random.default_rng(0).normal(size=(3, 4))
     program = from_jax(function, TensorSpec((3, 4), "float64"))
-    with jax.enable_x64(True):
-        expected = jax.tree.leaves(function(jnp.asarray(x)))
+    expected = jax.tree.leaves(in_jax(function, x))
     for executor in (NUMPY, XLA):
         found = executor.run(program, {"x": x})
         for actual, wanted in zip(found, expected, strict=True):
-            assert actual.dtype == np.asarray(wanted).dtype
+            assert actual.dtype == wanted.dtype
             np.testing.assert_allclose(actual.numpy(), wanted, rtol=1e-12, atol=1e-12)
 
 

@@ -1,0 +1,99 @@
+"""A call of types seen before takes a shorter way, which must give what the first call gives."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import tenferro as tn
+from tenferro.errors import DTypeError, PytreeError
+
+X = np.arange(6.0).reshape(2, 3)
+
+ARGUMENTS = {
+    "numpy": (X, X[0]),
+    "mixed": (X, tn.Tensor(X[0])),
+    "strided": (X.T[::2].T, X[0, ::2]),
+    "other byte order": (X.astype(">f8"), X[0].astype(">f8")),
+    "numbers": (2.0, 3),
+    "NumPy numbers": (np.float32(2.0), np.int8(3)),
+    "large integer": (X, 2**62),
+    "bool and complex": (True, 1 + 2j),
+    "subclass": (np.ma.masked_array(X), X[0]),
+}
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_arguments_of_all_kinds_in_trees_and_by_themselves(executor: str) -> None:
+    alone = tn.jit(lambda x, y: x * y + 1, executor=executor)
+    tree = tn.jit(lambda t: {"z": (t["x"] * t["y"][0] + 1,)}, executor=executor)
+    for name, (x, y) in ARGUMENTS.items():
+        expected = np.asarray(x) * np.asarray(y) + 1
+        for _ in range(3):
+            assert_array_equal(alone(x, y).numpy(), expected, err_msg=name)
+            assert_array_equal(alone(x, y=y).numpy(), expected, err_msg=name)
+            (z,) = tree({"x": x, "y": [y]})["z"]
+            assert_array_equal(z.numpy(), expected, err_msg=name)
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_integers_that_do_not_fit_into_int64_are_unsigned_as_in_numpy(executor: str) -> None:
+    double = tn.jit(lambda n: n // 2, executor=executor)
+    for n in (4, 2**63, 6, 2**64 - 1, 8):
+        assert double(n).item() == n // 2
+    with pytest.raises(DTypeError, match="the integer does not fit in 64 bits"):
+        double(2**64)
+    with pytest.raises(PytreeError, match="argument n is an integer that does not fit in 64 bits"):
+        tn.jit(lambda n: n, executor=executor)(2**64)
+
+
+@pytest.mark.parametrize("size", [4, 100_000])
+def test_arguments_may_be_overwritten_after_the_call(size: int) -> None:
+    double = tn.jit(lambda x: x * 2)
+    x = np.ones(size)
+    results = []
+    for _ in range(3):
+        results.append(double(x))
+        x[:] += 1
+    assert [result.numpy()[-1] for result in results] == [2.0, 4.0, 6.0]
+
+
+def test_static_arguments_are_found_by_position_and_by_name() -> None:
+    power = tn.jit(lambda x, n: x**n, static_argnames="n", executor="numpy")
+    for n in (2, 2.0, True, 2):
+        assert_array_equal(power(X, n).numpy(), X**n)
+        assert_array_equal(power(X, n=n).numpy(), X**n)
+        assert power(X, n).dtype == (X**n).dtype
+
+    @tn.jit(static_argnames="n", executor="numpy")
+    def total(*terms: Any, n: int) -> Any:
+        return sum(terms) * n
+
+    assert total(1.0, 2.0, 3.0, n=2).item() == 12.0
+
+
+def test_the_numpy_executor_runs_whole_programs_as_instruction_by_instruction() -> None:
+    def f(x: Any, w: Any) -> Any:
+        y = tn.linalg.solve(w @ w.T + tn.eye(3), tn.sin(x).T)
+        total, _ = tn.scan(lambda c, row: (c + row, None), tn.zeros(2), y)
+        return total, x, x.T, tn.ones((2, 2)), tn.sum(y), tn.sort(y, axis=0)
+
+    w = np.linspace(-1.0, 1.0, 9).reshape(3, 3)
+    steps = tn.GraphExecutor(tn.NumpyBackend(), segmented=False)
+    expected = tn.jit(f, executor=steps)(X, w)
+    whole = tn.jit(f, executor="numpy")
+    for _ in range(2):
+        for result, value in zip(whole(X, w), expected, strict=True):
+            assert_array_equal(result.numpy(), value.numpy())
+            assert result.dtype == value.dtype
+            assert not result.numpy().flags.writeable
+
+
+def test_results_of_the_numpy_executor_share_no_memory() -> None:
+    constant = tn.jit(lambda x: (x, tn.ones(3)), executor="numpy")
+    x = X.copy()
+    first, second = constant(x), constant(x)
+    x[:] = 9
+    assert_array_equal(first[0].numpy(), X)
+    assert not np.shares_memory(first[1].numpy(), second[1].numpy())
