@@ -81,7 +81,12 @@ def escape(found: re.Match[str]) -> str:
 def write_reference(app: Sphinx) -> None:
     """One page per front door."""
     inner = (module.name for module in pkgutil.iter_modules(tenferro.__path__, "tenferro."))
-    deeper = ("tenferro.scipy.linalg", "tenferro.scipy.special", "tenferro.scipy.stats")
+    deeper = (
+        "tenferro.nn.initializers",
+        "tenferro.scipy.linalg",
+        "tenferro.scipy.special",
+        "tenferro.scipy.stats",
+    )
     names = ["tenferro", *(name for name in inner if "._" not in name), *deeper, "tenferro_xla"]
     described: dict[type, str] = {}
     pages = {f"{name}.md": page_of(name, described) for name in names}

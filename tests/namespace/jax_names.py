@@ -75,9 +75,9 @@ class Home:
         return self.reasons.get(name, NOT_YET if name in LATER else "")
 
 
-def _of(theirs: str, ours: str, **reasons: str) -> Home:
+def _of(theirs: str, ours: str) -> Home:
     module = Home(theirs, ours, {}).here
-    return Home(theirs, ours, reasons or dict(vars(module).get("MISSING", {})))
+    return Home(theirs, ours, vars(module).get("MISSING", {}))
 
 
 STATS = [
