@@ -59,7 +59,7 @@ class ContractionOptimizerOptions:
                 )
         if self.trials < 1:
             raise PathError(f"einsum: trials must be at least 1, got {self.trials}")
-        if not (isinstance(self.effort, Real) and self.effort >= 0):
+        if not (isinstance(self.effort, int | float) and self.effort >= 0):
             raise PathError(f"einsum: effort must be a number of at least 0, got {self.effort!r}")
 
     @property
