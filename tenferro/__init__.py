@@ -16,9 +16,12 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tenferro.left_out import MISSING
 from tenferro.naming import missing
 
 if TYPE_CHECKING:
+    from tenferro import config as config
+    from tenferro import debug as debug
     from tenferro import extension as extension
     from tenferro import fft as fft
     from tenferro import linalg as linalg
@@ -26,11 +29,20 @@ if TYPE_CHECKING:
     from tenferro import nn as nn
     from tenferro import random as random
     from tenferro import scipy as scipy
+    from tenferro import shape as shape
     from tenferro import testing as testing
     from tenferro import tree as tree
+    from tenferro import tree_util as tree_util
     from tenferro import typing as typing
     from tenferro.compiler import OptimizerOptions as OptimizerOptions
     from tenferro.composed import *  # noqa: F403
+    from tenferro.config import enable_x64 as enable_x64
+    from tenferro.custom import custom_jvp as custom_jvp
+    from tenferro.custom import custom_linear_solve as custom_linear_solve
+    from tenferro.custom import custom_root as custom_root
+    from tenferro.custom import custom_vjp as custom_vjp
+    from tenferro.custom import pure_callback as pure_callback
+    from tenferro.custom import stop_gradient as stop_gradient
     from tenferro.derivatives import AdContext as AdContext
     from tenferro.eager import EagerRuntime as EagerRuntime
     from tenferro.eager import EagerTensor as EagerTensor
@@ -50,6 +62,7 @@ if TYPE_CHECKING:
     from tenferro.runtime import NumpyBackend as NumpyBackend
     from tenferro.runtime import Tensor as Tensor
     from tenferro.runtime import executor_named as executor_named
+    from tenferro.shape import ShapeDtypeStruct as ShapeDtypeStruct
     from tenferro.shape import SymDim as SymDim
     from tenferro.shape import TensorSpec as TensorSpec
     from tenferro.traced import GraphCompiler as GraphCompiler
@@ -61,6 +74,15 @@ __array_api_version__ = "2025.12"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.compiler": ("OptimizerOptions",),
+    "tenferro.config": ("enable_x64",),
+    "tenferro.custom": (
+        "custom_jvp",
+        "custom_linear_solve",
+        "custom_root",
+        "custom_vjp",
+        "pure_callback",
+        "stop_gradient",
+    ),
     "tenferro.derivatives": ("AdContext",),
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
@@ -83,10 +105,12 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Tensor",
         "executor_named",
     ),
-    "tenferro.shape": ("SymDim", "TensorSpec"),
+    "tenferro.shape": ("ShapeDtypeStruct", "SymDim", "TensorSpec"),
     "tenferro.traced": ("GraphCompiler", "TracedTensor"),
     "tenferro.transforms": (
         "derivative",
+        "disable_jit",
+        "eval_shape",
         "grad",
         "grad_optional",
         "hessian",
@@ -96,6 +120,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "jet",
         "jit",
         "jvp",
+        "linear_transpose",
         "linearize",
         "make_program",
         "value_and_grad",
@@ -105,6 +130,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = (
+    "config",
+    "debug",
     "extension",
     "fft",
     "linalg",
@@ -112,8 +139,10 @@ _MODULES = (
     "nn",
     "random",
     "scipy",
+    "shape",
     "testing",
     "tree",
+    "tree_util",
     "typing",
 )
 _ARRAY_FUNCTIONS = ("tenferro.namespace", "tenferro.composed")
@@ -136,7 +165,7 @@ def _load(name: str) -> Any:
         module = import_module(home)
         if name in _HOME_OF or name in module.__all__:
             return getattr(module, name)
-    raise missing("tenferro", name, __dir__)
+    raise missing("tenferro", name, __dir__, MISSING)
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names

@@ -7,7 +7,8 @@ as its passes or its matmul precision, are options of the compiler or executor.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
 from tenferro.errors import ConfigError
@@ -97,6 +98,48 @@ def _value(variable: str, text: str, default: object) -> object:
             if not text.strip():
                 raise ConfigError(f"{variable}: is empty; give a value, or unset it")
             return text
+
+
+_AS_IN_JAX: dict[str, tuple[bool, str]] = {
+    "jax_enable_x64": (True, "dtypes are what arrays have; make arrays of float32 for 32 bits"),
+    "jax_disable_jit": (False, "use tn.disable_jit()"),
+    "jax_debug_nans": (False, "look at values in tn.disable_jit(), or test them in the program"),
+    "jax_log_compiles": (False, "executor.explain() tells what was compiled"),
+}
+"""Settings of JAX that have one value here, and what to do instead of setting another."""
+
+
+def update(name: str, val: object) -> None:
+    """`jax.config.update`: accepted where it asks for what always holds, such as 64 bits.
+
+    Raises:
+        ConfigError: there is no such setting, or it has another value.
+
+    >>> update("jax_enable_x64", True)
+    """
+    if name in _AS_IN_JAX:
+        always, instead = _AS_IN_JAX[name]
+        if val is not always:
+            raise ConfigError(f"config.update: {name} is always {always}; {instead}")
+        return
+    raise ConfigError(
+        f"config.update: there is no setting {name!r}; the environment variables TENFERRO_* are in "
+        "tenferro.config, options of a program belong to tn.jit and to executors"
+    )
+
+
+@contextmanager
+def enable_x64(new_val: bool = True) -> Iterator[None]:
+    """`jax.enable_x64`: numbers keep their 64 bits with it and without it.
+
+    Raises:
+        ConfigError: it asks for 32 bits.
+
+    >>> with enable_x64(True):
+    ...     pass
+    """
+    update("jax_enable_x64", new_val)
+    yield
 
 
 config = parse(os.environ)

@@ -19,12 +19,12 @@ from tenferro.arrays import is_number
 from tenferro.chainrules import Emitter, V
 from tenferro.config import config
 from tenferro.eager import EagerTensor
-from tenferro.errors import DTypeError
+from tenferro.errors import DTypeError, ExtentError
 from tenferro.exec_ir import check_size
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Tensor, run_eagerly
 from tenferro.shape import FLOAT64, DimExpr, TensorMeta
-from tenferro.traced import TracedTensor, is_tracing, record
+from tenferro.traced import TracedTensor, called_function, is_tracing, record
 from tenferro.typing import AnyTensor, ArrayLike
 
 P = ParamSpec("P")
@@ -193,7 +193,11 @@ def _run(
     elif eager is not None:
         result = eager.runtime.apply(function, operands, options)
     else:
-        result = run_eagerly(function, operands, options)
+        try:
+            result = run_eagerly(function, operands, options)
+        except ExtentError as error:
+            what = str(error).partition(": ")[2] or str(error)
+            raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
@@ -201,11 +205,11 @@ def _run(
 
 
 def _check_new(name: str, options: dict[str, Any]) -> None:
-    """Raise ExtentError in the name of the function if the array would exceed the budget."""
+    """Raise ExtentError, in the name of what the user called, if the array exceeds the budget."""
     sizes = _sizes(options.get("shape", ()))
     if all(isinstance(size, int) and size >= 0 for size in sizes) and math.prod(sizes) > 1 << 20:
         dtype = options.get("dtype") or FLOAT64
-        check_size(TensorMeta.of(dtype, sizes), name, config.max_bytes)
+        check_size(TensorMeta.of(dtype, sizes), called_function(name), config.max_bytes)
 
 
 def _sizes(shape: object) -> Any:

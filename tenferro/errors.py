@@ -173,6 +173,10 @@ class InvalidConfigError(ExtensionError, ValueError):
     """The arity, the results or the payload of an extension op are inconsistent."""
 
 
+class ExtensionRuleError(InvalidConfigError, ADRuleError):
+    """A derivative rule of a family violates its contract."""
+
+
 class UnsupportedExtensionError(ExtensionError, NotImplementedError):
     """A program, file or lowering does not support a family."""
 

@@ -18,24 +18,21 @@ ELSEWHERE: dict[str, str] = {
     "eigh": "linalg.eigh", "det": "linalg.det", "cholesky": "linalg.cholesky", "qr": "linalg.qr",
     "jacobian": "jacrev", "function": "jit", "compile": "jit", "no_grad": "EagerRuntime().no_grad",
     "requires_grad": "EagerRuntime().variable", "GradientTape": "EagerRuntime",
-    "autograd": "grad", "Array": "Tensor", "make_jaxpr": "make_program",
-    "eval_shape": "make_program", "while": "while_loop", "if": "cond", "for_loop": "fori_loop",
-    "tree_map": "tree.map", "tree_util": "tree", "tree_leaves": "tree.leaves",
+    "autograd": "grad", "while": "while_loop", "if": "cond", "for_loop": "fori_loop",
+    "tree_map": "tree.map", "tree_leaves": "tree.leaves",
     "dynamic_slice": "lax.dynamic_slice", "conv_general_dilated": "lax.conv_general_dilated",
     "dot_general": "lax.dot_general", "gather": "lax.gather", "scatter": "lax.scatter",
     "int": "int64", "float": "float64", "long": "int64", "half": "float16",
-    "numpy": "asarray", "contract": "einsum", "rsub": "subtract", "neg": "negative",
+    "contract": "einsum", "rsub": "subtract", "neg": "negative",
     "mul": "multiply", "sub": "subtract", "div": "divide", "ln": "log", "arg": "angle",
-    "identity_matrix": "eye", "gradient_of": "grad", "stop_grad": "lax.stop_gradient",
-    "stop_gradient": "lax.stop_gradient",
+    "identity_matrix": "eye", "gradient_of": "grad", "stop_grad": "stop_gradient",
 }  # fmt: skip
 """Names of other libraries, and what is called so here."""
 
 LATER = frozenset(
     (
-        "checkpoint", "remat", "custom_jvp", "custom_vjp", "pure_callback", "io_callback",
-        "pmap", "shard_map", "sharding", "with_sharding_constraint", "profiler", "debug",
-        "custom_root", "custom_linear_solve", "distributed", "sparse", "FarmExecutor",
+        "checkpoint", "checkpoint_policies", "remat", "custom_gradient", "io_callback", "jacobian",
+        "with_sharding_constraint", "sparse", "FarmExecutor",
     )
 )  # fmt: skip
 """Names that other libraries have, for things that are not there yet."""

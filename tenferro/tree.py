@@ -10,20 +10,23 @@ the field.
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import optree
 
 from tenferro.errors import PytreeError
+from tenferro.naming import missing
 from tenferro.traced import NAMESPACE, TreeDef
 from tenferro.traced import flatten as registered
 from tenferro.typing import PyTree
 
 __all__ = [
-    "all", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map", "map_with_path",
-    "reduce", "structure", "transpose", "unflatten",
+    "all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map",
+    "map_with_path", "reduce", "reduce_associative", "static", "structure", "transpose",
+    "unflatten",
 ]  # fmt: skip
 
 IsLeaf = Callable[[Any], bool] | None
@@ -133,6 +136,61 @@ def reduce(
     return functools.reduce(function, found)
 
 
+def reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: PyTree,
+    *,
+    identity: Any = _NOTHING,
+    is_leaf: IsLeaf = None,
+) -> Any:
+    """The leaves combined by an associative function of two, neighbours first.
+
+    Raises:
+        PytreeError: the tree has no leaves, and there is no identity.
+
+    >>> tn.tree.reduce_associative(lambda x, y: x + y, [1, (2, 3), [4, 5, 6]])
+    21
+    """
+    _require_function("reduce_associative", operation)
+    found = leaves(tree, is_leaf)
+    if not found and identity is _NOTHING:
+        raise PytreeError("tree.reduce_associative: the tree has no leaves; pass an identity")
+    while len(found) > 1:
+        pairs = [operation(*found[at : at + 2]) for at in range(0, len(found) - 1, 2)]
+        found = pairs + found[2 * len(pairs) :]
+    return found[0] if found else identity
+
+
+def broadcast(prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """The full tree with, as its leaves, those of the prefix that stand in their place.
+
+    Raises:
+        PytreeError: the first tree is not a prefix of the second.
+
+    >>> tn.tree.broadcast((1, 2), (0, {"a": 0, "b": 0}))
+    (1, {'a': 2, 'b': 2})
+    """
+    registered(prefix_tree)
+    registered(full_tree)
+    try:
+        return optree.tree_broadcast_prefix(prefix_tree, full_tree, is_leaf, namespace=NAMESPACE)
+    except ValueError as error:
+        raise PytreeError(f"tree.broadcast: {error}") from None
+
+
+def static(**options: Any) -> Any:
+    """A field of a dataclass that is part of the structure, for `tn.tree_util.register_dataclass`.
+
+    `options` are those of `dataclasses.field`.
+
+    >>> tn.tree.static(default="add").metadata["static"]
+    True
+    """
+    return dataclasses.field(
+        **{**options, "metadata": {**options.get("metadata", {}), "static": True}}
+    )
+
+
 def flatten_with_path(
     tree: PyTree, is_leaf: IsLeaf = None
 ) -> tuple[list[tuple[Path, PyTree]], TreeDef]:
@@ -191,3 +249,9 @@ def transpose(
 def _require_function(name: str, f: object) -> None:
     if not callable(f):
         raise PytreeError(f"tree.{name}: takes a function first, got a {type(f).__name__}")
+
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+    def __getattr__(name: str) -> Any:
+        raise missing("tenferro.tree", name, lambda: __all__)

@@ -27,7 +27,7 @@ from tenferro.config import config
 from tenferro.errors import DeviceError
 from tenferro.exec_ir import Array, ExecOp, ExecProgram
 from tenferro.families import STANDARD, further
-from tenferro.family import Package
+from tenferro.family import Package, require_function
 from tenferro.runtime import (
     Bound,
     Executor,
@@ -135,8 +135,9 @@ class XlaExecutor:
 
         Raises:
             MalformedFamilyIdError: a family id is not one.
+            ExtensionRegistryError: `register` is not a function.
         """
-        register(self._executables.target.lowering.extensions)
+        require_function(register)(self._executables.target.lowering.extensions)
         self._executables.cache.clear()
 
     @property

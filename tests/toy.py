@@ -28,6 +28,7 @@ from tenferro.chainrules import (
     chain,
     each_active,
     multilinear,
+    own_derivative,
 )
 from tenferro.computegraph import GlobalValKey, Input
 from tenferro.errors import ADRuleError, BatchRuleError
@@ -101,6 +102,9 @@ class Toy:
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         raise ADRuleError(f"{self}: has no transpose rule")
 
+    def linear(self, at: JvpSite[V]) -> bool:
+        return own_derivative(self, at)
+
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         if not self.pointwise:
             raise BatchRuleError(f"{self}: has no batch rule")
@@ -114,6 +118,13 @@ class Toy:
 class Add(Toy):
     n_inputs = 2
     pointwise = True
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        for value, other in zip(operands, reversed(operands), strict=True):
+            producer = at.producer(value)
+            if producer is not None and producer[0].n_inputs == 0:  # the number 0
+                return other
+        return None
 
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         return (entrywise(lambda x, y: x + y, *inputs),)

@@ -19,6 +19,24 @@ def filled(at: Emitter[V], value: Operand[V], shape: Shape, dtype: DType | None 
     return broadcast_to(at, number, TensorMeta.of(dtype, sizes).exact_shape())
 
 
+@named("zeros")
+def zeros(at: Emitter[V], shape: Shape, dtype: DType) -> V:
+    """A new array of zeros."""
+    return filled(at, 0, shape, dtype)
+
+
+@named("ones")
+def ones(at: Emitter[V], shape: Shape, dtype: DType) -> V:
+    """A new array of ones."""
+    return filled(at, 1, shape, dtype)
+
+
+@named("empty")
+def empty(at: Emitter[V], shape: Shape, dtype: DType) -> V:
+    """A new array of any values: zeros."""
+    return filled(at, 0, shape, dtype)
+
+
 def full_like(
     at: Emitter[V], x: Operand[V], fill_value: Operand[V], dtype: DTypeLike | None = None
 ) -> V:

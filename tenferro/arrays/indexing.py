@@ -57,8 +57,10 @@ class Expression:
     counted: tuple[bool, ...]
 
 
-def parse(indices: Any, meta: TensorMeta) -> Expression:
+def parse(indices: Any, meta: TensorMeta, anywhere: bool = False) -> Expression:
     """Parse an index expression for an array of type `meta`.
+
+    If indices may be `anywhere`, integers become arrays, and no array is checked.
 
     Raises:
         AxisError: an item is not an index, or there are more indices than axes.
@@ -66,7 +68,9 @@ def parse(indices: Any, meta: TensorMeta) -> Expression:
     """
     indices_tuple = indices if isinstance(indices, tuple) else (indices,)
     parts = [part for item in indices_tuple for part in _parts(item, meta)]
-    return _expanded(parts, meta)
+    if anywhere:
+        parts = [np.asarray(part) if isinstance(part, int) else part for part in parts]
+    return _expanded(parts, meta, anywhere)
 
 
 def index(at: Emitter[V], x: V, *arrays: V, items: Items, counted: tuple[bool, ...] = ()) -> V:
@@ -130,7 +134,7 @@ def _number_of(item: Any) -> int | None:
         return None
 
 
-def _expanded(parts: list[Any], meta: TensorMeta) -> Expression:
+def _expanded(parts: list[Any], meta: TensorMeta, anywhere: bool) -> Expression:
     """Replace the ellipsis, or the missing indices at the end, by slices; separate the arrays."""
     used = sum(part is not None and part is not Ellipsis for part in parts)
     ellipses = [i for i, part in enumerate(parts) if part is Ellipsis]
@@ -148,7 +152,7 @@ def _expanded(parts: list[Any], meta: TensorMeta) -> Expression:
             items.append(part)
         else:
             items.append(...)
-            arrays.append(_checked(part, axis, meta))
+            arrays.append(_checked(part, axis, meta, anywhere))
         if part is not None:
             axis += 1
     return Expression(
@@ -156,7 +160,7 @@ def _expanded(parts: list[Any], meta: TensorMeta) -> Expression:
     )
 
 
-def _checked(array: Any, axis: int, meta: TensorMeta) -> tuple[Any, bool]:
+def _checked(array: Any, axis: int, meta: TensorMeta, anywhere: bool) -> tuple[Any, bool]:
     """An array of indices for one axis, and whether they are known not to be negative.
 
     Negative indices in a NumPy array are replaced at once if the size is a constant.
@@ -173,7 +177,7 @@ def _checked(array: Any, axis: int, meta: TensorMeta) -> tuple[Any, bool]:
         array = array.astype(array.dtype)  # other operands do not change the dtype of an index
     if size == 0 and array.size != 0:
         raise AxisError(f"index: axis {axis} of {meta} has size 0; it has no elements to index")
-    if not isinstance(array, np.ndarray) or not isinstance(size, int):
+    if anywhere or not isinstance(array, np.ndarray) or not isinstance(size, int):
         return array, False
     check_places("index", array, axis, meta)
     negative = array < 0

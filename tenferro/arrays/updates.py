@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict, Unpack, cast
 
 import numpy as np
 
+from tenferro.arrays import elementwise
+from tenferro.arrays.bounds import mode_named, moved, selected
 from tenferro.arrays.broadcasting import broadcast_to
 from tenferro.arrays.indexing import (
-    Expression,
     Places,
     index,
     index_vectors,
@@ -36,6 +37,7 @@ from tenferro.ops import (
     ScatterReduce,
     StdTensorOp,
     full,
+    full_like,
     scalar,
 )
 from tenferro.shape import (
@@ -54,8 +56,19 @@ from tenferro.typing import AnyTensor, ArrayLike, Index
 _ELEMENTWISE: dict[str, StdTensorOp] = {"add": ADD, "mul": MUL, "min": MINIMUM, "max": MAXIMUM}
 
 
+_POINTWISE: dict[str, Callable[..., Any]] = {"div": elementwise.divide, "pow": elementwise.pow}
+"""What is done with the whole array, and ones where nothing changes."""
+
 _KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 """Kinds of dtype in ascending order: a kind can hold the values of the kinds before it."""
+
+
+class UpdateOptions(TypedDict, total=False):
+    """The options of methods that change elements; see `Selection`."""
+
+    mode: str | None
+    indices_are_sorted: bool
+    unique_indices: bool
 
 
 class At:
@@ -75,7 +88,7 @@ class At:
         self._array = array
 
     def __getitem__(self, indices: Index) -> Selection:
-        return Selection(self._array, parse(indices, self._array.meta))
+        return Selection(self._array, indices)
 
 
 class Selection:
@@ -83,48 +96,97 @@ class Selection:
 
     Updates out of bounds are dropped; `get` clamps indices instead. If several updates hit one
     element, `set` keeps the last one and the other methods combine all of them.
+
+    Numbers and NumPy arrays that are out of bounds are refused, unless `mode` says what they mean:
+    with "clip" the nearest element, with "wrap" the elements repeated; with "fill" or "drop" they
+    read `fill_value`, and change nothing. `indices_are_sorted` and `unique_indices` are promises,
+    which are not needed.
     """
 
-    __slots__ = ("_array", "_expression")
+    __slots__ = ("_array", "_indices")
 
-    def __init__(self, array: AnyTensor, expression: Expression) -> None:
+    def __init__(self, array: AnyTensor, indices: Index) -> None:
         self._array = array
-        self._expression = expression
+        self._indices = indices
 
-    def get(self) -> AnyTensor:
-        """The elements themselves, as `x[...]`."""
-        return self._applied(index)
+    def get(
+        self,
+        *,
+        mode: str | None = None,
+        fill_value: complex | None = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> AnyTensor:
+        """The elements themselves, as `x[...]`.
 
-    def set(self, values: ArrayLike) -> AnyTensor:
+        Args:
+            mode: what indices out of bounds mean; see the class.
+            fill_value: what is read there with "fill"; by default NaN, the smallest signed or the
+                largest unsigned integer, or True.
+            indices_are_sorted: is not needed.
+            unique_indices: is not needed.
+        """
+        known = mode_named("get", mode)
+        if known is None:
+            return self._applied(index, mode=mode)
+        return self._applied(selected, mode=mode, kept={"mode": known, "fill_value": fill_value})
+
+    def set(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with the elements replaced."""
-        return self._applied(update, values, combiner="set")
+        return self._updated("set", values, options)
 
-    def add(self, values: ArrayLike) -> AnyTensor:
+    def add(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with values added to the elements."""
-        return self._applied(update, values, combiner="add")
+        return self._updated("add", values, options)
 
-    def subtract(self, values: ArrayLike) -> AnyTensor:
+    def subtract(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with values subtracted from the elements."""
-        return self._applied(update, values, combiner="sub")
+        return self._updated("sub", values, options)
 
-    def multiply(self, values: ArrayLike) -> AnyTensor:
+    def multiply(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with the elements multiplied by values."""
-        return self._applied(update, values, combiner="mul")
+        return self._updated("mul", values, options)
 
-    def min(self, values: ArrayLike) -> AnyTensor:
+    def divide(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
+        """The array with the elements divided by values; integers become float64."""
+        return self._updated("div", values, options)
+
+    def power(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
+        """The array with the elements to the power of values."""
+        return self._updated("pow", values, options)
+
+    def min(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with each element replaced by the smaller of it and the value; NaN wins."""
-        return self._applied(update, values, combiner="min")
+        return self._updated("min", values, options)
 
-    def max(self, values: ArrayLike) -> AnyTensor:
+    def max(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with each element replaced by the larger of it and the value; NaN wins."""
-        return self._applied(update, values, combiner="max")
+        return self._updated("max", values, options)
+
+    def apply(
+        self, ufunc: Callable[[AnyTensor], ArrayLike], **options: Unpack[UpdateOptions]
+    ) -> AnyTensor:
+        """The array with the elements replaced by what a function makes of them, each once."""
+        return self.set(ufunc(self.get(mode=options.get("mode"))), **options)
 
     mul = multiply
 
+    def _updated(self, combiner: str, values: ArrayLike, options: UpdateOptions) -> AnyTensor:
+        unknown = [each for each in options if each not in UpdateOptions.__annotations__]
+        if unknown:
+            raise TypeError(f"{combiner}: there is no option {unknown[0]!r}")
+        mode = options.get("mode")
+        known = mode_named(combiner, mode)
+        return self._applied(update, values, mode=mode, kept={"combiner": combiner, "mode": known})
+
     def _applied(
-        self, function: Callable[..., Any], *values: ArrayLike, **options: object
+        self,
+        function: Callable[..., Any],
+        *values: ArrayLike,
+        mode: str | None,
+        kept: Mapping[str, object] | None = None,
     ) -> AnyTensor:
-        expression = self._expression
+        expression = parse(self._indices, self._array.meta, anywhere=mode is not None)
         return apply_where(
             function,
             self._array,
@@ -132,7 +194,7 @@ class Selection:
             *expression.arrays,
             items=expression.items,
             counted=expression.counted,
-            **options,
+            **(kept or {}),
         )
 
 
@@ -159,13 +221,20 @@ def update(
     items: Items,
     counted: tuple[bool, ...],
     combiner: str,
+    mode: str | None = None,
 ) -> V:
     """x with values combined into the elements that items and arrays select."""
     meta: TensorMeta = at.ctx.meta(x)
+    if combiner in _POINTWISE:
+        ones, held = full_like(at, 1, x), {"items": items, "counted": counted, "mode": mode}
+        whole = update(at, ones, values, *arrays, combiner="mul", **held)  # type: ignore[arg-type]
+        return cast(V, _POINTWISE[combiner](at, x, whole))
     new = _of_dtype(at, values, meta.dtype)
     if combiner == "sub":
         new, combiner = at.emit(NEG, new), "add"
     part = take_window(at, x, items)
+    if mode in ("clip", "wrap"):
+        arrays = tuple(moved(at, part, placed(items).axes, arrays, mode))
     if arrays:
         changed = _scatter(at, part, new, placed(items), arrays, counted, combiner)
     else:

@@ -6,10 +6,18 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from tenferro.autodiff.linear_fragment import LinearFragment, finish
-from tenferro.autodiff.rules import linearize_op
+from tenferro.autodiff.rules import linearize_op, require_zero
 from tenferro.chainrules import FragmentEmitter, KeyEmitter, RuleContext, Tangent, fresh_pass_id
-from tenferro.computegraph import FragmentBuilder, GlobalValKey, ResolvedView, input_key, name_of
-from tenferro.errors import ADError, GraphError
+from tenferro.computegraph import (
+    FragmentBuilder,
+    GlobalValKey,
+    ResolvedView,
+    input_key,
+    name_of,
+    require_values,
+    require_view,
+)
+from tenferro.errors import ADError
 
 Tangents = dict[GlobalValKey, GlobalValKey]
 
@@ -33,7 +41,9 @@ def differentiate(
 
     Source: AD architecture, section III.
     """
-    _require_view(view, outputs, wrt)
+    require_view("differentiate", view)
+    require_values("differentiate", "outputs", outputs)
+    require_values("differentiate", "wrt", wrt, keys=True)
     sources = _distinct([_as_key(value) for value in wrt])
     emitter = FragmentEmitter(FragmentBuilder(parents=view.roots), ctx)
     pass_id = fresh_pass_id()
@@ -45,18 +55,6 @@ def differentiate(
         if tangent is not None:
             ctx.declare_like(tangent, output)  # otherwise inferred through the whole fragment
     return finish(emitter.builder, inputs, results)
-
-
-def _require_view(view: object, outputs: object, wrt: object) -> None:
-    """Raise GraphError for a fragment in place of a view, or for values that are not in a list."""
-    if not isinstance(view, ResolvedView):
-        raise GraphError(
-            f"differentiate: takes a view, got a {type(view).__name__}; write resolve([fragment])"
-        )
-    for field, values in (("outputs", outputs), ("wrt", wrt)):
-        if not isinstance(values, list | tuple):
-            shown = type(values).__name__
-            raise GraphError(f"differentiate: {field} must be a list of values, got a {shown}")
 
 
 def push_forward(
@@ -100,9 +98,12 @@ def _propagate(
         emitter.site = op.site
         results = linearize_op(op, produced, incoming, emitter)
         for key, tangent in zip(produced, results, strict=True):
-            # A value that is linear in the tangents and does not read them is zero.
-            if tangent is not None and may_flow(tangent):
+            if tangent is None:
+                continue
+            if may_flow(tangent):
                 tangents[key] = tangent
+            else:
+                require_zero(op.primitive, "linearize", tangent, emitter)
 
 
 def _as_key(value: GlobalValKey | Hashable) -> GlobalValKey:

@@ -177,7 +177,7 @@ class Derivative:
             if any(self.reaches):
                 reads.update(self.pull(self.active, self.reaches).reads)
         except TenferroError:
-            pass
+            reads.update(every)  # fewer active operands may have a derivative
         self.reads = tuple(sorted(reads))
         self._push.clear()  # their `saved` refers to `every`
         self._pull.clear()

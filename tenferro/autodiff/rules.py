@@ -40,8 +40,13 @@ def transpose_op(
     if rule is None:
         raise ADRuleError(f"{node.primitive}: has no transpose rule")
     mask = mode.active_mask
-    result = rule(TransposeSite(emitter, ct, node.inputs, mask))
-    terms = _checked(node.primitive, "transpose", result, len(mask), "operand")
+    try:
+        result = rule(TransposeSite(emitter, ct, node.inputs, mask))
+        terms = _checked(node.primitive, "transpose", result, len(mask), "operand")
+    except ADRuleError as error:
+        if node.site is not None and not getattr(error, "__notes__", None):
+            error.add_note(f"recorded at {node.site}")
+        raise
     for term, active in zip(terms, mask, strict=True):
         if term is not None and not active:
             raise ADRuleError(
@@ -49,6 +54,19 @@ def transpose_op(
                 f"{_first_fixed(terms, mask)}, which is fixed; return None there"
             )
     return terms
+
+
+def require_zero(op: Any, rule: str, value: GlobalValKey, emitter: KeyEmitter) -> None:
+    """Check that a value which a rule returned, and which does not depend on its seeds, is zero.
+
+    Raises:
+        ADRuleError: it is not.
+    """
+    if emitter.is_stray(value):
+        raise ADRuleError(
+            f"{op}: its {rule} rule returns a value that does not depend on those it is given; "
+            "it must be linear in them: return None for a zero"
+        )
 
 
 def _first_fixed(terms: Slots[GlobalValKey], mask: tuple[bool, ...]) -> int:

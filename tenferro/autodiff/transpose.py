@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tenferro.autodiff.linear_fragment import LinearFragment, finish
-from tenferro.autodiff.rules import transpose_op
+from tenferro.autodiff.rules import require_zero, transpose_op
 from tenferro.chainrules import (
     Cotangent,
     FragmentEmitter,
@@ -86,16 +86,19 @@ def _reverse(
         emitter.site = node.site
         terms = transpose_op(node, node.mode, ct, emitter)
         for key, term in zip(node.inputs, terms, strict=True):
-            if term is not None:
-                _accumulate(total, key, term, emitter)
+            if term is not None and not _accumulate(total, key, term, emitter):
+                require_zero(node.primitive, "transpose", term, emitter)
     return [total.get(key) for key in linear.input_keys]
 
 
 def _accumulate(
     total: Cotangents, key: GlobalValKey, term: GlobalValKey, emitter: KeyEmitter
-) -> None:
+) -> bool:
+    """Add a term to the cotangent of a value; False if it does not depend on any cotangent."""
     ct = total.pop(key, None)
     if ct is not None:
         term = emitter.ctx.adder.add(emitter, ct, term)
-    if emitter.may_flow(term):  # a term that is linear in cotangents but does not read any is zero
+    if emitter.may_flow(term):
         total[key] = term
+        return True
+    return ct is not None  # terms may cancel

@@ -7,9 +7,10 @@ node as the user's own `cos x`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
+from tenferro.chainrules.linearity import is_zero, linear_by_zeros, linear_in
 from tenferro.chainrules.primitive import PrimitiveOp, RuleContext, only_output
 from tenferro.computegraph import (
     PRIMAL,
@@ -23,6 +24,9 @@ from tenferro.computegraph import (
     SingleOutputNode,
     op_key,
 )
+from tenferro.errors import ADRuleError
+
+Operands = tuple[GlobalValKey, ...]
 
 
 class KeyEmitter:
@@ -69,6 +73,10 @@ class KeyEmitter:
         """Whether the value may depend on the seeds; True, since keys do not tell."""
         return True
 
+    def is_stray(self, value: GlobalValKey) -> bool:
+        """Whether a value that must be linear in the seeds neither depends on them nor is zero."""
+        return not self.may_flow(value) and not is_zero(value, KeyEmitter(self.ctx))
+
     def _apply(self, op: PrimitiveOp, operands: tuple[GlobalValKey, ...]) -> GlobalOpKey:
         return op_key(op, operands, PRIMAL, self.site)
 
@@ -81,6 +89,7 @@ class FragmentEmitter(KeyEmitter):
         self.builder = builder
         self._is_active = builder.is_active
         self._modes: dict[tuple[bool, ...], OpMode] = {}
+        self._linear: set[tuple[PrimitiveOp, tuple[bool, ...]]] = set()
 
     def active_input(self, key: Hashable, like: GlobalValKey) -> Input:
         """Declare an active input of the fragment, with the metadata of `like`."""
@@ -99,9 +108,39 @@ class FragmentEmitter(KeyEmitter):
         else:
             mask = tuple([is_active(value, False) for value in operands])
         mode = self._modes.get(mask) or self._new_mode(mask)
+        if mode is not PRIMAL and (op, mask) not in self._linear:  # asked once for each op
+            self._require_linear(op, operands, mask)
         return self.builder.apply(op, operands, mode, self.site)
+
+    def _require_linear(self, op: PrimitiveOp, operands: Operands, mask: tuple[bool, ...]) -> None:
+        """Raise ADRuleError unless an op is linear in its active operands."""
+        emitter = KeyEmitter(self.ctx)
+        if linear_in(op, operands, mask, emitter):
+            self._linear.add((op, mask))
+        elif not self._linear_here(op, operands, mask, emitter):
+            error = nonlinear(op, mask)
+            if self.site is not None:
+                error.add_note(f"recorded at {self.site}")
+            raise error
+
+    def _linear_here(
+        self, op: PrimitiveOp, operands: Operands, mask: tuple[bool, ...], at: KeyEmitter
+    ) -> bool:
+        """Whether an op is linear in its active operands by what the others are."""
+        return linear_by_zeros(op, operands, mask, at)
 
     def _new_mode(self, mask: tuple[bool, ...]) -> OpMode:
         """The mode for a mask; one object for all nodes that have it."""
         mode = self._modes[mask] = Linear(mask) if True in mask else PRIMAL
         return mode
+
+
+def nonlinear(op: PrimitiveOp, active: Sequence[bool]) -> ADRuleError:
+    """The error for an op that a rule emits on tangents in which it is not linear."""
+    places = [str(place) for place, on in enumerate(active) if on]
+    named = f"operand{'s' * (len(places) > 1)} {' and '.join(places)}"
+    together = " together" if len(places) > 1 else " alone" if len(active) > 1 else ""
+    return ADRuleError(
+        f"{op}: is not linear in {named}{together}; what a derivative rule emits must be linear in "
+        "the tangents: leave out terms without a tangent, and products of two of them"
+    )

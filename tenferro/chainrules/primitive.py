@@ -185,6 +185,12 @@ class PrimitiveOp(GraphOp, Protocol):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Cotangents of the active operands, None for the fixed ones."""
 
+    def linear(self, at: JvpSite[V]) -> bool:
+        """Whether the op is linear in the operands that have tangents, which are these operands.
+
+        `own_derivative` answers for most ops. Rules may emit on tangents only what is linear.
+        """
+
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """The outputs for all entries of a batch, and for each whether it is batched.
 

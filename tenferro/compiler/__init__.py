@@ -41,7 +41,7 @@ from tenferro.compiler.late import (
     refuse_dynamic,
     specialise,
 )
-from tenferro.compiler.lower import compile_std_to_exec
+from tenferro.compiler.lower import compile_std_to_exec, without_rules
 from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Needs, Observer, Pass, PassReport, run_passes
 from tenferro.compiler.pipeline import (
@@ -140,4 +140,5 @@ __all__ = [
     "run_passes",
     "specialise",
     "structure",
+    "without_rules",
 ]

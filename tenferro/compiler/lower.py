@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from tenferro.computegraph import CompiledProgram
-from tenferro.errors import BindingError, TenferroError, UnsupportedExtensionError
-from tenferro.exec_ir import ExecBuilder, ExecProgram
+from tenferro.control import Custom
+from tenferro.errors import (
+    BindingError,
+    ProgramError,
+    TenferroError,
+    UnsupportedExtensionError,
+)
+from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram, Rewriter
 from tenferro.ops import Argument, StdTensorOp
 from tenferro.shape import TensorMeta
 
@@ -15,14 +21,17 @@ def compile_std_to_exec(
     program: CompiledProgram[StdTensorOp],
     input_metas: Sequence[TensorMeta],
     families: Container[str] | None = None,
+    keep_rules: bool = False,
 ) -> ExecProgram:
     """The program with the type of every slot, before any pass.
 
     `input_metas` are the types of the program's inputs, in order. `families`, if given, are the
-    extension families that the executor of the program has.
+    extension families that the executor of the program has. Programs with derivatives by hand are
+    written in their place, unless `keep_rules`.
 
     Raises:
-        BindingError: the number of types is not the number of inputs.
+        ProgramError: it is not a compiled program.
+        BindingError: the number of types is not the number of inputs, or one is not a type.
         UnsupportedExtensionError: an extension op is of a family that is not among `families`.
         TenferroError: an op cannot take its operands; a note says where it was recorded.
 
@@ -35,11 +44,7 @@ def compile_std_to_exec(
       return %1
     }
     """
-    if len(input_metas) != len(program.input_slots):
-        raise BindingError(
-            f"lower: the program has {len(program.input_slots)} inputs, "
-            f"got {len(input_metas)} types"
-        )
+    _check_given(program, input_metas)
     builder = ExecBuilder()
     slots = list(range(program.n_slots))  # the new slot of each slot of the program
     for slot, meta in zip(program.input_slots, input_metas, strict=True):
@@ -66,7 +71,31 @@ def compile_std_to_exec(
         if site is not None:
             error.add_note(f"recorded at {site}")
         raise
-    return builder.build([slots[slot] for slot in program.output_slots])
+    typed = builder.build([slots[slot] for slot in program.output_slots])
+    return typed if keep_rules else without_rules(typed)
+
+
+def without_rules(program: ExecProgram) -> ExecProgram:
+    """The program with the body in place of each `Custom`, also within the programs inside ops.
+
+    Raises:
+        ADRuleError: it computes tangents of a function that has a rule for cotangents only.
+    """
+    return _without_rules(program.map_bodies(_without_rules))
+
+
+def _without_rules(program: ExecProgram) -> ExecProgram:
+    if not program.has_op(Custom):
+        return program
+    rewriter = Rewriter(program)
+
+    def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
+        if not isinstance(step.op, Custom):
+            return None
+        step.op.check_computed()
+        return rewriter.inline(step.op.body, operands)
+
+    return rewriter.run(rule)
 
 
 def _require(family: str, families: Container[str]) -> None:
@@ -74,4 +103,22 @@ def _require(family: str, families: Container[str]) -> None:
         raise UnsupportedExtensionError(
             family,
             f"{family}: not registered; add it to the families of the compiler, families=(...)",
+        )
+
+
+def _check_given(program: object, input_metas: Sequence[object]) -> None:
+    if not isinstance(program, CompiledProgram):
+        raise ProgramError(
+            f"lower: takes a compiled program, got a {type(program).__name__}; write "
+            "compile_std_to_exec(compile_graph(graph), metas)"
+        )
+    for number, meta in enumerate(input_metas):
+        if not isinstance(meta, TensorMeta):
+            raise BindingError(
+                f"lower: the type of input {number} must be a TensorMeta, got {meta!r}"
+            )
+    if len(input_metas) != len(program.input_slots):
+        raise BindingError(
+            f"lower: the program has {len(program.input_slots)} inputs, "
+            f"got {len(input_metas)} types"
         )

@@ -43,7 +43,7 @@ from tenferro.compiler.target import (
 )
 from tenferro.computegraph import CompiledProgram
 from tenferro.config import config
-from tenferro.errors import ConfigError
+from tenferro.errors import ConfigError, ProgramError
 from tenferro.exec_ir import ExecProgram, verify
 from tenferro.ops import StdTensorOp
 from tenferro.shape import Dim, Leaf, TensorMeta
@@ -210,8 +210,15 @@ def optimize(
     Without `passes` it is the canonical program. `observe` is told of each pass that has run.
 
     Raises:
+        ProgramError: it is not a program.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
+    given: object = program
+    if not isinstance(given, ExecProgram):
+        raise ProgramError(
+            f"optimize: takes an execution program, got a {type(given).__name__}; write "
+            f"optimize({'parse(text)' if isinstance(given, str) else 'compile_std_to_exec(...)'})"
+        )
     if config.verify:
         verify(program)
     program = run_passes(program, [*options.chosen(passes), Numbering()], observe)

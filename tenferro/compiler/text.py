@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tenferro.errors import ParseError
+from tenferro.errors import ParseError, TenferroError
 from tenferro.exec_ir import ExecProgram, parse_exec, verify
 from tenferro.family import Decode, Extension, ExtensionOp, Package, distinct, vocabulary_of
 
@@ -36,7 +36,12 @@ def parse(
     decoders = {op: decode for package in checked for op, decode in package.codecs.items()}
     read_extension = _reader({op.FAMILY_ID: op for op in classes}, decoders)
     program = parse_exec(text, {**vocabulary_of(checked), "extension": read_extension})
-    verify(program)
+    try:
+        verify(program)
+    except TenferroError:
+        raise
+    except Exception as error:  # a payload of a wrong type, which the op does not expect
+        raise ParseError(f"parse: an op does not take its payload: {error}") from error
     return program
 
 

@@ -62,6 +62,7 @@ from tenferro.composed.index_arrays import (
 )
 from tenferro.composed.index_notation import c_, index_exp, mgrid, ogrid, r_, s_
 from tenferro.composed.kinds import (
+    Array,
     array_repr,
     array_str,
     bool_,
@@ -154,6 +155,7 @@ from tenferro.composed.searching import (
     searchsorted,
     sort_complex,
     trim_zeros,
+    where,
 )
 from tenferro.composed.sets import (
     intersect1d,
@@ -181,6 +183,7 @@ from tenferro.composed.signals import (
 from tenferro.composed.tapers import bartlett, blackman, geomspace, hamming, hanning, kaiser
 
 __all__ = [
+    "Array",
     "append", "apply_along_axis", "apply_over_axes", "argpartition", "argwhere", "array_equiv",
     "array_repr", "array_str", "bartlett", "bincount", "bitwise_count", "blackman", "block",
     "bool_", "broadcast_shapes", "c_", "cdouble", "choose", "complex_", "complexfloating",
@@ -204,5 +207,5 @@ __all__ = [
     "sort_complex", "spacing", "trapezoid", "tril_indices", "tril_indices_from", "trim_zeros",
     "triu_indices", "triu_indices_from", "uint", "union1d", "unique", "unique_all",
     "unique_counts", "unique_inverse", "unique_values", "unpackbits", "unravel_index",
-    "unsignedinteger", "unwrap", "vander", "vecmat", "vectorize",
+    "unsignedinteger", "unwrap", "vander", "vecmat", "vectorize", "where",
 ]  # fmt: skip

@@ -11,29 +11,19 @@ from tenferro import namespace as tn
 from tenferro.arrays import is_number
 from tenferro.errors import DTypeError
 from tenferro.runtime import Tensor
-from tenferro.shape import (
-    BOOL,
-    COMPLEX64,
-    COMPLEX128,
-    FLOAT32,
-    FLOAT64,
-    INT64,
-    UINT64,
-    DType,
-    as_dtype,
-)
+from tenferro.shape import DType, as_dtype
 from tenferro.traced import TracedTensor
 from tenferro.typing import DTypeLike
 
-bool_ = BOOL
-int_ = INT64
-uint = UINT64
-float_ = FLOAT64
-complex_ = COMPLEX128
-single = FLOAT32
-double = FLOAT64
-csingle = COMPLEX64
-cdouble = COMPLEX128
+bool_ = tn.bool
+int_ = tn.int64
+uint = tn.uint64
+float_ = tn.float64
+complex_ = tn.complex128
+single = tn.float32
+double = tn.float64
+csingle = tn.complex64
+cdouble = tn.complex128
 
 generic = np.generic
 number = np.number
@@ -45,7 +35,9 @@ floating = np.floating
 complexfloating = np.complexfloating
 
 dtype = np.dtype
-ndarray = Tensor
+ndarray = Array = Tensor | TracedTensor
+"""What arrays are, in a trace or not; for annotations and `isinstance`."""
+
 euler_gamma = float(np.euler_gamma)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -88,6 +88,46 @@ def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any,
         trimmed(each, total, size, fill)
         for each, fill in zip(reversed(coordinates), fills, strict=True)
     )
+
+
+@overload
+def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike) -> AnyTensor: ...
+@overload
+def where(
+    condition: ArrayLike, *, size: int | None = None, fill_value: Any = None
+) -> tuple[AnyTensor, ...]: ...
+def where(
+    condition: ArrayLike,
+    x1: ArrayLike | None = None,
+    x2: ArrayLike | None = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> AnyTensor | tuple[AnyTensor, ...]:
+    """x1 where the condition is true, elsewhere x2. Of a condition alone, the indices: `nonzero`.
+
+    Args:
+        condition: an array of bool.
+        x1: the values where it is true.
+        x2: the values elsewhere.
+        size: of the indices, as for `nonzero`.
+        fill_value: of the indices, as for `nonzero`.
+
+    Raises:
+        DTypeError: one of x1 and x2 is given.
+
+    >>> tn.where([True, False], 1.0, 2.0)
+    Tensor([1., 2.])
+    >>> tn.where([True, False, True])
+    (Tensor([0, 2]),)
+    """
+    if x1 is None and x2 is None:
+        return nonzero(condition, size=size, fill_value=fill_value)
+    if x1 is None or x2 is None or size is not None:
+        raise DTypeError(
+            "where: takes a condition and two values, or a condition alone, with size= if wanted"
+        )
+    return tn.where(condition, x1, x2)
 
 
 def argwhere(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> AnyTensor:

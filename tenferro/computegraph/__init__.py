@@ -47,6 +47,8 @@ from tenferro.computegraph.resolve import (
     Resolver,
     StructuralResolver,
     ValDef,
+    require_values,
+    require_view,
     resolve,
     resolve_keys,
 )
@@ -90,6 +92,8 @@ __all__ = [
     "materialize_merge",
     "name_of",
     "op_key",
+    "require_values",
+    "require_view",
     "resolve",
     "resolve_keys",
     "statically_frozen",

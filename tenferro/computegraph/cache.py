@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from tenferro.errors import ConfigError
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -29,6 +31,13 @@ class Capacity:
 
     entries: int
     size: int | None = None
+
+    def __post_init__(self) -> None:
+        for field, bound in (("capacity", self.entries), ("size", self.size)):
+            if bound is None and field == "size":
+                continue
+            if isinstance(bound, bool) or not isinstance(bound, int) or bound < 0:
+                raise ConfigError(f"{field}: must be a number of at least 0, got {bound!r}")
 
     def holds(self, entries: int, size: int) -> bool:
         """Whether so many entries of so many bytes are within the bounds."""

@@ -220,6 +220,10 @@ class FragmentBuilder(Generic[Op]):
                     f"{op}: an operand is a tuple of values, as add returns it; write "
                     "(y,) = builder.add(...)"
                 )
+            if not isinstance(operand, GlobalValKey):
+                raise GraphError(f"{op}: {operand!r} is not a value of a graph")
+        if isinstance(op, type):
+            raise GraphError(f"add: takes an op, got the class {op.__name__}; write an op of it")
         _check(op, operands, mode)
         return self.apply(op, operands, mode, site).outputs
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tenferro.computegraph.dump import block, line, name_of
 from tenferro.computegraph.keys import GlobalOpKey, GlobalValKey, Input
 from tenferro.computegraph.op import Op
-from tenferro.computegraph.resolve import ResolvedView
+from tenferro.computegraph.resolve import ResolvedView, require_values, require_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,11 @@ def materialize_merge(
     further inputs follow in the order they are met.
 
     Raises:
+        GraphError: `view` is not a view, or outputs are not a list of values.
         UnresolvedValueError: a reachable value is defined in no fragment of the view.
     """
+    require_view("materialize_merge", view)
+    require_values("materialize_merge", "outputs", outputs)
     ops, met = view.topo_order(outputs)
     declared = tuple(dict.fromkeys(inputs))
     known = set(declared)

@@ -11,6 +11,7 @@ from tenferro.computegraph.dump import block, line, value_list
 from tenferro.computegraph.keys import GlobalValKey, SingleOutputNode
 from tenferro.computegraph.materialize import MaterializedGraph
 from tenferro.computegraph.op import Op
+from tenferro.errors import GraphError
 
 T = TypeVar("T")
 
@@ -127,7 +128,16 @@ def compile_graph(
     """Assign slots. With a `cache`, a graph of the same structure is compiled once.
 
     The inputs and outputs are structural keys, which determine the graph; they are the cache's key.
+
+    Raises:
+        GraphError: it is not a materialized graph.
     """
+    given: object = graph
+    if not isinstance(given, MaterializedGraph):
+        raise GraphError(
+            f"compile_graph: takes a materialized graph, got a {type(given).__name__}; write "
+            "compile_graph(materialize_merge(resolve([fragment]), outputs))"
+        )
     if cache is None:
         return _assign_slots(graph)
     return cache.get_or_make((graph.inputs, graph.outputs), lambda: _assign_slots(graph))

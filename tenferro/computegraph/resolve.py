@@ -6,7 +6,7 @@ that one of the fragments of the view holds the definition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, cast
 
@@ -153,3 +153,33 @@ def resolve(roots: Iterable[Fragment[Op]]) -> ResolvedView[Op]:
 def resolve_keys() -> ResolvedView[Op]:
     """A view in which every key is its own definition, for front ends that hold only keys."""
     return ResolvedView((), StructuralResolver())
+
+
+def require_view(name: str, view: object) -> None:
+    """Raise GraphError for what is not a view, such as a fragment."""
+    if not isinstance(view, ResolvedView):
+        raise GraphError(
+            f"{name}: takes a view, got a {type(view).__name__}; write resolve([fragment])"
+        )
+
+
+def require_values(name: str, field: str, values: object, keys: bool = False) -> None:
+    """Raise GraphError for what is not a list of values; if `keys`, or of keys of inputs."""
+    if not isinstance(values, list | tuple):
+        kind = type(values).__name__
+        raise GraphError(f"{name}: {field} must be a list of values, got a {kind}")
+    for value in values:
+        if not isinstance(value, GlobalValKey) and not (keys and _is_hashable(value)):
+            kind = type(value).__name__
+            hint = "; write its .key" if _has_key(value) else ""
+            raise GraphError(f"{name}: {field} must be a list of values, got a {kind} in it{hint}")
+
+
+def _is_hashable(value: object) -> bool:
+    """Whether it may be the key of an input; what has a key is itself not one."""
+    return isinstance(value, Hashable) and not _has_key(value)
+
+
+def _has_key(value: object) -> bool:
+    """Whether it holds a value, as a traced tensor does."""
+    return isinstance(getattr(value, "key", None), GlobalValKey)

@@ -7,12 +7,23 @@ less, `While` a loop that a condition ends, `Switch` a choice among programs. Th
 Read in this order: `checks` (what they have in common), `scan`, `switch`, `while_loop`; `rounds`,
 by which NumPy runs a body often; then their rules, which write the programs inside as graphs
 (`graphs`): `kept` and `scan_derivative`, `branches` and `switch_derivative`, `while_derivative`,
-`batches` and `guards`. Rules read the ops through `interfaces`.
+`batches` and `guards`. Rules read the ops through `interfaces`. `custom` is a program with
+derivatives by hand; see `rules` and `custom_rules`.
 """
 
 from tenferro.control.batches import BRANCHES_RUN
 from tenferro.control.checks import ControlOp
-from tenferro.control.graphs import program_of
+from tenferro.control.custom import Custom
+from tenferro.control.graphs import (
+    emitted,
+    graph_of,
+    inlined,
+    inner_emitter,
+    linear_in,
+    program_of,
+)
+from tenferro.control.interfaces import Ruled
+from tenferro.control.rules import Rule
 from tenferro.control.scan import CheckpointedScan, Scan
 from tenferro.control.switch import Switch
 from tenferro.control.while_loop import While
@@ -28,8 +39,16 @@ __all__ = [
     "VOCABULARY",
     "CheckpointedScan",
     "ControlOp",
+    "Custom",
+    "Rule",
+    "Ruled",
     "Scan",
     "Switch",
     "While",
+    "emitted",
+    "graph_of",
+    "inlined",
+    "inner_emitter",
+    "linear_in",
     "program_of",
 ]

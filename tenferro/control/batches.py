@@ -130,8 +130,7 @@ def _until_all_finished(
         of_body = [on or is_inexact(meta.dtype) for on, meta in zip(of_body, types, strict=True)]
     read, _ = graph_of(op.body)
     consts = [
-        _with_batch_axis(key, at.size) if on else key
-        for key, on in zip(read, of_body, strict=False)
+        with_batch_axis(key, at.size) if on else key for key, on in zip(read, of_body, strict=False)
     ]
     flags = [*of_body, *everything]
     following = _where(emitter, taken, op.body, [*consts, *state], flags, at.size)
@@ -154,7 +153,7 @@ def _whole(program: ExecProgram, flags: Sequence[bool], size: Dim, emitter: KeyE
     """The graph of a program for all entries, of which some inputs are batched."""
     inputs, outputs = graph_of(program)
     whole = [
-        _with_batch_axis(key, size) if on else key for key, on in zip(inputs, flags, strict=True)
+        with_batch_axis(key, size) if on else key for key, on in zip(inputs, flags, strict=True)
     ]
     batched = dict(compress(zip(inputs, whole, strict=True), flags))
     results = batch(resolve_keys(), outputs, batched, size, ctx=emitter.ctx, emitter=emitter)
@@ -221,9 +220,16 @@ def _where(
     ]
     if may_not_end(program):
         program, given, flags = with_guard(program, inner), [taken, *given], [True, *flags]
-    graph = _whole(program, flags, size, inner)
+    return inlined(at, for_all_entries(program, flags, size, inner), given)
+
+
+def for_all_entries(
+    program: ExecProgram, flags: Sequence[bool], size: Dim, emitter: KeyEmitter
+) -> ExecProgram:
+    """A program for all entries, of which some inputs are batched, and all outputs."""
+    graph = _whole(program, flags, size, emitter)
     everything = [True] * len(graph.outputs)
-    return inlined(at, program_of(graph.inputs, graph.with_batched(everything, size, inner)), given)
+    return program_of(graph.inputs, graph.with_batched(everything, size, emitter))
 
 
 def _takes(at: Emitter[V], index: V, number: int, count: int) -> V:
@@ -258,6 +264,7 @@ def _swapped(at: Emitter[V], value: V) -> V:
     return at.emit(Transpose((1, 0, *range(2, rank))), value)
 
 
-def _with_batch_axis(key: GlobalValKey, size: Dim) -> GlobalValKey:
+def with_batch_axis(key: GlobalValKey, size: Dim) -> GlobalValKey:
+    """A new input of a graph, for all entries of a value."""
     meta = type_of(key)
     return fresh_input(meta.with_extents([Exact(size), *meta.extents]), "batch")

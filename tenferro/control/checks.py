@@ -8,6 +8,7 @@ from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
+from tenferro.chainrules import JvpSite, V
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, Body, Category, ExecProgram, Pruned, verify_once, with_last_use
 from tenferro.ops import StdTensorOp
@@ -59,6 +60,10 @@ class ControlOp(StdTensorOp):
         in their place; see `overwrites`.
         """
         return None
+
+    def linear(self, at: JvpSite[V]) -> bool:
+        """Assumed here, and checked when it is transposed: of each op of the programs."""
+        return True
 
     def surely_runs(self, label: str) -> bool:
         """Whether a program certainly runs, whatever the operands are."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from typing import Any, TypeVar, cast
@@ -17,6 +17,7 @@ from tenferro.chainrules import (
     Slots,
     TransposeSite,
     V,
+    affine_in,
 )
 from tenferro.computegraph import (
     PRIMAL,
@@ -69,9 +70,12 @@ def program_of(inputs: Keys, outputs: Keys) -> ExecProgram:
         TenferroError: an op cannot take its operands.
     """
     view: ResolvedView[StdTensorOp] = resolve_keys()
-    ops, foreign = view.topo_order(outputs, leaves=inputs)
-    if foreign:
-        raise TracingError(f"program: reads {foreign[0]}, which is not among its inputs")
+    ops, others = view.topo_order(outputs, leaves=inputs)
+    if others:
+        raise TracingError(
+            f"program: reads {others[0]}, which is not among its inputs; a derivative rule that is "
+            "used in a loop must not close over values"
+        )
     builder = ExecBuilder()
     slots = {key: builder.input(type_of(key)) for key in inputs}
     for op in ops:
@@ -84,6 +88,13 @@ def program_of(inputs: Keys, outputs: Keys) -> ExecProgram:
         for key, slot in zip(op.outputs, made, strict=True):
             slots.setdefault(key, slot)  # an input stays the input
     return builder.build([slots[key] for key in outputs])
+
+
+def foreign(values: Keys, inputs: Keys) -> list[Input]:
+    """The inputs of the graph beside `inputs` that values depend on: a rule may close over some."""
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    _, met = view.topo_order(values, leaves=inputs)
+    return met
 
 
 def inner_context(ctx: RuleContext) -> ShapeGuardContext:
@@ -212,6 +223,12 @@ class _Splitting(FragmentEmitter):
                 outputs[place] = result
         return tuple(outputs)
 
+    def _linear_here(
+        self, op: PrimitiveOp, operands: Keys, mask: Sequence[bool], at: KeyEmitter
+    ) -> bool:
+        """Allow sums with what is fixed: that is zero, as zeros go into loops as operands."""
+        return affine_in(op, tuple(operands), mask, at)
+
     def _splits(self, op: PrimitiveOp, operands: Iterable[GlobalValKey]) -> bool:
         """Whether an op holds programs and depends on active values."""
         return bool(cast(StdTensorOp, op).body_fields) and any(map(self.may_flow, operands))
@@ -273,6 +290,32 @@ def _is_constant(value: GlobalValKey) -> bool:
 def _is_cheap(op: Any) -> bool:
     """Whether computing its result takes no longer than reading it from memory."""
     return bool(op.moves or op.repeats or (op.pointwise and (op.componentwise or op.commutative)))
+
+
+def emitted(
+    at: Emitter[V],
+    outputs: Iterable[GlobalValKey | None],
+    known: Mapping[GlobalValKey, V],
+    since: int,
+    rule: str | None = None,
+) -> Slots[V]:
+    """Emit a graph that a rule made, on other values for those that are known. None stays None.
+
+    Values with a serial before `since` are those that are around the graph, and stay themselves.
+    Sites of new nodes begin with the name of the rule, if it is given.
+    """
+    values: dict[GlobalValKey, Any] = dict(known)
+    results = list(outputs)
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    present = [key for key in results if key is not None]
+    ops, _ = view.topo_order(present, leaves=tuple(known), since=since)
+    for op in ops:
+        operands = [values.get(key, key) for key in op.inputs]
+        parts = [part for part in (rule, op.site) if part is not None]
+        with _at_site(at, " at ".join(parts) or None):
+            made = at.emit_all(cast(StdTensorOp, op.primitive), *operands)
+        values.update(zip(op.outputs, made, strict=True))
+    return tuple([None if key is None else values.get(key, key) for key in results])
 
 
 def inlined(at: Emitter[V], program: ExecProgram, values: Sequence[V]) -> list[V]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 from tenferro.chainrules import PrimitiveOp
-from tenferro.exec_ir import ExecProgram
+from tenferro.exec_ir import ExecProgram, Sizes
 from tenferro.ops import StdTensorOp
 from tenferro.shape import Dim, TensorMeta
 
@@ -97,3 +97,29 @@ class ConditionalLoop(Protocol):
 
     def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> StdTensorOp:
         """A loop of as many rounds of another body."""
+
+
+class Ruled(PrimitiveOp, Protocol):
+    """The part of a `Custom` that rules read."""
+
+    @property
+    def body(self) -> ExecProgram:
+        """What it computes."""
+
+    @property
+    def rule(self) -> object:
+        """Its derivatives, which print as what users call them."""
+
+    @property
+    def consts(self) -> int:
+        """Number of first operands that are not arguments of the user's function."""
+
+    @property
+    def identity(self) -> bytes:
+        """Bytes that equal ops share."""
+
+    def bind(self, sizes: Sizes) -> Self:
+        """The op with symbols replaced by sizes."""
+
+    def check_computed(self) -> None:
+        """Raise ADRuleError if the op has no values, but can be transposed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Generic, Self
+from typing import Any, Generic, Self
 
 from tenferro.autodiff import residuals
 from tenferro.chainrules import Emitter, V
@@ -14,13 +14,14 @@ from tenferro.control.graphs import (
     by_role,
     dependencies,
     dependent,
+    emitted,
+    foreign,
     graph_of,
     program_of,
     without_cheap,
 )
 from tenferro.control.interfaces import Loop
 from tenferro.exec_ir import restricted
-from tenferro.ops import replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +102,19 @@ def keep(
     read = without_cheap(read, [*this.consts, *this.xs], varying)
     consts = [key for key in read if key not in varying]
     known = dict(zip(this.inputs, operands, strict=True))
-    values = [value for value in replay(at, consts, known) if value is not None]
+    values = [value for value in emitted(at, consts, known, since=0) if value is not None]
     given = [key for key in read if key in this.xs]
     stacked = [key for key in read if key in varying and key not in this.xs]
     stacks: Sequence[V] = ()
     if stacked:
         of_consts, of_carry = fixed[: op.consts], fixed[op.consts :][: op.carry]
         values_kept = [*compress(this.next, of_carry), *stacked]
-        positions = list(compress(range(len(fixed)), fixed))
-        whole = program_of(this.inputs, values_kept)
+        around = foreign(values_kept, this.inputs)
+        flags = [True] * len(around) + fixed
+        positions = list(compress(range(len(flags)), flags))
+        whole = program_of([*around, *this.inputs], values_kept)
         body = restricted(whole, positions, range(len(values_kept)))
-        loop = op.like(body, sum(of_consts), sum(of_carry))
-        stacks = at.emit_all(loop, *compress(operands, fixed))[sum(of_carry) :]
+        loop = op.like(body, len(around) + sum(of_consts), sum(of_carry))
+        passed: list[Any] = [*around, *compress(operands, fixed)]
+        stacks = at.emit_all(loop, *passed)[sum(of_carry) :]
     return Kept(consts, values, [*given, *stacked], [*(known[key] for key in given), *stacks])

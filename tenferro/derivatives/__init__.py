@@ -2,7 +2,7 @@
 
 Read in this order: `front` (derivatives of values), `context` (of traced tensors), `basis` (unit
 vectors), `linear_part` (a derivative as a graph), `linear_map` (as a function), `gradients`,
-`tangents`, `jets`, `jacobians` (of functions, over pytrees).
+`tangents`, `jets`, `transposes`, `jacobians` (of functions, over pytrees).
 """
 
 from tenferro.derivatives.context import AD, AdContext, AdContextBuilder
@@ -11,6 +11,7 @@ from tenferro.derivatives.gradients import grad, grad_optional, value_and_grad, 
 from tenferro.derivatives.jacobians import hessian, jacfwd, jacrev
 from tenferro.derivatives.jets import jet
 from tenferro.derivatives.tangents import derivative, hvp, jvp, linearize
+from tenferro.derivatives.transposes import linear_transpose
 
 __all__ = [
     "AD",
@@ -28,6 +29,7 @@ __all__ = [
     "jacrev",
     "jet",
     "jvp",
+    "linear_transpose",
     "linearize",
     "listed",
     "value_and_grad",

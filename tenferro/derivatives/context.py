@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from tenferro.autodiff import LinearFragment, differentiate, pull_back, push_forward
@@ -24,7 +26,7 @@ from tenferro.families import STANDARD, further
 from tenferro.family import ExtensionRuleSet, Package, rules_of
 from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
 from tenferro.shape import ShapeGuardContext, TensorMeta
-from tenferro.traced import Results, Trace, TracedTensor, as_key
+from tenferro.traced import Results, Trace, TracedTensor, as_key, trace_function
 
 Linear = LinearFragment[StdTensorOp]
 _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
@@ -55,6 +57,8 @@ class AdContext(Derivatives[TracedTensor]):
             DuplicateRuleError: a family of a package is among `rules`.
         """
         self._packages = further(packages)
+        if rules is not None:
+            _require_rules("AdContext", rules)
         own = rules_of(self._packages)
         own = own if rules is None else own | rules
         self._rules = own.over(rules_of(STANDARD))
@@ -210,11 +214,7 @@ class AdContextBuilder:
             DuplicateRuleError: a family has rules already.
             ADError: `rules` is not a rule set.
         """
-        if not isinstance(rules, ExtensionRuleSet):
-            raise ADError(
-                f"with_extension_rules: takes an ExtensionRuleSet, got a {type(rules).__name__}; "
-                "make one, and register each rule in it with register_rule(rule)"
-            )
+        _require_rules("with_extension_rules", rules)
         self._rules = self._rules | rules
         return self
 
@@ -226,6 +226,14 @@ class AdContextBuilder:
     def build(self) -> AdContext:
         """The context."""
         return AdContext(self._capacity, self._rules, self._packages)
+
+
+def _require_rules(name: str, rules: object) -> None:
+    if not isinstance(rules, ExtensionRuleSet):
+        raise ADError(
+            f"{name}: takes an ExtensionRuleSet, got a {type(rules).__name__}; "
+            "make one, and register each rule in it with register_rule(rule)"
+        )
 
 
 def _everything() -> ResolvedView[StdTensorOp]:
@@ -244,9 +252,46 @@ AD = AdContext(capacity=0)
 """The context of the functional transforms. It has no cache: each call makes a new trace."""
 
 
+_around: ContextVar[AdContext] = ContextVar("tenferro_ad_context", default=AD)
+
+
 def context_of(ad_context: AdContext | None) -> AdContext:
-    """The context, or the default one, which has the rules of tenferro's own families."""
-    return AD if ad_context is None else ad_context
+    """The context, or that of the transform around this one, or the default one.
+
+    The default one has the rules of tenferro's own families.
+
+    Raises:
+        ADError: it is not a context.
+    """
+    given: object = ad_context
+    if given is None:
+        return _around.get()
+    if not isinstance(given, AdContext):
+        kind = type(given).__name__
+        made = ".builder().with_extension_rules(rules).build()"
+        raise ADError(
+            f"ad_context: takes an AdContext, got a {kind}; write ad_context=AdContext"
+            f"{made if isinstance(given, ExtensionRuleSet) else '(packages=(...))'}"
+        )
+    return given
+
+
+@contextmanager
+def inside(ad: AdContext) -> Iterator[None]:
+    """A context in which transforms without a context of their own have this one."""
+    token = _around.set(ad)
+    try:
+        yield
+    finally:
+        _around.reset(token)
+
+
+def traced_with(
+    ad: AdContext, function: Callable[..., Any], args: tuple[Any, ...], *rest: Any
+) -> tuple[Trace, list[Any]]:
+    """`trace_function`, with the context for the transforms that the function calls."""
+    with inside(ad):
+        return trace_function(function, args, *rest)
 
 
 def results_of(trace: Trace, leaves: Sequence[Any], function: Any, ad: AdContext) -> Results:

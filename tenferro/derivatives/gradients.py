@@ -9,7 +9,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 from tenferro.chainrules import KeyEmitter
 from tenferro.computegraph import GlobalValKey, ResolvedView, name_of, resolve_keys
 from tenferro.control import ControlOp
-from tenferro.derivatives.context import AD, AdContext, context_of, results_of
+from tenferro.derivatives.context import AD, AdContext, context_of, results_of, traced_with
 from tenferro.derivatives.front import check_active, check_scalar, matching
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import ADError, DTypeError, PytreeError
@@ -20,7 +20,6 @@ from tenferro.traced import (
     TreeDef,
     flatten,
     leaf_meta,
-    trace_function,
     unflatten,
     wraps,
 )
@@ -146,10 +145,10 @@ def vjp(
     >>> pullback(tn.Tensor([1.0, 0.0]))
     (Tensor([1., 0.]),)
     """
-    trace, leaves = trace_function(function, primals, {}, has_aux)
+    ad = context_of(ad_context)
+    trace, leaves = traced_with(ad, function, primals, {}, has_aux)
     _, in_tree = flatten(primals)
     require_active(trace.inputs)
-    ad = context_of(ad_context)
     linear_map = LinearMap.pullback(trace, results_of(trace, leaves, function, ad), ad)
 
     def pullback(ct: PyTree) -> tuple[PyTree, ...]:
@@ -191,10 +190,10 @@ class Gradients:
         """The value and the gradients."""
         groups = _argument_leaves(args, normal_argnums(self.name, self.argnums, len(args)))
         active = [position for positions, _ in groups for position in positions]
-        trace, leaves = trace_function(self.function, args, kwargs, self.has_aux, active)
+        ad = context_of(self.ad_context)
+        trace, leaves = traced_with(ad, self.function, args, kwargs, self.has_aux, active)
         wrt = [trace.input_at[position] for position in active]
         require_active(wrt, self.holomorphic)
-        ad = context_of(self.ad_context)
         keys = self._keys(trace, wrt, ad)
         if self.fill:
             keys = [

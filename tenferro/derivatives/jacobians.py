@@ -14,7 +14,7 @@ from tenferro.chainrules import KeyEmitter
 from tenferro.computegraph import GlobalValKey
 from tenferro.config import config
 from tenferro.derivatives.basis import Basis
-from tenferro.derivatives.context import AD, AdContext, context_of, results_of
+from tenferro.derivatives.context import AD, AdContext, context_of, results_of, traced_with
 from tenferro.derivatives.gradients import (
     Argnums,
     Gradients,
@@ -25,7 +25,7 @@ from tenferro.derivatives.linear_part import LinearPart
 from tenferro.errors import ADError, DTypeError, ExtentError, PytreeError
 from tenferro.ops import CONJ
 from tenferro.shape import TensorMeta, is_complex, is_inexact
-from tenferro.traced import Trace, flatten, trace_function, unflatten, wraps
+from tenferro.traced import Trace, flatten, unflatten, wraps
 from tenferro.typing import PyTree
 
 P = ParamSpec("P")
@@ -174,9 +174,9 @@ class _Jacobian:
             return function(*(replaced.get(i, arg) for i, arg in enumerate(args)), **kwargs)
 
         varied = tuple(args[number] for number in numbers)
-        trace, leaves = trace_function(of_some, varied, {})
-        require_active(trace.inputs)
         ad = context_of(self.ad_context)
+        trace, leaves = traced_with(ad, of_some, varied, {})
+        require_active(trace.inputs)
         results = results_of(trace, leaves, function, ad)
         _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
         blocks = self._blocks(trace, ad)

@@ -8,12 +8,12 @@ from typing import Any
 
 from tenferro.chainrules import KeyEmitter
 from tenferro.computegraph import GlobalValKey
-from tenferro.derivatives.context import AdContext, context_of, results_of
+from tenferro.derivatives.context import AdContext, context_of, results_of, traced_with
 from tenferro.derivatives.gradients import matching_leaves, require_active
 from tenferro.errors import PytreeError
 from tenferro.ops import DIV, MUL, StdTensorOp, full_like
 from tenferro.shape import fresh_input
-from tenferro.traced import flatten, leaf_meta, trace_function, unflatten
+from tenferro.traced import flatten, leaf_meta, unflatten
 from tenferro.typing import PyTree
 
 Key = GlobalValKey
@@ -54,9 +54,9 @@ def jet(
     """
     terms = _terms(primals, series)
     order = len(terms[0]) if terms else 0
-    trace, leaves = trace_function(function, tuple(primals), {})
-    require_active(trace.inputs)
     ad = context_of(ad_context)
+    trace, leaves = traced_with(ad, function, tuple(primals), {})
+    require_active(trace.inputs)
     _, in_tree = flatten(tuple(primals))
     given: list[Any] = []
     for number in range(order):

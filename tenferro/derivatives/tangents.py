@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar, overload
 
 from tenferro.chainrules import KeyEmitter
-from tenferro.derivatives.context import AdContext, context_of, results_of
+from tenferro.derivatives.context import AdContext, context_of, results_of, traced_with
 from tenferro.derivatives.gradients import grad, matching_leaves, require_active
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import ADError, PytreeError, ShapeError
 from tenferro.ops import full_like
-from tenferro.traced import flatten, trace_function, unflatten, wraps
+from tenferro.traced import flatten, unflatten, wraps
 from tenferro.typing import ArrayLike, PyTree
 
 R = TypeVar("R")
@@ -69,8 +69,8 @@ def jvp(
             "jvp: takes a tuple of arguments and a tuple of tangents; write (x,), (dx,)"
         )
     primals, tangents = tuple(primals), tuple(tangents)
-    trace, leaves = trace_function(function, primals, {}, has_aux)
     ad = context_of(ad_context)
+    trace, leaves = traced_with(ad, function, primals, {}, has_aux)
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
     seeds = matching_leaves("jvp", "tangent", tangents, in_tree, trace.inputs)
@@ -104,10 +104,10 @@ def linearize(
     >>> derivative_at(1.0), derivative_at(0.5)
     (Tensor(6.), Tensor(3.))
     """
-    trace, leaves = trace_function(function, primals, {})
+    ad = context_of(ad_context)
+    trace, leaves = traced_with(ad, function, primals, {})
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
-    ad = context_of(ad_context)
     linear_map = LinearMap.pushforward(trace, results_of(trace, leaves, function, ad), ad)
 
     def linear(*tangents: PyTree) -> R:
@@ -164,10 +164,9 @@ def derivative(
     if not isinstance(order, int) or order < 0:
         raise ADError(f"derivative: order must be an integer of at least 0, got {order!r}")
 
-    ad = context_of(ad_context)
-
     def differentiated(x: ArrayLike) -> R:
-        trace, leaves = trace_function(function, (x,), {})
+        ad = context_of(ad_context)
+        trace, leaves = traced_with(ad, function, (x,), {})
         if len(trace.inputs) != 1 or ad.shapes.meta(trace.inputs[0]).rank != 0:
             raise ShapeError(
                 "derivative: the function must take one scalar; use jacfwd or hessian for arrays"

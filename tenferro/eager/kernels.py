@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.compiler import without_rules
 from tenferro.exec_ir import (
     KEPT_ELEMENTS,
     Array,
@@ -62,11 +63,11 @@ class Kernels:
             if whole and not others:
                 return _of_call(self._call(step.op))
             return HostKernel(program, slots, results, self._call)
-        compiled = with_last_use(replace(program, output_slots=tuple(slots)))
+        compiled = with_last_use(without_rules(replace(program, output_slots=tuple(slots))))
         by_runtimes = self.boundary is not None and any(
-            op.family is not None for op in program.ops()
+            op.family is not None for op in compiled.ops()
         )
-        if by_runtimes or not is_static(program):
+        if by_runtimes or not is_static(compiled):
             return lambda buffers: run(compiled, buffers, self._step)
         executable = self._executor.compile_exec(compiled)
         return lambda buffers: list(executable(*buffers))

@@ -159,7 +159,7 @@ class EagerPlanner:
         Raises:
             TenferroError: an op cannot take its operands, or a value is too large.
         """
-        typed = compile_std_to_exec(program, [kind.meta for kind in kinds])
+        typed = compile_std_to_exec(program, [kind.meta for kind in kinds], keep_rules=True)
         for step, meta in typed.results():
             check_size(meta, step.op.name, config.max_bytes)
         if len(typed.instructions) > 1 and not is_static(typed):

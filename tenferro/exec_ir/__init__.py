@@ -1,11 +1,12 @@
 """The one execution IR: ops, instructions over SSA slots, their text, and the verifier.
 
-Read in this order: `payloads` (what an op may hold), `identity`, `traits`, `op`, `instruction`,
-`program`, `numbering`, `build`, `run`, `rewrite`, `verify`, `text`, `budget`.
+Read in this order: `handle`, `payloads` (what an op may hold), `identity`, `traits`, `op`,
+`instruction`, `program`, `numbering`, `build`, `run`, `rewrite`, `verify`, `text`, `budget`.
 """
 
 from tenferro.exec_ir.budget import check_budget, check_size
 from tenferro.exec_ir.build import ExecBuilder, program_of_op, restricted
+from tenferro.exec_ir.handle import Handle, Sizes, fresh_token
 from tenferro.exec_ir.identity import fields_of_bodies, payload
 from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.numbering import renumber
@@ -17,7 +18,7 @@ from tenferro.exec_ir.payloads import (
     Json,
     PayloadReader,
     PayloadWriter,
-    Sizes,
+    bind_payload,
     encode,
     kind_of,
     kind_of_tag,
@@ -47,6 +48,7 @@ __all__ = [
     "ExecInstruction",
     "ExecOp",
     "ExecProgram",
+    "Handle",
     "Json",
     "MaskSite",
     "Order",
@@ -57,12 +59,14 @@ __all__ = [
     "Rewriter",
     "Sizes",
     "Steps",
+    "bind_payload",
     "check_budget",
     "check_size",
     "elements",
     "encode",
     "evaluate",
     "fields_of_bodies",
+    "fresh_token",
     "kind_of",
     "kind_of_tag",
     "last_uses",

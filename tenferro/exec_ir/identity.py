@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from tenferro.exec_ir.payloads import Body, Sizes, bind_payload, encode, payload_text, symbols_of
+from tenferro.exec_ir.handle import Sizes
+from tenferro.exec_ir.payloads import Body, bind_payload, encode, payload_text, symbols_of
 from tenferro.shape import InputDim, Leaf
 
 T = TypeVar("T")

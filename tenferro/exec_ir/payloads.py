@@ -14,13 +14,14 @@ import re
 import reprlib
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Protocol, Self
 
 import numpy as np
 
+from tenferro.exec_ir.handle import Handle, Sizes
 from tenferro.shape import (
     Dim,
     DimExpr,
@@ -38,7 +39,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Json = Any
 """What the module `json` reads and writes."""
 
-Sizes = Mapping[Leaf, Dim]
 MAX_INTEGER = 2**63 - 1
 _HEX = re.compile(r"(?:[0-9a-f]{2})*", re.ASCII)
 
@@ -370,6 +370,13 @@ KINDS: tuple[PayloadKind, ...] = (
         tag="program",
         write=lambda value, writer: writer.add_body(value),
         read=lambda stored, reader: reader.body(stored),
+    ),
+    PayloadKind(
+        type=Handle,
+        encode=lambda value: _sized(b"h", value.token),
+        text=str,
+        bind=lambda value, sizes: value.bind(sizes),
+        write=lambda value, _: value.refuse_file(),
     ),
     PayloadKind(
         type=DimExpr,

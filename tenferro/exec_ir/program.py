@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
+from tenferro.exec_ir.handle import Sizes
 from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.op import ExecOp
-from tenferro.exec_ir.payloads import Body, Sizes
+from tenferro.exec_ir.payloads import Body
 from tenferro.shape import Leaf, TensorMeta, name_sizes
 
 OpT = TypeVar("OpT", bound=ExecOp)
@@ -19,6 +20,9 @@ OpT = TypeVar("OpT", bound=ExecOp)
 @dataclass(frozen=True, slots=True, eq=False)
 class ExecProgram(Body):
     """Instructions over SSA slots; `input_metas` are the types of `input_slots`.
+
+    Programs are equal if they have the same types, ops and slots, wherever they were recorded. So
+    a program is equal to the one that is parsed from its text.
 
     Attributes:
         verified: whether the verifier has found the program correct.
@@ -205,6 +209,15 @@ class ExecProgram(Body):
             )
         sha.update(b"%r" % (self.output_slots,))
         return sha.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the programs have one digest: sites, which it leaves out, do not matter."""
+        if self is other:
+            return True
+        return isinstance(other, ExecProgram) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash((self.input_slots, self.output_slots, len(self.instructions)))
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tenferro.errors import ParseError, ShapeError
+from tenferro.errors import ParseError, ShapeError, TenferroError
 from tenferro.exec_ir.build import with_named_sizes
 from tenferro.exec_ir.identity import fields_of_bodies
 from tenferro.exec_ir.instruction import ExecInstruction
@@ -62,6 +62,8 @@ def parse_exec(text: str, vocabulary: Vocabulary) -> ExecProgram:
     Raises:
         ParseError: a line is not in the notation, or names an op that is not in the vocabulary.
     """
+    if not isinstance(text, str):
+        raise ParseError(f"parse: takes the text of a program, got a {type(text).__name__}")
     lines = [line.strip() for line in text.strip().splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
     header = _HEADER.match(lines[0]) if lines else None
@@ -158,7 +160,9 @@ def _instruction(
         raise ParseError(f"parse: unknown op {match['name']!r} in {line!r}")
     try:
         op = vocabulary[match["name"]](**fields, **fields_of_bodies(bodies))
-    except TypeError as error:
+    except Exception as error:
+        if isinstance(error, TenferroError) and not isinstance(error, TypeError):
+            raise
         raise ParseError(f"parse: {match['name']}: {error}") from None
     matches = [_OPERAND.match(operand) for operand in _split(operands) if operand]
     if None in matches:

@@ -7,6 +7,7 @@ Every context has those in `STANDARD` always. These families use only the contra
 from collections.abc import Iterable
 
 from tenferro.errors import ExtensionRegistryError
+from tenferro.families.callback import CALLBACK, METHODS, Callback, HostFunction, VmapMethod
 from tenferro.families.einsum import (
     EINSUM,
     EinsumOp,
@@ -28,7 +29,7 @@ from tenferro.families.reference import evaluate_standard
 from tenferro.families.runtime import KernelRuntime, StandardRuntime
 from tenferro.family import Package, distinct
 
-STANDARD: tuple[Package, ...] = (EINSUM, LINALG, FFT)
+STANDARD: tuple[Package, ...] = (EINSUM, LINALG, FFT, CALLBACK)
 """The packages that every context has."""
 
 
@@ -48,13 +49,17 @@ def further(packages: Iterable[Package]) -> tuple[Package, ...]:
 
 
 __all__ = [
+    "CALLBACK",
     "EINSUM",
     "FFT",
     "LINALG",
+    "METHODS",
     "STANDARD",
+    "Callback",
     "EinsumOp",
     "FactorRule",
     "FormulaOp",
+    "HostFunction",
     "KernelOp",
     "KernelRuntime",
     "Labeled",
@@ -65,6 +70,7 @@ __all__ = [
     "SlicedNetwork",
     "StandardRuntime",
     "TransformRule",
+    "VmapMethod",
     "contract_step",
     "emit_network",
     "entered",

@@ -8,15 +8,19 @@ from typing import Any
 
 from tenferro.compiler import NATIVE, optimize_for
 from tenferro.exec_ir import Category, ExecInstruction, ExecProgram, program_of_op, run
-from tenferro.family import Extension, ExtensionCache, ExtensionOp, ExtensionRuntime
+from tenferro.family import Extension, ExtensionCache, ExtensionOp, ExtensionRuntime, family_of
 from tenferro.shape import make_meta
 
 
 class KernelRuntime:
-    """Runs a family by the reference implementation of its ops."""
+    """Runs a family by the reference implementation of its ops.
 
-    def __init__(self, family_id: str) -> None:
-        self.family_id = family_id
+    Args:
+        family: the op class, or the family id.
+    """
+
+    def __init__(self, family: str | type[ExtensionOp]) -> None:
+        self.family_id = family_of("KernelRuntime", family)
 
     def execute(
         self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache

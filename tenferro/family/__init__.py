@@ -11,7 +11,7 @@ runtimes in an executor), `package` (all of these as one value). Authors import 
 from tenferro.family.batching import called_one_by_one, one_by_one
 from tenferro.family.caches import ExtensionCache, ExtensionCaches
 from tenferro.family.carrier import Extension
-from tenferro.family.family_id import FamilyId, family_id, parse_family_id
+from tenferro.family.family_id import FamilyId, family_id, family_of, parse_family_id
 from tenferro.family.leading import LeadingBatchRule
 from tenferro.family.op import ExtensionOp, OutputMeta
 from tenferro.family.package import (
@@ -24,7 +24,7 @@ from tenferro.family.package import (
     rules_of,
     vocabulary_of,
 )
-from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime, Register
+from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime, Register, require_function
 from tenferro.family.rules import (
     ExtensionAdRule,
     ExtensionBatchRule,
@@ -54,10 +54,12 @@ __all__ = [
     "called_one_by_one",
     "distinct",
     "family_id",
+    "family_of",
     "lowering_of",
     "one_by_one",
     "parse_family_id",
     "register_runtimes",
+    "require_function",
     "rules_of",
     "sizes_differ",
     "vocabulary_of",

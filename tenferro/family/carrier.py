@@ -23,10 +23,11 @@ from tenferro.exec_ir import (
     payload,
     payload_text,
 )
-from tenferro.family.batching import differ, mistyped, without_rule
+from tenferro.family.batching import mistyped, without_rule
+from tenferro.family.derivative import cotangents, tangents
 from tenferro.family.expansion import emit_expansion
-from tenferro.family.family_id import parse_family_id
-from tenferro.family.frozen import frozen
+from tenferro.family.family_id import parse_family_id, require_own_family
+from tenferro.family.frozen import frozen, plain
 from tenferro.family.op import ExtensionOp, OutputMeta
 from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, batch_rule_name
 from tenferro.ops import StdTensorOp, entry_meta
@@ -67,6 +68,7 @@ class Extension(StdTensorOp, name="extension"):
         if not isinstance(op, ExtensionOp):
             raise InvalidConfigError("", f"apply: takes an ExtensionOp, got a {type(op).__name__}")
         parse_family_id(op.family_id)
+        require_own_family(type(op))
         op = frozen(op)  # the identity below is that of the arrays as they are now
         object.__setattr__(self, "op", op)
         for name in ("input_count", "output_count"):
@@ -88,7 +90,8 @@ class Extension(StdTensorOp, name="extension"):
 
     def family_payload(self) -> tuple[object, ...]:
         """The values that distinguish the op from others of its family, as written to files."""
-        return tuple(self.op.payload())
+        values: tuple[object, ...] = plain(tuple(self.op.payload()))
+        return values
 
     @property
     def label(self) -> str:
@@ -150,40 +153,32 @@ class Extension(StdTensorOp, name="extension"):
 
         Raises:
             UnsupportedADRuleError: there is none.
-            InvalidConfigError: the number of operands is not `input_count`, or the number of
-                tangents that the rule returns is not the number of outputs.
+            InvalidConfigError: the number of operands is not `input_count`.
+            ExtensionRuleError: the rule violates its contract.
         """
         self._check_count("inputs", self.n_inputs, len(at.primal))
-        rule = self._rule(at, "linearize")
-        try:
-            return self._check_tangents(
-                self._slots("linearize", rule.linearize(self.op, at), self.n_outputs), at
-            )
-        except Exception as error:
-            error.add_note(f"in the linearize rule of {self.family_id}")
-            raise
+        return tangents(self.op, self._rule(at, "linearize"), at)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The family's rule in the context's rule set.
 
         Raises:
             UnsupportedADRuleError: there is none.
-            InvalidConfigError: the number of cotangents that the rule returns is not the number of
-                inputs.
+            ExtensionRuleError: the rule violates its contract.
         """
-        rule = self._rule(at, "transpose")
-        try:
-            return self._slots("transpose", rule.transpose_rule(self.op, at), len(at.active))
-        except Exception as error:
-            error.add_note(f"in the transpose rule of {self.family_id}")
-            raise
+        return cotangents(self.op, self._rule(at, "transpose"), at)
+
+    def linear(self, at: JvpSite[V]) -> bool:
+        """Assumed here: a family has a transpose rule for the operands in which it is linear."""
+        return True
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """By the family's rule in the context's rule set; see `without_rule` for others.
 
         Raises:
             BatchRuleError: there is none, nor anything that stands in for it.
-            InvalidConfigError: the rule returns values of other types than those of a batch.
+            InvalidConfigError: the rule fails, or returns values of other types than those of a
+                batch.
         """
         rule = at.ctx.registered_rule(batch_rule_name(self.family_id))
         if rule is None:
@@ -195,20 +190,29 @@ class Extension(StdTensorOp, name="extension"):
             problem = mistyped(results, self.infer_all(metas), at)
             if problem is not None:
                 raise self._invalid(f"its batch rule returns {problem}")
-        except Exception as error:
+        except TenferroError as error:
             error.add_note(f"in the batch rule of {self.family_id}")
             raise
+        except Exception as error:
+            problem = f"its batch rule failed: {type(error).__name__}: {error}"
+            raise self._invalid(problem) from error
         return results
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The op that `prune_outputs` returns, or None.
 
         Raises:
-            InvalidConfigError: its numbers of inputs and outputs are not the expected ones.
+            InvalidConfigError: it fails, or its numbers of inputs and outputs are not the expected
+                ones.
         """
-        smaller = self.op.prune_outputs(tuple(live))
+        try:
+            smaller = self.op.prune_outputs(tuple(live))
+        except Exception as error:
+            raise self._invalid(f"prune_outputs failed: {type(error).__name__}: {error}") from error
         if smaller is None:
             return None
+        if not isinstance(smaller, ExtensionOp):
+            raise self._invalid(f"prune_outputs returned {smaller!r}; return an op, or None")
         op = Extension(smaller)
         if op.n_inputs != self.n_inputs or op.n_outputs != sum(live):
             raise self._invalid(
@@ -274,24 +278,6 @@ class Extension(StdTensorOp, name="extension"):
         assert isinstance(rule, ExtensionAdRule)
         return rule
 
-    def _slots(self, kind: str, result: Any, count: int) -> Slots[Any]:
-        """The results of a rule as a tuple; raises if it does not have `count` entries."""
-        if not isinstance(result, tuple | list) or len(result) != count:
-            got = f"{len(result)} values" if isinstance(result, tuple | list) else "one value"
-            place = "output" if kind == "linearize" else "input"
-            raise self._invalid(
-                f"its {kind} rule returns {got}; return a tuple of {count}, one for each {place}"
-            )
-        return tuple(result)
-
-    def _check_tangents(self, tangents: Slots[V], at: JvpSite[V]) -> Slots[V]:
-        """The tangents; raises if one is not of the type of its output."""
-        for slot, (tangent, out) in enumerate(zip(tangents, at.out, strict=True)):
-            problem = None if tangent is None else _mistyped(tangent, at.ctx.meta(out), at.ctx)
-            if problem is not None:
-                raise self._invalid(f"its linearize rule returns for number {slot} {problem}")
-        return tangents
-
     def _inferred(
         self, metas: Sequence[TensorMeta], shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
@@ -336,18 +322,6 @@ class Extension(StdTensorOp, name="extension"):
 def failure(family_id: str, error: Exception) -> BackendFailureError:
     """The error for an exception that an op of the family raised."""
     return BackendFailureError(family_id, f"{family_id}: {str(error) or type(error).__name__}")
-
-
-def _mistyped(value: Any, expected: TensorMeta, ctx: Any) -> str | None:
-    """A description of a tangent that is not of the expected type; None if it is."""
-    try:
-        meta: TensorMeta = ctx.meta(value)
-    except (AttributeError, TypeError):
-        return f"a {type(value).__name__}, which is not a value of the site"
-    fits = meta.dtype == expected.dtype and meta.rank == expected.rank
-    if fits and not any(map(differ, meta.extents, expected.extents)):
-        return None
-    return f"{meta}, which must be {expected}"
 
 
 def _sizes(position: int, meta: TensorMeta, stand_ins: dict[Leaf, ShapeExtent]) -> tuple[Dim, ...]:

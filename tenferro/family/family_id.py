@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tenferro.errors import MalformedFamilyIdError
+from tenferro.errors import ExtensionRegistryError, MalformedFamilyIdError
 
 C = TypeVar("C", bound=type[Any])
 
@@ -55,6 +55,40 @@ def parse_family_id(text: object) -> FamilyId:
     return FamilyId(match["namespace"], match["name"], int(match["version"]))
 
 
+def family_of(name: str, family: object) -> str:
+    """The id of a family that is given as op class or as id.
+
+    Raises:
+        ExtensionRegistryError: it is neither.
+    """
+    if isinstance(family, str):
+        return family
+    family_id = getattr(family, "FAMILY_ID", None) if isinstance(family, type) else None
+    if not isinstance(family_id, str):
+        raise ExtensionRegistryError(
+            name, f"takes an op class or a family id, got {family!r}", name
+        )
+    return family_id
+
+
+def require_own_family(op_class: type[Any]) -> None:
+    """Check that a class does not inherit the family of another op class.
+
+    Raises:
+        ExtensionRegistryError: it does.
+    """
+    if "FAMILY_ID" in vars(op_class) or "family_id" in vars(op_class):
+        return
+    owner = next((base for base in op_class.__mro__ if "FAMILY_ID" in vars(base)), None)
+    if owner is not None:
+        family = vars(owner)["FAMILY_ID"]
+        raise ExtensionRegistryError(
+            family,
+            f"{op_class.__name__}: is derived from {owner.__name__}, of the family {family!r}, "
+            "and two op classes are not of one family; give it its own with @family_id(...)",
+        )
+
+
 def family_id(*, namespace: str, name: str, version: int) -> Callable[[C], C]:
     """A class decorator that gives an extension op its `FAMILY_ID`.
 
@@ -78,6 +112,9 @@ def family_id(*, namespace: str, name: str, version: int) -> Callable[[C], C]:
         )
 
     def decorate(cls: C) -> C:
+        given: object = cls
+        if not isinstance(given, type):
+            raise MalformedFamilyIdError(text, f"family_id: takes an op class, got {given!r}")
         cls.FAMILY_ID = text
         return cls
 

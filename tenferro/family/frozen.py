@@ -1,4 +1,4 @@
-"""Arrays in the payload of an extension op, which nobody may change after it was applied."""
+"""Payloads of extension ops: arrays that nobody may change any more, and numbers of Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,19 @@ def _fields(op: object) -> list[str]:
     return list(getattr(op, "__dict__", ()))
 
 
+def plain(value: Any) -> Any:
+    """A value of a payload, with NumPy's integers and bools, also in tuples, as Python's."""
+    if isinstance(value, np.integer | np.bool_):
+        return value.item()
+    if type(value) is tuple:
+        items = tuple([plain(item) for item in value])
+        return items if any(map(_differ, items, value)) else value
+    return value
+
+
 def _safe(value: Any) -> Any:
+    if isinstance(value, np.integer | np.bool_):
+        return value.item()
     if isinstance(value, np.ndarray) and (value.flags.writeable or value.base is not None):
         held = np.array(value)
         held.flags.writeable = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tenferro.chainrules import Batched, BatchSite, V
 from tenferro.family.carrier import Extension
+from tenferro.family.family_id import family_of
 from tenferro.family.op import ExtensionOp
 from tenferro.family.rules import ExtensionBatchRule
 
@@ -14,11 +15,11 @@ class LeadingBatchRule(ExtensionBatchRule):
     The op itself is applied; inputs that are not batched are repeated.
 
     Args:
-        family: the op class.
+        family: the op class, or the family id.
     """
 
-    def __init__(self, family: type[ExtensionOp]) -> None:
-        self._family_id = family.FAMILY_ID
+    def __init__(self, family: str | type[ExtensionOp]) -> None:
+        self._family_id = family_of("LeadingBatchRule", family)
 
     @property
     def family_id(self) -> str:

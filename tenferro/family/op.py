@@ -10,8 +10,9 @@ from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self, final
 
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import InvalidConfigError
+from tenferro.errors import InvalidConfigError, TenferroError
 from tenferro.exec_ir import Array, encode
+from tenferro.family.frozen import plain
 from tenferro.family.standard import StandardOps
 from tenferro.shape import Dim, DimExpr, DType
 
@@ -63,7 +64,8 @@ class ExtensionOp(ABC):
     def payload(self) -> tuple[object, ...]:
         """The values that distinguish this op from others of its family.
 
-        By default they are the dataclass fields. They may be numbers, strings, bytes, dtypes,
+        By default they are the dataclass fields. They may be numbers (NumPy's integers and bools
+        become Python's), strings, bytes, dtypes,
         arrays, None, and tuples of these, but not symbolic sizes: an op gets these from its inputs.
         """
         names = self.payload_fields()
@@ -85,17 +87,27 @@ class ExtensionOp(ABC):
         """The payload as canonical bytes; the same in every process and version.
 
         Raises:
-            InvalidConfigError: the payload has a value without canonical bytes, or a symbolic size.
+            InvalidConfigError: `payload` fails or does not return a tuple, or the payload has a
+                value without canonical bytes, or a symbolic size.
         """
-        values = tuple(self.payload())
         try:
+            payload: object = self.payload()
+        except TenferroError:
+            raise
+        except Exception as error:
+            raise self._invalid(f"payload() failed: {type(error).__name__}: {error}") from error
+        if not isinstance(payload, tuple | list):
+            raise self._invalid(f"payload() returned a {type(payload).__name__}; return a tuple")
+        try:
+            values = plain(tuple(payload))
             if _has_symbol(values):
                 raise TypeError("payload: a symbolic size cannot be part of it; pass an input")
             return encode(values)
-        except TypeError as error:
-            raise InvalidConfigError(
-                self.family_id, f"family_id={self.family_id}: {error}"
-            ) from None
+        except (TypeError, RecursionError) as error:
+            raise self._invalid(str(error)) from None
+
+    def _invalid(self, problem: str) -> InvalidConfigError:
+        return InvalidConfigError(self.family_id, f"family_id={self.family_id}: {problem}")
 
     @final
     def payload_hash(self) -> int:

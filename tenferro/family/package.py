@@ -9,7 +9,7 @@ from typing import Any
 
 from tenferro.control import VOCABULARY
 from tenferro.errors import ExtensionRegistryError
-from tenferro.family.family_id import parse_family_id
+from tenferro.family.family_id import parse_family_id, require_own_family
 from tenferro.family.op import ExtensionOp
 from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime
 from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, ExtensionRuleSet
@@ -67,6 +67,7 @@ class Package:
         _check_primitives(self.name, self.primitives)
         for op in self.ops:
             parse_family_id(getattr(op, "FAMILY_ID", ""))
+            require_own_family(op)
         families = self.families
         for family in families:
             if families.count(family) > 1:
@@ -108,16 +109,28 @@ def _type_problems(package: Package) -> Iterator[str]:
         values = getattr(package, part)
         if not isinstance(values, tuple | list):
             yield f"{part} must be a tuple, got a {type(values).__name__}; write {part}=(...,)"
-        elif part in ("rules", "runtimes", "batch_rules"):
+        else:
             for value in values:
-                if not isinstance(getattr(value, "family_id", None), str):
-                    yield f"{part} has {value!r}, which has no family_id"
+                yield from _part_problems(part, value)
     for part in ("lowerings", "codecs"):
         functions = getattr(package, part)
         if not isinstance(functions, Mapping):
             yield f"{part} must be a mapping by op class, got a {type(functions).__name__}"
             return
         yield from _function_problems(part, functions)
+
+
+def _part_problems(part: str, value: object) -> Iterator[str]:
+    """What is wrong with the type of an entry of a tuple."""
+    if part == "ops":
+        if not isinstance(value, type):
+            yield f"ops has {value!r}, which is not an op class"
+    elif part != "primitives":
+        family = None if isinstance(value, type) else getattr(value, "family_id", None)
+        if not isinstance(family, str):
+            yield f"{part} has {value!r}, which has no family_id"
+        elif part == "runtimes" and not hasattr(value, "execute"):
+            yield f"{part} has {value!r}, of {family}, which has no execute"
 
 
 def _function_problems(part: str, functions: Mapping[Any, Any]) -> Iterator[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from tenferro.errors import (
     BackendFailureError,
+    ExtensionRegistryError,
     ExtensionRuntimeRegistryError,
     InvalidConfigError,
     UnregisteredExtensionError,
@@ -86,7 +89,8 @@ class ExtensionRegistry:
             raise UnregisteredExtensionError(
                 op.family_id,
                 f"{op.family_id}: no runtime is registered; give the {self._owner} the package of "
-                f"the family, packages=(...), or one with {self._owner}.register_extension(...)",
+                f"the family, packages=(...), or one with {self._owner}.register_extension(...); "
+                "a derivative outside of jit takes it from its context, AdContext(packages=(...))",
             )
         return runtime
 
@@ -104,7 +108,8 @@ class ExtensionRegistry:
         runtime = self.require(op)
         expected = op.infer_all([make_meta(buf.dtype, tuple(buf.shape)) for buf in inputs])
         try:
-            results = runtime.execute(backend, op.op, inputs, caches.of(op.family_id))
+            protected = [_protected(buffer) for buffer in inputs]
+            results = runtime.execute(backend, op.op, protected, caches.of(op.family_id))
         except (BackendFailureError, InvalidConfigError):
             raise
         except Exception as error:
@@ -119,6 +124,37 @@ class ExtensionRegistry:
 
     def __len__(self) -> int:
         return len(self._runtimes)
+
+
+def _protected(buffer: Buffer) -> Buffer:
+    """The buffer, as an array that a runtime cannot write to: it may be the user's own."""
+    if not isinstance(buffer, np.ndarray) or not buffer.flags.writeable:
+        return buffer
+    view = buffer.view()
+    view.flags.writeable = False
+    return view
+
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def require_function(register: F) -> F:
+    """The argument of `register_extension`.
+
+    Raises:
+        ExtensionRegistryError: it is not a function.
+    """
+    given: object = register
+    if not callable(given):
+        kind = type(given).__name__
+        raise ExtensionRegistryError(
+            str(getattr(given, "family_id", "register_extension")),
+            f"takes a function of the registry, got a {kind}; write "
+            "register_extension(lambda registry: registry.register(...)), or give the executor a "
+            "package, packages=(...)",
+            "register_extension",
+        )
+    return register
 
 
 Register = Callable[[ExtensionRegistry], object]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import ClassVar
 
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import DuplicateRuleError, ExtensionRegistryError, UnsupportedADRuleError
@@ -11,18 +12,27 @@ from tenferro.family.family_id import parse_family_id
 from tenferro.family.op import ExtensionOp
 
 
-class ExtensionAdRule(ABC):
-    """The derivative rules of one family.
+class _OfFamily:
+    """What belongs to one family, named by its id or by its op class.
+
+    A subclass defines `family_id`, or `family`, the op class.
+    """
+
+    family: ClassVar[type[ExtensionOp]]
+
+    @property
+    def family_id(self) -> str:
+        """The family."""
+        return self.family.FAMILY_ID
+
+
+class ExtensionAdRule(_OfFamily):
+    """The derivative rules of one family: of the op class `family`, or of the id `family_id`.
 
     They may emit standard ops and extension ops. To differentiate again, the same set needs rules
     for the emitted families. None is a symbolic zero, as argument and as result: rules do not make
     arrays of zeros.
     """
-
-    @property
-    @abstractmethod
-    def family_id(self) -> str:
-        """The family."""
 
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
         """Tangents of the outputs, linear in `at.tangent`; one entry for each output.
@@ -45,16 +55,11 @@ class ExtensionAdRule(ABC):
         )
 
 
-class ExtensionBatchRule(ABC):
-    """The batch rule of one family.
+class ExtensionBatchRule(_OfFamily, ABC):
+    """The batch rule of one family: of the op class `family`, or of the id `family_id`.
 
     It says what an application of the op to each entry of batches is, as ops on whole batches.
     """
-
-    @property
-    @abstractmethod
-    def family_id(self) -> str:
-        """The family."""
 
     @abstractmethod
     def batch(self, op: ExtensionOp, at: BatchSite[V]) -> Batched[V]:
@@ -96,7 +101,7 @@ class ExtensionRuleSet:
             DuplicateRuleError: the set has rules for the family already.
             MalformedFamilyIdError: the rule's family id is malformed.
         """
-        _require("register_rule", rule, ("linearize", "transpose_rule"))
+        _require("register_rule", rule, ExtensionAdRule)
         family = rule.family_id
         parse_family_id(family)
         if family in self._rules:
@@ -110,7 +115,7 @@ class ExtensionRuleSet:
             DuplicateRuleError: the set has one for the family already.
             MalformedFamilyIdError: the rule's family id is malformed.
         """
-        _require("register_batch_rule", rule, ("batch",))
+        _require("register_batch_rule", rule, ExtensionBatchRule)
         family = rule.family_id
         parse_family_id(family)
         if family in self._batch_rules:
@@ -173,11 +178,13 @@ class ExtensionRuleSet:
         return f"ExtensionRuleSet({', '.join(self._rules)})"
 
 
-def _require(name: str, rule: object, methods: tuple[str, ...]) -> None:
+def _require(name: str, rule: object, kind: type[_OfFamily]) -> None:
     """Raise ExtensionRegistryError for what is not a rule."""
-    if isinstance(rule, type) or not all(hasattr(rule, m) for m in ("family_id", *methods)):
+    if not isinstance(rule, kind) or not hasattr(rule, "family_id"):
         shown = f"the class {rule.__name__}" if isinstance(rule, type) else repr(rule)
         family = str(getattr(rule, "family_id", "rules"))
         raise ExtensionRegistryError(
-            family, f"takes a rule with family_id, {' and '.join(methods)}, got {shown}", name
+            family,
+            f"takes an {kind.__name__} with family or family_id, got {shown}",
+            name,
         )

@@ -47,12 +47,13 @@ def write_op(op: ExecOp, blobs: BlobWriter) -> tuple[str, Json]:
     """
     if op.family is not None:
         return _extension(op.family, op.family_payload(), blobs)
+    fields = {name: to_json(getattr(op, name), blobs) for name in op.stored_fields()}
     if blobs.vocabulary.get(op.name) is not type(op):
         raise FileError(
             f"file: {op.name} is not a standard op; pass a package that has {type(op).__name__} "
             "among its primitives, packages=(...)"
         )
-    return op.name, {name: to_json(getattr(op, name), blobs) for name in op.stored_fields()}
+    return op.name, fields
 
 
 def read_op(

@@ -7,6 +7,7 @@ with the written one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tenferro.errors import FileError
@@ -20,7 +21,7 @@ from tenferro.files.types import parse_size, size_text
 from tenferro.files.values import BlobWriter
 from tenferro.files.written import has_placeholder, written_digest
 from tenferro.runtime import GraphProgram, ProgramInput, Tensor
-from tenferro.shape import Exact, Guard, SymDim, TensorMeta, fresh_input
+from tenferro.shape import Exact, Guard, SymDim, TensorMeta, fresh_input, leaves
 
 _KEYS = frozenset({"kind", "identity", "digest", "inputs", "nodes", "outputs", "guards", "blobs"})
 _INPUT_KEYS = frozenset({"name", "type", "default"})
@@ -60,6 +61,7 @@ def read_program(header: Json, reader: OpReader) -> GraphProgram:
     program = with_last_use(read.builder.build(outputs))
     guards = [_read_guard(entry) for entry in items(fields["guards"], "guards")]
     _check(program, text(fields["digest"], "the digest"))
+    _check_guards(guards, program)
     with reading("inputs"):
         return GraphProgram(program, tuple(inputs), tuple(guards))
 
@@ -101,6 +103,22 @@ def _check(program: ExecProgram, digest: str) -> None:
             verify(program)
     if written_digest(program) != digest:
         raise FileError("file: the written digest is not the digest of the program")
+
+
+def _check_guards(guards: Sequence[Guard], program: ExecProgram) -> None:
+    """Raise FileError for a guard that is not about sizes of the program, or that never holds."""
+    symbols = program.symbols()
+    for position, guard in enumerate(guards):
+        unknown = sorted(map(str, (leaves(guard.left) | leaves(guard.right)) - symbols))
+        if unknown:
+            raise FileError(
+                f"file: guard {position} needs the size {unknown[0]}, which no input has"
+            )
+        gap = guard.left - guard.right
+        if isinstance(gap, int) and gap != 0:
+            raise FileError(
+                f"file: guard {position} says that {guard.left} is {guard.right}, which never holds"
+            )
 
 
 def _is_of(tensor: Tensor, meta: TensorMeta) -> bool:

@@ -80,6 +80,8 @@ def loads(
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FileError(f"file: takes bytes, got a {type(data).__name__}")
+    if codecs is not None and not isinstance(codecs, PayloadCodecs):
+        raise FileError(f"file: codecs takes PayloadCodecs, got a {type(codecs).__name__}")
     families = Families(codecs, packages)
     data = bytes(data)
     header, body = unpack(data)
@@ -114,6 +116,7 @@ def save(value: Saved, path: str | os.PathLike[str], *, packages: Sequence[Packa
     GraphProgram(1 inputs, 3 instructions)
     """
     data = dumps(value, packages=packages)
+    _check_path(path)
     target = Path(path)
     if not target.name:
         raise FileError(f"file: {str(path)!r} does not name a file")
@@ -150,6 +153,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     Raises:
         FileError: the file cannot be read, or is not a tenferro file.
     """
+    _check_path(path)
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -204,3 +208,9 @@ def _read(header: dict[str, Json], reader: OpReader) -> Saved:
     if kind == "fragment":
         return read_fragment(header, reader)
     raise FileError(f"file: {short(kind)} is not a kind of file")
+
+
+def _check_path(path: object) -> None:
+    """Raise FileError for what is not a path; a number would be taken for an open file."""
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise FileError(f"file: takes a path, got a {type(path).__name__}")

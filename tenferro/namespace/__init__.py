@@ -54,6 +54,17 @@ from tenferro.namespace.likeness import (
     zeros_like,
 )
 from tenferro.namespace.optional import average, clip, diff
+from tenferro.namespace.places import (
+    block_until_ready,
+    default_backend,
+    device_count,
+    device_get,
+    device_put,
+    devices,
+    local_device_count,
+    local_devices,
+)
+from tenferro.namespace.rolling import roll
 from tenferro.namespace.splitting import (
     array_split,
     atleast_1d,
@@ -228,7 +239,6 @@ triu = array_function(arrays.rearrange.triu)
 swapaxes = array_function(arrays.joining.swapaxes)
 repeat = array_function(arrays.joining.repeat)
 tile = array_function(arrays.joining.tile)
-roll = array_function(arrays.joining.roll)
 fliplr = array_function(arrays.joining.fliplr)
 flipud = array_function(arrays.joining.flipud)
 
@@ -284,18 +294,21 @@ __all__ = [
     "argmin", "argsort", "around", "array", "array_equal", "array_split", "asarray", "asin",
     "asinh", "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d",
     "average", "betaln", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
-    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays", "broadcast_to",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "block_until_ready", "bool",
+    "broadcast_arrays", "broadcast_to",
     "can_cast", "cast", "cbrt", "ceil", "clip", "column_stack", "complex", "complex64",
     "complex128", "concat", "concatenate", "conj", "conjugate", "convert", "copysign", "cos",
     "cosh", "count_nonzero", "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
-    "deg2rad", "degrees", "diag", "diagflat", "diagonal", "diff", "digamma", "divide", "dot",
+    "default_backend", "deg2rad", "degrees", "device_count", "device_get", "device_put", "devices",
+    "diag", "diagflat", "diagonal", "diff", "digamma", "divide", "dot",
     "dsplit", "dstack", "dynamic_truncate", "e", "empty", "empty_like", "equal", "erf", "erf_inv",
     "erfc", "erfinv", "exp", "exp2", "expand_dims", "expm1", "eye", "finfo", "fix", "flip",
     "fliplr", "flipud", "float16", "float32", "float64", "floor", "floor_divide", "fmod",
     "from_dlpack", "full", "full_like", "gammaln", "greater", "greater_equal", "hsplit", "hstack",
     "hypot", "i0", "i0e", "i1", "i1e", "identity", "iinfo", "imag", "inf", "inner", "int8",
     "int16", "int32", "int64", "invert", "isclose", "isdtype", "isfinite", "isinf", "isnan",
-    "kron", "lax", "left_shift", "less", "less_equal", "lgamma", "linspace", "log", "log1p",
+    "kron", "lax", "left_shift", "less", "less_equal", "lgamma", "linspace", "local_device_count",
+    "local_devices", "log", "log1p",
     "log2", "log10", "log_sigmoid", "log_softmax", "logaddexp", "logaddexp2", "logical_and",
     "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "matmul",
     "matrix_transpose", "max", "maximum", "mean", "meshgrid", "min", "minimum", "mod", "moveaxis",
@@ -308,5 +321,5 @@ __all__ = [
     "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan",
     "tanh", "tensordot", "tile", "top_k", "trace", "transpose", "tri", "tril", "triu",
     "true_divide", "trunc", "uint8", "uint16", "uint32", "uint64", "unstack", "var", "vdot",
-    "vecdot", "vsplit", "vstack", "where", "xlog1py", "xlogy", "zeros", "zeros_like", "zeta",
+    "vecdot", "vsplit", "vstack", "xlog1py", "xlogy", "zeros", "zeros_like", "zeta",
 ]  # fmt: skip

@@ -6,6 +6,9 @@ traced function where the program runs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tenferro.arrays import creation, elementwise, filling, is_number
@@ -131,7 +134,7 @@ def zeros(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device =
     >>> tn.zeros(2)
     Tensor([0., 0.])
     """
-    return full(shape, 0, dtype=as_dtype(dtype), device=device)
+    return _of_one_number("zeros", filling.zeros, shape, dtype, device)
 
 
 def ones(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = None) -> AnyTensor:
@@ -140,7 +143,7 @@ def ones(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = 
     >>> tn.ones(2)
     Tensor([1., 1.])
     """
-    return full(shape, 1, dtype=as_dtype(dtype), device=device)
+    return _of_one_number("ones", filling.ones, shape, dtype, device)
 
 
 def empty(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = None) -> AnyTensor:
@@ -149,7 +152,14 @@ def empty(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device =
     >>> tn.empty(2)
     Tensor([0., 0.])
     """
-    return zeros(shape, dtype=dtype, device=device)
+    return _of_one_number("empty", filling.empty, shape, dtype, device)
+
+
+def _of_one_number(
+    name: str, function: Callable[..., Any], shape: Shape, dtype: DTypeLike | None, device: Device
+) -> AnyTensor:
+    _check_named(name, *(shape if isinstance(shape, tuple | list) else (shape,)))
+    return on_device(create(function, shape=shape, dtype=as_dtype(dtype)), device)
 
 
 def arange(

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-
-from tenferro.arrays import elementwise, indexing, normal_axis, sorting
+from tenferro.arrays import bounds, elementwise, indexing, normal_axis, sorting
 from tenferro.dispatch import apply, apply_to_array
 from tenferro.errors import AxisError
 from tenferro.namespace.creation import asarray
 from tenferro.runtime import Tensor
-from tenferro.shape import DType
 from tenferro.typing import AnyTensor, ArrayLike
 
 
@@ -64,19 +61,8 @@ def take(
             inside = (places >= -size) & (places < size)
             mask = inside.reshape((*inside.shape, *(1,) * (array.ndim - axis - 1)))
             taken = array[(*whole, apply(elementwise.clamp, places, -size, size - 1))]
-            return apply(elementwise.where, mask, taken, _fill(array.dtype))
+            return apply(elementwise.where, mask, taken, bounds.fill_of(array.dtype))
     raise AxisError(f"take: mode {mode!r} is not one of 'clip', 'wrap', 'fill'")
-
-
-def _fill(dtype: DType) -> bool | int | float:
-    """What is read out of bounds, as in JAX."""
-    match dtype.kind:
-        case "f" | "c":
-            return np.nan
-        case "b":
-            return True
-        case kind:
-            return int(np.iinfo(dtype).min if kind == "i" else np.iinfo(dtype).max)
 
 
 def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int = -1) -> AnyTensor:

@@ -10,16 +10,20 @@ from typing import Any
 from tenferro.errors import MissingExtraError
 from tenferro.planning import ContractionTree, Labels, is_lettered, labels_text
 
-SHOWN_LABELS = 30
+SHOWN_LABELS = 60
 """Most operands for which the labels of values are written into the figure."""
+
+UPRIGHT_LABELS = 14
+"""Most operands whose labels are written upright; those of more are turned."""
 
 
 def draw(
     tree: ContractionTree, slices: Labels, flops: int, path: str | os.PathLike[str] | None
 ) -> Any:
-    """The figure of a tree; a node's area grows with the logarithm of its elements.
+    """The figure of a tree; area and colour of a node grow with the logarithm of its elements.
 
-    The title has the `flops` of the plan.
+    The title has the `flops` of the plan, and a bar says what the colours mean. Operands have
+    their numbers below their nodes.
 
     Raises:
         MissingExtraError: matplotlib or networkx is not installed.
@@ -32,25 +36,27 @@ def draw(
             "networkx",
         )
     )
-    figure = figure_class(figsize=(8, 6))
+    graph, count = networkx.DiGraph(), len(tree.subscripts.inputs)
+    figure = figure_class(figsize=(min(max(8.0, 0.3 * count), 40.0), 6), layout="constrained")
     canvas_class(figure)
     axes = figure.add_subplot()
-    graph, count = networkx.DiGraph(), len(tree.subscripts.inputs)
     graph.add_nodes_from(range(count + len(tree.pairs)))
     for number, pair in enumerate(tree.pairs, count):
         graph.add_edges_from((number, child) for child in pair)
     elements = [tree.size(labels) for labels in tree.value_labels]
-    networkx.draw_networkx(
+    places, colours = positions(tree), [math.log10(max(size, 1)) for size in elements]
+    networkx.draw_networkx_edges(graph, places, ax=axes, arrows=False, edge_color="0.7")
+    nodes = networkx.draw_networkx_nodes(
         graph,
-        positions(tree),
+        places,
         ax=axes,
-        arrows=False,
-        with_labels=False,
-        node_size=[20 + 25 * math.log2(1 + size) for size in elements],
-        node_color=[math.log10(max(size, 1)) for size in elements],
+        node_size=[20 + 12 * math.log2(1 + size) for size in elements],
+        node_color=colours,
         cmap="viridis",
-        edge_color="0.7",
+        vmin=min(colours),
+        vmax=max(max(colours), min(colours) + 1),
     )
+    figure.colorbar(nodes, ax=axes, shrink=0.6, label="elements of a value, as a power of 10")
     if count <= SHOWN_LABELS:
         _write_labels(axes, tree)
     axes.set_title(_title(tree, slices, flops))
@@ -81,8 +87,23 @@ def positions(tree: ContractionTree) -> dict[int, tuple[float, float]]:
 
 def _write_labels(axes: Any, tree: ContractionTree) -> None:
     lettered = is_lettered(tree.sizes)
+    count = len(tree.subscripts.inputs)
+    turned = 0 if count <= UPRIGHT_LABELS else 90
+    boxed = {"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8}
     for value, (x, y) in positions(tree).items():
-        axes.text(x, y + 0.15, labels_text(tree.value_labels[value], lettered), ha="center")
+        text = labels_text(tree.value_labels[value], lettered)
+        if value < count:
+            below = {"va": "top", "ha": "center", "rotation": turned, "fontsize": 9}
+            axes.annotate(
+                f"{text}\n#{value}" if not turned else f"#{value}  {text}",
+                (x, y),
+                (0, -8),
+                textcoords="offset points",
+                **below,
+            )
+        else:
+            above = {"va": "bottom", "ha": "center", "fontsize": 9, "bbox": boxed}
+            axes.annotate(text, (x, y), (0, 7), textcoords="offset points", **above)
 
 
 def _title(tree: ContractionTree, slices: Labels, flops: int) -> str:

@@ -1,16 +1,15 @@
 """Activation functions, with the names, parameters and defaults of `jax.nn`.
 
-Those that `tn` has too are the same functions. These of `jax.nn` are not there:
-
-* `initializers`, which need random numbers;
-* `dot_product_attention`: `tn.einsum` and `tn.softmax(..., where=mask)` write it in three lines;
-* `scaled_matmul`, `scaled_dot_general`: they need numbers of 4 and 8 bits.
+Those that `tn` has too are the same functions. `MISSING` lists what is left
+out, with reasons. `tn.nn.initializers` makes initial weights.
 
 >>> tn.nn.relu([-1.0, 2.0])
 Tensor([0., 2.])
 >>> tn.nn.relu is tn.relu
 True
 """
+
+from typing import TYPE_CHECKING, Any
 
 from tenferro.namespace import (
     log_sigmoid,
@@ -23,6 +22,9 @@ from tenferro.namespace import (
     softplus,
     tanh,
 )
+from tenferro.naming import missing
+from tenferro.nn import initializers
+from tenferro.nn.attention import dot_product_attention
 from tenferro.nn.functions import (
     celu,
     elu,
@@ -51,6 +53,7 @@ swish = silu
 
 __all__ = [
     "celu",
+    "dot_product_attention",
     "elu",
     "gelu",
     "glu",
@@ -59,6 +62,7 @@ __all__ = [
     "hard_swish",
     "hard_tanh",
     "identity",
+    "initializers",
     "leaky_relu",
     "log1mexp",
     "log_sigmoid",
@@ -82,3 +86,15 @@ __all__ = [
     "swish",
     "tanh",
 ]
+
+MISSING: dict[str, str] = dict.fromkeys(
+    ("get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"),
+    "it needs numbers of 4 and 8 bits, which are not there",
+)
+"""Names of `jax.nn`, and what to do instead."""
+
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+    def __getattr__(name: str) -> Any:
+        raise missing("tenferro.nn", name, lambda: __all__, MISSING)

@@ -5,7 +5,9 @@ the other's transpose.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from tenferro.naming import missing
 from tenferro.ops.analytic import (
     COS,
     EXP,
@@ -365,3 +367,17 @@ __all__ = [
     "uniform",
     "zeros_like",
 ]
+
+MISSING: dict[str, str] = {
+    "segment_max": "use x.at[segment_ids].max(data)",
+    "segment_min": "use x.at[segment_ids].min(data)",
+    "segment_prod": "use tn.ones(...).at[segment_ids].multiply(data)",
+    "segment_sum": "use tn.zeros(...).at[segment_ids].add(data)",
+}
+"""Names of `jax.ops`, and what to do instead."""
+
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+    def __getattr__(name: str) -> Any:
+        raise missing("tenferro.ops", name, lambda: __all__, MISSING)

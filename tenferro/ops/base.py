@@ -6,7 +6,16 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar, cast
 
-from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
+from tenferro.chainrules import (
+    Batched,
+    BatchSite,
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    own_derivative,
+)
 from tenferro.errors import (
     ADRuleError,
     AxisError,
@@ -69,6 +78,10 @@ class StdTensorOp(ExecOp):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Cotangents of the active operands; see `PrimitiveOp`."""
         raise ADRuleError(f"{self.name}: has no transpose rule")
+
+    def linear(self, at: JvpSite[V]) -> bool:
+        """Whether it is its own derivative; see `PrimitiveOp`."""
+        return own_derivative(self, at)
 
     def leading(self, size: Dim) -> StdTensorOp | None:
         """The op that does the same for each entry of one more leading axis of every operand.

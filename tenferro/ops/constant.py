@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.chainrules import JvpSite, V
 from tenferro.errors import DTypeError, TenferroError
 from tenferro.exec_ir import Array, Category, payload
 from tenferro.ops.base import Inactive
@@ -58,6 +59,10 @@ class Constant(Inactive, name="constant"):
         if self.shape == () and self.dtype.kind in "iu":
             return _size_meta(self.dtype, max(self.value.item(), 0))
         return make_meta(self.dtype, self.shape)
+
+    def linear(self, at: JvpSite[V]) -> bool:
+        """Whether it is zero: of no operands, only zero is linear."""
+        return not self.value.any()
 
     def numpy(self) -> Array:
         """The literal."""

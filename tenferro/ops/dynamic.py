@@ -143,6 +143,10 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
         count = min(size_of_scalar(size), x.shape[self.axis])
         return x[(slice(None),) * self.axis + (slice(count),)]
 
+    def linear(self, at: JvpSite[V]) -> bool:
+        """In the first operand; its derivative reads the size off the result."""
+        return at.tangent[1] is None
+
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The tangent, truncated to the size of the result."""
         tangent = at.tangent[0]

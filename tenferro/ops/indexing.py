@@ -36,16 +36,7 @@ from tenferro.ops.dimension_numbers import (
 from tenferro.ops.inactive import Iota
 from tenferro.ops.rearrange import Reshape
 from tenferro.ops.shape_sources import extent_of, shifted, size_at
-from tenferro.shape import (
-    INT64,
-    Dim,
-    Exact,
-    InputDim,
-    ShapeExtent,
-    TensorMeta,
-    product,
-    symbol,
-)
+from tenferro.shape import INT64, Dim, Exact, InputDim, ShapeExtent, TensorMeta, product, symbol
 
 
 @payload
@@ -330,6 +321,10 @@ class Scatter(Scattering, name="scatter"):
         else:
             np.add.at(rows, places, values)
         return result
+
+    def linear(self, at: JvpSite[V]) -> bool:
+        """In operand and updates together; its derivative may have one more shape source."""
+        return None not in at.tangent[:3:2]
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Linear in operand and updates together."""

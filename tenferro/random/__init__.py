@@ -8,10 +8,14 @@ same key gives the same numbers. `split` makes new keys from a key.
 (2,)
 
 Read in this order: `keys`, `blocks` (words and bits of keys and counters), `making` (keys),
-`parameters`, `formulas`, `continuous`, `integers`, `discrete`, `gammas`, `poissons`, `derived`,
-`vectors`.
+`parameters`, `formulas`, `continuous`, `integers`, `discrete`, `gammas`, `poissons`, `binomials`,
+`derived`, `vectors`.
 """
 
+from typing import TYPE_CHECKING, Any
+
+from tenferro.naming import missing
+from tenferro.random.binomials import binomial, multinomial
 from tenferro.random.continuous import (
     cauchy,
     exponential,
@@ -56,6 +60,7 @@ __all__ = [
     "ball",
     "bernoulli",
     "beta",
+    "binomial",
     "bits",
     "categorical",
     "cauchy",
@@ -76,6 +81,7 @@ __all__ = [
     "logistic",
     "lognormal",
     "maxwell",
+    "multinomial",
     "multivariate_normal",
     "normal",
     "orthogonal",
@@ -94,3 +100,25 @@ __all__ = [
     "weibull_min",
     "wrap_key_data",
 ]
+
+MISSING: dict[str, str] = {
+    **dict.fromkeys(
+        ("RandomState", "default_rng", "seed"), "there is no state; make a key, tn.random.key(seed)"
+    ),
+    **dict.fromkeys(("rand", "random", "random_sample"), "use tn.random.uniform(key, shape)"),
+    **dict.fromkeys(("randn", "standard_normal"), "use tn.random.normal(key, shape)"),
+    **dict.fromkeys(
+        ("key_impl", "key_dtype"), "all keys are of one kind, of Threefry, and are not a dtype"
+    ),
+    "clone": "use the key again; TENFERRO_CHECK_KEYS=1 tells where keys are used twice",
+    "double_sided_maxwell": "use tn.random.rademacher and tn.random.maxwell",
+    "random_gamma_p": "it is an internal of JAX; use tn.random.gamma",
+    "shuffle": "use tn.random.permutation(key, x)",
+}
+"""Names of `jax.random`, and of `numpy.random`, and what to do instead."""
+
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+    def __getattr__(name: str) -> Any:
+        raise missing("tenferro.random", name, lambda: __all__, MISSING)

@@ -14,7 +14,7 @@ from tenferro.config import config
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import Array, Category, ExecOp, ExecProgram, check_budget, verify
 from tenferro.families import further
-from tenferro.family import ExtensionCaches, Package, Register
+from tenferro.family import ExtensionCaches, Package, Register, require_function
 from tenferro.runtime.backend import TensorBackend
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
 from tenferro.runtime.extensions import Boundary, BoundaryDispatch
@@ -95,8 +95,9 @@ class GraphExecutor:
 
         Raises:
             MalformedFamilyIdError: the family id of a runtime is not one.
+            ExtensionRegistryError: `register` is not a function.
         """
-        register(self._boundary.registry)
+        require_function(register)(self._boundary.registry)
         self._bound.clear()
 
     @property

@@ -6,6 +6,24 @@ Tensor(0.5)
 Tensor(0.5)
 """
 
+from typing import TYPE_CHECKING, Any
+
+from tenferro.naming import missing
 from tenferro.scipy import linalg, special, stats
 
 __all__ = ["linalg", "special", "stats"]
+
+_LATER = "it is not there yet; on arrays that are known, use SciPy itself"
+MISSING: dict[str, str] = {
+    **dict.fromkeys(("cluster", "integrate", "interpolate", "ndimage", "sparse"), _LATER),
+    **dict.fromkeys(("optimize", "spatial"), _LATER),
+    "fft": "use tn.fft; cosine transforms are not there yet",
+    "signal": "it is not there yet; tn.convolve, tn.correlate, tn.lax.conv and tn.fft are",
+}
+"""Names of `jax.scipy`, and what to do instead."""
+
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+    def __getattr__(name: str) -> Any:
+        raise missing("tenferro.scipy", name, lambda: __all__, MISSING)

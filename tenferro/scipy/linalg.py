@@ -1,7 +1,6 @@
 """`jax.scipy.linalg`: the functions of `tn.linalg`, with SciPy's defaults where they differ.
 
-`eigh` takes no second matrix, and `qr` does not pivot. Left out are `funm`, `qr_multiply` and
-`rsf2csf`, and matrices that SciPy makes, such as `hilbert`: `tn.asarray` takes them.
+`eigh` takes no second matrix, and `qr` does not pivot. `MISSING` lists what is not there.
 
 >>> tn.scipy.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
 Tensor([[2., 1.],
@@ -9,6 +8,8 @@ Tensor([[2., 1.],
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from tenferro import linalg
 from tenferro.errors import ConfigError
@@ -34,6 +35,7 @@ from tenferro.linalg import (
     svd,
     toeplitz,
 )
+from tenferro.naming import missing
 from tenferro.typing import AnyTensor, ArrayLike
 
 __all__ = [
@@ -117,3 +119,25 @@ def qr(a: ArrayLike, *, mode: str = "full") -> linalg.QRResult | tuple[AnyTensor
         raise ConfigError(f"qr: mode must be one of full, economic, r, got {mode!r}")
     result = linalg.qr(a, mode="complete")
     return result if mode == "full" else (result.R,)
+
+
+_MATRICES = "tn.asarray takes the matrix that scipy.linalg makes"
+_RARE = "it is not there yet; write it with tn.linalg.schur or tn.linalg.qr"
+MISSING: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("circulant", "companion", "convolution_matrix", "dft", "fiedler"),
+            *("fiedler_companion", "hadamard", "hankel", "helmert", "hilbert", "invhilbert"),
+            *("invpascal", "leslie", "pascal"),
+        ),
+        _MATRICES,
+    ),
+    **dict.fromkeys(("funm", "qr_multiply", "rsf2csf"), _RARE),
+}
+"""Names of `jax.scipy.linalg`, and what to do instead."""
+
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+    def __getattr__(name: str) -> Any:
+        raise missing("tenferro.scipy.linalg", name, lambda: __all__, MISSING)

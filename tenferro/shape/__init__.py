@@ -1,4 +1,9 @@
-"""Metadata of a tensor before it is computed: dtype, rank, and for each axis what is known."""
+"""Metadata of a tensor before it is computed: dtype, rank, and for each axis what is known.
+
+The package can be called: `tn.shape(x)` is the shape of an array.
+"""
+
+import sys
 
 from tenferro.shape.algebra import (
     Dim,
@@ -17,6 +22,7 @@ from tenferro.shape.algebra import (
     sum_of,
     symbol,
 )
+from tenferro.shape.called import CallableModule
 from tenferro.shape.dims import InputDim, SymDim, dim, dim_of_ast
 from tenferro.shape.dtype import (
     BOOL,
@@ -58,7 +64,14 @@ from tenferro.shape.guards import (
     fresh_input,
     type_of,
 )
-from tenferro.shape.meta import MAX_EXTENT, TensorMeta, TensorSpec, make_meta, name_sizes
+from tenferro.shape.meta import (
+    MAX_EXTENT,
+    ShapeDtypeStruct,
+    TensorMeta,
+    TensorSpec,
+    make_meta,
+    name_sizes,
+)
 from tenferro.shape.runtime_dims import RuntimeAxis, RuntimeScalar, Source, runtime_dims
 
 __all__ = [
@@ -82,6 +95,7 @@ __all__ = [
     "Leaf",
     "RuntimeAxis",
     "RuntimeScalar",
+    "ShapeDtypeStruct",
     "ShapeExtent",
     "ShapeGuardContext",
     "Source",
@@ -125,3 +139,5 @@ __all__ = [
     "symbol",
     "type_of",
 ]
+
+sys.modules[__name__].__class__ = CallableModule

@@ -229,6 +229,18 @@ class TensorSpec:
             )
         self.meta = TensorMeta.of(dtype, shape)
 
+    @classmethod
+    def of(cls, meta: TensorMeta) -> TensorSpec:
+        """The spec with this type."""
+        spec = cls.__new__(cls)
+        spec.meta = meta
+        return spec
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.meta.rank
+
     @property
     def shape(self) -> tuple[Dim, ...]:
         """The size of each axis; symbolic sizes are expressions."""
@@ -247,3 +259,7 @@ class TensorSpec:
 
     def __repr__(self) -> str:
         return f"TensorSpec({self.meta})"
+
+
+ShapeDtypeStruct = TensorSpec
+"""JAX's name of it."""

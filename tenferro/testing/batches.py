@@ -205,6 +205,6 @@ BATCHES = (
         "batch of gradients",
         "the gradient of a batch is the batch of gradients",
         _gradient,
-        ("batch", "adjoint"),
+        ("batch", "adjoint", "derivative types"),
     ),
 )

@@ -275,6 +275,7 @@ def _smooth(array: Array) -> bool:
 
 
 _JVP, _VJP = ("jvp",), ("jvp", "adjoint")
+_TYPED = (*_VJP, "derivative types")
 DERIVATIVES = (
     Clause(9, "rules", "the rule set has rules of the family", _registered, ("reference",)),
     Clause(10, "jvp", "linearize is the derivative", _jvp, ("rules",)),
@@ -285,6 +286,6 @@ DERIVATIVES = (
     Clause(10, "derivative types", "derivatives have the types of values", _types, _VJP),
     Clause(10, "closure", "the families that rules emit have rules", _closed, _VJP),
     Clause(10, "second order", "derivatives can be differentiated", _second, (*_VJP, "closure")),
-    Clause(10, "symbolic rules", "rules hold on symbolic sizes", _symbolic, (*_VJP, "symbolic")),
-    Clause(10, "derivative programs", "derivatives run where the op does", _executed, _VJP),
+    Clause(10, "symbolic rules", "rules hold on symbolic sizes", _symbolic, (*_TYPED, "symbolic")),
+    Clause(10, "derivative programs", "derivatives run where the op does", _executed, _TYPED),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+import difflib
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def check_extension(
     register_runtime: Register | None = None,
     register_xla: Callable[[Any], object] | None = None,
     codecs: PayloadCodecs | None = None,
-    skip: Container[str] = (),
+    skip: Iterable[str] = (),
     tolerance: float = 1e-6,
 ) -> ExtensionReport:
     """Test an op of a family against every clause of the contract of extension ops.
@@ -95,6 +96,7 @@ def check_extension(
         needs: rules
     """
     arrays = _arrays(op, inputs, specs)
+    _check_options(op, different, skip)
     given = Parts(rules, register_runtime, register_xla, codecs)
     parts = given.filled(op, packages)
     subject = FamilySubject(
@@ -125,13 +127,39 @@ def _arrays(
         raise ConfigError(f"check_extension: takes an op of the family, as ext.apply, got {op!r}")
     if (inputs is None) == (specs is None):
         raise ConfigError(f"check_extension: {op.family_id}: give either inputs or specs")
-    values = some_arrays(specs) if specs is not None else list(inputs or ())
+    values: object = inputs if specs is None else some_arrays(specs)
+    if not isinstance(values, tuple | list):
+        raise ConfigError(
+            f"check_extension: {op.family_id}: inputs takes a list of arrays, got a "
+            f"{type(values).__name__}; write inputs=[x]"
+        )
     arrays = []
     for value in values:
         array = np.array(value, order="C")
         array.setflags(write=False)
         arrays.append(array)
     return tuple(arrays)
+
+
+def _check_options(op: ExtensionOp, different: Sequence[ExtensionOp], skip: Iterable[str]) -> None:
+    """Raise ConfigError for what is not an op, and for names that are not clauses."""
+    names = [clause.name for clause in CLAUSES]
+    if isinstance(skip, str) or not isinstance(skip, Iterable):
+        raise ConfigError(
+            f'check_extension: skip takes names of clauses, skip=["jvp"], got {skip!r}'
+        )
+    for name in skip:
+        if name not in names:
+            near = difflib.get_close_matches(str(name), names, 1, 0.3)
+            hint = f"did you mean {near[0]!r}?" if near else f"clauses are {', '.join(names)}"
+            raise ConfigError(
+                f"check_extension: {op.family_id}: skip: {name!r} is not a clause; {hint}"
+            )
+    for other in different:
+        if not isinstance(other, ExtensionOp):
+            raise ConfigError(
+                f"check_extension: {op.family_id}: different takes ops of the family, got {other!r}"
+            )
 
 
 def _symbolic(

@@ -205,7 +205,8 @@ def strict(op: ExtensionOp) -> ExtensionOp:
     cls = type(op)
     double = copy.copy(op)
     try:
-        kind = type(cls.__name__, (cls,), {"eager_execute": refuse, "__slots__": ()})
+        stands_for = {"FAMILY_ID": getattr(cls, "FAMILY_ID", ""), "__slots__": ()}
+        kind = type(cls.__name__, (cls,), {"eager_execute": refuse, **stands_for})
         object.__setattr__(double, "__class__", kind)
     except TypeError:  # a class that cannot be derived from
         return op

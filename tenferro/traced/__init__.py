@@ -9,13 +9,21 @@ from tenferro.traced.capture import (
     CapturedArray,
     TrackedTensor,
     capture,
+    captured_before,
     capturing_tracked,
 )
 from tenferro.traced.compiler import GraphCompiler, specialise
 from tenferro.traced.function import Trace, argument_names, is_traced, leaf_meta, trace_function
 from tenferro.traced.results import Results
-from tenferro.traced.scopes import Scope, innermost, is_tracing, tracing
-from tenferro.traced.sites import raising_site, user_site
+from tenferro.traced.scopes import (
+    Scope,
+    innermost,
+    is_tracing,
+    open_scopes,
+    reopened,
+    tracing,
+)
+from tenferro.traced.sites import called_function, raising_site, user_site
 from tenferro.traced.substitute import joined, settled, substitute
 from tenferro.traced.tensor import (
     TracedTensor,
@@ -40,7 +48,9 @@ __all__ = [
     "argument",
     "argument_names",
     "as_key",
+    "called_function",
     "capture",
+    "captured_before",
     "capturing_tracked",
     "compiled_within",
     "flatten",
@@ -51,8 +61,10 @@ __all__ = [
     "leaf_meta",
     "leaf_names",
     "open_arguments",
+    "open_scopes",
     "raising_site",
     "record",
+    "reopened",
     "settled",
     "specialise",
     "substitute",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from tenferro.computegraph import GlobalValKey, input_key, op_key
 from tenferro.config import config
+from tenferro.errors import ADError
 from tenferro.exec_ir import Array
 from tenferro.ops import Constant
 from tenferro.shape import TensorMeta, annotate
@@ -75,6 +76,29 @@ def capturing_tracked() -> Iterator[None]:
         yield
     finally:
         _tracked.reset(token)
+
+
+@contextmanager
+def captured_before(known: Iterable[TrackedTensor], reader: str) -> Iterator[None]:
+    """A context in which tracked tensors can be captured for which one of `known` stands.
+
+    Raises:
+        ADError: others were captured, which `reader` reads.
+    """
+    outer = _tracked.get()
+    held = {} if outer is None else outer
+    held.update((id(each.tensor), each) for each in known)
+    count = len(held)
+    token = _tracked.set(held)
+    try:
+        yield
+    finally:
+        _tracked.reset(token)
+    if outer is None and len(held) > count:
+        raise ADError(
+            f"{reader} reads a tensor that an eager runtime tracks; pass it as an argument of the "
+            "function"
+        )
 
 
 def capture(value: object, limit: int = config.literal_bytes) -> GlobalValKey:

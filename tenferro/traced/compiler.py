@@ -11,6 +11,7 @@ from tenferro.compiler import (
     compile_std_to_exec,
     guards_of,
     optimize,
+    without_rules,
 )
 from tenferro.computegraph import (
     BoundedCache,
@@ -117,7 +118,8 @@ class GraphCompiler:
         if "materialized" in config.dump:
             sys.stderr.write(f"{graph}\n")
         metas = [type_of(key) for key in graph.inputs]
-        lowered = compile_std_to_exec(compile_graph(graph), metas, self._families)
+        typed = compile_std_to_exec(compile_graph(graph), metas, self._families, keep_rules=True)
+        lowered = without_rules(typed)
         if config.check_keys:
             check_keys(lowered)
         assumed = tuple(dict.fromkeys([*guards, *guards_of(lowered)]))
@@ -130,7 +132,10 @@ class GraphCompiler:
             )
             for name, meta, key in zip(names, metas, graph.inputs, strict=True)
         ]
-        return GraphProgram(exec_program, tuple(declared), assumed, self.options)
+        with_rules = None if lowered is typed else typed
+        return GraphProgram(
+            exec_program, tuple(declared), assumed, self.options, with_rules=with_rules
+        )
 
     def stats(self) -> CacheStats:
         """Numbers of cached programs and of their uses."""
@@ -154,7 +159,8 @@ def specialise(program: GraphProgram, specs: Mapping[TracedTensor, TensorSpec]) 
         for declared in program.inputs
     )
     bound = program.exec_program.bind(sizes)
-    return GraphProgram(bound, inputs, program.guards, program.options)
+    with_rules = program.with_rules and program.with_rules.bind(sizes)
+    return GraphProgram(bound, inputs, program.guards, program.options, with_rules=with_rules)
 
 
 def _as_input(tensor: TracedTensor) -> Input:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tenferro.chainrules import Emitter
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
+from tenferro.errors import TracingError
 from tenferro.family import Package
 from tenferro.ops import StdTensorOp, replay, shape_context
 from tenferro.shape import fresh_input
@@ -115,8 +116,15 @@ class Results:
         inputs = [key for key in self.inputs if isinstance(key, Input)]
         compiler = _COMPILER if compiled is None else GraphCompiler(compiled.options, capacity=0)
         program = compiler.compile_keys(outputs, inputs)
-        captured = [declared.default for declared in program.inputs[len(tensors) :]]
-        operands = [*tensors, *(array for array in captured if array is not None)]
+        captured: list[Tensor] = []
+        for declared in program.inputs[len(tensors) :]:
+            if declared.default is None:
+                raise TracingError(
+                    f"call: the result reads {declared.name}: {declared.meta}, which is a value of "
+                    "another trace; a derivative rule may use the values of its site only"
+                )
+            captured.append(declared.default)
+        operands = [*tensors, *captured]
         executor = where_to_run("call", operands) if compiled is None else compiled.executor
         runs_on = executor_named("numpy") if executor is None else executor
         runs_on = with_brought(runs_on, self._packages)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 _depth: ContextVar[int] = ContextVar("tenferro_tracing", default=0)
+_scopes: ContextVar[tuple[Scope, ...]] = ContextVar("tenferro_scopes", default=())
 
 
 class Scope:
@@ -46,11 +47,31 @@ def tracing(scope: Scope | None = None) -> Iterator[None]:
     At its end `scope` is closed, and its values may not be used any more.
     """
     token = _depth.set(_depth.get() + 1)
+    inside = _scopes.set(_scopes.get() if scope is None else (*_scopes.get(), scope))
     try:
         yield
     finally:
+        _scopes.reset(inside)
         _depth.reset(token)
         if scope is not None:
+            scope.is_open = False
+
+
+def open_scopes() -> tuple[Scope, ...]:
+    """The scopes of the traces in this thread or task, the outermost first."""
+    return _scopes.get()
+
+
+@contextmanager
+def reopened(scopes: Iterable[Scope]) -> Iterator[None]:
+    """A context in which values of traces that have ended may be used."""
+    closed = [scope for scope in scopes if not scope.is_open]
+    for scope in closed:
+        scope.is_open = True
+    try:
+        yield
+    finally:
+        for scope in closed:
             scope.is_open = False
 
 

@@ -42,6 +42,17 @@ def raising_site(error: BaseException) -> str | None:
     return found
 
 
+def called_function(otherwise: str) -> str:
+    """The name of the function of this package that the user's program called."""
+    name = otherwise
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_passed_over(frame.f_code.co_filename):
+        if not frame.f_code.co_name.startswith(("_", "<")):
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return name
+
+
 def _is_passed_over(file: str) -> bool:
     """Whether a file is part of this package or of the standard library, which calls user code."""
     if file.startswith(_STANDARD_LIBRARY):

@@ -1,7 +1,7 @@
 """Compiling functions of arrays, and batching them; exports all functional transforms.
 
-Read in this order: `call`, `symbolic` (the arguments of a call), `jitted`, `jit`, `programs`,
-`mapped_axes`, `vmap`.
+Read in this order: `call`, `symbolic` (the arguments of a call), `disabling`, `leaves`, `jitted`,
+`jit`, `programs`, `types`, `mapped_axes`, `vmap`.
 Derivatives are in `tenferro.derivatives`.
 """
 
@@ -15,19 +15,24 @@ from tenferro.derivatives import (
     jacrev,
     jet,
     jvp,
+    linear_transpose,
     linearize,
     value_and_grad,
     vjp,
 )
 from tenferro.traced import flatten, leaf_names, unflatten
+from tenferro.transforms.disabling import disable_jit
 from tenferro.transforms.jit import jit
 from tenferro.transforms.jitted import Jitted
 from tenferro.transforms.programs import make_program
+from tenferro.transforms.types import eval_shape
 from tenferro.transforms.vmap import vmap
 
 __all__ = [
     "Jitted",
     "derivative",
+    "disable_jit",
+    "eval_shape",
     "flatten",
     "grad",
     "grad_optional",
@@ -39,6 +44,7 @@ __all__ = [
     "jit",
     "jvp",
     "leaf_names",
+    "linear_transpose",
     "linearize",
     "make_program",
     "unflatten",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, ParamSpec, TypeVar, cast
@@ -28,7 +27,8 @@ from tenferro.traced import (
 )
 from tenferro.transforms.call import CallArguments, StaticArguments
 from tenferro.transforms.copies import pickled
-from tenferro.transforms.leaves import Ready, buffer_of, leaf_types, ready
+from tenferro.transforms.disabling import jit_is_disabled
+from tenferro.transforms.leaves import Ready, are_leaves, buffer_of, leaf_types, ready
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.values import (
     Buffer,
@@ -145,6 +145,8 @@ class Jitted(Generic[P, R_co]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Run the function, compiled for these arguments; compile it first if necessary."""
+        if jit_is_disabled.get():
+            return self._as_written(args, kwargs)
         # The fast path: arrays and numbers of types seen before, by themselves or in trees.
         taken = None if kwargs else ready(args, self._owner)
         treedef = None
@@ -157,6 +159,15 @@ class Jitted(Generic[P, R_co]):
                 self._seen_hits += 1
                 return cast(R_co, self._run(entry, taken))
         return cast(R_co, self._in_full(args, kwargs))
+
+    def _as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R_co:
+        """Call the function itself; arrays are tensors, as they are in a trace."""
+        call = self._static.split(args, kwargs, self)
+        leaves, treedef = flatten((call.args, call.kwargs))
+        kept = (Tensor, TracedTensor, bool, int, float, complex)
+        values = [leaf if isinstance(leaf, kept) else Tensor(leaf) for leaf in leaves]
+        own_args, own_kwargs = unflatten(treedef, values)
+        return call.function(*own_args, **own_kwargs)  # type: ignore[no-any-return]  # as it does
 
     def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The slow path: static arguments, arrays elsewhere, or new types."""
@@ -180,7 +191,7 @@ class Jitted(Generic[P, R_co]):
             on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
             return self._run(entry, Ready(buffers, types, on_host))
         if not self._static.names:
-            alone = not kwargs and _are_leaves(args, leaves)
+            alone = not kwargs and are_leaves(args, leaves)
             self._remember((None if alone else treedef, *types), entry)
         return self._run(entry, taken)
 
@@ -217,6 +228,23 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
         return traced.program
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """What the executor makes of the program for these arguments: XLA's is a `Lowered`.
+
+        Raises:
+            ExecutorError: the executor runs programs as they are.
+        """
+        executor: Any = self.executor
+        if not hasattr(executor, "lower"):
+            raise ExecutorError(
+                f"lower: the executor {executor.name!r} runs programs as they are; see "
+                "f.program(...), or choose executor='xla'"
+            )
+        program, call = self.program(*args, **kwargs), self._static.split(args, kwargs, self)
+        leaves, _ = flatten((call.args, call.kwargs))
+        named = zip((declared.name for declared in program.inputs), leaves, strict=False)
+        return executor.lower(program, dict(named) if self._symbolic is not None else None)
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
@@ -331,8 +359,3 @@ class Jitted(Generic[P, R_co]):
             donated += range(start, start + count) if number in self._donate else ()
             start += count
         return tuple(donated)
-
-
-def _are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
-    """Whether the arguments are the leaves, that is, none of them is a tree."""
-    return len(args) == len(leaves) and all(map(operator.is_, args, leaves))

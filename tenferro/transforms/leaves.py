@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -62,6 +63,11 @@ def ready(leaves: Sequence[Any], owner: Executor | None) -> Ready | None:
         buffers.append(buffer)
         types += (buffer.shape, buffer.dtype)
     return Ready(buffers, types, on_host)
+
+
+def are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
+    """Whether the arguments are the leaves, that is, none of them is a tree."""
+    return len(args) == len(leaves) and all(map(operator.is_, args, leaves))
 
 
 def leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:

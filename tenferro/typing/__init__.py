@@ -14,7 +14,7 @@ Tensor([1., 2.])
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import EllipsisType
 from typing import Any, Protocol, SupportsIndex, TypeAlias, TypeVar, overload
 
@@ -346,29 +346,40 @@ class ElementsAt(Protocol):
 class Elements(Protocol):
     """The type of `x.at[...]`: some elements, to read or change. Methods return a new array."""
 
-    def get(self) -> AnyTensor:
+    def get(self, *, mode: str | None = None, fill_value: complex | None = None) -> AnyTensor:
         """The elements themselves, as `x[...]`."""
 
-    def set(self, values: ArrayLike, /) -> AnyTensor:
+    def set(self, values: ArrayLike, /, *, mode: str | None = None) -> AnyTensor:
         """The array with the elements replaced."""
 
-    def add(self, values: ArrayLike, /) -> AnyTensor:
+    def add(self, values: ArrayLike, /, *, mode: str | None = None) -> AnyTensor:
         """The array with values added to the elements."""
 
-    def subtract(self, values: ArrayLike, /) -> AnyTensor:
+    def subtract(self, values: ArrayLike, /, *, mode: str | None = None) -> AnyTensor:
         """The array with values subtracted from the elements."""
 
-    def multiply(self, values: ArrayLike, /) -> AnyTensor:
+    def multiply(self, values: ArrayLike, /, *, mode: str | None = None) -> AnyTensor:
         """The array with the elements multiplied by values."""
 
-    def mul(self, values: ArrayLike, /) -> AnyTensor:
+    def mul(self, values: ArrayLike, /, *, mode: str | None = None) -> AnyTensor:
         """As `multiply`."""
 
-    def min(self, values: ArrayLike, /) -> AnyTensor:
+    def divide(self, values: ArrayLike, /, *, mode: str | None = None) -> AnyTensor:
+        """The array with the elements divided by values."""
+
+    def power(self, values: ArrayLike, /, *, mode: str | None = None) -> AnyTensor:
+        """The array with the elements to the power of values."""
+
+    def min(self, values: ArrayLike, /, *, mode: str | None = None) -> AnyTensor:
         """The array with each element replaced by the smaller of it and the value; NaN wins."""
 
-    def max(self, values: ArrayLike, /) -> AnyTensor:
+    def max(self, values: ArrayLike, /, *, mode: str | None = None) -> AnyTensor:
         """The array with each element replaced by the larger of it and the value; NaN wins."""
+
+    def apply(
+        self, ufunc: Callable[[AnyTensor], ArrayLike], /, *, mode: str | None = None
+    ) -> AnyTensor:
+        """The array with the elements replaced by what a function makes of them."""
 
 
 ArrayLike: TypeAlias = Number | DimExpr | SupportsArray | SupportsDLPack | NestedSequence

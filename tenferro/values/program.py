@@ -48,6 +48,8 @@ class GraphProgram:
         guards: equalities of sizes that the program assumes; checked when the sizes are known.
         options: the passes that executors run on it.
         packages: extension families that whoever calls the program gives its executor.
+        with_rules: the program before passes, if it has derivatives by hand. It is recorded in a
+            trace; files do not hold it.
 
     >>> import tenferro as tn
     >>> program = tn.make_program(lambda x: tn.sum(x * x), tn.TensorSpec(("n",), "float64"))
@@ -62,6 +64,7 @@ class GraphProgram:
     guards: tuple[Guard, ...] = ()
     options: OptimizerOptions = DEFAULT_OPTIONS
     packages: tuple[Package, ...] = ()
+    with_rules: ExecProgram | None = None
     _index: dict[object, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -117,7 +120,7 @@ class GraphProgram:
         else:
             bring_packages(self.packages)
             results = run(
-                self.exec_program,
+                self.with_rules or self.exec_program,
                 values,
                 lambda step, operands: at.emit_all(cast(Any, step.op.bind(sizes)), *operands),
             )
@@ -180,7 +183,8 @@ class GraphProgram:
         if not known:
             kind = type(value).__name__
             raise DTypeError(
-                f"call: takes arrays and numbers, got {kind} for input {declared.name!r}"
+                f"call: takes arrays and numbers, got {kind} for input {declared.name!r}; pass the "
+                "leaves of trees one by one"
             )
         return operand
 

@@ -11,6 +11,7 @@ from tenferro.errors import BindingError, DeviceError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.shape import TensorMeta
 from tenferro_xla.devices import device_name
+from tenferro_xla.lowering import check_callbacks
 from tenferro_xla.target import XlaTarget
 
 Buffers = tuple[jax.Array, ...]
@@ -44,10 +45,12 @@ class LoadedExecutable:
         Raises:
             DeviceError: a buffer is on another device.
             BindingError: a buffer is of another type, or was donated.
+            BackendFailureError: a callback of the user failed.
         """
         try:
             return self._call(*buffers)
-        except (TypeError, ValueError, RuntimeError):
+        except (TypeError, ValueError, RuntimeError) as error:
+            check_callbacks(error)
             self._explain(buffers)
             raise
 
@@ -60,7 +63,8 @@ class LoadedExecutable:
         try:
             with jax.enable_x64(True):
                 return self._call(*own)
-        except (TypeError, ValueError, RuntimeError):
+        except (TypeError, ValueError, RuntimeError) as error:
+            check_callbacks(error)
             self._explain(tuple(own), host=True)
             raise
 

@@ -55,6 +55,10 @@ class Lowered:
         """The text of the StableHLO module."""
         return self._lowered.as_text()
 
+    def as_text(self) -> str:
+        """The same, under the name that JAX gives it."""
+        return self.stablehlo()
+
     def cost(self) -> Cost:
         """XLA's estimate of the work of one run, before it optimizes the program."""
         return cost_of(self._lowered.cost_analysis() or {})

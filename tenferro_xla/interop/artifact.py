@@ -19,8 +19,8 @@ from tenferro.config import config
 from tenferro.control import Scan
 from tenferro.errors import BindingError, ExecutorError, TenferroError
 from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, verify
-from tenferro.families import STANDARD, further
-from tenferro.family import Package
+from tenferro.families import STANDARD, Callback, further
+from tenferro.family import Extension, Package
 from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_inputs, check_program
 from tenferro.shape import Dim, DimExpr, Guard, SymDim, TensorMeta, dim, fresh_input
 from tenferro_xla.compiled import private
@@ -86,6 +86,7 @@ def export(
     body = optimize_for(program.exec_program, target, None, program.options)
     verify(body)
     _refuse_named_rounds(body)
+    _refuse_callbacks(body)
     check_budget(body, config.max_bytes)
     try:
         with jax.enable_x64(True):
@@ -211,6 +212,17 @@ class Exported:
         inputs = ", ".join(f"{name}: {meta}" for name, meta in self.inputs)
         outputs = ", ".join(map(str, self.outputs))
         return f"Exported({inputs}) -> ({outputs}) for {', '.join(self.platforms)}"
+
+
+def _refuse_callbacks(program: ExecProgram) -> None:
+    """Raise ExecutorError if a function of the user is called."""
+    for part in program.walk():
+        for op in part.ops_of(Extension):
+            if isinstance(op.op, Callback):
+                raise ExecutorError(
+                    f"export: {op.op.function} is a Python function, which an artifact does not "
+                    "hold; leave the call out of the program, and pass its result"
+                )
 
 
 def _refuse_named_rounds(program: ExecProgram) -> None:

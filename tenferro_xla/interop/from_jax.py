@@ -10,10 +10,11 @@ from typing import Any
 import jax
 
 from tenferro.errors import BindingError
+from tenferro.random import Key
 from tenferro.runtime import GraphProgram, Tensor
 from tenferro.shape import TensorMeta, TensorSpec, as_dtype, fresh_input
 from tenferro.traced import GraphCompiler
-from tenferro_xla.interop.jaxprs import TABLE, Reader
+from tenferro_xla.interop.jaxprs import TABLE, Reader, is_key, meta_of
 
 
 def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> GraphProgram:
@@ -21,12 +22,14 @@ def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> Gra
 
     The program can be called, differentiated, batched, compiled and saved like any other. `scan`,
     `while_loop`, `fori_loop`, `cond` and `switch` become loops and branches of the program; called
-    functions are written out in their place. Its derivatives are those of its ops: rules of
-    `jax.custom_jvp` and `jax.custom_vjp` are not part of it, `jax.lax.stop_gradient` is.
+    functions are written out in their place. Its derivatives are those of its ops, but of functions
+    of `jax.custom_jvp` and `jax.custom_vjp` those of their rules, as long as the program is not
+    saved. JAX differentiates these functions when a derivative is asked for.
 
     Args:
         function: a function of arrays or pytrees of arrays that JAX can trace.
-        specs: for each argument an array or a `TensorSpec` of constant shape, or a pytree of them.
+        specs: for each argument an array, a key of `tn.random` or `jax.random`, a `TensorSpec` of
+            constant shape, or a pytree of them.
         x64: whether JAX's 64-bit mode is on while it traces, whatever its setting is. In that mode
             numbers and arrays without a dtype are 64 bits wide; without it nothing is.
 
@@ -51,21 +54,28 @@ def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> Gra
     leaves = jax.tree_util.tree_leaves_with_path(shaped)
     names = _names(function, [path for path, _ in leaves])
     inputs = [
-        fresh_input(TensorMeta.of(leaf.dtype, leaf.shape), name)
-        for name, (_, leaf) in zip(names, leaves, strict=True)
+        fresh_input(meta_of(leaf), name) for name, (_, leaf) in zip(names, leaves, strict=True)
     ]
-    outputs = Reader(TABLE).read(jaxpr, inputs)
+    outputs = Reader(TABLE, x64).read(jaxpr, inputs)
     return GraphCompiler(capacity=1).compile_keys(outputs, inputs)
 
 
 def _abstract(spec: Any, x64: bool) -> jax.ShapeDtypeStruct:
+    if isinstance(spec, Key):
+        return _typed(spec.shape, jax.random.key(0).dtype)
+    if hasattr(spec, "dtype") and is_key(spec):
+        return _typed(spec.shape, spec.dtype)
     meta: TensorMeta = spec.meta if isinstance(spec, TensorSpec) else Tensor(spec).meta
     if meta.static_shape is None:
         raise BindingError(f"from_jax: {meta} has symbolic extents; JAX traces constant shapes")
     if not x64 and meta.dtype in _WIDE:
         raise BindingError(f"from_jax: {meta} is 64 bits wide; pass x64=True, or a narrower spec")
     with jax.enable_x64(True):
-        return jax.ShapeDtypeStruct(meta.static_shape, meta.dtype)  # type: ignore[no-untyped-call]
+        return _typed(meta.static_shape, meta.dtype)
+
+
+def _typed(shape: Any, dtype: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, dtype)  # type: ignore[no-untyped-call]
 
 
 _WIDE = tuple(map(as_dtype, ("float64", "int64", "uint64", "complex128")))

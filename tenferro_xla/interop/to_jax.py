@@ -28,8 +28,9 @@ def to_jax(
 
     It takes the inputs in order, or one dict of them by name, and returns the output, or a tuple
     where there are several. It works under `jax.jit`, `jax.grad` and `jax.vmap`; JAX differentiates
-    it itself, so gradients at complex inputs obey JAX's convention, not that of `tn.grad`. 64-bit
-    programs stay 64-bit for any setting of JAX; but JAX must pass them 64-bit arrays.
+    it itself, so gradients at complex inputs obey JAX's convention, not that of `tn.grad`, and the
+    rules of `tn.custom_jvp` and `tn.custom_vjp` are not part of it. 64-bit programs stay 64-bit for
+    any setting of JAX; but JAX must pass them 64-bit arrays.
 
     Args:
         program: what to turn into a function.

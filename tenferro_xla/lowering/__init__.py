@@ -31,6 +31,7 @@ from tenferro_xla.lowering import (
     while_loop,
     window,
 )
+from tenferro_xla.lowering.callback import check_callbacks
 from tenferro_xla.lowering.families import ExtensionLowerings
 from tenferro_xla.lowering.program import JaxFunction, jax_function
 from tenferro_xla.lowering.registry import Lowering, LoweringOptions, Precision, lower
@@ -45,6 +46,7 @@ __all__ = [
     "arithmetic",
     "bitwise",
     "broadcast_reduce",
+    "check_callbacks",
     "compare",
     "constant",
     "contraction",

@@ -13,7 +13,14 @@ import jax
 from tenferro.errors import BackendFailureError, ExtensionError
 from tenferro.family import Extension, Lowering, Package, lowering_of, parse_family_id
 from tenferro.shape import TensorMeta, dim, make_meta
-from tenferro_xla.lowering import fft, linalg, linalg_factors, linalg_general, linalg_solving
+from tenferro_xla.lowering import (
+    callback,
+    fft,
+    linalg,
+    linalg_factors,
+    linalg_general,
+    linalg_solving,
+)
 
 _STANDARD = (
     linalg.LOWERINGS,
@@ -21,6 +28,7 @@ _STANDARD = (
     linalg_solving.LOWERINGS,
     linalg_general.LOWERINGS,
     fft.LOWERINGS,
+    callback.LOWERINGS,
 )
 
 

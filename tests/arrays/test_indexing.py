@@ -192,6 +192,42 @@ def test_indices_out_of_bounds_are_held_when_read_and_dropped_when_written() -> 
     assert_both(lambda t: t.at[indices].set(10.0), np.arange(3.0), [0.0, 10.0, 2.0])
 
 
+PLACES: list[Any] = [(5,), (np.array([0, 4, -1, -9]),), (slice(None), 9), (1, np.array([2, 8]))]
+
+
+@pytest.mark.parametrize("mode", ["clip", "fill", "drop"])
+def test_a_mode_says_what_indices_out_of_bounds_mean(mode: str) -> None:
+    x = np.arange(12.0).reshape(3, 4)
+
+    def every(home: Any, x: Any) -> Any:
+        chosen = [home.asarray(x).at[place] for place in PLACES]
+        read = [each.get(mode=mode) for each in chosen]
+        filled = [each.get(mode=mode, fill_value=-1) for each in chosen]
+        names = ("set", "add", "multiply", "max", "divide", "power")
+        return [read, filled, [[getattr(y, n)(2, mode=mode) for n in names] for y in chosen]]
+
+    with jax.enable_x64(True):
+        expected = jax.tree.leaves(jax.jit(lambda x: every(jnp, x))(x))
+    for found in (every(tn, x), tn.jit(lambda x: every(tn, x), executor="numpy")(x)):
+        for one, other in zip(tn.tree.leaves(found), expected, strict=True):
+            np.testing.assert_allclose(one, other)
+
+
+def test_modes_and_functions_of_elements() -> None:
+    x = tn.Tensor([1.0, 4.0])
+    assert x.at[5].get(mode="wrap").item() == 4.0
+    assert x.at[-3].set(0.0, mode="wrap").tolist() == [1.0, 0.0]
+    assert x.at[1].apply(tn.sqrt).tolist() == [1.0, 2.0]
+    assert tn.vmap(lambda i: x.at[i].get(mode="fill", fill_value=0))(np.array([1, 7])).tolist() == [
+        4.0,
+        0.0,
+    ]
+    with pytest.raises(AxisError, match=r"^get: mode must be one of clip, wrap, fill, drop, prom"):
+        x.at[0].get(mode="nearest")
+    with pytest.raises(TypeError, match=r"^set: there is no option 'mod'"):
+        x.at[0].set(1.0, mod="clip")
+
+
 def test_an_index_may_be_a_traced_scalar() -> None:
     f = tn.jit(lambda x, i: x[i, 1:], executor="numpy")
     assert_equal(f(X, 1), X[1, 1:])

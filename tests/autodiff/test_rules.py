@@ -7,9 +7,9 @@ import pytest
 from tenferro.autodiff import differentiate, transpose
 from tenferro.computegraph import input_key, op_key, resolve_keys
 from tenferro.errors import ADRuleError
-from tests.autodiff.ops import Ruled
+from tests.autodiff.ops import NOTHING, ZERO, Ruled
 from tests.computegraph.ops import PlainOp
-from tests.toy import CTX, EXP, Meta, real
+from tests.toy import ADD, CTX, EXP, MUL, LinearOp, Meta, real
 
 X = real("x")
 x, y = input_key(X), input_key(real("y"))
@@ -21,9 +21,9 @@ def differentiated(op: Any, *operands: Any) -> Any:
 
 
 def test_an_op_set_may_say_itself_that_a_rule_is_missing() -> None:
-    linear_exp = Ruled("bad", lambda at: (at.emit(EXP, *at.tangent),))
-    with pytest.raises(ADRuleError, match=r"^exp: has no transpose rule$"):
-        transpose(differentiated(linear_exp), ctx=CTX)
+    one_way = Ruled("bad", lambda at: (at.emit(LinearOp("one way"), *at.tangent),))
+    with pytest.raises(ADRuleError, match=r"^one way: has no transpose rule$"):
+        transpose(differentiated(one_way), ctx=CTX)
 
 
 def test_an_op_without_a_linearize_rule_is_named() -> None:
@@ -99,3 +99,36 @@ def test_what_a_rule_raises_is_not_hidden() -> None:
 
     with pytest.raises(ZeroDivisionError, match=r"^the rule's own$"):
         differentiated(Ruled("bad", rule))
+
+
+NOT_LINEAR = {
+    "a coefficient": (lambda at: at.primal, r"^bad: its linearize rule returns a value that does"),
+    "exp dx": (lambda at: (at.emit(EXP, *at.tangent),), r"^exp: is not linear in operand 0;"),
+    "x + dx": (
+        lambda at: (at.emit(ADD, *at.primal, *at.tangent),),
+        r"^add: is not linear in operand 1 alone;",
+    ),
+    "dx dx": (
+        lambda at: (at.emit(MUL, *at.tangent, *at.tangent),),
+        r"^mul: is not linear in operands 0 and 1 together;",
+    ),
+}
+
+
+@pytest.mark.parametrize(("linearize", "text"), NOT_LINEAR.values(), ids=NOT_LINEAR)
+def test_what_a_linearize_rule_returns_is_linear_in_the_tangents(linearize: Any, text: str) -> None:
+    with pytest.raises(ADRuleError, match=text):
+        differentiated(Ruled("bad", linearize))
+
+
+def test_a_zero_need_not_be_none() -> None:
+    linear = differentiated(Ruled("flat", lambda at: (at.emit(NOTHING, *at.primal),)))
+    assert linear.tangent_outputs == (None,)
+    linear = differentiated(Ruled("sum", lambda at: (at.emit(ADD, at.emit(ZERO), *at.tangent),)))
+    assert linear.output_keys == linear.input_keys
+
+
+def test_what_a_transpose_rule_returns_is_linear_in_the_cotangents() -> None:
+    odd = Ruled("odd", lambda at: (at.emit(odd, *at.tangent),), lambda at: (y,))
+    with pytest.raises(ADRuleError, match=r"^odd: its transpose rule returns a value that does"):
+        transpose(differentiated(odd), ctx=CTX)

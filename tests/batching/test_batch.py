@@ -113,7 +113,7 @@ def test_the_caller_may_bring_an_emitter() -> None:
     builder: FragmentBuilder[Any] = FragmentBuilder()
     whole = builder.input(vector("xs", 3), active=True)
     emitter = FragmentEmitter(builder, CTX)
-    ((key, _),) = batch(VIEW, [emit(MUL, X, X)], {X: whole}, 3, ctx=CTX, emitter=emitter)
+    ((key, _),) = batch(VIEW, [emit(NEG, X)], {X: whole}, 3, ctx=CTX, emitter=emitter)
     assert builder.is_active(key, False)
 
 

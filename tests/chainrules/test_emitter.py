@@ -121,7 +121,7 @@ def test_an_active_input_has_the_metadata_of_what_it_is_like() -> None:
     for like in (real("r"), cplx("z"), vector("v", 3)):
         tangent = emitter.active_input(f"d{like}", like=input_key(like))
         assert CTX.meta(tangent) == like.meta
-    assert CTX.meta(emitter.emit(EXP, tangent)) == Meta("real", 3)
+    assert CTX.meta(emitter.emit(NEG, tangent)) == Meta("real", 3)
 
 
 def test_sites_emit_and_ask_through_their_emitter() -> None:

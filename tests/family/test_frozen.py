@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import InvalidConfigError
-from tenferro.extension import DType, ExtensionOp, OutputMeta, apply, family_id
+from tenferro.errors import ExtensionRegistryError, InvalidConfigError
+from tenferro.extension import DType, ExtensionOp, OutputMeta, Package, apply, family_id
 
 
 @family_id(namespace="tests", name="table", version=1)
@@ -90,3 +90,46 @@ class Sized(ExtensionOp):
 def test_what_an_op_infers_or_holds_must_be_known(op: Callable[[], Any], text: str) -> None:
     with pytest.raises(InvalidConfigError, match=text):
         apply(op(), np.ones(2))
+
+
+def test_numbers_of_numpy_in_a_payload_are_python_s() -> None:
+    for given, held in ((np.int32(3), 3), (np.bool_(True), True), ((np.uint8(1), 2.0), (1, 2.0))):
+        op = Table(given)
+        carried = tn.extension.Extension(op).op.payload()[0]
+        assert op.payload_eq(Table(held))
+        assert (carried, type(carried)) == (held, type(held))
+
+
+class Derived(Sized):
+    """Of no family of its own."""
+
+
+def test_two_classes_are_not_of_one_family() -> None:
+    match = r"Derived: is derived from Sized, of the family 'frozen-tests.sized.v1', and two"
+    with pytest.raises(ExtensionRegistryError, match=match):
+        apply(Derived(("f64", (2,))), np.ones(2))
+    with pytest.raises(ExtensionRegistryError, match=match):
+        Package("frozen-tests", ops=(Sized, Derived))
+
+
+class Prunes(Sized):
+    FAMILY_ID = "frozen-tests.prunes.v1"
+    output_count = 2
+
+    def infer_output_meta(self, input_dtypes: Any, input_shapes: Any) -> Any:
+        return [("f64", input_shapes[0])] * 2
+
+    def prune_outputs(self, live: Any) -> Any:
+        return self.meta() if callable(self.meta) else self.meta
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (lambda: {}["boom"], "prune_outputs failed: KeyError: 'boom'"),
+        (3, "prune_outputs returned 3; return an op, or None"),
+    ],
+)
+def test_what_prune_outputs_returns_is_an_op_or_none(result: Any, text: str) -> None:
+    with pytest.raises(InvalidConfigError, match=f"prunes.v1: {text}"):
+        tn.make_program(lambda x: apply(Prunes(result), x)[0], np.ones(2))

@@ -12,13 +12,26 @@ import pytest
 import tenferro as tn
 import tenferro_xla
 from tenferro.errors import (
+    ADError,
+    BackendFailureError,
+    ConfigError,
     ExecutorError,
     ExtensionRegistryError,
     InvalidConfigError,
     MalformedFamilyIdError,
+    TracingError,
+    UnsupportedADRuleError,
     UnsupportedExtensionError,
 )
-from tenferro.extension import ExtensionOp, Package, apply
+from tenferro.extension import (
+    ExtensionAdRule,
+    ExtensionOp,
+    ExtensionRuleSet,
+    KernelRuntime,
+    LeadingBatchRule,
+    Package,
+    apply,
+)
 from tenferro.families import EINSUM
 from tenferro.family import lowering_of
 from tenferro.runtime import with_packages
@@ -207,6 +220,7 @@ def test_a_lowering_that_cannot_be_imported_is_refused_by_name(name: str) -> Non
         ({"ops": Cube}, "ops must be a tuple, got a .*; write ops="),
         ({"rules": (3,)}, "rules has 3, which has no family_id"),
         ({"runtimes": (3,)}, "runtimes has 3, which has no family_id"),
+        ({"runtimes": (CubeRule(),)}, "runtimes has .*, of .*cube.v1, which has no execute"),
         ({"lowerings": {"cube": "m:f"}}, "lowerings has the key 'cube', which is not an op class"),
         ({"lowerings": {Cube: 3}}, "lowerings: that of Cube must be a function, got 3"),
         ({"codecs": {Cube: "m:f"}}, "codecs: that of Cube must be a function, got 'm:f'"),
@@ -223,3 +237,135 @@ def test_a_field_of_another_type_is_refused(fields: dict[str, Any], text: str) -
 def test_packages_come_in_a_sequence(surface: str, packages: Any) -> None:
     with pytest.raises(ExtensionRegistryError, match=r"packages: takes a sequence .*\(package,\)"):
         SURFACES[surface](packages)
+
+
+class RuleOfTheClass(ExtensionAdRule):
+    family = Cube
+
+    def linearize(self, op: Any, at: Any) -> Any:
+        return CubeRule().linearize(op, at)
+
+
+REFERENCE = Package(
+    "cubes", ops=(Cube,), rules=(RuleOfTheClass(),), runtimes=(KernelRuntime(Cube),)
+)
+
+
+def test_rules_and_runtimes_may_name_the_op_class() -> None:
+    ad = tn.AdContext(packages=(REFERENCE,))
+    gradient = tn.grad(lambda x: tn.sum(cube(x)), ad_context=ad)
+    np.testing.assert_allclose(tn.jit(gradient, executor="numpy")(X), 3 * X**2)
+
+
+def total(x: Any) -> Any:
+    return tn.sum(cube(x))
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        tn.grad(total),
+        lambda x: tn.jvp(total, (x,), (x,))[1],
+        lambda x: tn.vjp(total, x)[1](1.0)[0],
+        tn.jacfwd(total),
+        tn.jit(tn.vmap(tn.grad(cube))),
+    ],
+)
+def test_a_context_holds_for_the_transforms_inside(inner: Any) -> None:
+    ad = tn.AdContext(packages=(REFERENCE,))
+    tn.make_program(tn.grad(lambda x: tn.sum(inner(x)), ad_context=ad), X)
+    with pytest.raises(UnsupportedADRuleError):
+        tn.make_program(tn.grad(total), X)
+
+
+def test_what_is_not_a_context_or_a_function_of_a_registry_is_refused() -> None:
+    rules = ExtensionRuleSet()
+    with pytest.raises(ADError, match=r"got a ExtensionRuleSet; .*with_extension_rules\(rule"):
+        tn.grad(tn.sum, ad_context=rules)(X)  # type: ignore[arg-type]
+    with pytest.raises(ADError, match=r"takes an AdContext, got a int; write .*packages=\(\.\.\."):
+        tn.jacfwd(tn.sin, ad_context=3)(X)  # type: ignore[arg-type]
+    with pytest.raises(ADError, match="AdContext: takes an ExtensionRuleSet, got a int"):
+        tn.AdContext(rules=3)  # type: ignore[arg-type]
+    for capacity in (-1, "a", 1.5):
+        with pytest.raises(ConfigError, match="capacity: must be a number of at least 0, got"):
+            tn.AdContext(capacity=capacity)  # type: ignore[arg-type]
+    with pytest.raises(ExtensionRegistryError, match=r"cube\.v1: takes a function of"):
+        tn.GraphExecutor(tn.NumpyBackend()).register_extension(KernelRuntime(Cube))  # type: ignore[arg-type]
+
+
+class Overwrites(KernelRuntime):
+    def execute(self, backend: Any, op: Any, inputs: Any, cache: Any) -> Any:
+        inputs[0][...] = 0
+        return inputs
+
+
+def test_a_runtime_cannot_write_to_the_arrays_of_the_user() -> None:
+    given = X.copy()
+    package = Package("cubes", ops=(Cube,), runtimes=(Overwrites(Cube),))
+    with pytest.raises(BackendFailureError, match="destination is read-only"):
+        tn.jit(cube, executor="numpy", packages=(package,))(given)
+    np.testing.assert_array_equal(given, X)
+
+
+@pytest.mark.parametrize("made", [KernelRuntime, LeadingBatchRule])
+def test_a_family_is_named_by_its_class_or_its_id(made: Any) -> None:
+    assert made(Cube).family_id == made(Cube.FAMILY_ID).family_id == Cube.FAMILY_ID
+    for wrong in (3, Cube(), int):
+        with pytest.raises(ExtensionRegistryError, match="takes an op class or a family id, got"):
+            made(wrong)
+
+
+class Duck:
+    family_id = Cube.FAMILY_ID
+
+    def linearize(self, op: Any, at: Any) -> Any:
+        return at.tangent
+
+    def transpose_rule(self, op: Any, at: Any) -> Any:
+        return at.ct
+
+    def batch(self, op: Any, at: Any) -> Any:
+        return at.inputs
+
+
+def test_rules_are_derived_from_the_classes_of_rules() -> None:
+    rules = ExtensionRuleSet()
+    with pytest.raises(ExtensionRegistryError, match="takes an ExtensionAdRule with family or"):
+        rules.register_rule(Duck())  # type: ignore[arg-type]
+    with pytest.raises(ExtensionRegistryError, match="takes an ExtensionBatchRule with family or"):
+        rules.register_batch_rule(Duck())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("payload", "text"),
+    [
+        (lambda: {}["a"], "payload.. failed: KeyError: 'a'"),
+        (lambda: 3, "payload.. returned a int; return a tuple"),
+        (lambda: "abc", "payload.. returned a str; return a tuple"),
+    ],
+)
+def test_a_payload_is_a_tuple(payload: Any, text: str) -> None:
+    class Odd(Cube):
+        FAMILY_ID = "tenferro-tests.odd.v1"
+
+        def payload(self) -> Any:
+            return payload()
+
+    with pytest.raises(InvalidConfigError, match=f"family_id=tenferro-tests.odd.v1: {text}"):
+        apply(Odd(), X)
+
+
+def test_a_tangent_of_another_trace_is_not_read() -> None:
+    kept: list[Any] = []
+
+    class Stale(ExtensionAdRule):
+        family = Cube
+
+        def linearize(self, op: Any, at: Any) -> Any:
+            kept.append(at.tangent[0])
+            return (kept[0],)
+
+    ad = tn.AdContext(packages=(Package("cubes", (Cube,), (Stale(),), (KernelRuntime(Cube),)),))
+    tn.jvp(cube, (X,), (X,), ad_context=ad)
+    with pytest.raises(TracingError, match="is a value of another trace"):
+        tn.jvp(cube, (X,), (X,), ad_context=ad)

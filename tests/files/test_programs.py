@@ -15,7 +15,7 @@ from tenferro.exec_ir import ExecBuilder, ExecOp, payload, verify
 from tenferro.files import dumps, loads
 from tenferro.ops import ALL_OPS
 from tenferro.runtime import GraphProgram
-from tenferro.shape import TensorMeta
+from tenferro.shape import Guard, TensorMeta, dim
 from tests.files.headers import changed, header_of
 from tests.files.samples import bits, described, of_exec, program, samples
 from tests.graphs import metas_of
@@ -149,6 +149,19 @@ def test_a_size_that_no_input_has_is_refused() -> None:
     }"""
     with pytest.raises(FileError, match="file: node 0 needs the size k, which no input has"):
         loads(dumps(program(text)))
+
+
+@pytest.mark.parametrize(
+    ("guard", "match"),
+    [
+        (Guard(dim("k"), dim("m"), "x"), "file: guard 0 needs the size k, which no input has"),
+        (Guard(dim("n"), dim("n") + 1, "x"), r"file: guard 0 says that n is n \+ 1, which never"),
+    ],
+)
+def test_a_guard_is_about_sizes_of_the_program_and_may_hold(guard: Guard, match: str) -> None:
+    held = program("exec_program(%0: f64[n]) {\n return %0\n}", "x", guards=(guard,))
+    with pytest.raises(FileError, match=match):
+        loads(dumps(held))
 
 
 def many(letter: str) -> str:

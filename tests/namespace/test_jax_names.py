@@ -1,41 +1,66 @@
-"""The names of `jax.numpy`: each is in `tn`, or left out for a reason that the docs give."""
+"""The names of JAX: each is there, or left out for a reason that errors and the docs give."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
-from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import tenferro as tn
 from tenferro import composed
+from tests.namespace.jax_names import DISTRIBUTIONS, HOMES, OWN, PAGE, Home, page
 
+
+@pytest.mark.skipif(jax.__version__ != "0.10.2", reason="the README counts names of this version")
+def test_the_readme_says_what_the_page_counts() -> None:
+    readme = (PAGE.parents[1] / "README.md").read_text("utf-8")
+    counts = {home.theirs: (len(home.names()), len(home.missing())) for home in HOMES}
+    for theirs, text in (
+        ("jax.numpy", "{} of the {} names of `jax.numpy`"),
+        ("jax.lax", "{} of the {} functions and types of `jax.lax`"),
+        ("jax.nn", "{} of {} of `jax.nn`"),
+        ("jax.scipy.special", "{} of {} of `jax.scipy.special`"),
+    ):
+        names, missing = counts[theirs]
+        assert text.format(names - missing, names) in readme
+    for theirs in ("jax.numpy.linalg", "jax.numpy.fft", "jax.scipy.stats"):
+        assert counts[theirs][1] == 0
+
+
+STANDARD = {"where"}
+"""Functions whose arguments are named as in the array API."""
 NAMES = [name for name in dir(jnp) if not name.startswith("_")]
-PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 
 
-def left_out() -> dict[str, str]:
-    """The names that the page lists as left out, with their reasons."""
-    section = PAGE.read_text("utf-8").split("that are left out\n")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| (`.*`) \| (\S.*) \|$", section, re.MULTILINE)
-    return {name: reason for names, reason in rows for name in re.findall(r"`(\w+)`", names)}
+@pytest.mark.parametrize("home", [*HOMES, *DISTRIBUTIONS], ids=lambda home: home.theirs)
+def test_a_name_is_there_or_left_out_with_a_reason(home: Home) -> None:
+    assert [name for name in home.missing() if not home.reason(name)] == []
+    assert [name for name in home.reasons if hasattr(home.here, name)] == []
+    for name in home.missing():
+        if name not in OWN:
+            with pytest.raises(AttributeError, match=re.escape(home.reason(name))):
+                getattr(home.here, name)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_is_there_or_left_out_with_a_reason(name: str) -> None:
-    assert hasattr(tn, name) != (name in left_out())
+@pytest.mark.parametrize("home", HOMES, ids=lambda home: home.theirs)
+def test_what_can_be_called_there_can_be_called_here(home: Home) -> None:
+    theirs: Any = importlib.import_module(home.theirs)
+    for name in set(home.names()) - {*home.missing(), "ndarray", "Array", "config"}:
+        assert callable(getattr(home.here, name)) or not callable(getattr(theirs, name)), name
 
 
-def test_what_is_left_out_is_not_there() -> None:
-    assert len(left_out()) < 40
-    assert [name for name in left_out() if hasattr(tn, name)] == []
+@pytest.mark.skipif(jax.__version__ != "0.10.2", reason="the page counts names of this version")
+def test_the_page_lists_what_is_there_and_what_is_not() -> None:
+    assert PAGE.read_text("utf-8") == page(), "run python -m tests.namespace.jax_names"
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) & set(composed.__all__)))
+@pytest.mark.parametrize("name", sorted(set(NAMES) & set(composed.__all__) - STANDARD))
 def test_options_given_by_place_are_those_of_jax(name: str) -> None:
     ours, theirs = (placed(getattr(home, name)) for home in (tn, jnp))
     for (one, default), (other, _) in zip(ours, theirs, strict=False):

@@ -264,3 +264,32 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
 def test_a_wrong_call_is_refused(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_a_start_does_not_take_the_dtype_of_the_operand() -> None:
+    x = np.arange(8, dtype="float32").reshape(4, 2)
+
+    def batch(i: Any, total: Any) -> Any:
+        return total + tn.lax.dynamic_slice_in_dim(x, 2 * i, 2).sum()
+
+    assert tn.fori_loop(0, 2, batch, 0.0).item() == x.sum()
+    assert tn.jit(tn.lax.dynamic_index_in_dim, executor="numpy")(x, 3).tolist() == [[6.0, 7.0]]
+
+
+def test_roll_takes_traced_shifts_and_where_a_condition_alone() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    for shift, axis in ((2, 1), (-1, None), ((1, 2), (0, 1))):
+        found = tn.jit(lambda x, s, axis=axis: tn.roll(x, s, axis), executor="numpy")(x, shift)
+        np.testing.assert_array_equal(found, np.roll(x, shift, axis))
+    both = tn.jit(lambda s: tn.roll(x, s, (0, 1)), executor="numpy")(np.array([1, 2]))
+    np.testing.assert_array_equal(both, np.roll(x, (1, 2), (0, 1)))
+    turned = tn.fori_loop(0, 3, lambda i, x: tn.roll(x, i, 1), x.astype("float32"))
+    np.testing.assert_array_equal(turned, x)
+    assert turned.dtype == np.float32
+    with pytest.raises(AxisError, match=r"^roll: got 2 shifts for 3 axes"):
+        tn.jit(lambda s: tn.roll(x, (s, s), (0, 0, 1)), executor="numpy")(1)
+    assert tn.where(x > 4)[1].tolist() == [2]
+    found = tn.jit(lambda x: tn.where(x > 3, size=3, fill_value=-1), executor="numpy")(x)
+    assert [each.tolist() for each in found] == [[1, 1, -1], [1, 2, -1]]
+    with pytest.raises(DTypeError, match=r"^where: takes a condition and two values, or a cond"):
+        tn.where(x > 4, 1.0)  # type: ignore[call-overload]

@@ -43,3 +43,5 @@ def test_a_plan_is_drawn_to_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "plan.png").stat().st_size > 1000
     assert "sliced over j" in figure.axes[0].get_title()
     assert f"{plan.flops:.3g} flops" in figure.axes[0].get_title()
+    assert figure.axes[1].get_ylabel() == "elements of a value, as a power of 10"
+    assert any("#0" in text.get_text() for text in figure.axes[0].texts)

@@ -10,15 +10,12 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import DTypeError, ShapeError
+from tenferro.errors import ConfigError, DTypeError, ShapeError
 
 X = np.array([[-7.0, -1.0, -0.3, 0.0], [0.4, 1.0, 6.0, 8.0]])
 M = np.array([[True, False, True, True], [True, True, False, True]])
-LEFT_OUT = {
-    *("initializers", "dot_product_attention", "scaled_matmul", "scaled_dot_general"),
-    "get_scaled_dot_general_config",
-}
-SMOOTH = sorted(set(tn.nn.__all__) - {"one_hot", "standardize", "log1mexp"})
+OTHERS = {"dot_product_attention", "initializers", "one_hot", "standardize", "log1mexp"}
+SMOOTH = sorted(set(tn.nn.__all__) - OTHERS)
 
 
 def every(home: Any, x: Any) -> list[Any]:
@@ -57,10 +54,8 @@ def test_values_and_gradients_are_those_of_jax() -> None:
 
 
 def test_names_parameters_and_defaults_are_those_of_jax() -> None:
-    names = {name for name in dir(jax.nn) if not name.startswith("_")}
-    assert names - set(tn.nn.__all__) <= LEFT_OUT
     for name in tn.nn.__all__:
-        if hasattr(jax.nn, name) and name != "standardize":
+        if hasattr(jax.nn, name) and name not in ("standardize", "initializers"):
             ours, theirs = (inspect.signature(getattr(home, name)) for home in (tn.nn, jax.nn))
             found, expected = (
                 [(p.name, p.default) for p in each.parameters.values() if p.name != "out_sharding"]
@@ -88,3 +83,53 @@ def test_wrong_arguments_are_refused() -> None:
         tn.nn.glu(np.ones(3))
     with pytest.raises(DTypeError, match=r"^standardize: algorithm 'slow' is not one of"):
         tn.nn.standardize(X, algorithm="slow")
+
+
+def test_attention_is_that_of_jax() -> None:
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.normal(size=(2, n, heads, 3)) for n, heads in ((5, 4), (6, 2), (6, 2)))
+    bias, mask = rng.normal(size=(2, 4, 5, 6)), rng.normal(size=(2, 1, 5, 6)) > 0
+    lengths = {"query_seq_lengths": np.int32([2, 5]), "key_value_seq_lengths": np.int32([3, 6])}
+    cases: list[dict[str, Any]] = [
+        {"is_causal": True, "return_residual": True},
+        {"bias": bias, "mask": mask, "scale": 0.3, "local_window_size": (1, 2)},
+        lengths,
+    ]
+
+    def every(home: Any, q: Any, k: Any, v: Any) -> Any:
+        return [home.dot_product_attention(q, k, v, **case) for case in cases]
+
+    with jax.enable_x64(True):
+        expected = jax.jit(lambda *of: every(jax.nn, *of))(q, k, v)
+    found = tn.jit(lambda *of: every(tn.nn, *of), executor="numpy")(q, k, v)
+    for one, other in zip(tn.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other, 1e-5, 1e-6)  # JAX takes the softmax of float32
+    unbatched = tn.nn.dot_product_attention(q[0], k[0], v[0], is_causal=True)
+    np.testing.assert_allclose(unbatched, found[0][0][0], 1e-12)
+    with pytest.raises(ShapeError, match=r"^dot_product_attention: takes a query \[b, t, n, h\]"):
+        tn.nn.dot_product_attention(q, k[:1], v[:1])
+    with pytest.raises(ConfigError, match=r"^dot_product_attention: implementation must be 'xla'"):
+        tn.nn.dot_product_attention(q, k, v, implementation="cudnn")
+
+
+def test_initial_weights_are_those_of_jax() -> None:
+    arguments: dict[str, Any] = {"variance_scaling": (2.0, "fan_geo_avg", "normal")}
+    names = ("delta_orthogonal", "glorot_normal", "he_uniform", "truncated_normal", *arguments)
+
+    def every(home: Any, key: Any, dtype: str) -> Any:
+        for name in names:
+            shape = (3, 2, 4) if name == "delta_orthogonal" else (5, 3, 4)
+            yield getattr(home, name)(*arguments.get(name, ()))(key, shape, dtype)
+
+    with jax.enable_x64(True):
+        theirs = jax.jit(lambda key: [*every(jax.nn.initializers, key, "float32")])
+        expected = theirs(jax.random.key(3))
+    for one, other in zip(
+        every(tn.nn.initializers, tn.random.key(3), "float32"), expected, strict=True
+    ):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, 1e-4, 1e-6)
+    with pytest.raises(ShapeError, match=r"^variance_scaling: the shape must have at least 2 axes"):
+        tn.nn.initializers.he_normal()(tn.random.key(0), (3,))
+    with pytest.raises(ConfigError, match=r"^variance_scaling: mode must be one of fan_in, fan_"):
+        tn.nn.initializers.variance_scaling(1.0, "fan", "normal")

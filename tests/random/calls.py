@@ -18,6 +18,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "ball": (2, 3.0),
     "bernoulli": (0.5, (4,)),
     "beta": (SHAPES, 2.0),
+    "binomial": (np.array([3.0, 100.0, -1.0]), np.array([0.9, 0.3, 0.5])),
     "bits": ((2,),),
     "categorical": (LOGITS, -1, (4,)),
     "cauchy": ((2,),),
@@ -35,6 +36,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "logistic": ((2,),),
     "lognormal": (SHAPES,),
     "maxwell": ((2,),),
+    "multinomial": (20, np.array([0.2, 0.5, 0.3])),
     "multivariate_normal": (np.array([1.0, -1.0]), np.array([[2.0, 0.5], [0.5, 1.0]])),
     "normal": ((2,),),
     "orthogonal": (2,),
@@ -54,7 +56,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
 
 LOOPS = {
     *("ball", "beta", "chisquare", "dirichlet", "f", "gamma", "generalized_normal", "loggamma"),
-    *("poisson", "t"),
+    *("binomial", "multinomial", "poisson", "t"),
 }
 """Those that draw by rejection."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax.scipy.special as jsp
 import numpy as np
 import pytest
 import scipy.special as sp
@@ -106,10 +105,3 @@ def test_dtypes_and_refusals() -> None:
     with pytest.raises(ADRuleError, match=r"^zeta: has no derivative by operand 0"):
         tn.grad(tn.zeta)(2.0)
     assert sorted(tn.gammaln is f for f in (tn.lgamma, tn.scipy.special.gammaln)) == [True, True]
-
-
-def test_every_name_of_jax_is_there_or_left_out_with_a_reason() -> None:
-    absent = {"bernoulli", "bessel_jn", "erfcinv", "hyp1f1", "hyp2f1", "sph_harm_y", "wofz"}
-    names = {name for name in dir(jsp) if not name.startswith("_")} - {"lpmn", "lpmn_values"}
-    assert names - set(tn.scipy.special.__all__) <= absent
-    assert all(name in (tn.scipy.special.__doc__ or "") for name in absent)

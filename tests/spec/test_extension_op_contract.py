@@ -279,6 +279,7 @@ def test_6_an_op_of_several_outputs_gives_a_tuple() -> None:
 
 
 def test_6_an_op_without_outputs_gives_nothing() -> None:
+    @family_id(namespace="tests", name="silent", version=1)
     class Silent(Total):
         output_count = 0
 
@@ -295,13 +296,13 @@ def test_6_an_op_without_outputs_gives_nothing() -> None:
 @pytest.mark.parametrize(
     ("linearize", "text"),
     [
-        (lambda x, dx: tn.sum(dx), r"for number 0 f64\[\], which must be f64\[2,3\]"),
-        (lambda x, dx: dx[:1], r"for number 0 f64\[1,3\], which must be f64\[2,3\]"),
+        (lambda x, dx: tn.sum(dx), r"for output 0 f64\[\], which must be f64\[2,3\]"),
+        (lambda x, dx: dx[:1], r"for output 0 f64\[1,3\], which must be f64\[2,3\]"),
         (
             lambda x, dx: tn.astype(dx, "float32"),
-            r"for number 0 f32\[2,3\], which must be f64\[2,3\]",
+            r"for output 0 f32\[2,3\], which must be f64\[2,3\]",
         ),
-        (None, "for number 0 a ndarray, which is not a value of the site"),
+        (None, "for output 0 a ndarray, which is not a value of the site"),
     ],
 )
 def test_6_rules_return_tangents_of_the_types_of_the_outputs(linearize: Any, text: str) -> None:

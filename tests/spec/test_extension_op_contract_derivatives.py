@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import DuplicateRuleError, MalformedFamilyIdError, UnsupportedADRuleError
-from tenferro.extension import ExtensionAdRule, ExtensionRuleSet, apply, inline
+from tenferro.errors import (
+    DuplicateRuleError,
+    ExtensionRuleError,
+    MalformedFamilyIdError,
+    UnsupportedADRuleError,
+)
+from tenferro.extension import Extension, ExtensionAdRule, ExtensionRuleSet, apply, inline
+from tenferro.ops import Convert, ReduceSum
 from tests.spec.extensions import context, inputs, native, pair, refused
 from tests.testing.broken import TerminalTimes
 from tests.testing.families import (
@@ -246,6 +252,103 @@ def test_10_an_error_in_a_rule_says_in_which() -> None:
         def linearize(self, op: Any, at: Any) -> Any:
             raise KeyError("nothing")
 
-    with pytest.raises(KeyError) as raised:
+    text = "its linearize rule failed: KeyError: 'nothing'"
+    with refused(ExtensionRuleError, Pair.FAMILY_ID, text) as raised:
         tn.grad(loss, ad_context=context(rule_set(Buggy())))(X, Y)
-    assert raised.value.__notes__ == ["in the linearize rule of tests.pair.v1"]
+    assert isinstance(raised.value.__cause__, KeyError)
+
+
+NOT_LINEAR: dict[str, tuple[Any, str]] = {
+    "ones": (lambda x, dx: tn.ones_like(dx), "returns for output 0 a value that does not depend"),
+    "a primal": (lambda x, dx: x, "returns for output 0 a value that does not depend"),
+    "a sum with a primal": (lambda x, dx: x + dx, "add: is not linear in operand 1 alone"),
+    "a sum with a number": (lambda x, dx: 1 - dx, "subtract: is not linear in operand 1 alone"),
+    "a quotient": (lambda x, dx: 1 / dx, "divide: is not linear in operand 1 alone"),
+    "a product": (lambda x, dx: dx * dx, "multiply: is not linear in operands 0 and 1 together"),
+    "a choice": (
+        lambda x, dx: tn.where(x > 0, dx, 1.0),
+        "select: is not linear",
+    ),
+    "an update": (lambda x, dx: x.at[0].set(dx[0]), "dynamic_update_slice: is not linear"),
+    "a function": (lambda x, dx: tn.exp(dx), "exponential: is not linear in operand 0"),
+}
+
+
+def pair_context(linearize: Any) -> tn.AdContext:
+    """A context with a rule for the first output of `Pair` by its first input."""
+
+    class Rule(ExtensionAdRule):
+        family_id = Pair.FAMILY_ID
+
+        def linearize(self, op: Any, at: Any) -> Any:
+            return inline(at, linearize, at.primal[0], at.tangent[0]), None
+
+    return context(rule_set(Rule()))
+
+
+def first(x: Any) -> Any:
+    return tn.sum(pair(x, Y)[0])
+
+
+@pytest.mark.parametrize(("linearize", "text"), NOT_LINEAR.values(), ids=NOT_LINEAR)
+def test_10_a_rule_that_is_not_linear_in_the_tangents_is_refused(linearize: Any, text: str) -> None:
+    with refused(ExtensionRuleError, Pair.FAMILY_ID, text):
+        tn.make_program(tn.grad(first, ad_context=pair_context(linearize)), X)
+
+
+def test_10_so_it_is_in_bodies_batches_and_derivatives_of_derivatives() -> None:
+    ctx = pair_context(NOT_LINEAR["a sum with a primal"][0])
+
+    def looped(x: Any) -> Any:
+        return tn.sum(tn.scan(lambda c, _: (pair(c, Y)[0], None), x, None, length=2)[0])
+
+    for function in (
+        tn.grad(looped, ad_context=ctx),
+        tn.vmap(tn.grad(lambda x: tn.sum(apply(Pair(), x, x)[0]), ad_context=ctx)),
+        tn.grad(lambda x: tn.sum(tn.grad(first, ad_context=ctx)(x)), ad_context=ctx),
+    ):
+        with refused(ExtensionRuleError, Pair.FAMILY_ID, "add: is not linear"):
+            tn.make_program(function, X)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "linearize",
+    [
+        lambda x, dx: tn.concatenate([dx[:1], np.zeros(dx[1:].shape)]),
+        lambda x, dx: tn.where(x > 0, dx, 0.0) + np.zeros((2, 3)),
+        lambda x, dx: tn.zeros_like(x).at[0].set(dx[0]) + tn.pad(dx[1:], ((1, 0), (0, 0))),
+        lambda x, dx: tn.real(tn.lax.complex(dx, tn.zeros_like(x)) * 2j) + x * tn.imag(dx),
+        lambda x, dx: tn.scan(lambda c, _: (c * 0.5, None), dx, None, length=2)[0],
+    ],
+)
+def test_10_a_rule_may_make_zeros_of_its_own(linearize: Any) -> None:
+    tn.make_program(tn.grad(first, ad_context=pair_context(linearize)), X)
+
+
+@pytest.mark.parametrize(
+    ("cotangent", "text"),
+    [
+        (lambda at: at.emit(ReduceSum((0, 1)), at.ct[0]), r"f64\[\], which must be f64\[2,3\]"),
+        (
+            lambda at: at.emit(Convert(np.dtype("float32")), at.ct[0]),
+            r"f32\[2,3\], which must be f64\[2,3\]",
+        ),
+        (lambda at: X, "a ndarray, which is not a value of the site"),
+        (lambda at: 1.0, "a float, which is not a value of the site"),
+        (lambda at: "ct", "a str, which is not a value of the site"),
+    ],
+)
+def test_10_cotangents_have_the_types_of_the_inputs(cotangent: Any, text: str) -> None:
+    class Rule(ExtensionAdRule):
+        family_id = Pair.FAMILY_ID
+
+        def linearize(self, op: Any, at: Any) -> Any:
+            return at.emitter.emit_all(Extension(op), at.tangent[0], at.primal[1])
+
+        def transpose_rule(self, op: Any, at: Any) -> Any:
+            return cotangent(at), None
+
+    with refused(
+        ExtensionRuleError, Pair.FAMILY_ID, f"its transpose rule returns for input 0 {text}"
+    ):
+        tn.make_program(tn.grad(first, ad_context=context(rule_set(Rule()))), X)

@@ -26,7 +26,7 @@ from tenferro.errors import (
     UnsupportedADRuleError,
     UnsupportedExtensionError,
 )
-from tenferro.extension import Extension, ExtensionOp, apply
+from tenferro.extension import Extension, ExtensionOp, apply, family_id
 from tests.spec.extensions import SPECS, context, inputs, native, pair, refused
 from tests.testing.families import Array, First, Pair, PairRule, X, Y, rule_set, runtimes
 
@@ -244,6 +244,7 @@ def test_12_pruned_ops_that_are_not_what_was_asked_for() -> None:
 
     class OtherTypes(Pair):
         def prune_outputs(self, live: tuple[bool, ...]) -> ExtensionOp | None:
+            @family_id(namespace="tests", name="half", version=1)
             class Half(First):
                 def infer_output_meta(self, input_dtypes: Any, input_shapes: Any) -> Any:
                     return [(np.dtype("f4"), input_shapes[0])]

@@ -39,6 +39,11 @@ class Pair(ExtensionOp):
     input_count = 2
     output_count = 2
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """What is derived from it stands in for it, with its rules and its runtime."""
+        super().__init_subclass__(**kwargs)
+        cls.FAMILY_ID = cls.FAMILY_ID  # of its own, but the same
+
     def infer_output_meta(self, input_dtypes: Any, input_shapes: Any) -> Any:
         if input_dtypes[0] != input_dtypes[1]:
             raise DTypeError(f"pair: {input_dtypes[0]} and {input_dtypes[1]} are mixed")

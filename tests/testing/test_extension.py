@@ -230,10 +230,7 @@ def wrong(op: Any, inputs: Any) -> Any:
 
 
 def destructive(op: Any, inputs: Any) -> Any:
-    results = op.eager_execute([np.array(x) for x in inputs])
-    if inputs[0].flags.writeable:
-        inputs[0][...] = 0
-    return results
+    inputs[0][...] = 0
 
 
 def elsewhere(op: Any, inputs: Any) -> Any:
@@ -246,7 +243,7 @@ def failing(op: Any, inputs: Any) -> Any:
 
 RUNTIMES = [
     (runtimes([Pair.FAMILY_ID], wrong), "output 0 is 1.3.* at .*, expected 0.6"),
-    (runtimes([Pair.FAMILY_ID], destructive), "input 0 is written to"),
+    (runtimes([Pair.FAMILY_ID], destructive), "assignment destination is read-only"),
     (runtimes([Pair.FAMILY_ID], elsewhere), "returned a ArrayImpl, which is not on numpy"),
     (runtimes([Pair.FAMILY_ID], failing), r"extension: tests.pair.v1: 'no plan'"),
     (runtimes([First.FAMILY_ID]), "registers too little: .*tests.pair.v1: no runtime"),
@@ -305,14 +302,14 @@ RULES: list[tuple[str, Any, Any, Any, str]] = [
     ("deterministic", Pair, (X, Y), [broken.Whimsical()], "two passes over one op emit two graphs"),
     ("tangents None", Pair, (X, Y), [broken.MakesZeros()], "return None, not zeros"),
     ("adjoint", Square, (X,), [SquareRule(), broken.NoAdjoint()], "<ct, J t> is .*, but <J"),
-    ("adjoint", Square, (X,), [SquareRule(), broken.NoTranspose()], "raises ZeroDivisionError"),
+    ("adjoint", Square, (X,), [SquareRule(), broken.NoTranspose()], "failed: ZeroDivisionError"),
     ("cotangents None", broken.Halves, (X, Y), [broken.ZeroCotangents()], "depends on no seed"),
     (
         "derivative types",
         Square,
         (X.astype("f4"),),
         [SquareRule(), broken.Wide()],
-        "the cotangent of input 0 is f64\\[2,3\\], not f32\\[2,3\\]",
+        "its transpose rule returns for input 1 f64\\[2,3\\], which must be f32\\[2,3\\]",
     ),
     ("closure", Square, (X,), [broken.EmitsForeign()], "emits tests.first.v1, which has no rules"),
     (
@@ -322,7 +319,7 @@ RULES: list[tuple[str, Any, Any, Any, str]] = [
         [SquareRule(), broken.WrongSecond()],
         "the derivative of the JVP: the tangent of output 0",
     ),
-    ("symbolic rules", Square, (X,), [broken.NeedsNumbers()], "raises TypeError"),
+    ("symbolic rules", Square, (X,), [broken.NeedsNumbers()], "failed: TypeError"),
     ("late sizes", Square, (X,), [broken.DividesByTheBound()], "the gradient by input 0 is"),
     (
         "batch",

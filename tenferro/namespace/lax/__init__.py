@@ -15,6 +15,7 @@ Tensor([[ 7., 10.],
 
 from typing import TYPE_CHECKING, Any
 
+from tenferro.custom import custom_linear_solve, custom_root, stop_gradient
 from tenferro.loops import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from tenferro.namespace.lax.convolution import (
     ConvDimensionNumbers,
@@ -96,7 +97,6 @@ from tenferro.namespace.lax.elementwise import (
     sinh,
     sqrt,
     square,
-    stop_gradient,
     sub,
     tan,
     tanh,
@@ -209,7 +209,8 @@ __all__ = [
     "broadcasted_iota", "cbrt", "ceil", "clamp", "collapse", "compare", "complex", "concatenate",
     "cond", "conj", "conv", "conv_dimension_numbers", "conv_general_dilated",
     "conv_with_general_padding", "convert", "convert_element_type", "cos", "cosh", "cumlogsumexp",
-    "cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "digamma", "div",
+    "cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
+    "custom_linear_solve", "custom_root", "digamma", "div",
     "dot", "dot_general", "dynamic_broadcast_in_dim", "dynamic_index_in_dim", "dynamic_slice",
     "dynamic_slice_in_dim", "dynamic_truncate", "dynamic_update_index_in_dim",
     "dynamic_update_slice", "dynamic_update_slice_in_dim", "embed_diag", "empty", "eq", "erf",

@@ -161,6 +161,10 @@ def _starts(
     if len(starts) != rank:
         meta = asarray(operand).meta
         raise GraphError(f"{name}: got {len(starts)} starts for the {rank} axes of {meta}")
+    starts = [  # the dtype of the operand says nothing about them
+        start.astype(start.dtype) if getattr(start, "weak", None) is not None else start  # type: ignore[union-attr]
+        for start in starts
+    ]
     flags = (negative,) * rank if isinstance(negative, bool) else tuple(negative)
     return list(starts), flags
 

@@ -60,7 +60,6 @@ from tenferro.ops import (
     SIN,
     SINH,
     SQRT,
-    STOP_GRADIENT,
     SUB,
     TAN,
     TANH,
@@ -129,7 +128,6 @@ erf_inv = _unary("erf_inv", ERF_INV)
 floor = _unary("floor", FLOOR)
 ceil = _unary("ceil", CEIL)
 bitwise_not = _unary("bitwise_not", NOT)
-stop_gradient = _unary("stop_gradient", STOP_GRADIENT)
 
 add = _binary("add", ADD)
 sub = _binary("sub", SUB)

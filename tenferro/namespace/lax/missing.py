@@ -57,14 +57,25 @@ MISSING: dict[str, str] = {
     ),
     **dict.fromkeys(("index_take", "scatter_apply"), "use x[...] and x.at[...]"),
     **dict.fromkeys(
-        ("custom_linear_solve", "custom_root"),
-        "derivatives of implicit functions are not there yet",
-    ),
-    **dict.fromkeys(
         ("bitcast_convert_type", "clz", "mulhi", "population_count"),
         "no op of the IR reads the bits of numbers",
     ),
     **dict.fromkeys(("one_minus_square", "polynomial"), "write it with tn.lax.mul and tn.lax.add"),
+    **dict.fromkeys(
+        (
+            "ConvGeneralDilatedDimensionNumbers",
+            "DotDimensionNumbers",
+            "PrecisionLike",
+            "RaggedDotDimensionNumbers",
+        ),
+        "it is a type for annotations of JAX",
+    ),
+    **dict.fromkeys(
+        ("AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Precision", "Tolerance"),
+        "precision is an option of the executor: XlaExecutor(precision=...)",
+    ),
+    "FftType": "use tn.fft",
+    "RandomAlgorithm": "use tn.random",
     "log2": "use tn.log2",
     "reduce_xor": "use tn.lax.reduce with tn.lax.bitwise_xor",
     "composite": "the name of a function would not reach the compiler; call the function",

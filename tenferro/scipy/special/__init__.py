@@ -1,17 +1,13 @@
 """Special functions under the names of `jax.scipy.special`, of real numbers.
 
 They promote and broadcast as NumPy's functions do, run on NumPy by SciPy, and are differentiable
-where JAX's are, to any order. These are not there:
-
-* `bernoulli`: a table of numbers, which `scipy.special.bernoulli` gives;
-* `bessel_jn`, which returns all orders by a recurrence whose length sets how exact it is;
-* `erfcinv`: write `erfinv(1 - x)`, or `-ndtri(x / 2) / sqrt(2)` for small x;
-* `hyp1f1` and `hyp2f1`, whose series on XLA does not end for all operands;
-* `sph_harm_y` and `wofz`, which are complex.
+where JAX's are, to any order. `MISSING` lists what is not there, with reasons.
 
 >>> tn.scipy.special.gammaln([4.0])
 Tensor([1.79175947])
 """
+
+from typing import TYPE_CHECKING, Any
 
 from tenferro.namespace import (
     betaln,
@@ -32,6 +28,7 @@ from tenferro.namespace import (
 )
 from tenferro.namespace import gammaln as loggamma
 from tenferro.namespace import sigmoid as expit
+from tenferro.naming import missing
 from tenferro.scipy.special.gamma import (
     beta,
     betainc,
@@ -118,3 +115,25 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+
+_COMPLEX = "it is complex, and the special functions here are of real numbers"
+_SERIES = "its series on XLA does not end for all operands"
+MISSING: dict[str, str] = {
+    "bernoulli": "it is a table of numbers, which scipy.special.bernoulli gives",
+    "bessel_jn": "it returns all orders by a recurrence whose length sets how exact it is",
+    "erfcinv": "write tn.erfinv(1 - x), or -ndtri(x / 2) / sqrt(2) for small x",
+    "hyp1f1": _SERIES,
+    "hyp2f1": _SERIES,
+    "lpmn": "it was removed from JAX and SciPy",
+    "lpmn_values": "it was removed from JAX and SciPy",
+    "sph_harm": _COMPLEX,
+    "sph_harm_y": _COMPLEX,
+    "wofz": _COMPLEX,
+}
+"""Names of `jax.scipy.special`, and what to do instead."""
+
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+    def __getattr__(name: str) -> Any:
+        raise missing("tenferro.scipy.special", name, lambda: __all__, MISSING)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 
-from tenferro.namespace import where, xlog1py, xlogy
+from tenferro.namespace import isnan, where, xlog1py, xlogy
+from tenferro.scipy.real import real
 from tenferro.scipy.stats.form import exponential, standard
 from tenferro.typing import AnyTensor, ArrayLike
 
-__all__ = ["logpmf", "pmf"]
+__all__ = ["cdf", "logpmf", "pmf", "ppf"]
 
 
 def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> AnyTensor:
@@ -22,3 +23,17 @@ def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> AnyTensor:
 
 
 pmf = exponential(logpmf, "pmf")
+
+
+def cdf(k: ArrayLike, p: ArrayLike) -> AnyTensor:
+    """The probability of at most k."""
+    y, p_ = real("bernoulli.cdf", k, p)
+    return where(y < 0, 0.0, where(y < 1, 1 - p_, 1.0))
+
+
+def ppf(q: ArrayLike, p: ArrayLike) -> AnyTensor:
+    """The smallest number whose `cdf` is at least q; -1 for q = 0, as in SciPy."""
+    q_, p_ = real("bernoulli.ppf", q, p)
+    wrong = isnan(q_) | isnan(p_) | (p_ < 0) | (p_ > 1) | (q_ < 0) | (q_ > 1)
+    found = where(q_ == 0, -1.0, where(q_ <= 1 - p_, 0.0, 1.0))
+    return where(wrong, math.nan, found)

@@ -5,29 +5,36 @@ that is not understood is refused; the error names its primitive and its line.
 
 Read in this order: `reader` (the walk over the equations), then one file for each family of
 primitives, with its table from names to translations: `elementwise`, `rearrange`, `reductions`,
-`indexing`, `sorting`, `matrices`, `control` (calls, loops and branches).
+`indexing`, `sorting`, `matrices`, `keys`, `control` (calls, loops and branches), `custom` (calls
+with derivative rules).
 """
 
 from tenferro_xla.interop.jaxprs import (
     control,
+    custom,
     elementwise,
     indexing,
+    keys,
     matrices,
     rearrange,
     reductions,
     sorting,
 )
-from tenferro_xla.interop.jaxprs.reader import Reader, Translation
+from tenferro_xla.interop.jaxprs.reader import Reader, Translation, is_key, meta_of
+
+_MOVING = {**rearrange.TABLE, **indexing.TABLE}
 
 TABLE: dict[str, Translation] = {
     **elementwise.TABLE,
-    **rearrange.TABLE,
     **reductions.TABLE,
-    **indexing.TABLE,
+    **{name: keys.for_each_word(translation) for name, translation in _MOVING.items()},
+    "select_n": keys.for_each_word(elementwise.TABLE["select_n"]),
     **sorting.TABLE,
     **matrices.TABLE,
+    **keys.TABLE,
     **control.TABLE,
+    **custom.TABLE,
 }
 """The translation of each primitive, by its name."""
 
-__all__ = ["TABLE", "Reader", "Translation"]
+__all__ = ["TABLE", "Reader", "Translation", "is_key", "meta_of"]

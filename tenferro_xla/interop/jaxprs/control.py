@@ -24,20 +24,19 @@ from tenferro.ops import (
     replay,
 )
 from tenferro.shape import INT32
-from tenferro_xla.interop.jaxprs.reader import Body, Keys, Reader, Translation
+from tenferro_xla.interop.jaxprs.reader import Body, Keys, Reader, Translation, meta_of
 
 _HELD = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
 """Names of the parameter in which an equation of a call holds the called jaxpr."""
 
 _CALLS = (
     *("jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "remat2"),
-    *("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_vmap_call"),
-    "linear_call",
+    *("custom_vmap_call", "linear_call"),
 )
 
 
 def _call(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    """The outputs of the called jaxpr. A derivative rule that comes with it is dropped."""
+    """The outputs of the called jaxpr. A rule for batches that comes with it is dropped."""
     held = next((equation.params[name] for name in _HELD if name in equation.params), None)
     if held is None:
         raise at.refuse(equation, "holds no jaxpr")
@@ -91,7 +90,7 @@ def _scan(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     fixed = sum(whole == entry for whole, entry in zip(ranks, each_round, strict=True))
     returned = [at.ctx.meta(key).rank for key in body.outputs]
     carry = sum(
-        len(var.aval.shape) == rank for var, rank in zip(equation.outvars, returned, strict=True)
+        meta_of(var.aval).rank == rank for var, rank in zip(equation.outvars, returned, strict=True)
     )
     op = Scan(
         program_of([*body.captured, *body.inputs], body.outputs),

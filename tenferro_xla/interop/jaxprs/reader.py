@@ -15,7 +15,7 @@ from tenferro.computegraph import GlobalValKey, Input
 from tenferro.errors import ExecutorError, TenferroError
 from tenferro.exec_ir import Array
 from tenferro.ops import BroadcastInDim
-from tenferro.shape import TensorMeta, as_dtype, fresh_input
+from tenferro.shape import UINT32, TensorMeta, as_dtype, fresh_input
 from tenferro.traced import TraceEmitter, capture
 
 Keys = Sequence[GlobalValKey]
@@ -37,15 +37,18 @@ class Reader(TraceEmitter):
     """Records the ops of a jaxpr; `site` is the line of the equation that is read.
 
     Attributes:
+        table: the translation of each primitive, by its name.
+        x64: whether JAX's 64-bit mode is on where functions are traced that the jaxpr holds.
         captured: the arrays that it met and that are not constants, but inputs of the graph.
     """
 
-    __slots__ = ("_arrays", "_table", "captured")
+    __slots__ = ("_arrays", "captured", "table", "x64")
 
-    def __init__(self, table: Mapping[str, Translation]) -> None:
+    def __init__(self, table: Mapping[str, Translation], x64: bool = True) -> None:
         super().__init__()
         self.captured: dict[Input, None] = {}
-        self._table = table
+        self.table = table
+        self.x64 = x64
         self._arrays: dict[int, tuple[Any, GlobalValKey]] = {}
 
     def read(self, jaxpr: Any, inputs: Keys) -> list[GlobalValKey]:
@@ -74,11 +77,11 @@ class Reader(TraceEmitter):
 
     def body(self, jaxpr: Any) -> Body:
         """A jaxpr as a graph of its own."""
-        reader = Reader(self._table)
+        reader = Reader(self.table, self.x64)
         reader.site, reader._arrays = self.site, self._arrays
         variables = getattr(jaxpr, "jaxpr", jaxpr).invars
         inputs = [
-            fresh_input(TensorMeta.of(variable.aval.dtype, variable.aval.shape), f"x{number}")
+            fresh_input(meta_of(variable.aval), f"x{number}")
             for number, variable in enumerate(variables)
         ]
         outputs = reader.read(jaxpr, inputs)
@@ -108,14 +111,14 @@ class Reader(TraceEmitter):
         """The value of an array that a jaxpr holds; the same array is the same value."""
         _, key = self._arrays.get(id(const), (None, None))
         if key is None:
-            key = self.constant(np.asarray(const))
+            key = self.constant(np.asarray(jax.random.key_data(const) if is_key(const) else const))
             self._arrays[id(const)] = (const, key)
         elif isinstance(key, Input):
             self.captured[key] = None
         return key
 
     def _equation(self, equation: Any, operands: list[GlobalValKey]) -> Keys:
-        translation = self._table.get(equation.primitive.name)
+        translation = self.table.get(equation.primitive.name)
         if translation is None:
             raise self.refuse(
                 equation, f"has no counterpart in tenferro.ops; it is used in: {_shown(equation)}"
@@ -128,9 +131,9 @@ class Reader(TraceEmitter):
             raise
         results = (made,) if isinstance(made, GlobalValKey) else made
         for result, variable in zip(results, equation.outvars, strict=True):
-            meta, aval = self.ctx.meta(result), variable.aval
-            assert (meta.dtype, meta.static_shape) == (as_dtype(aval.dtype), tuple(aval.shape)), (
-                f"from_jax: {equation.primitive.name!r} is read as {meta}, but it is {aval}"
+            meta, expected = self.ctx.meta(result), meta_of(variable.aval)
+            assert meta == expected, (
+                f"from_jax: {equation.primitive.name!r} is read as {meta}, but it is {expected}"
             )
         return results
 
@@ -148,6 +151,27 @@ class Body:
         self.inputs = inputs
         self.outputs = outputs
         self.captured = captured
+
+
+def is_key(typed: Any) -> bool:
+    """Whether a value or a type of JAX is that of random keys."""
+    return bool(jax.numpy.issubdtype(typed.dtype, jax.dtypes.prng_key))
+
+
+def meta_of(aval: Any) -> TensorMeta:
+    """The type of what stands for a value of JAX; for random keys that of their words.
+
+    Raises:
+        ExecutorError: it is a key whose bits tn.random does not make.
+    """
+    if not is_key(aval):
+        return TensorMeta.of(as_dtype(aval.dtype), integers(aval.shape))
+    if "fry" not in str(aval.dtype):
+        raise ExecutorError(
+            f"from_jax: {aval.dtype} is a key that does not make the bits of tn.random; use "
+            "jax.random.key(seed), or pass the numbers in"
+        )
+    return TensorMeta.of(UINT32, (*integers(aval.shape), 2))
 
 
 def integers(values: Iterable[Any]) -> tuple[int, ...]:

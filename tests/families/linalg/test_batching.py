@@ -118,7 +118,10 @@ CHECKED: list[tuple[ExtensionOp, list[Array], list[int]]] = [
     (linalg.Svd(full_matrices=True), [TALL], [0]),
     (linalg.Schur(vectors=False), [A], []),
 ]
-CHECKED_CLAUSES = ("payload", "arity", "inference", "reference", "rules", "jvp", "adjoint", "batch")
+CHECKED_CLAUSES = (
+    "payload", "arity", "inference", "reference", "rules",
+    "jvp", "adjoint", "derivative types", "batch",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("op", "inputs", "wrt"), CHECKED, ids=[str(op) for op, *_ in CHECKED])

@@ -172,7 +172,6 @@ def test_the_mode_of_64_bits_is_that_of_the_argument(setting: bool) -> None:
     ("function", "text"),
     [
         (lambda x: lax.conv(x[None, None], x[None, None], (1, 1), "SAME"), "conv_general_dilated"),
-        (lambda x: x + jax.random.normal(jax.random.key(0), x.shape), "random_seed"),
         (
             lambda x: lax.scan(lambda c, r: (c, lax.bitcast_convert_type(r, jnp.int64)), 0, x)[1],
             "bitcast_convert_type",

@@ -17,7 +17,7 @@ def wrong_number_of_arguments() -> None:
     tn.add(X)  # E: Too few arguments
     tn.add(X, X, X)  # E: Too many arguments
     tn.sum(X, 0, tn.float32)  # E: Too many positional arguments
-    tn.where(X > 0, X)  # E: Too few arguments
+    tn.where(X > 0, X)  # E: No overload variant of "where" matches
 
 
 def operands_that_are_not_arrays() -> None:

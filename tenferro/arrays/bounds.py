@@ -1,0 +1,91 @@
+"""What indices that are out of bounds mean, for those who ask for it: `x.at[i].get(mode=...)`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from tenferro.arrays.elementwise import clamp, remainder, subtract, where
+from tenferro.arrays.indexing import Places, from_the_front, gather, placed, size_value
+from tenferro.arrays.logical import bitwise_and, greater_equal, less
+from tenferro.arrays.windows import Items, take_window
+from tenferro.chainrules import Emitter, V
+from tenferro.errors import AxisError
+from tenferro.ops import BroadcastInDim
+from tenferro.shape import DType
+
+MODES = ("clip", "wrap", "fill", "drop", "promise_in_bounds")
+
+
+def mode_named(name: str, mode: object) -> str | None:
+    """A mode as one of `MODES`; None if it changes nothing.
+
+    Raises:
+        AxisError: there is no such mode.
+    """
+    text = str(getattr(mode, "name", mode)).lower()
+    known = {"fill_or_drop": "fill", "drop": "fill", **{each: each for each in MODES[:3]}}
+    if text in ("none", "promise_in_bounds"):
+        return None
+    if text not in known:
+        raise AxisError(f"{name}: mode must be one of {', '.join(MODES)}, got {mode!r}")
+    return known[text]
+
+
+def fill_of(dtype: DType) -> bool | int | float:
+    """What is read out of bounds, as in JAX."""
+    match dtype.kind:
+        case "f" | "c":
+            return np.nan
+        case "b":
+            return True
+        case kind:
+            return int(np.iinfo(dtype).min if kind == "i" else np.iinfo(dtype).max)
+
+
+def moved(at: Emitter[V], x: V, axes: Sequence[int], arrays: Sequence[V], mode: str) -> list[V]:
+    """Indices along some axes, moved into bounds; negative ones count from the end."""
+    found = []
+    for axis, each in zip(axes, arrays, strict=True):
+        size = size_value(at, x, axis)
+        if mode == "wrap":
+            found.append(remainder(at, each, size))
+        else:
+            place = from_the_front(at, x, each, axis)
+            found.append(clamp(at, place, 0, subtract(at, size, 1)))
+    return found
+
+
+def selected(
+    at: Emitter[V],
+    x: V,
+    *arrays: V,
+    items: Items,
+    counted: tuple[bool, ...],
+    mode: str,
+    fill_value: bool | complex | None,
+) -> V:
+    """The elements of x that items and arrays select; those out of bounds by the mode."""
+    part, places = take_window(at, x, items), placed(items)
+    if not arrays:
+        return part
+    inside = moved(at, part, places.axes, arrays, mode)
+    taken = gather(at, part, places, inside, (True,) * len(arrays))
+    if mode != "fill":
+        return taken
+    value = fill_of(at.ctx.meta(x).dtype) if fill_value is None else fill_value
+    return where(at, _inside(at, part, places, arrays, taken), taken, value)
+
+
+def _inside(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], taken: V) -> V:
+    """For each element that is taken, whether its indices are in bounds."""
+    found: list[V] = []
+    for axis, each in zip(places.axes, arrays, strict=True):
+        place = from_the_front(at, x, each, axis)
+        found += [greater_equal(at, place, 0), less(at, place, size_value(at, x, axis))]
+    mask = functools.reduce(functools.partial(bitwise_and, at), found)
+    rank = at.ctx.meta(mask).rank
+    shape = at.ctx.meta(taken).exact_shape("index", "result")
+    return at.emit(BroadcastInDim(shape, tuple(range(places.result, places.result + rank))), mask)

@@ -1,0 +1,270 @@
+"""`jax.tree_util`: classes that are trees, and the functions of `tn.tree` under their older names.
+
+Dataclasses and named tuples are trees without registration. The keys of paths are plain: those of
+dicts, indices, and names of fields.
+
+>>> @tn.tree_util.register_pytree_node_class
+... class Pair:
+...     def __init__(self, first, second):
+...         self.first, self.second = first, second
+...     def tree_flatten(self):
+...         return (self.first, self.second), None
+...     @classmethod
+...     def tree_unflatten(cls, aux, children):
+...         return cls(*children)
+>>> tn.grad(lambda pair: pair.first * pair.second)(Pair(2.0, 3.0)).first
+Tensor(3.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import optree
+
+from tenferro.errors import PytreeError
+from tenferro.naming import missing
+from tenferro.traced import NAMESPACE, TreeDef
+from tenferro.tree import all as tree_all
+from tenferro.tree import broadcast as tree_broadcast
+from tenferro.tree import flatten as tree_flatten
+from tenferro.tree import flatten_with_path as tree_flatten_with_path
+from tenferro.tree import leaves as tree_leaves
+from tenferro.tree import leaves_with_path as tree_leaves_with_path
+from tenferro.tree import map as tree_map
+from tenferro.tree import map_with_path as tree_map_with_path
+from tenferro.tree import reduce as tree_reduce
+from tenferro.tree import reduce_associative as tree_reduce_associative
+from tenferro.tree import structure as tree_structure
+from tenferro.tree import transpose as tree_transpose
+from tenferro.tree import unflatten as tree_unflatten
+from tenferro.typing import PyTree
+
+__all__ = [
+    "Partial", "PyTreeDef", "all_leaves", "keystr", "register_dataclass", "register_pytree_node",
+    "register_pytree_node_class", "register_static", "tree_all", "tree_broadcast", "tree_flatten",
+    "tree_flatten_with_path", "tree_leaves", "tree_leaves_with_path", "tree_map",
+    "tree_map_with_path", "tree_reduce", "tree_reduce_associative", "tree_structure",
+    "tree_transpose", "tree_unflatten", "treedef_children", "treedef_is_leaf", "treedef_tuple",
+]  # fmt: skip
+
+C = TypeVar("C", bound=type)
+PyTreeDef = TreeDef
+
+_KEYS = "the keys of paths are plain: those of dicts, indices, and names of fields"
+MISSING: dict[str, str] = {
+    **dict.fromkeys(
+        ("DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "KeyPath", "SequenceKey"), _KEYS
+    ),
+    **dict.fromkeys(
+        ("register_pytree_with_keys", "register_pytree_with_keys_class"),
+        f"{_KEYS}; use register_pytree_node",
+    ),
+    **dict.fromkeys(
+        ("default_registry", "flatten_one_level", "flatten_one_level_with_keys", "is_tree_node"),
+        "there is one registry, and tn.tree.flatten(tree, is_leaf) looks at one level",
+    ),
+}
+"""Names of `jax.tree_util`, and what to do instead."""
+
+
+def register_pytree_node(
+    nodetype: type,
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]],
+    unflatten_func: Callable[[Any, Iterable[Any]], Any],
+) -> None:
+    """Make the instances of a class trees.
+
+    Args:
+        nodetype: the class.
+        flatten_func: the children of an instance, and what else it consists of, which is part of
+            the structure and must be hashable.
+        unflatten_func: the instance, from that and the children.
+
+    Raises:
+        PytreeError: it is not a class, or its instances are trees already.
+
+    >>> class Ball:
+    ...     def __init__(self, radius):
+    ...         self.radius = radius
+    >>> register_pytree_node(Ball, lambda b: ((b.radius,), None), lambda _, given: Ball(*given))
+    >>> tn.tree.leaves([Ball(1.0), Ball(2.0)])
+    [1.0, 2.0]
+    """
+    _register(
+        "register_pytree_node",
+        nodetype,
+        lambda value: (*flatten_func(value), None),
+        lambda aux, children: unflatten_func(aux, tuple(children)),
+    )
+
+
+def register_pytree_node_class(cls: C) -> C:
+    """Make the instances of a class with `tree_flatten` and `tree_unflatten` trees; a decorator.
+
+    Raises:
+        PytreeError: the class does not have these methods, or its instances are trees already.
+    """
+    for name in ("tree_flatten", "tree_unflatten"):
+        if not hasattr(cls, name):
+            raise PytreeError(f"register_pytree_node_class: {cls!r} has no method {name}")
+    made: Any = cls
+    register_pytree_node(cls, lambda value: value.tree_flatten(), made.tree_unflatten)
+    return cls
+
+
+def register_dataclass(
+    nodetype: C,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
+) -> C:
+    """Choose which fields of a dataclass are children; without it, all of them are.
+
+    Args:
+        nodetype: the dataclass.
+        data_fields: the fields that are children; by default those that are not `tn.tree.static`.
+        meta_fields: the fields that are part of the structure, which must be hashable.
+        drop_fields: fields that are neither.
+
+    Raises:
+        PytreeError: a field is named twice or not at all, or instances are trees already.
+
+    >>> @dataclasses.dataclass
+    ... class Layer:
+    ...     weight: float
+    ...     name: str = tn.tree.static(default="dense")
+    >>> tn.tree.leaves(register_dataclass(Layer)(1.0))
+    [1.0]
+    """
+    name = "register_dataclass"
+    if not (isinstance(nodetype, type) and dataclasses.is_dataclass(nodetype)):
+        raise PytreeError(f"{name}: takes a dataclass, got {nodetype!r}")
+    fields = {field.name: field for field in dataclasses.fields(nodetype) if field.init}
+    if data_fields is None or meta_fields is None:
+        static = [each for each, field in fields.items() if field.metadata.get("static")]
+        meta_fields = static if meta_fields is None else meta_fields
+        data_fields = [each for each in fields if each not in (*meta_fields, *drop_fields)]
+    data, meta = tuple(data_fields), tuple(meta_fields)
+    if sorted((*data, *meta, *drop_fields)) != sorted(fields):
+        raise PytreeError(
+            f"{name}: {nodetype.__name__} has fields {sorted(fields)}, but data_fields are "
+            f"{list(data)} and meta_fields {list(meta)}; name each field once"
+        )
+
+    def children_of(value: Any) -> tuple[list[Any], Hashable, tuple[str, ...]]:
+        known = tuple(getattr(value, each) for each in meta)
+        return [getattr(value, each) for each in data], known, data
+
+    def rebuild(known: Any, children: Iterable[Any]) -> Any:
+        kind: Any = nodetype
+        return kind(**dict(zip((*data, *meta), (*children, *known), strict=True)))
+
+    _register(name, nodetype, children_of, rebuild)
+    return nodetype
+
+
+def register_static(cls: C) -> C:
+    """Make the instances of a class part of the structure, without children; a decorator.
+
+    They must be hashable and comparable.
+
+    >>> @register_static
+    ... class Mode(str):
+    ...     pass
+    >>> tn.tree.leaves([Mode("fast"), 1.0])
+    [1.0]
+    """
+    _register("register_static", cls, lambda value: ((), value, None), lambda value, _: value)
+    return cls
+
+
+def _register(name: str, cls: Any, children_of: Any, rebuild: Any) -> None:
+    if not isinstance(cls, type):
+        raise PytreeError(f"{name}: takes a class first, got {cls!r}")
+    try:
+        optree.register_pytree_node(cls, children_of, rebuild, namespace=NAMESPACE)
+    except ValueError:
+        raise PytreeError(
+            f"{name}: instances of {cls.__name__} are trees already; register a class once, and a "
+            "dataclass before it is used"
+        ) from None
+
+
+class Partial(functools.partial[Any]):
+    """A function with some arguments, which are children of a tree; the function is structure.
+
+    >>> add = Partial(lambda x, y: x + y, 1.0)
+    >>> tn.jit(lambda f, y: f(y), executor="numpy")(add, 2.0)
+    Tensor(3.)
+    """
+
+
+def _rebuilt(function: Hashable, given: Iterable[Any]) -> Any:
+    called: Any = function
+    args, keywords = given
+    return Partial(called, *args, **keywords)
+
+
+register_pytree_node(
+    Partial, lambda partial: ((partial.args, partial.keywords), partial.func), _rebuilt
+)
+
+
+def keystr(keys: tuple[Any, ...], *, simple: bool = False, separator: str = "") -> str:
+    """A path as text.
+
+    Args:
+        keys: the path, as `tn.tree.leaves_with_path` gives it.
+        simple: whether keys stand without brackets.
+        separator: stands between them.
+
+    >>> keystr(("a", 0)), keystr(("a", 0), simple=True, separator="/")
+    ("['a'][0]", 'a/0')
+    """
+    return separator.join(str(key) if simple else f"[{key!r}]" for key in keys)
+
+
+def all_leaves(iterable: Iterable[PyTree], is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether all of the values are leaves.
+
+    >>> all_leaves([1.0, 2.0]), all_leaves([1.0, (2.0,)])
+    (True, False)
+    """
+    return all(treedef_is_leaf(tree_structure(each, is_leaf)) for each in iterable)
+
+
+def treedef_is_leaf(treedef: TreeDef) -> bool:
+    """Whether a structure is that of a leaf.
+
+    >>> treedef_is_leaf(tree_structure(1.0))
+    True
+    """
+    return treedef.is_leaf()
+
+
+def treedef_children(treedef: TreeDef) -> list[TreeDef]:
+    """The structures of the children.
+
+    >>> [treedef_is_leaf(each) for each in treedef_children(tree_structure((1.0, [2.0])))]
+    [True, False]
+    """
+    return treedef.children()
+
+
+def treedef_tuple(treedefs: Iterable[TreeDef]) -> TreeDef:
+    """The structure of a tuple of trees.
+
+    >>> treedef_tuple([tree_structure(1.0)]) == tree_structure((1.0,))
+    True
+    """
+    return optree.treespec_tuple(treedefs, namespace=NAMESPACE)
+
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+    def __getattr__(name: str) -> Any:
+        raise missing("tenferro.tree_util", name, lambda: __all__, MISSING)
