@@ -4,8 +4,8 @@ Read in this order: `kinds`, `kernels`, `tensor`, `plan`, `emitter`, `derivative
 `plain` plans functions of tensors that no runtime tracks.
 """
 
-from tenferro.eager.plain import HostPlans
+from tenferro.eager.plain import HOST_PLANS, HostPlans
 from tenferro.eager.runtime import EagerRuntime
 from tenferro.eager.tensor import EagerTensor
 
-__all__ = ["EagerRuntime", "EagerTensor", "HostPlans"]
+__all__ = ["HOST_PLANS", "EagerRuntime", "EagerTensor", "HostPlans"]

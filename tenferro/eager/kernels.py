@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from tenferro.compiler import without_rules
-from tenferro.exec_ir import Array, ExecInstruction, ExecOp, ExecProgram, run, with_last_use
+from tenferro.exec_ir import (
+    KEPT_ELEMENTS,
+    Array,
+    ExecInstruction,
+    ExecOp,
+    ExecProgram,
+    elements,
+    run,
+    with_last_use,
+)
 from tenferro.family import Package
 from tenferro.runtime import BoundaryDispatch, Buffer, Executor, GraphExecutor, NumpyBackend
 
@@ -84,8 +93,8 @@ class Kernels:
 class HostKernel:
     """Runs ops one after the other with NumPy, without floating-point warnings.
 
-    Constants are computed once. Returned results are contiguous and read-only, and they are not
-    views of larger arrays.
+    Small constants are computed once. Returned results are contiguous and read-only, and they are
+    not views of larger arrays.
     """
 
     def __init__(
@@ -105,7 +114,8 @@ class HostKernel:
             is_constant = len(constants) == len(step.input_slots) and all(
                 constant is not None for constant in constants
             )
-            if is_constant and (step.op.source or step.op.repeats):
+            is_small = step.op.source and elements(step.output_metas) <= KEPT_ELEMENTS
+            if is_constant and (is_small or step.op.repeats):
                 self._blank[step.output_slots[0] - first] = step.op.evaluate(constants)[0]
             else:
                 self._steps.append((call_of(step.op), step.input_slots, step.output_slots))

@@ -28,8 +28,9 @@ class HostPlans:
 
     def __init__(self) -> None:
         kernels = Kernels(NUMPY_EXECUTOR, (), has_runtimes=False)
+        self.capacity = Capacity(config.cache_entries)
         self._planner = EagerPlanner(
-            kernels, NUMPY_EXECUTOR, AD.shapes, BoundedCache(Capacity(config.cache_entries))
+            kernels, NUMPY_EXECUTOR, AD.shapes, BoundedCache(self.capacity)
         )
         self._found: dict[Any, int | EagerPlan | None] = {}
 
@@ -58,11 +59,19 @@ class HostPlans:
                 return Tensor.wrap(values[found.results[0].value], None)
             return tuple([Tensor.wrap(values[result.value], None) for result in found.results])
         if type(found) is int:
-            if len(self._found) >= config.cache_entries:
-                self._found.clear()
+            if len(self._found) >= self.capacity.entries:
+                self.clear()
             often = found == OFTEN
             self._found[key] = self._planned(function, operands, options) if often else found + 1
         return None
+
+    def __len__(self) -> int:
+        """The number of functions and types that were met."""
+        return len(self._found)
+
+    def clear(self) -> None:
+        """Forget the plans, and how often functions were applied."""
+        self._found.clear()
 
     def _planned(
         self, function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
@@ -82,4 +91,5 @@ class HostPlans:
             return None  # the function raises it again, in its own words
 
 
-SHORTCUT.apply = HostPlans()
+HOST_PLANS = HostPlans()
+SHORTCUT.apply = HOST_PLANS

@@ -32,12 +32,13 @@ from tenferro.exec_ir.program import (
 )
 from tenferro.exec_ir.reach import Known, Reach, numbered
 from tenferro.exec_ir.rewrite import Rewriter
-from tenferro.exec_ir.run import Steps, evaluate, run
+from tenferro.exec_ir.run import KEPT_ELEMENTS, Steps, elements, evaluate, run
 from tenferro.exec_ir.text import parse_exec
 from tenferro.exec_ir.traits import AxisMap, Conjugation, MaskSite, Order
 from tenferro.exec_ir.verify import verify, verify_once
 
 __all__ = [
+    "KEPT_ELEMENTS",
     "MAX_INTEGER",
     "Array",
     "AxisMap",
@@ -64,6 +65,7 @@ __all__ = [
     "bind_payload",
     "check_budget",
     "check_size",
+    "elements",
     "encode",
     "evaluate",
     "fields_of_bodies",

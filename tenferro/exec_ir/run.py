@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
@@ -47,6 +48,15 @@ def run(program: ExecProgram, inputs: Sequence[T], handler: Handler[T]) -> list[
 def evaluate(program: ExecProgram, arrays: Sequence[Array]) -> list[Array]:
     """The outputs of a program by the NumPy meaning of its ops; the reference for all executors."""
     return run(program, arrays, lambda step, operands: step.op.evaluate(operands))
+
+
+KEPT_ELEMENTS = 1 << 16
+"""The most elements that what runs often keeps of values which depend on no input."""
+
+
+def elements(metas: Sequence[TensorMeta]) -> int:
+    """The number of elements of some values; one of unknown shape counts as one element."""
+    return sum(math.prod(meta.static_shape or ()) for meta in metas)
 
 
 class Steps:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tenferro.exec_ir import Array, ExecOp, ExecProgram, Steps
+from tenferro.exec_ir import KEPT_ELEMENTS, Array, ExecOp, ExecProgram, Steps, elements
 from tenferro.family import Extension
 
 Boundary = Callable[[ExecOp, Sequence[Array]], tuple[Array, ...]]
 """Runs one extension op."""
-
-_KEPT_ELEMENTS = 1 << 16
 
 
 class PreparedProgram(Steps):
@@ -32,8 +29,8 @@ class PreparedProgram(Steps):
         self._inputs, self._outputs = program.input_slots, program.output_slots
         self._kept = self.stays.intersection(self._outputs)
         made = [step.output_metas for step in self.once if step.op.source]
-        size = sum(math.prod(meta.static_shape or ()) for metas in made for meta in metas)
-        self._first: list[Any] | None = self.start() if size <= _KEPT_ELEMENTS else None
+        is_small = sum(map(elements, made)) <= KEPT_ELEMENTS
+        self._first: list[Any] | None = self.start() if is_small else None
 
     @staticmethod
     def fits(program: ExecProgram) -> bool:

@@ -126,7 +126,7 @@ def private(array: Array) -> Array:
     if not array.flags.writeable and array.base is None:
         return array
     if array.nbytes <= _SMALL:
-        return array.copy()
+        return np.array(array, order="C")  # not of a subclass, which JAX may refuse
     memory = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
     own: Array = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % _ALIGNMENT)
     own[...] = array

@@ -1,5 +1,6 @@
 """Functions that are applied often to tensors on the host give what they gave op by op."""
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.eager.plain import OFTEN, HostPlans
+from tenferro.eager.plain import HOST_PLANS, OFTEN, HostPlans
 from tenferro.errors import TenferroError
 from tenferro.runtime import SHORTCUT
 
@@ -80,6 +81,21 @@ def test_the_same_errors() -> None:
                 call()
             texts.add((type(raised.value), str(raised.value)))
         assert len(texts) == 1
+
+
+def test_what_is_kept_is_small_and_can_be_cleared() -> None:
+    HOST_PLANS.clear()
+    expected = tn.linspace(0.0, 1.0, 100_000)
+    tracemalloc.start()
+    for _ in range(OFTEN + 3):
+        tn.linspace(0.0, 1.0, 100_000)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 100_000
+    assert bool(tn.all(tn.linspace(0.0, 1.0, 100_000) == expected))
+    assert len(HOST_PLANS) >= 1
+    HOST_PLANS.clear()
+    assert len(HOST_PLANS) == 0
 
 
 def test_functions_are_planned_once_they_are_applied_often(monkeypatch: Any) -> None:

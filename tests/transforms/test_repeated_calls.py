@@ -37,6 +37,11 @@ def test_arguments_of_all_kinds_in_trees_and_by_themselves(executor: str) -> Non
             assert_array_equal(z.numpy(), expected, err_msg=name)
 
 
+def test_a_first_call_with_a_subclass_of_arrays() -> None:
+    masked = np.ma.masked_array([1.0, 2.0], mask=[True, False])
+    assert_array_equal(tn.jit(lambda x: x * 2)(masked).numpy(), [2.0, 4.0])
+
+
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_integers_that_do_not_fit_into_int64_are_unsigned_as_in_numpy(executor: str) -> None:
     double = tn.jit(lambda n: n // 2, executor=executor)
