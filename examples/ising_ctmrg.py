@@ -79,7 +79,13 @@ def onsager(beta, points=256):
 # Many operations on small arrays: compiling them would take longer.
 value_and_slope = tn.jit(tn.value_and_grad(log_partition), executor="numpy")
 bend = tn.jit(tn.hessian(log_partition), executor="numpy")
-slope_by_vectors = tn.jit(tn.grad(lambda beta: log_partition(beta, vectors)), executor="numpy")
+
+
+@tn.jit(executor="numpy")
+def slope_by_vectors(beta):
+    """By single singular vectors, in reverse mode: `tn.grad` by one number is in forward mode."""
+    _, pullback = tn.vjp(lambda beta: log_partition(beta, vectors), beta)
+    return pullback(1.0)[0]
 
 
 def main():

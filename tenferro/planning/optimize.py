@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Literal, get_args
 
 from tenferro.errors import PathError
@@ -59,16 +61,24 @@ class ContractionOptimizerOptions:
                 )
         if self.trials < 1:
             raise PathError(f"einsum: trials must be at least 1, got {self.trials}")
-        if not (isinstance(self.effort, int | float) and self.effort >= 0):
-            raise PathError(f"einsum: effort must be a number of at least 0, got {self.effort!r}")
+        object.__setattr__(self, "effort", _as_effort(self.effort))
 
     @property
     def identity(self) -> tuple[object, ...]:
         """The options that the plan depends on."""
         seconds = None if self.seconds is None else float(self.seconds)
-        effort = () if self.effort == EFFORT else (float(self.effort),)
+        effort = () if self.effort == EFFORT else (self.effort,)
         plain = (self.objective, self.method, self.trials, seconds, self.seed, self.memory_limit)
         return (*plain, *effort)
+
+
+def _as_effort(value: object) -> float:
+    if isinstance(value, Real) and value >= 0:
+        try:
+            return float(value)
+        except OverflowError:  # an integer that is larger than every float
+            return math.inf
+    raise PathError(f"einsum: effort must be a number of at least 0, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.extend  # some part of JAX or tenferro imports it, and then it is a name of `jax`
 
 import tenferro as tn
 from tenferro import left_out

@@ -84,6 +84,7 @@ def test_effort_is_part_of_the_plan_only_if_it_is_not_the_default() -> None:
     assert ContractionOptimizerOptions().identity == ContractionOptimizerOptions(effort=10).identity
     more = ContractionOptimizerOptions(effort=50)
     assert options_of(("auto", *more.identity)) == more
+    assert ContractionOptimizerOptions(effort=10**400).effort == math.inf
     for wrong in (-1.0, math.nan, "much"):
         with pytest.raises(PathError, match="effort must be a number of at least 0"):
             ContractionOptimizerOptions(effort=wrong)  # type: ignore[arg-type]
