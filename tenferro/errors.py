@@ -55,6 +55,10 @@ class ControlFlowError(TenferroError, TypeError):
     """The structure, the argument types or the result types of a loop or branch body do not fit."""
 
 
+class CheckpointError(TenferroError, ValueError):
+    """A function cannot be checkpointed as is asked for; or there is no such policy."""
+
+
 class AxisError(ShapeError, IndexError):
     """An axis is out of range or named twice."""
 

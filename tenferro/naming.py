@@ -33,7 +33,7 @@ ELSEWHERE: dict[str, str] = {
 
 LATER = frozenset(
     (
-        "checkpoint", "remat", "custom_jvp", "custom_vjp", "pure_callback", "io_callback", "jet",
+        "custom_jvp", "custom_vjp", "pure_callback", "io_callback", "jet",
         "pmap", "shard_map", "sharding", "with_sharding_constraint", "profiler", "debug",
         "custom_root", "custom_linear_solve", "distributed", "sparse", "FarmExecutor",
     )

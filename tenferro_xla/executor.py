@@ -108,7 +108,7 @@ class XlaExecutor:
         )
         target = XlaTarget(
             xla_device,
-            LoweringOptions(precision, lowerings),
+            LoweringOptions(precision, lowerings, waits_in_branch=xla_device.platform == "cpu"),
             dict(compiler_options or {}),
             max_bytes,
             checked=len(devices()) > 1,

@@ -61,6 +61,7 @@ from tenferro.compiler.structure import structure
 from tenferro.compiler.target import (
     CPU,
     BindSizes,
+    CheckpointInlining,
     ContractionLayout,
     DeviceCosts,
     DotDecomposer,
@@ -86,6 +87,7 @@ __all__ = [
     "Axes",
     "BindSizes",
     "Buckets",
+    "CheckpointInlining",
     "CommonSubexpressions",
     "ConjugateSinking",
     "ContractionLayout",

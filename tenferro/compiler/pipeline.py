@@ -34,6 +34,7 @@ from tenferro.compiler.target import (
     CPU,
     GIVE_THE_EXECUTOR_A_LOWERING,
     BindSizes,
+    CheckpointInlining,
     ContractionLayout,
     DeviceCosts,
     DotDecomposer,
@@ -251,7 +252,7 @@ def resolve_sizes(
     passes = (BindSizes.of(sizes), ExpandFamilies(target.families, target.advice), Settle())
     ready = settled = run_passes(program, passes, observe)
     if not target.differentiates:
-        ready = run_passes(settled, [StopGradientRemoval()], observe)
+        ready = run_passes(settled, [StopGradientRemoval(), CheckpointInlining()], observe)
     if ready is not settled:  # values that differed in that alone become one
         ready = run_passes(ready, options.chosen(SIMPLIFICATION), observe)
     if ready is program:

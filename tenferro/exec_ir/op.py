@@ -125,6 +125,9 @@ class ExecOp(Payload):
     view: bool = False
     """Whether the result is its operand in memory, element by element."""
 
+    for_derivatives: bool = False
+    """Whether the result is the operand, and the op is there for derivatives only."""
+
     follows_shapes: bool = False
     """Whether sizes of the payload follow those of operands, so that it is resolved before it is
     run; see `resolved`."""

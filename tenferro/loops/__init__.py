@@ -5,13 +5,27 @@ Each traces the functions that it is given, writes them as programs, and applies
 
 Read in this order: `leaves` (names and types of arguments), `counts`, `bodies` (tracing a function,
 and what it closes over), `carries`, `running`; then the functions: `scan`, `mapping`, `while_loop`,
-`branches`, `associative`.
+`branches`, `associative`, `checkpoint_policies`, `checkpointing`.
 """
 
+from tenferro.loops import checkpoint_policies
 from tenferro.loops.associative import associative_scan
 from tenferro.loops.branches import cond, switch
+from tenferro.loops.checkpointing import checkpoint, checkpoint_name, remat
 from tenferro.loops.mapping import map
 from tenferro.loops.scan import scan
 from tenferro.loops.while_loop import fori_loop, while_loop
 
-__all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+__all__ = [
+    "associative_scan",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
+    "cond",
+    "fori_loop",
+    "map",
+    "remat",
+    "scan",
+    "switch",
+    "while_loop",
+]
