@@ -42,6 +42,7 @@ from tenferro.compiler.late import (
     specialise,
 )
 from tenferro.compiler.lower import compile_std_to_exec
+from tenferro.compiler.memory_limit import MemoryLimit, tighter
 from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Needs, Observer, Pass, PassReport, run_passes
 from tenferro.compiler.pipeline import (
@@ -103,6 +104,7 @@ __all__ = [
     "LoopProducts",
     "MaskPadding",
     "Masked",
+    "MemoryLimit",
     "MemoryNeed",
     "Needs",
     "Numbering",
@@ -142,4 +144,5 @@ __all__ = [
     "run_passes",
     "specialise",
     "structure",
+    "tighter",
 ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from tenferro.compiler.canonical import (
@@ -28,6 +28,7 @@ from tenferro.compiler.canonical import (
     WhileJoining,
 )
 from tenferro.compiler.lower import compile_std_to_exec
+from tenferro.compiler.memory_limit import MemoryLimit, tighter
 from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Observer, Pass, checked_passes, run_passes
 from tenferro.compiler.target import (
@@ -116,6 +117,8 @@ class OptimizerOptions:
 
     Attributes:
         layout_costs: the costs to choose orders of axes by, in place of the device's own.
+        memory_limit: the most bytes that a program may need in addition to its arguments: a number,
+            a text such as "1.5 GB", or None.
 
     Raises:
         ConfigError: there is no option of that name; the text lists those that exist. Or a switch
@@ -146,6 +149,7 @@ class OptimizerOptions:
     real_contractions: bool = True
     kept_transposes: bool = True
     layout_costs: DeviceCosts | None = None
+    memory_limit: MemoryLimit | None = None
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """The options; an unknown name is refused before the dataclass sees it."""
@@ -172,6 +176,13 @@ class OptimizerOptions:
             raise ConfigError(
                 f"OptimizerOptions: layout_costs must be DeviceCosts or None, got {costs!r}"
             )
+
+        limit = MemoryLimit.read("OptimizerOptions", self.memory_limit)
+        object.__setattr__(self, "memory_limit", limit)
+
+    def limited(self, *limits: MemoryLimit | None) -> Self:
+        """These options with the smallest of several limits and their own."""
+        return replace(self, memory_limit=tighter([self.memory_limit, *limits]))
 
     @classmethod
     def none(cls) -> Self:

@@ -132,6 +132,12 @@ class GraphCompiler:
         ]
         return GraphProgram(exec_program, tuple(declared), assumed, self.options)
 
+    def limited(self, limit: MemoryLimit | None) -> GraphCompiler:
+        """The compiler of programs that keep a memory limit; itself if there is none."""
+        if limit is None:
+            return self
+        return GraphCompiler(self.options.limited(limit), capacity=0, families=self._families)
+
     def stats(self) -> CacheStats:
         """Numbers of cached programs and of their uses."""
         return self._cache.stats()

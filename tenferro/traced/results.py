@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tenferro.chainrules import Emitter
+from tenferro.compiler import MemoryLimit
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
 from tenferro.family import Package
 from tenferro.ops import StdTensorOp, replay, shape_context
@@ -19,6 +20,7 @@ from tenferro.traced.tensor import TracedTensor, as_key
 from tenferro.traced.wrapping import compiled_within
 from tenferro.values import (
     Tensor,
+    bring_limit,
     bring_packages,
     executor_named,
     leading,
@@ -48,9 +50,12 @@ class Results:
         outer: bool,
         function: Any = None,
         packages: Sequence[Package] = (),
+        limit: MemoryLimit | None = None,
     ) -> None:
         bring_packages(packages)
+        bring_limit(limit)
         self._packages = packages
+        self._limit = limit
         self.inputs = inputs
         self.actual = actual
         self.traced = outer or is_traced(actual)
@@ -72,11 +77,13 @@ class Results:
 
     def within(self) -> Results:
         """The same inputs, with results that are values of the enclosing trace."""
-        return Results(self.inputs, self.actual, True, self._function, self._packages)
+        return Results(
+            self.inputs, self.actual, True, self._function, self._packages, self._limit
+        )
 
     def extended(self, inputs: Sequence[GlobalValKey], actual: Sequence[Any]) -> Results:
         """The same conversion for other inputs."""
-        return Results(inputs, actual, self.traced, self._function, self._packages)
+        return Results(inputs, actual, self.traced, self._function, self._packages, self._limit)
 
     def of(self, outputs: Sequence[GlobalValKey]) -> list[Any]:
         """The results for `outputs`."""
@@ -114,7 +121,7 @@ class Results:
         tensors = [Tensor(leaf) for leaf in self.actual]
         inputs = [key for key in self.inputs if isinstance(key, Input)]
         compiler = _COMPILER if compiled is None else GraphCompiler(compiled.options, capacity=0)
-        program = compiler.compile_keys(outputs, inputs)
+        program = compiler.limited(self._limit).compile_keys(outputs, inputs)
         captured = [declared.default for declared in program.inputs[len(tensors) :]]
         operands = [*tensors, *(array for array in captured if array is not None)]
         executor = where_to_run("call", operands) if compiled is None else compiled.executor

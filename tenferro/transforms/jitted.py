@@ -37,6 +37,7 @@ from tenferro.values import (
     TakesPackages,
     Tensor,
     bind_shapes,
+    bring_limit,
     bring_packages,
     executor_named,
     place,
@@ -184,6 +185,7 @@ class Jitted(Generic[P, R_co]):
         """The function within the enclosing trace, which takes over the packages."""
         executor = self.executor
         bring_packages(executor.packages if isinstance(executor, TakesPackages) else ())
+        bring_limit(self.options.memory_limit)
         return call.function(*call.args, **call.kwargs)
 
     def _in_place(self, leaves: Sequence[Any]) -> tuple[list[Buffer], list[Hashable]] | None:
@@ -319,7 +321,8 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of another trace; pass them as arguments, "
                 "or return them there"
             )
-        program = self._compiler.compile_keys(trace.outputs, trace.program_inputs)
+        compiler = self._compiler.limited(trace.limit)
+        program = compiler.compile_keys(trace.outputs, trace.program_inputs)
         captured = program.inputs[len(trace.inputs) :]
         buffers = [
             place("jit", declared.default, self.executor)

@@ -22,6 +22,7 @@ from tenferro.values.executors import (
 )
 from tenferro.values.host import buffer_meta, host_array
 from tenferro.values.lifting import fitted, is_array, meta_of_value, weak_number
+from tenferro.values.limits import bring_limit, collecting_limits
 from tenferro.values.packages import (
     TakesPackages,
     bring_packages,
@@ -49,9 +50,11 @@ __all__ = [
     "bind_inputs",
     "bind_shapes",
     "bind_specs",
+    "bring_limit",
     "bring_packages",
     "buffer_meta",
     "check_program",
+    "collecting_limits",
     "collecting_packages",
     "device_names",
     "executor_module",

@@ -20,6 +20,7 @@ from tenferro.values.display import page_of
 from tenferro.values.emitter import RunEmitter
 from tenferro.values.executors import Buffer, Executable, Executor, executor_named
 from tenferro.values.lifting import fitted, meta_of_value
+from tenferro.values.limits import bring_limit
 from tenferro.values.packages import bring_packages, with_brought
 from tenferro.values.sizes import solve_sizes
 from tenferro.values.tensor import Tensor, leading
@@ -116,6 +117,7 @@ class GraphProgram:
             results: Sequence[V] = self.run_on(at.executor, cast(Any, values), sizes)
         else:
             bring_packages(self.packages)
+            bring_limit(self.options.memory_limit)
             results = run(
                 self.exec_program,
                 values,
