@@ -58,6 +58,7 @@ from tenferro.compiler.pipeline import (
     optimize_for,
     resolve_sizes,
 )
+from tenferro.compiler.remat import MemoryReport, Rematerialize, memory_report
 from tenferro.compiler.structure import structure
 from tenferro.compiler.target import (
     CPU,
@@ -106,6 +107,7 @@ __all__ = [
     "Masked",
     "MemoryLimit",
     "MemoryNeed",
+    "MemoryReport",
     "Needs",
     "Numbering",
     "Observer",
@@ -115,6 +117,7 @@ __all__ = [
     "PassReport",
     "PlanFamilies",
     "RepeatedOperands",
+    "Rematerialize",
     "Rolling",
     "Rounding",
     "SegmentPlan",
@@ -134,6 +137,7 @@ __all__ = [
     "guards_of",
     "is_dynamic",
     "mask_program",
+    "memory_report",
     "optimize",
     "optimize_for",
     "parse",

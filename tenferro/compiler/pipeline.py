@@ -31,6 +31,7 @@ from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.memory_limit import MemoryLimit, tighter
 from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Observer, Pass, checked_passes, run_passes
+from tenferro.compiler.remat import Rematerialize
 from tenferro.compiler.target import (
     CPU,
     GIVE_THE_EXECUTOR_A_LOWERING,
@@ -43,6 +44,7 @@ from tenferro.compiler.target import (
     Settle,
     StopGradientRemoval,
 )
+from tenferro.compiler.target.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.computegraph import CompiledProgram
 from tenferro.config import config
 from tenferro.errors import ConfigError
@@ -102,6 +104,7 @@ class Target:
         advice: what a user can do about a family that is not among `families` and has no standard
             ops.
         differentiates: whether others differentiate what is made of the program, as JAX does.
+        runs: in which order it runs instructions, and whether it stores every result.
     """
 
     name: str
@@ -109,6 +112,7 @@ class Target:
     families: Container[str] = field(default=(), compare=False)
     advice: str = GIVE_THE_EXECUTOR_A_LOWERING
     differentiates: bool = False
+    runs: Runs = COMPILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +211,7 @@ DEFAULT_OPTIONS = OptimizerOptions()
 PASSES = (*CANONICAL, *contraction_passes(CPU))
 """All passes that a program goes through on its way to a device of costs `CPU`, in order."""
 
-NATIVE = Target("native", contraction_passes(CPU, search=False))
+NATIVE = Target("native", contraction_passes(CPU, search=False), runs=INTERPRETED)
 """A backend that runs one op after another on the host and takes axes in any order."""
 
 
@@ -243,10 +247,14 @@ def optimize_for(
 
     Raises:
         UnsupportedExtensionError: the target has no way to run a family.
+        MemoryLimitError: the memory limit of the options cannot be kept.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
     ready = resolve_sizes(program, target, sizes, options, observe)
-    return optimize(ready, options, target.passes, observe)
+    passes = target.passes
+    if options.memory_limit is not None and not target.differentiates:
+        passes = (*passes, Rematerialize(options.memory_limit, target.runs))
+    return optimize(ready, options, passes, observe)
 
 
 def resolve_sizes(

@@ -14,6 +14,7 @@ from tenferro.ops import StdTensorOp
 from tenferro.shape import Exact, TensorMeta, describe
 
 T = TypeVar("T")
+_GUESSED_ROUNDS = 10
 
 
 class ControlOp(StdTensorOp):
@@ -61,6 +62,16 @@ class ControlOp(StdTensorOp):
     def in_words(self) -> str:
         """What a report says of it: how often it runs its programs, and how large they are."""
         raise AssertionError(f"{self.name}: has no text for reports")
+
+    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
+        """The work of its programs, as often as they run."""
+        bodies = [cast(ExecProgram, body).work() for body in self.bodies.values()]
+        return self.rounds * sum(bodies) if self.is_loop else max(bodies)
+
+    @property
+    def rounds(self) -> int:
+        """How often a loop runs its programs; a guess if that is not known."""
+        return _GUESSED_ROUNDS
 
     def _as_body(self, field: str, value: object) -> ExecProgram:
         """The value of a field, such as `the body`: a program, with its last uses marked."""

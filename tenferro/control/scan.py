@@ -124,6 +124,11 @@ class Scan(ControlOp, name="scan"):
         )
         return Pruned(op, operands, tuple(kept))
 
+    @property
+    def rounds(self) -> int:
+        """The number of rounds, if it is known."""
+        return self.length if isinstance(self.length, int) else super().rounds
+
     def surely_runs(self, label: str) -> bool:
         """Whether there is certainly a round."""
         return isinstance(self.length, int) and self.length > 0

@@ -9,7 +9,7 @@ from tenferro.exec_ir.build import ExecBuilder, program_of_op, restricted
 from tenferro.exec_ir.identity import fields_of_bodies, payload
 from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.numbering import renumber
-from tenferro.exec_ir.op import Category, ExecOp, Pruned, Resolution
+from tenferro.exec_ir.op import Category, ExecOp, Pruned, Resolution, count_of
 from tenferro.exec_ir.payloads import (
     MAX_INTEGER,
     Array,
@@ -58,6 +58,7 @@ __all__ = [
     "Steps",
     "check_budget",
     "check_size",
+    "count_of",
     "encode",
     "evaluate",
     "fields_of_bodies",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,6 +15,11 @@ from tenferro.exec_ir.identity import Payload
 from tenferro.exec_ir.payloads import Array
 from tenferro.exec_ir.traits import AxisMap, Conjugation, MaskSite, Order
 from tenferro.shape import TensorMeta
+
+
+def count_of(meta: TensorMeta) -> int:
+    """The number of elements of a value; 0 if it is not known."""
+    return 0 if meta.static_shape is None else math.prod(meta.static_shape)
 
 
 class Category(enum.Enum):
@@ -215,6 +221,21 @@ class ExecOp(Payload):
         Their extents are constant. The op is then run on operands of other sizes too.
         """
         return self
+
+    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
+        """About how many operations a run takes, for operands of these constant types.
+
+        By default one for each element of the results, or of the operands of a reduction, and none
+        for a view. An op that runs alone may combine all elements along an axis for each element.
+        """
+        if self.view:
+            return 0
+        count = sum(count_of(meta) for meta in results)
+        if self.category is Category.BOUNDARY:
+            sizes = [size for meta in operands for size in meta.static_shape or ()]
+            return count * max(sizes, default=1)
+        reads = sum(count_of(meta) for meta in operands) if self.streams and not self.inlined else 0
+        return max(count, reads)
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """An op that computes the live outputs and as few others as it can; None if it has none.

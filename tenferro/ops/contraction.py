@@ -20,7 +20,7 @@ from tenferro.chainrules import (
     multilinear,
 )
 from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, Category, Conjugation, MaskSite, payload
+from tenferro.exec_ir import Array, Category, Conjugation, MaskSite, count_of, payload
 from tenferro.ops.arithmetic import conj
 from tenferro.ops.base import StdTensorOp, check_axes, check_kind, inferred_once, types
 from tenferro.ops.broadcast_reduce import uniform
@@ -73,6 +73,11 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         kept += [rhs.extents[axis] for axis in self.rhs_free(rhs.rank)]
         meta = TensorMeta(lhs.dtype, kept)
         return meta if meta.static_shape is None else make_meta(lhs.dtype, meta.static_shape)
+
+    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
+        """A multiplication and an addition for each term."""
+        shape = operands[0].static_shape or ()
+        return 2 * count_of(results[0]) * math.prod(shape[axis] for axis in self.lhs_contract)
 
     def _check_matched(self, lhs: TensorMeta, rhs: TensorMeta) -> None:
         if len(self.lhs_contract) != len(self.rhs_contract) or len(self.lhs_batch) != len(

@@ -1,0 +1,86 @@
+"""What is computed again, as ops that wait: no pass and no compiler merges it with the first run.
+
+A run of instructions that compute values again becomes one late `Checkpointed`. It waits for the
+value that was computed last before it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tenferro.compiler.remat.again import Marked
+from tenferro.control import Checkpointed
+from tenferro.exec_ir import ExecInstruction, ExecProgram, renumber
+from tenferro.shape import TensorMeta
+
+
+def with_late_ops(marked: Marked) -> ExecProgram:
+    """The program, in which runs of instructions that compute values again are late ops."""
+    program = marked.program
+    metas = program.slot_metas()
+    last = _last_reads(program)
+    steps: list[ExecInstruction] = []
+    number = 0
+    for again, group in itertools.groupby(
+        zip(program.instructions, marked.again, strict=True), lambda pair: pair[1]
+    ):
+        run = [step for step, _ in group]
+        number += len(run)
+        tie = _tie(steps, last, number - len(run)) if again else None
+        if tie is None:
+            steps += run
+        else:
+            made = {slot for step in run for slot in step.output_slots}
+            read = [slot for slot in made if last[slot] >= number]
+            steps.append(_late(run, sorted(read), tie, metas))
+    return replace(program, instructions=tuple(steps))
+
+
+def _last_reads(program: ExecProgram) -> dict[int, int]:
+    """For each slot the number of the last instruction that reads it; -1 if none does."""
+    last = dict.fromkeys(program.written_slots(), -1)
+    for number, step in enumerate(program.instructions):
+        last.update(dict.fromkeys(step.input_slots, number))
+    last.update(dict.fromkeys(program.output_slots, len(program.instructions)))
+    return last
+
+
+def _tie(steps: Sequence[ExecInstruction], last: dict[int, int], number: int) -> int | None:
+    """The value that was computed last of those that are read later; else the last one."""
+    latest = None
+    for step in reversed(steps[-64:]):
+        for slot, meta in zip(step.output_slots, step.output_metas, strict=True):
+            if not meta.static_shape or all(meta.static_shape):
+                if last[slot] >= number and not step.op.source:
+                    return slot
+                latest = slot if latest is None else latest
+    return latest
+
+
+def _late(
+    run: Sequence[ExecInstruction],
+    read: Sequence[int],
+    tie: int,
+    metas: Sequence[TensorMeta | None],
+) -> ExecInstruction:
+    """One instruction for several, which gives the values that are read later."""
+    made = {slot for step in run for slot in step.output_slots}
+    operands = dict.fromkeys(
+        slot for step in run for slot in step.input_slots if slot not in made
+    )
+    operands.pop(tie, None)
+    inputs = (*operands, tie)
+    body = ExecProgram(
+        tuple(run), inputs, tuple([_known(metas, slot) for slot in inputs]), tuple(read), len(metas)
+    )
+    op = Checkpointed(renumber(body), late=True)
+    types = tuple([_known(metas, slot) for slot in read])
+    return ExecInstruction(op, inputs, tuple(read), types, (), run[-1].site)
+
+
+def _known(metas: Sequence[TensorMeta | None], slot: int) -> TensorMeta:
+    meta = metas[slot]
+    assert meta is not None, f"%{slot} is not written"
+    return meta

@@ -1,0 +1,110 @@
+"""Rematerialize: a program that keeps a memory limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tenferro.compiler.memory_limit import MemoryLimit, in_words
+from tenferro.compiler.passing import Needs, Pass
+from tenferro.compiler.remat.again import Marked, computed_again
+from tenferro.compiler.remat.choice import Cones, dropped_at
+from tenferro.compiler.remat.late import with_late_ops
+from tenferro.compiler.target.memory import schedule_of
+from tenferro.compiler.target.schedule import COMPILED, Runs, Schedule
+from tenferro.errors import MemoryLimitError
+from tenferro.exec_ir import ExecProgram
+
+_ROUNDS = 64
+"""The most peaks that are lowered one after another."""
+_GOALS = 5
+"""How often a lower limit is aimed at, if the prediction of the whole program is above it."""
+
+
+@dataclass(frozen=True)
+class Rematerialize(Pass):
+    """Computes values again in place of keeping them, until the program fits into a limit.
+
+    While the predicted peak is above the limit, values that are alive there and are not read there
+    are dropped, and computed again before they are read next. There is no clock and no chance in
+    it: equal programs give equal programs.
+
+    Attributes:
+        limit: the most bytes that results and intermediate values may take at once.
+        runs: how the executor runs programs.
+
+    Raises:
+        MemoryLimitError: no such program was found.
+    """
+
+    limit: MemoryLimit
+    runs: Runs = COMPILED
+
+    name = "rematerialize"
+    needs = Needs.CONSTANT_EXTENTS
+    enters_bodies = False
+    refuses = True
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program within the limit."""
+        before = schedule_of(program, self.runs)
+        need = _peak(before)
+        if need <= self.limit.bytes:
+            return program
+        ordered = _in_order(program, before)
+        goal, least = self.limit.bytes, need
+        for _ in range(_GOALS):
+            found = with_late_ops(self._lowered(ordered, goal))
+            reached = _peak(schedule_of(found, self.runs))
+            if reached <= self.limit.bytes:
+                return found
+            if reached < least:
+                least = reached
+            goal = min(goal * 9 // 10, goal - (reached - self.limit.bytes) // 2)
+        raise self._refusal(program, before, least)
+
+    def _lowered(self, program: ExecProgram, goal: int) -> Marked:
+        """The program whose peak is at most `goal`, run as it is written; or as low as found."""
+        marked = best = Marked(program, [False] * len(program.instructions))
+        runs, least = replace(self.runs, as_written=True), None
+        for _ in range(_ROUNDS):
+            schedule = schedule_of(marked.program, runs)
+            if least is None or schedule.highest < least:
+                least, best = schedule.highest, marked
+            if schedule.highest <= goal:
+                break
+            cones = Cones(schedule, marked.program.work_of())
+            moment = schedule.peak
+            dropped = dropped_at(cones, moment, schedule.highest - goal)
+            if not dropped:
+                break
+            marked = computed_again(marked, cones, moment, dropped)
+        return best
+
+    def _refusal(self, program: ExecProgram, schedule: Schedule, least: int) -> MemoryLimitError:
+        """The error for a program that does not fit."""
+        moment = schedule.peak
+        site = program.instructions[schedule.order[moment]].site
+        alive = schedule.alive(moment)
+        largest = max(alive, key=lambda slot: schedule.bytes[slot])
+        maker = program.makers()[largest]
+        meta = maker.output_metas[maker.output_slots.index(largest)]
+        need = _peak(schedule)
+        place = "" if site is None else f" at {site}"
+        return MemoryLimitError(
+            f"{self.limit.caller}: needs {in_words(need)}{place} (largest: {maker.op.name} {meta}, "
+            f"{len(alive)} alive), the limit is {in_words(self.limit.bytes)}; the least found is "
+            f"{in_words(least)}",
+            need,
+            self.limit.bytes,
+        )
+
+
+def _peak(schedule: Schedule) -> int:
+    """The bytes of the results and of intermediate values at the peak."""
+    return max(schedule.highest, schedule.output_bytes)
+
+
+def _in_order(program: ExecProgram, schedule: Schedule) -> ExecProgram:
+    """The program, written in the order in which it runs."""
+    steps = [program.instructions[number] for number in schedule.order]
+    return replace(program, instructions=tuple(steps))
