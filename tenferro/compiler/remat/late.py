@@ -11,9 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tenferro.compiler.remat.again import Marked
+from tenferro.compiler.target.schedule import Schedule
 from tenferro.control import Checkpointed
 from tenferro.exec_ir import ExecInstruction, ExecProgram, renumber
 from tenferro.shape import TensorMeta
+
+_TERMS = 4
+"""The largest number of buffers of which one elementwise result is computed."""
 
 
 def with_late_ops(marked: Marked) -> ExecProgram:
@@ -35,6 +39,29 @@ def with_late_ops(marked: Marked) -> ExecProgram:
             made = {slot for step in run for slot in step.output_slots}
             read = [slot for slot in made if last[slot] >= number]
             steps.append(_late(run, sorted(read), tie, metas))
+    return replace(program, instructions=tuple(steps))
+
+
+def stored(program: ExecProgram, schedule: Schedule) -> ExecProgram:
+    """The program, in which long sums are stored on the way.
+
+    A compiler adds many terms at once, so that all of them are alive. An elementwise result of more
+    than `_TERMS` buffers, which together are larger than it by as much, becomes a late op.
+    """
+    steps: list[ExecInstruction] = []
+    metas = program.slot_metas()
+    terms: dict[int, frozenset[int]] = {}
+    for step in program.instructions:
+        (slot, *_) = step.output_slots
+        if slot in schedule.fused:
+            parts = [terms.get(each, frozenset(schedule.buffers(each))) for each in step.input_slots]
+            terms[slot] = frozenset[int]().union(*parts)
+            own = [each for each in terms[slot] if each not in schedule.arguments]
+            size = schedule.bytes[slot]
+            if len(own) > _TERMS and sum(schedule.bytes[each] for each in own) > _TERMS * size:
+                terms[slot] = frozenset([slot])
+                step = _late([step], [slot], step.input_slots[-1], metas)
+        steps.append(step)
     return replace(program, instructions=tuple(steps))
 
 

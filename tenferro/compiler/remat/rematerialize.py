@@ -8,7 +8,7 @@ from tenferro.compiler.memory_limit import MemoryLimit, in_words
 from tenferro.compiler.passing import Needs, Pass
 from tenferro.compiler.remat.again import Marked, computed_again
 from tenferro.compiler.remat.choice import Cones, dropped_at
-from tenferro.compiler.remat.late import with_late_ops
+from tenferro.compiler.remat.late import stored, with_late_ops
 from tenferro.compiler.target.memory import schedule_of
 from tenferro.compiler.target.schedule import COMPILED, Runs, Schedule
 from tenferro.errors import MemoryLimitError
@@ -51,6 +51,8 @@ class Rematerialize(Pass):
         if need <= self.limit.bytes:
             return program
         ordered = _in_order(program, before)
+        if self.runs.fuses:
+            ordered = _in_order(kept := stored(ordered, before), schedule_of(kept, self.runs))
         goal, least = self.limit.bytes, need
         for _ in range(_GOALS):
             found = with_late_ops(self._lowered(ordered, goal))
