@@ -257,7 +257,7 @@ class PathError(TenferroError, ValueError):
 
 
 class MemoryLimitError(TenferroError, MemoryError):
-    """A contraction needs more memory than allowed; the text names slices that would fit.
+    """A program needs more memory than allowed; the text says where, and what would fit.
 
     Attributes:
         needed: predicted peak in bytes.

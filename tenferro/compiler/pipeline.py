@@ -31,7 +31,7 @@ from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.memory_limit import MemoryLimit, tighter
 from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Observer, Pass, checked_passes, run_passes
-from tenferro.compiler.remat import Rematerialize
+from tenferro.compiler.remat import Rematerialize, memory_report
 from tenferro.compiler.target import (
     CPU,
     GIVE_THE_EXECUTOR_A_LOWERING,
@@ -195,7 +195,10 @@ class OptimizerOptions:
         return cls(**dict.fromkeys(switches, False))  # type: ignore[arg-type]  # all are switches
 
     def chosen(self, passes: Sequence[Pass]) -> list[Pass]:
-        """The passes that are switched on, with these costs for the layout."""
+        """The passes that are switched on, with these costs for the layout.
+
+        If there is a memory limit, those that keep more values wait until they are known to fit.
+        """
         costs = self.layout_costs
         return [
             ContractionLayout(costs, optimization.trials)
@@ -203,6 +206,7 @@ class OptimizerOptions:
             else optimization
             for optimization in checked_passes(passes)
             if getattr(self, optimization.name, True)
+            and not (optimization.keeps_more and self.memory_limit is not None)
         ]
 
 
@@ -251,10 +255,14 @@ def optimize_for(
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
     ready = resolve_sizes(program, target, sizes, options, observe)
-    passes = target.passes
-    if options.memory_limit is not None and not target.differentiates:
-        passes = (*passes, Rematerialize(options.memory_limit, target.runs))
-    return optimize(ready, options, passes, observe)
+    limit = options.memory_limit
+    if limit is None or target.differentiates:
+        return optimize(ready, options, target.passes, observe)
+    free = replace(options, memory_limit=None)
+    fast = optimize(ready, free, (*CANONICAL, *target.passes), observe)
+    if memory_report(fast, target.runs).peak <= limit.bytes:
+        return fast
+    return optimize(ready, options, (*target.passes, Rematerialize(limit, target.runs)), observe)
 
 
 def resolve_sizes(

@@ -1,6 +1,6 @@
 """Programs that need less memory, because they compute values again.
 
-Read in this order: `choice` (which values are dropped at the peak), `again` (the program that
+Read in this order: `order` (which may be enough), `choice` (which values are dropped at the peak), `again` (the program that
 computes them again where they are read), `late` (what is computed again as ops that wait), and
 `rematerialize`, the pass; `report` says what a program needs.
 """

@@ -9,6 +9,7 @@ from tenferro.compiler.passing import Needs, Pass
 from tenferro.compiler.remat.again import Marked, computed_again
 from tenferro.compiler.remat.choice import Cones, dropped_at
 from tenferro.compiler.remat.late import stored, with_late_ops
+from tenferro.compiler.remat.order import economical
 from tenferro.compiler.target.memory import schedule_of
 from tenferro.compiler.target.schedule import COMPILED, Runs, Schedule
 from tenferro.errors import MemoryLimitError
@@ -46,13 +47,12 @@ class Rematerialize(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program within the limit."""
+        self._require_sizes(program)
         before = schedule_of(program, self.runs)
         need = _peak(before)
         if need <= self.limit.bytes:
             return program
-        ordered = _in_order(program, before)
-        if self.runs.fuses:
-            ordered = _in_order(kept := stored(ordered, before), schedule_of(kept, self.runs))
+        ordered = self._ordered(program, before)
         goal, least = self.limit.bytes, need
         for _ in range(_GOALS):
             found = with_late_ops(self._lowered(ordered, goal))
@@ -63,6 +63,25 @@ class Rematerialize(Pass):
                 least = reached
             goal = min(goal * 9 // 10, goal - (reached - self.limit.bytes) // 2)
         raise self._refusal(program, before, least)
+
+    def _require_sizes(self, program: ExecProgram) -> None:
+        """Raise MemoryLimitError if a size is not known."""
+        for step, meta in program.results():
+            if meta.static_shape is None:
+                raise MemoryLimitError(
+                    f"{self.limit.caller}: memory_limit= needs known sizes, but {step.op.name} "
+                    f"gives {meta}; bind the sizes, or leave the limit out",
+                    0,
+                    self.limit.bytes,
+                )
+
+    def _ordered(self, program: ExecProgram, schedule: Schedule) -> ExecProgram:
+        """The program in the order in which it runs, or in a better one if it runs as written."""
+        if not self.runs.as_written:
+            kept = stored(_in_order(program, schedule), schedule)
+            return _in_order(kept, schedule_of(kept, self.runs))
+        other = economical(program, schedule)
+        return min(program, other, key=lambda each: _peak(schedule_of(each, self.runs)))
 
     def _lowered(self, program: ExecProgram, goal: int) -> Marked:
         """The program whose peak is at most `goal`, run as it is written; or as low as found."""
