@@ -42,7 +42,7 @@ from tenferro.compiler.late import (
     specialise,
 )
 from tenferro.compiler.lower import compile_std_to_exec
-from tenferro.compiler.memory_limit import MemoryLimit, tighter
+from tenferro.compiler.memory_limit import MemoryLimit, in_words, tighter
 from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Needs, Observer, Pass, PassReport, run_passes
 from tenferro.compiler.pipeline import (
@@ -135,6 +135,7 @@ __all__ = [
     "compile_std_to_exec",
     "contraction_passes",
     "guards_of",
+    "in_words",
     "is_dynamic",
     "mask_program",
     "memory_report",

@@ -168,6 +168,13 @@ class ExecOp(Payload):
         return self.moves
 
     @property
+    def cheap(self) -> bool:
+        """Whether computing the result takes no longer than reading it from memory."""
+        return self.moves or self.repeats or (
+            self.pointwise and (self.componentwise or self.commutative)
+        )
+
+    @property
     def streams(self) -> bool:
         """Whether it reads each element of its operands about once, in any order, so that a
         compiler can compute them on the way."""

@@ -7,7 +7,7 @@ value that was computed last before it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from tenferro.compiler.remat.again import Marked
@@ -20,8 +20,12 @@ _TERMS = 4
 """The largest number of buffers of which one elementwise result is computed."""
 
 
-def with_late_ops(marked: Marked) -> ExecProgram:
-    """The program, in which runs of instructions that compute values again are late ops."""
+def with_late_ops(marked: Marked, fused: Container[int]) -> ExecProgram:
+    """The program, in which runs of instructions that compute values again are late ops.
+
+    `fused` are the slots that are computed where they are read. They are left outside where they
+    depend on a late op anyway.
+    """
     program = marked.program
     metas = program.slot_metas()
     last = _last_reads(program)
@@ -35,11 +39,33 @@ def with_late_ops(marked: Marked) -> ExecProgram:
         tie = _tie(steps, last, number - len(run)) if again else None
         if tie is None:
             steps += run
-        else:
-            made = {slot for step in run for slot in step.output_slots}
-            read = [slot for slot in made if last[slot] >= number]
-            steps.append(_late(run, sorted(read), tie, metas))
+            continue
+        inside, outside = _split(run, fused)
+        made = {slot for step in inside for slot in step.output_slots}
+        taken = {slot for step in outside for slot in step.input_slots}
+        read = [slot for slot in made if last[slot] >= number or slot in taken]
+        steps += [_late(inside, sorted(read), tie, metas), *outside]
     return replace(program, instructions=tuple(steps))
+
+
+def _split(
+    run: Sequence[ExecInstruction], fused: Container[int]
+) -> tuple[list[ExecInstruction], list[ExecInstruction]]:
+    """The instructions of a late op, and those that may follow it."""
+    read: set[int] = set()
+    within: list[bool] = []
+    for step in reversed(run):
+        is_within = step.output_slots[0] not in fused or not read.isdisjoint(step.output_slots)
+        within.append(is_within)
+        read.update(step.input_slots if is_within else ())
+    inside: list[ExecInstruction] = []
+    outside: list[ExecInstruction] = []
+    made: set[int] = set()
+    for step, is_within in zip(run, reversed(within), strict=True):
+        later = not is_within and not made.isdisjoint(step.input_slots)
+        (outside if later else inside).append(step)
+        made.update(step.output_slots)
+    return inside, outside
 
 
 def stored(program: ExecProgram, schedule: Schedule) -> ExecProgram:

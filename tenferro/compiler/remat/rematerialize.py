@@ -17,8 +17,12 @@ from tenferro.exec_ir import ExecProgram
 
 _ROUNDS = 64
 """The most peaks that are lowered one after another."""
-_GOALS = 5
-"""How often a lower limit is aimed at, if the prediction of the whole program is above it."""
+_PATIENCE = 8
+"""How many peaks are lowered in vain."""
+_MOST_WORK = 6
+"""How many times the operations are given up on."""
+_GOALS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
+"""Parts of the limit that are aimed at in turn, until the prediction of the result is below it."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +57,14 @@ class Rematerialize(Pass):
         if need <= self.limit.bytes:
             return program
         ordered = self._ordered(program, before)
-        goal, least = self.limit.bytes, need
-        for _ in range(_GOALS):
-            found = with_late_ops(self._lowered(ordered, goal))
+        least = need
+        for part in _GOALS:
+            marked, schedule = self._lowered(ordered, int(part * self.limit.bytes))
+            found = with_late_ops(marked, schedule.fused)
             reached = _peak(schedule_of(found, self.runs))
             if reached <= self.limit.bytes:
                 return found
-            if reached < least:
-                least = reached
-            goal = min(goal * 9 // 10, goal - (reached - self.limit.bytes) // 2)
+            least = min(least, reached)
         raise self._refusal(program, before, least)
 
     def _require_sizes(self, program: ExecProgram) -> None:
@@ -83,17 +86,21 @@ class Rematerialize(Pass):
         other = economical(program, schedule)
         return min(program, other, key=lambda each: _peak(schedule_of(each, self.runs)))
 
-    def _lowered(self, program: ExecProgram, goal: int) -> Marked:
+    def _lowered(self, program: ExecProgram, goal: int) -> tuple[Marked, Schedule]:
         """The program whose peak is at most `goal`, run as it is written; or as low as found."""
-        marked = best = Marked(program, [False] * len(program.instructions))
-        runs, least = replace(self.runs, as_written=True), None
+        marked = Marked(program, [False] * len(program.instructions))
+        runs, since = replace(self.runs, as_written=True), 0
+        best = marked, schedule_of(program, runs)
+        most = _MOST_WORK * (program.work() + 1)
         for _ in range(_ROUNDS):
             schedule = schedule_of(marked.program, runs)
-            if least is None or schedule.highest < least:
-                least, best = schedule.highest, marked
-            if schedule.highest <= goal:
+            since += 1
+            if schedule.highest < best[1].highest:
+                best, since = (marked, schedule), 0
+            work = marked.program.work_of()
+            if schedule.highest <= goal or since == _PATIENCE or sum(work) > most:
                 break
-            cones = Cones(schedule, marked.program.work_of())
+            cones = Cones(schedule, work)
             moment = schedule.peak
             dropped = dropped_at(cones, moment, schedule.highest - goal)
             if not dropped:

@@ -178,7 +178,10 @@ class Schedule:
             self.fused[slot] = tuple(self._read(step))
 
     def _streamed(self) -> set[int]:
-        """The values whose elements every reader can compute where it reads them."""
+        """The values whose elements every reader can compute where it reads them.
+
+        A compiler does not do so several times if that takes long.
+        """
         streamed: set[int] = set()
         outputs = set(self.program.output_slots)
         for step in reversed(self.program.instructions):
@@ -188,6 +191,7 @@ class Schedule:
                 if (
                     readers
                     and slot not in outputs
+                    and (len(readers) == 1 or step.op.cheap)
                     and all(
                         reader.output_slots[0] in streamed if reader.op.view else reader.op.streams
                         for reader in readers
