@@ -31,7 +31,7 @@ from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.memory_limit import MemoryLimit, tighter
 from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Observer, Pass, checked_passes, run_passes
-from tenferro.compiler.remat import Rematerialize, memory_report
+from tenferro.compiler.remat import LoopUnrolling, Rematerialize, memory_report
 from tenferro.compiler.target import (
     CPU,
     GIVE_THE_EXECUTOR_A_LOWERING,
@@ -47,7 +47,7 @@ from tenferro.compiler.target import (
 from tenferro.compiler.target.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.computegraph import CompiledProgram
 from tenferro.config import config
-from tenferro.errors import ConfigError
+from tenferro.errors import ConfigError, MemoryLimitError
 from tenferro.exec_ir import ExecProgram, verify
 from tenferro.ops import StdTensorOp
 from tenferro.shape import Dim, Leaf, TensorMeta
@@ -262,7 +262,14 @@ def optimize_for(
     fast = optimize(ready, free, (*CANONICAL, *target.passes), observe)
     if memory_report(fast, target.runs).peak <= limit.bytes:
         return fast
-    return optimize(ready, options, (*target.passes, Rematerialize(limit, target.runs)), observe)
+    kept = (*target.passes, Rematerialize(limit, target.runs))
+    try:
+        return optimize(ready, options, kept, observe)
+    except MemoryLimitError:
+        unrolled = optimize(ready, options, (LoopUnrolling(), *SIMPLIFICATION), observe)
+        if len(unrolled.instructions) <= len(ready.instructions):
+            raise
+        return optimize(unrolled, options, kept, observe)
 
 
 def resolve_sizes(
