@@ -74,8 +74,9 @@ class Checkpointed(ControlOp, name="checkpointed"):
         return {"body": range(len(self.body.input_slots))}
 
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
-        """The op with another body."""
-        return replace(self, body=cast(ExecProgram, bodies["body"]))
+        """The op with another body; one without operands waits for nothing."""
+        late = self.late and counts["body"] > 0
+        return replace(self, body=cast(ExecProgram, bodies["body"]), late=late)
 
     def check_arity(self, count: int) -> None:
         """Raise ControlFlowError unless there is an operand for each input of the body."""
@@ -141,9 +142,7 @@ class Checkpointed(ControlOp, name="checkpointed"):
         """The body for all entries."""
         return batch_call(self, at)
 
-    def like(
-        self, body: ExecProgram, saved: int = 0, transposed: bool = False
-    ) -> Checkpointed:
+    def like(self, body: ExecProgram, saved: int = 0, transposed: bool = False) -> Checkpointed:
         """An op with another body, which is `late` if this one is, or if it is a transposed one."""
         return Checkpointed(
             body, saved, self.prevent_cse, self.late or (transposed and self.prevent_cse)

@@ -47,9 +47,7 @@ def transpose_rule(op: Call, at: TransposeSite[V]) -> Slots[V]:
     seeds = fresh_like(compress(outputs, arriving), "ct")
     pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
     known = {
-        key: value
-        for key, value, on in zip(inputs, at.inputs, at.active, strict=True)
-        if not on
+        key: value for key, value, on in zip(inputs, at.inputs, at.active, strict=True) if not on
     }
     cts = [ct for ct in at.ct if ct is not None]
     found = _emitted(op, at.emitter, known, seeds, cts, pulled, transposed=True)

@@ -255,7 +255,7 @@ def _sources(
         return [key]
     if _is_constant(key):
         return []
-    if not length or type(key) is not SingleOutputNode or not key.primitive.cheap:
+    if not length or type(key) is not SingleOutputNode or not _is_cheap(key.primitive):
         return None
     parts = [_sources(operand, at_hand, length - 1) for operand in key.inputs]
     if any(part is None for part in parts):
@@ -268,6 +268,11 @@ def _is_constant(value: GlobalValKey) -> bool:
     if type(value) is not SingleOutputNode:
         return False
     return all(type(key) is SingleOutputNode and not key.inputs for key in value.inputs)
+
+
+def _is_cheap(op: Any) -> bool:
+    """Whether computing its result takes no longer than reading it from memory."""
+    return bool(op.cheap)
 
 
 def inlined(at: Emitter[V], program: ExecProgram, values: Sequence[V]) -> list[V]:

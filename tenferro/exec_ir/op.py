@@ -170,8 +170,10 @@ class ExecOp(Payload):
     @property
     def cheap(self) -> bool:
         """Whether computing the result takes no longer than reading it from memory."""
-        return self.moves or self.repeats or (
-            self.pointwise and (self.componentwise or self.commutative)
+        return (
+            self.moves
+            or self.repeats
+            or (self.pointwise and (self.componentwise or self.commutative))
         )
 
     @property

@@ -93,7 +93,7 @@ def save_only_these_names(*names: str) -> Policy:
     wanted = _names("save_only_these_names", names)
 
     def policy(op: ExecOp, metas: Sequence[TensorMeta]) -> bool:
-        return isinstance(op, CheckpointName) and op.label in wanted
+        return isinstance(op, CheckpointName) and op.tag in wanted
 
     return policy
 
@@ -109,7 +109,7 @@ def save_any_names_but_these(*names: str) -> Policy:
     unwanted = _names("save_any_names_but_these", names)
 
     def policy(op: ExecOp, metas: Sequence[TensorMeta]) -> bool:
-        return isinstance(op, CheckpointName) and op.label not in unwanted
+        return isinstance(op, CheckpointName) and op.tag not in unwanted
 
     return policy
 
@@ -125,7 +125,7 @@ def save_anything_except_these_names(*names: str) -> Policy:
     unwanted = _names("save_anything_except_these_names", names)
 
     def policy(op: ExecOp, metas: Sequence[TensorMeta]) -> bool:
-        return not (isinstance(op, CheckpointName) and op.label in unwanted)
+        return not (isinstance(op, CheckpointName) and op.tag in unwanted)
 
     return policy
 
@@ -210,19 +210,24 @@ def saved_slots(program: ExecProgram, policy: Policy) -> list[int]:
         CheckpointError: the policy returns something other than True or False.
     """
     metas = program.slot_metas()
-    makers = program.makers()
+    computed = {
+        slot
+        for step in program.instructions
+        if not step.op.source
+        for slot in step.output_slots
+    }
     saved: dict[int, None] = {}
     for step in program.instructions:
         if step.op.source:
             continue
         operands = [meta for slot in step.input_slots if (meta := metas[slot]) is not None]
         wanted = _asked(policy, step, operands)
-        if isinstance(step.op, CheckpointName):  # a name is that of its operand
-            saved.pop(step.input_slots[0], None)
-            made = makers.get(step.input_slots[0])
-            wanted = wanted and made is not None and not made.op.source
+        slots = step.output_slots
+        if isinstance(step.op, CheckpointName):  # a name is that of the operand
+            slots = tuple([slot for slot in step.input_slots if slot in computed])
+            saved = {slot: None for slot in saved if slot not in slots}
         if wanted:
-            saved.update(dict.fromkeys(step.output_slots))
+            saved.update(dict.fromkeys(slots))
     return list(saved)
 
 

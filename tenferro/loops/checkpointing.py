@@ -15,7 +15,7 @@ from tenferro.loops.leaves import leaves_of
 from tenferro.loops.running import operands_of, run
 from tenferro.ops import CheckpointName
 from tenferro.traced import TracedTensor, unflatten, wraps
-from tenferro.typing import ArrayLike, PyTree
+from tenferro.typing import ArrayLike
 
 P = ParamSpec("P")
 R = TypeVar("R")

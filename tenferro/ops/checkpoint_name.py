@@ -12,7 +12,7 @@ from tenferro.shape import TensorMeta
 class CheckpointName(StdTensorOp, name="checkpoint_name"):
     """The operand, under a name by which derivatives may be told to save it."""
 
-    label: str
+    tag: str
 
     pointwise = True
     moves = True

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Container, Mapping, Sequence
 
 from tenferro.compiler import (
+    MemoryLimit,
     OptimizerOptions,
     check_keys,
     compile_std_to_exec,

@@ -77,9 +77,7 @@ class Results:
 
     def within(self) -> Results:
         """The same inputs, with results that are values of the enclosing trace."""
-        return Results(
-            self.inputs, self.actual, True, self._function, self._packages, self._limit
-        )
+        return Results(self.inputs, self.actual, True, self._function, self._packages, self._limit)
 
     def extended(self, inputs: Sequence[GlobalValKey], actual: Sequence[Any]) -> Results:
         """The same conversion for other inputs."""

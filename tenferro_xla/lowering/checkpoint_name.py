@@ -11,4 +11,4 @@ from tenferro_xla.lowering.registry import lower
 
 @lower.register
 def _(op: CheckpointName, x: Array) -> Array:
-    return checkpoint_name(x, op.label)  # type: ignore[no-any-return]  # JAX has no types there
+    return checkpoint_name(x, op.tag)  # type: ignore[no-untyped-call,no-any-return]  # JAX has no types

@@ -29,7 +29,7 @@ def _(op: Checkpointed, *operands: Array, options: LoweringOptions) -> tuple[Arr
     if not op.late:
         return _differentiable(op, body)(*operands)
     if not options.waits_in_branch:
-        return body(*lax.optimization_barrier(operands))
+        return body(*lax.optimization_barrier(operands))  # type: ignore[no-untyped-call]
     tie = next((x for x in reversed(operands) if x.size), None)
     if tie is None:
         return body(*operands)
@@ -49,7 +49,7 @@ def _differentiable(op: Checkpointed, body: JaxFunction) -> JaxFunction:
 
     def named(*values: Array) -> tuple[Array, ...]:
         results = [jnp.asarray(value) for value in body(*values)]
-        saved = [checkpoint_name(value, _SAVED) for value in results[first:]]
+        saved = [checkpoint_name(value, _SAVED) for value in results[first:]]  # type: ignore[no-untyped-call]
         return (*results[:first], *saved)
 
     policy = jax.checkpoint_policies.save_only_these_names(_SAVED)

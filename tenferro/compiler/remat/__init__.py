@@ -1,8 +1,8 @@
 """Programs that need less memory, because they compute values again.
 
-Read in this order: `unrolling`, `order` (which may be enough), `choice` (which values are dropped at the peak), `again` (the program that
-computes them again where they are read), `late` (what is computed again as ops that wait), and
-`rematerialize`, the pass; `report` says what a program needs.
+Read in this order: `unrolling` and `order`, which may be enough; `choice` (which values are dropped
+at the peak), `again` (the program that computes them again where they are read), `late` (what is
+computed again as ops that wait), and `rematerialize`, the pass; `report` says what a program needs.
 """
 
 from tenferro.compiler.remat.rematerialize import Rematerialize

@@ -35,9 +35,7 @@ class Marked:
         return Marked(program, [again for _, again in kept])
 
 
-def computed_again(
-    marked: Marked, cones: Cones, moment: int, dropped: Collection[int]
-) -> Marked:
+def computed_again(marked: Marked, cones: Cones, moment: int, dropped: Collection[int]) -> Marked:
     """The program in which buffers are dropped at a moment, and computed again where read next."""
     return _Writer(marked, cones, dropped).written(moment)
 

@@ -96,9 +96,7 @@ def dropped_at(cones: Cones, moment: int, excess: int) -> set[int]:
     return dropped
 
 
-def _idle(
-    schedule: Schedule, moment: int, steps: Sequence[ExecInstruction]
-) -> dict[int, int]:
+def _idle(schedule: Schedule, moment: int, steps: Sequence[ExecInstruction]) -> dict[int, int]:
     """The buffers that are alive and not read at a moment, with the moment when they are read."""
     found: dict[int, int] = {}
     for buffer in schedule.alive(moment):
@@ -116,7 +114,7 @@ def _score(
 ) -> float:
     """How much dropping a buffer is worth; 0 if it cannot be computed again."""
     schedule = cones.schedule
-    numbers = cones.of(buffer, following, {*dropped, buffer} if not dropped else dropped | {buffer})
+    numbers = cones.of(buffer, following, dropped)
     if numbers is None:
         return 0.0
     reads = schedule.reads[buffer]

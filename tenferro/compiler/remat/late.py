@@ -80,7 +80,9 @@ def stored(program: ExecProgram, schedule: Schedule) -> ExecProgram:
     for step in program.instructions:
         (slot, *_) = step.output_slots
         if slot in schedule.fused:
-            parts = [terms.get(each, frozenset(schedule.buffers(each))) for each in step.input_slots]
+            parts = [
+                terms.get(each, frozenset(schedule.buffers(each))) for each in step.input_slots
+            ]
             terms[slot] = frozenset[int]().union(*parts)
             own = [each for each in terms[slot] if each not in schedule.arguments]
             size = schedule.bytes[slot]
@@ -120,9 +122,7 @@ def _late(
 ) -> ExecInstruction:
     """One instruction for several, which gives the values that are read later."""
     made = {slot for step in run for slot in step.output_slots}
-    operands = dict.fromkeys(
-        slot for step in run for slot in step.input_slots if slot not in made
-    )
+    operands = dict.fromkeys(slot for step in run for slot in step.input_slots if slot not in made)
     operands.pop(tie, None)
     inputs = (*operands, tie)
     body = ExecProgram(

@@ -178,4 +178,3 @@ def _repeated(step: ExecInstruction, op: Checkpointed) -> ComputedAgain:
             work, count = work + operations, count + 1
     size = sum(map(size_of, step.output_metas))
     return ComputedAgain(count, size, work, step.site)
-

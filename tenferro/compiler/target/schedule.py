@@ -149,10 +149,10 @@ class Schedule:
         spared = sum(self.bytes[buffer] for buffer in over if buffer in gone)
         if not self.fuses or not step.op.pointwise:
             return spared
-        (slot, *_) = step.output_slots
+        size = self.bytes[step.output_slots[0]]
         operands = {self.buffer[operand] for operand in step.input_slots}
-        fitting = [each for each in gone if each in operands and self.bytes[each] == self.bytes[slot]]
-        return spared + max((self.bytes[buffer] for buffer in fitting), default=0)
+        fits = any(each in operands and self.bytes[each] == size for each in gone)
+        return spared + (size if fits else 0)
 
     def inside(self, step: ExecInstruction) -> int:
         """The bytes that the programs inside an op need beside its operands and results.

@@ -222,8 +222,10 @@ def programs() -> Iterator[Program]:
     yield "MLP, own weights, 16", gradient(layers(16, layer), 2), (x, many[:16])
     yield "MLP, own weights, 32", gradient(layers(32, layer), 2), (x, many)
     yield "MLP, wide batch", gradient(repeated(12, layer), 2), (normal(2048, 64), square(64))
-    yield "MLP, float32", gradient(repeated(24, layer), 2), (
-        *(normal(256, 128, dtype="float32"), square(128, dtype="float32")),
+    yield (
+        "MLP, float32",
+        gradient(repeated(24, layer), 2),
+        (*(normal(256, 128, dtype="float32"), square(128, dtype="float32")),),
     )
     yield "MLP, value and gradient", tn.value_and_grad(repeated(24, layer), (0, 1)), (x, w)
     yield "residual, 12", gradient(repeated(12, residual), 3), (x, w, square(128, 2))
@@ -236,16 +238,20 @@ def programs() -> Iterator[Program]:
     yield "attention, long", gradient(repeated(2, attention), 5), (normal(512, 64), *parts)
     yield "RK4, 10 steps", gradient(repeated(10, rk4), 2), (x, w)
     yield "RK4, 30 steps", gradient(repeated(30, rk4), 2), (normal(128, 64), square(64))
-    yield "LSTM, 16 steps", gradient(repeated(16, lstm), 2), (
-        *(normal(128, 128), normal(64, 256, scale=0.1)),
+    yield (
+        "LSTM, 16 steps",
+        gradient(repeated(16, lstm), 2),
+        (*(normal(128, 128), normal(64, 256, scale=0.1)),),
     )
     yield "heat, 24 steps", gradient(repeated(24, heat), 1), (normal(200, 200),)
     unet_weights = tuple(square(128, seed) for seed in range(8))
     yield "U-net, 8 levels", gradient(unet, 9), (x, *unet_weights)
     dense_weights = tuple(normal(64 * (k + 1), 64, scale=0.1, seed=k) for k in range(8))
     yield "dense net, 8", gradient(dense_net, 9), (normal(256, 64), *dense_weights)
-    yield "coupling flow, 12", gradient(repeated(12, coupling), 3), (
-        *(normal(512, 128), square(64), square(64, 2)),
+    yield (
+        "coupling flow, 12",
+        gradient(repeated(12, coupling), 3),
+        (*(normal(512, 128), square(64), square(64, 2)),),
     )
     yield "Sinkhorn, 20", gradient(sinkhorn, 1), (normal(300, 300),)
     yield "Gaussian process", gradient(gaussian_process, 1), (normal(300), normal(300))
@@ -263,11 +269,15 @@ def programs() -> Iterator[Program]:
     yield "scan, RK4 40", gradient(scanned(40, rk4), 2), (normal(128, 64), square(64))
     yield "branches, 12", gradient(repeated(12, choosing), 2), (x, w)
     yield "Hessian product", _hessian_product, (x, w)
-    yield "per example", tn.vmap(gradient(repeated(12, layer), 1), (0, None)), (
-        *(normal(256, 4, 64), square(64)),
+    yield (
+        "per example",
+        tn.vmap(gradient(repeated(12, layer), 1), (0, None)),
+        (*(normal(256, 4, 64), square(64)),),
     )
-    yield "complex, 16", gradient(_complex, 2), (
-        *(x[:, :64] + 1j * x[:, 64:], square(64) + 0.1j * square(64, 2)),
+    yield (
+        "complex, 16",
+        gradient(_complex, 2),
+        (*(x[:, :64] + 1j * x[:, 64:], square(64) + 0.1j * square(64, 2)),),
     )
     yield "checkpointed, 4 of 8", gradient(repeated(4, tn.checkpoint(_eight)), 2), (x, w)
 
