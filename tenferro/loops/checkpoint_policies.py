@@ -211,10 +211,7 @@ def saved_slots(program: ExecProgram, policy: Policy) -> list[int]:
     """
     metas = program.slot_metas()
     computed = {
-        slot
-        for step in program.instructions
-        if not step.op.source
-        for slot in step.output_slots
+        slot for step in program.instructions if not step.op.source for slot in step.output_slots
     }
     saved: dict[int, None] = {}
     for step in program.instructions:

@@ -9,7 +9,8 @@ from typing import Any
 
 from tenferro.errors import PytreeError, TracingError
 from tenferro.exec_ir import encode
-from tenferro.traced import wraps
+from tenferro.traced import TracedTensor, wraps
+from tenferro.values import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +151,21 @@ def static_key(arg: Any) -> Hashable:
         return encode(arg)
     except TypeError:
         return type(arg), arg
+
+
+def leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
+    """The key of a compiled version: shape and dtype of each leaf, or the kind of number.
+
+    None if a leaf is traced.
+    """
+    types: list[Hashable] = []
+    for leaf in leaves:
+        kind = type(leaf)
+        if kind is TracedTensor:
+            return None
+        array = leaf.data if kind is Tensor else leaf
+        if hasattr(array, "shape") and hasattr(array, "dtype"):
+            types += (array.shape, array.dtype)
+        else:
+            types += (kind.__qualname__, None)
+    return types

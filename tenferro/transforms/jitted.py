@@ -26,7 +26,7 @@ from tenferro.traced import (
     unflatten,
     wraps,
 )
-from tenferro.transforms.call import CallArguments, StaticArguments
+from tenferro.transforms.call import CallArguments, StaticArguments, leaf_types
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.values import (
@@ -162,7 +162,7 @@ class Jitted(Generic[P, R_co]):
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
         in_place = self._in_place(leaves)
-        types = _leaf_types(leaves) if in_place is None else in_place[1]
+        types = leaf_types(leaves) if in_place is None else in_place[1]
         if types is None:
             for leaf in leaves:
                 if isinstance(leaf, TracedTensor):
@@ -233,7 +233,7 @@ class Jitted(Generic[P, R_co]):
         """The traced function for these arguments, and the inputs of its program."""
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
-        types = _leaf_types(leaves)
+        types = leaf_types(leaves)
         if types is None:
             raise TracingError(f"{caller}: needs concrete arguments, got traced ones")
         traced = self._traced(call, leaves, treedef, types)
@@ -382,24 +382,6 @@ class Jitted(Generic[P, R_co]):
 def _are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
     """Whether the arguments are the leaves, that is, none of them is a tree."""
     return len(args) == len(leaves) and all(map(operator.is_, args, leaves))
-
-
-def _leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
-    """The key of a compiled version: shape and dtype of each leaf, or the kind of number.
-
-    None if a leaf is traced.
-    """
-    types: list[Hashable] = []
-    for leaf in leaves:
-        kind = type(leaf)
-        if kind is TracedTensor:
-            return None
-        array = leaf.data if kind is Tensor else leaf
-        if hasattr(array, "shape") and hasattr(array, "dtype"):
-            types += (array.shape, array.dtype)
-        else:
-            types += (kind.__qualname__, None)
-    return types
 
 
 def _buffer(leaf: Any, executor: Executor) -> Buffer:

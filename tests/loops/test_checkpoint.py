@@ -92,9 +92,7 @@ def late_bodies(f: Callable[[Any], Any]) -> list[ExecProgram]:
 
 def test_what_is_saved_is_not_computed_again() -> None:
     def tanhs(policy: Any) -> int:
-        return sum(
-            op.name == "tanh" for body in late_bodies(checked(policy)) for op in body.ops()
-        )
+        return sum(op.name == "tanh" for body in late_bodies(checked(policy)) for op in body.ops())
 
     h = POLICIES.save_only_these_names("h")
     assert tanhs(None) == tanhs("nothing_saveable") == 4
