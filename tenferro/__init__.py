@@ -90,9 +90,13 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.namespace": ("__array_namespace_info__",),
     "tenferro.loops": (
         "associative_scan",
+        "checkpoint",
+        "checkpoint_name",
+        "checkpoint_policies",
         "cond",
         "fori_loop",
         "map",
+        "remat",
         "scan",
         "switch",
         "while_loop",

@@ -55,6 +55,10 @@ class ControlFlowError(TenferroError, TypeError):
     """The structure, the argument types or the result types of a loop or branch body do not fit."""
 
 
+class CheckpointError(TenferroError, ValueError):
+    """A function cannot be checkpointed as is asked for; or there is no such policy."""
+
+
 class AxisError(ShapeError, IndexError):
     """An axis is out of range or named twice."""
 
@@ -257,7 +261,7 @@ class PathError(TenferroError, ValueError):
 
 
 class MemoryLimitError(TenferroError, MemoryError):
-    """A contraction needs more memory than allowed; the text names slices that would fit.
+    """A program needs more memory than allowed; the text says where, and what would fit.
 
     Attributes:
         needed: predicted peak in bytes.

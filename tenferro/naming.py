@@ -31,8 +31,7 @@ ELSEWHERE: dict[str, str] = {
 
 LATER = frozenset(
     (
-        "checkpoint", "checkpoint_policies", "remat", "custom_gradient", "io_callback",
-        "with_sharding_constraint", "sparse", "FarmExecutor",
+        "custom_gradient", "io_callback", "with_sharding_constraint", "sparse", "FarmExecutor",
     )
 )  # fmt: skip
 """Names that other libraries have, for things that are not there yet."""

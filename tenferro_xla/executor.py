@@ -16,11 +16,14 @@ from tenferro.compiler import (
     DEFAULT_OPTIONS,
     Buckets,
     DeviceCosts,
+    MemoryReport,
     Observer,
     OptimizerOptions,
     Rounding,
     SegmentPlan,
+    memory_report,
     plan_segments,
+    refuse_dynamic,
 )
 from tenferro.computegraph import CacheStats, Capacity
 from tenferro.config import config
@@ -44,6 +47,7 @@ from tenferro_xla.compiled import (
     Loaded,
     Lowered,
     check_placed,
+    prepare,
     private,
 )
 from tenferro_xla.devices import device_name, devices, find_device
@@ -108,7 +112,7 @@ class XlaExecutor:
         )
         target = XlaTarget(
             xla_device,
-            LoweringOptions(precision, lowerings),
+            LoweringOptions(precision, lowerings, waits_in_branch=xla_device.platform == "cpu"),
             dict(compiler_options or {}),
             max_bytes,
             checked=len(devices()) > 1,
@@ -204,6 +208,23 @@ class XlaExecutor:
         return plan_segments(
             self._executables.resolved(program.exec_program, sizes, program.options)
         )
+
+    def memory(
+        self,
+        program: ExecProgram,
+        sizes: Mapping[Leaf, int] | None = None,
+        options: OptimizerOptions = DEFAULT_OPTIONS,
+    ) -> MemoryReport:
+        """The memory that a program needs, as predicted; XLA's own figure is that of `lower`.
+
+        Raises:
+            ExecutorError: data decide sizes in the program.
+            MemoryLimitError: the memory limit of the options cannot be kept.
+        """
+        bound = self._executables.resolved(program, dict(sizes or {}), options)
+        refuse_dynamic(bound, "memory")
+        prepared = prepare(bound, self._executables.target, options)
+        return memory_report(prepared, limit=options.memory_limit)
 
     def compile_exec(
         self,

@@ -42,6 +42,7 @@ from tenferro.compiler.late import (
     specialise,
 )
 from tenferro.compiler.lower import compile_std_to_exec, without_rules
+from tenferro.compiler.memory_limit import MemoryLimit, in_words, tighter
 from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Needs, Observer, Pass, PassReport, run_passes
 from tenferro.compiler.pipeline import (
@@ -57,10 +58,12 @@ from tenferro.compiler.pipeline import (
     optimize_for,
     resolve_sizes,
 )
+from tenferro.compiler.remat import MemoryReport, Rematerialize, memory_report
 from tenferro.compiler.structure import JACOBIAN, structure
 from tenferro.compiler.target import (
     CPU,
     BindSizes,
+    CheckpointInlining,
     ContractionLayout,
     DeviceCosts,
     DotDecomposer,
@@ -87,6 +90,7 @@ __all__ = [
     "Axes",
     "BindSizes",
     "Buckets",
+    "CheckpointInlining",
     "CommonSubexpressions",
     "ConjugateSinking",
     "ContractionLayout",
@@ -102,7 +106,9 @@ __all__ = [
     "LoopProducts",
     "MaskPadding",
     "Masked",
+    "MemoryLimit",
     "MemoryNeed",
+    "MemoryReport",
     "Needs",
     "Numbering",
     "Observer",
@@ -111,6 +117,7 @@ __all__ = [
     "Pass",
     "PassReport",
     "PlanFamilies",
+    "Rematerialize",
     "RepeatedOperands",
     "Rolling",
     "Rounding",
@@ -129,8 +136,10 @@ __all__ = [
     "compile_std_to_exec",
     "contraction_passes",
     "guards_of",
+    "in_words",
     "is_dynamic",
     "mask_program",
+    "memory_report",
     "optimize",
     "optimize_for",
     "parse",
@@ -141,5 +150,6 @@ __all__ = [
     "run_passes",
     "specialise",
     "structure",
+    "tighter",
     "without_rules",
 ]

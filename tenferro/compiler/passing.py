@@ -37,6 +37,7 @@ class Pass(ABC):
         needs: what it must know of extents.
         enters_bodies: whether the driver runs it on programs inside ops too, innermost first.
         keeps_types: whether inputs and outputs keep their types.
+        keeps_more: whether programs run faster because more values are kept, or are kept longer.
         refuses: whether its errors are about the user's program; such errors do not name the pass.
     """
 
@@ -44,6 +45,7 @@ class Pass(ABC):
     needs: ClassVar[Needs] = Needs.RANKS
     enters_bodies: ClassVar[bool] = True
     keeps_types: ClassVar[bool] = True
+    keeps_more: ClassVar[bool] = False
     refuses: ClassVar[bool] = False
 
     @abstractmethod

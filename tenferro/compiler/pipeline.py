@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from tenferro.compiler.canonical import (
@@ -28,12 +28,15 @@ from tenferro.compiler.canonical import (
     WhileJoining,
 )
 from tenferro.compiler.lower import compile_std_to_exec
+from tenferro.compiler.memory_limit import MemoryLimit, tighter
 from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Observer, Pass, checked_passes, run_passes
+from tenferro.compiler.remat import LoopUnrolling, Rematerialize, memory_report
 from tenferro.compiler.target import (
     CPU,
     GIVE_THE_EXECUTOR_A_LOWERING,
     BindSizes,
+    CheckpointInlining,
     ContractionLayout,
     DeviceCosts,
     DotDecomposer,
@@ -41,9 +44,10 @@ from tenferro.compiler.target import (
     Settle,
     StopGradientRemoval,
 )
+from tenferro.compiler.target.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.computegraph import CompiledProgram
 from tenferro.config import config
-from tenferro.errors import ConfigError, ProgramError
+from tenferro.errors import ConfigError, MemoryLimitError, ProgramError
 from tenferro.exec_ir import ExecProgram, verify
 from tenferro.ops import StdTensorOp
 from tenferro.shape import Dim, Leaf, TensorMeta
@@ -100,6 +104,7 @@ class Target:
         advice: what a user can do about a family that is not among `families` and has no standard
             ops.
         differentiates: whether others differentiate what is made of the program, as JAX does.
+        runs: in which order it runs instructions, and whether it stores every result.
     """
 
     name: str
@@ -107,6 +112,7 @@ class Target:
     families: Container[str] = field(default=(), compare=False)
     advice: str = GIVE_THE_EXECUTOR_A_LOWERING
     differentiates: bool = False
+    runs: Runs = COMPILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,8 @@ class OptimizerOptions:
 
     Attributes:
         layout_costs: the costs to choose orders of axes by, in place of the device's own.
+        memory_limit: the most bytes that a program may need in addition to its arguments: a number,
+            a text such as "1.5 GB", or None.
 
     Raises:
         ConfigError: there is no option of that name; the text lists those that exist. Or a switch
@@ -145,6 +153,7 @@ class OptimizerOptions:
     real_contractions: bool = True
     kept_transposes: bool = True
     layout_costs: DeviceCosts | None = None
+    memory_limit: MemoryLimit | None = None
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """The options; an unknown name is refused before the dataclass sees it."""
@@ -172,6 +181,13 @@ class OptimizerOptions:
                 f"OptimizerOptions: layout_costs must be DeviceCosts or None, got {costs!r}"
             )
 
+        limit = MemoryLimit.read("OptimizerOptions", self.memory_limit)
+        object.__setattr__(self, "memory_limit", limit)
+
+    def limited(self, *limits: MemoryLimit | None) -> Self:
+        """These options with the smallest of several limits and their own."""
+        return replace(self, memory_limit=tighter([self.memory_limit, *limits]))
+
     @classmethod
     def none(cls) -> Self:
         """None of the passes that have a switch."""
@@ -179,7 +195,10 @@ class OptimizerOptions:
         return cls(**dict.fromkeys(switches, False))  # type: ignore[arg-type]  # all are switches
 
     def chosen(self, passes: Sequence[Pass]) -> list[Pass]:
-        """The passes that are switched on, with these costs for the layout."""
+        """The passes that are switched on, with these costs for the layout.
+
+        If there is a memory limit, those that keep more values wait until they are known to fit.
+        """
         costs = self.layout_costs
         return [
             ContractionLayout(costs, optimization.trials)
@@ -187,6 +206,7 @@ class OptimizerOptions:
             else optimization
             for optimization in checked_passes(passes)
             if getattr(self, optimization.name, True)
+            and not (optimization.keeps_more and self.memory_limit is not None)
         ]
 
 
@@ -195,7 +215,7 @@ DEFAULT_OPTIONS = OptimizerOptions()
 PASSES = (*CANONICAL, *contraction_passes(CPU))
 """All passes that a program goes through on its way to a device of costs `CPU`, in order."""
 
-NATIVE = Target("native", contraction_passes(CPU, search=False))
+NATIVE = Target("native", contraction_passes(CPU, search=False), runs=INTERPRETED)
 """A backend that runs one op after another on the host and takes axes in any order."""
 
 
@@ -238,10 +258,25 @@ def optimize_for(
 
     Raises:
         UnsupportedExtensionError: the target has no way to run a family.
+        MemoryLimitError: the memory limit of the options cannot be kept.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
     ready = resolve_sizes(program, target, sizes, options, observe)
-    return optimize(ready, options, target.passes, observe)
+    limit = options.memory_limit
+    if limit is None or target.differentiates:
+        return optimize(ready, options, target.passes, observe)
+    free = replace(options, memory_limit=None)
+    fast = optimize(ready, free, (*CANONICAL, *target.passes), observe)
+    if memory_report(fast, target.runs).peak <= limit.bytes:
+        return fast
+    kept = (*target.passes, Rematerialize(limit, target.runs))
+    try:
+        return optimize(ready, options, kept, observe)
+    except MemoryLimitError:
+        unrolled = optimize(ready, options, (LoopUnrolling(), *SIMPLIFICATION), observe)
+        if len(unrolled.instructions) <= len(ready.instructions):
+            raise
+        return optimize(unrolled, options, kept, observe)
 
 
 def resolve_sizes(
@@ -258,7 +293,7 @@ def resolve_sizes(
     passes = (BindSizes.of(sizes), ExpandFamilies(target.families, target.advice), Settle())
     ready = settled = run_passes(program, passes, observe)
     if not target.differentiates:
-        ready = run_passes(settled, [StopGradientRemoval()], observe)
+        ready = run_passes(settled, [StopGradientRemoval(), CheckpointInlining()], observe)
     if ready is not settled:  # values that differed in that alone become one
         ready = run_passes(ready, options.chosen(SIMPLIFICATION), observe)
     if ready is program:

@@ -1,17 +1,19 @@
 """Ops that hold programs, and the vocabulary of all ops.
 
 `Scan` is a loop of a known number of rounds, `CheckpointedScan` one of which derivatives store
-less, `While` a loop that a condition ends, `Switch` a choice among programs. The ops of
-`tenferro.ops` do not hold programs.
+less, `While` a loop that a condition ends, `Switch` a choice among programs, `Checkpointed` a
+program of which derivatives compute values again. The ops of `tenferro.ops` do not hold programs.
 
-Read in this order: `checks` (what they have in common), `scan`, `switch`, `while_loop`; `rounds`,
-by which NumPy runs a body often; then their rules, which write the programs inside as graphs
-(`graphs`): `kept` and `scan_derivative`, `branches` and `switch_derivative`, `while_derivative`,
-`batches` and `guards`. Rules read the ops through `interfaces`. `custom` is a program with
-derivatives by hand; see `rules` and `custom_rules`.
+Read in this order: `checks` (what they have in common), `scan`, `switch`, `while_loop`,
+`checkpointed`; `rounds`, by which NumPy runs a body often; then their rules, which write the
+programs inside as graphs (`graphs`): `kept` and `scan_derivative`, `branches` and
+`switch_derivative`, `while_derivative`, `checkpointed_derivative`, `batches` and `guards`. Rules
+read the ops through `interfaces`. `custom` is a program with derivatives by hand; see `rules` and
+`custom_rules`.
 """
 
 from tenferro.control.batches import BRANCHES_RUN
+from tenferro.control.checkpointed import Checkpointed
 from tenferro.control.checks import ControlOp, Interpreter
 from tenferro.control.custom import Custom
 from tenferro.control.graphs import (
@@ -30,7 +32,10 @@ from tenferro.control.switch import Switch
 from tenferro.control.while_loop import While
 from tenferro.ops import ALL_OPS, StdTensorOp
 
-CONTROL_OPS: tuple[type[StdTensorOp], ...] = (Scan, CheckpointedScan, Switch, While)
+CONTROL_OPS: tuple[type[StdTensorOp], ...] = (
+    *(Scan, CheckpointedScan, Switch, While),
+    Checkpointed,
+)
 VOCABULARY: dict[str, type[StdTensorOp]] = {op.name: op for op in (*ALL_OPS, *CONTROL_OPS)}
 """All ops by name: what programs are parsed and loaded with."""
 
@@ -38,6 +43,7 @@ __all__ = [
     "BRANCHES_RUN",
     "CONTROL_OPS",
     "VOCABULARY",
+    "Checkpointed",
     "CheckpointedScan",
     "ControlOp",
     "Custom",

@@ -12,7 +12,7 @@ from tenferro.computegraph import GlobalValKey, resolve_keys
 from tenferro.control.checks import in_all_rounds
 from tenferro.control.graphs import Keys, graph_of, inlined, inner_emitter, noted, program_of
 from tenferro.control.guards import may_not_end, with_guard
-from tenferro.control.interfaces import Choice, ConditionalLoop, Loop
+from tenferro.control.interfaces import Call, Choice, ConditionalLoop, Loop
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import (
     Compare,
@@ -67,6 +67,14 @@ def batch_scan(op: Loop, at: BatchSite[V]) -> Batched[V]:
         for value, on in zip(results[op.carry :], wanted[op.carry :], strict=True)
     ]
     return tuple(zip([*results[: op.carry], *ys], wanted, strict=True))
+
+
+def batch_call(op: Call, at: BatchSite[V]) -> Batched[V]:
+    """The body for all entries."""
+    emitter = inner_emitter(at.emitter)
+    whole = _whole(op.body, at.batched, at.size, emitter)
+    call = op.like(program_of(whole.inputs, whole.outputs), op.saved)
+    return tuple(zip(at.emitter.emit_all(call, *at.inputs), whole.batched, strict=True))
 
 
 def batch_switch(op: Choice, at: BatchSite[V]) -> Batched[V]:

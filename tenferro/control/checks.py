@@ -14,10 +14,8 @@ from tenferro.exec_ir import (
     Array,
     Body,
     Category,
-    ExecInstruction,
     ExecProgram,
     Pruned,
-    run,
     verify_once,
     with_last_use,
 )
@@ -25,6 +23,7 @@ from tenferro.ops import StdTensorOp
 from tenferro.shape import Exact, TensorMeta, describe
 
 T = TypeVar("T")
+_GUESSED_ROUNDS = 10
 
 
 class Interpreter(Protocol[T]):
@@ -97,16 +96,6 @@ class ControlOp(StdTensorOp):
         """False: a loop is not computed again wherever it is read."""
         return False
 
-    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
-        """That of its programs, once for each round that is known."""
-        bodies = [cast(ExecProgram, body) for body in self.bodies.values()]
-        return self.known_rounds * sum(map(_work, bodies))
-
-    @property
-    def known_rounds(self) -> int:
-        """How often it runs its programs; 1 if that is not known."""
-        return 1
-
     def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
         """The results for operands of any kind, its programs run round by round.
 
@@ -117,6 +106,16 @@ class ControlOp(StdTensorOp):
     def in_words(self) -> str:
         """What a report says of it: how often it runs its programs, and how large they are."""
         raise AssertionError(f"{self.name}: has no text for reports")
+
+    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
+        """The work of its programs, as often as they run."""
+        bodies = [cast(ExecProgram, body).work() for body in self.bodies.values()]
+        return self.rounds * sum(bodies) if self.is_loop else max(bodies)
+
+    @property
+    def rounds(self) -> int:
+        """How often a loop runs its programs; a guess if that is not known."""
+        return _GUESSED_ROUNDS
 
     def _as_body(self, field: str, value: object) -> ExecProgram:
         """The value of a field, such as `the body`: a program, with its last uses marked."""
@@ -196,19 +195,6 @@ class ControlOp(StdTensorOp):
         """Raise VerifyError if a body is malformed: the shape rule relies on its types."""
         for body in self.bodies.values():
             verify_once(cast(ExecProgram, body))
-
-
-def _work(program: ExecProgram) -> int:
-    """About how many numbers a program computes."""
-    numbers = 0
-
-    def counted(step: ExecInstruction, operands: Sequence[TensorMeta]) -> Sequence[TensorMeta]:
-        nonlocal numbers
-        numbers += step.op.work(operands, step.output_metas)
-        return step.output_metas
-
-    run(program, program.input_metas, counted)
-    return numbers
 
 
 def plain(metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:

@@ -289,7 +289,7 @@ def _is_constant(value: GlobalValKey) -> bool:
 
 def _is_cheap(op: Any) -> bool:
     """Whether computing its result takes no longer than reading it from memory."""
-    return bool(op.moves or op.repeats or (op.pointwise and (op.componentwise or op.commutative)))
+    return bool(op.cheap)
 
 
 def emitted(

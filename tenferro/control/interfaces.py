@@ -57,6 +57,21 @@ class Loop(PrimitiveOp, Protocol):
         """
 
 
+class Call(Protocol):
+    """The part of a `Checkpointed` that its rules read."""
+
+    @property
+    def body(self) -> ExecProgram:
+        """What is computed."""
+
+    @property
+    def saved(self) -> int:
+        """How many of the last outputs are values that derivatives may read."""
+
+    def like(self, body: ExecProgram, saved: int = 0, transposed: bool = False) -> StdTensorOp:
+        """An op of another body, which waits for its last operand if it is `transposed`."""
+
+
 class Choice(Protocol):
     """The part of a `Switch` that its rules read."""
 

@@ -132,6 +132,11 @@ class Scan(ControlOp, name="scan"):
         )
         return Pruned(op, operands, tuple(kept))
 
+    @property
+    def rounds(self) -> int:
+        """The number of rounds, if it is known."""
+        return self.length if isinstance(self.length, int) else super().rounds
+
     def surely_runs(self, label: str) -> bool:
         """Whether there is certainly a round."""
         return isinstance(self.length, int) and self.length > 0
@@ -284,11 +289,6 @@ class Scan(ControlOp, name="scan"):
             stacks.append(outputs[self.carry :])
         order = stacks[::-1] if self.reverse else stacks
         return [*carry, *(at.stacked(ys) for ys in zip(*order, strict=True))]
-
-    @property
-    def known_rounds(self) -> int:
-        """The length, if it is a number."""
-        return self.length if isinstance(self.length, int) else 1
 
     def in_words(self) -> str:
         """The rounds, and what is compiled or stored in another way than by default."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from tenferro.autodiff import LinearFragment, differentiate, pull_back, push_forward
 from tenferro.chainrules import KeyEmitter
+from tenferro.compiler import MemoryLimit, tighter
 from tenferro.computegraph import (
     BoundedCache,
     CacheStats,
@@ -294,11 +295,19 @@ def traced_with(
         return trace_function(function, args, *rest)
 
 
-def results_of(trace: Trace, leaves: Sequence[Any], function: Any, ad: AdContext) -> Results:
+def results_of(
+    trace: Trace,
+    leaves: Sequence[Any],
+    function: Any,
+    ad: AdContext,
+    limit: MemoryLimit | None = None,
+) -> Results:
     """What makes results of the graph values of a trace.
 
-    Their executor gets the packages of the context, and those that the function brings.
+    Their executor gets the packages of the context, and those that the function brings; the program
+    keeps `limit` and the limit that the function brings.
     """
     brought = [package for package in trace.packages if package not in ad.packages]
     packages = (*ad.packages, *brought)
-    return Results(trace.inputs, leaves, trace.outer, function, packages)
+    least = tighter([limit, trace.limit])
+    return Results(trace.inputs, leaves, trace.outer, function, packages, least)

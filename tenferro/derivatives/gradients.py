@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from tenferro.chainrules import KeyEmitter
+from tenferro.compiler import MemoryLimit
 from tenferro.computegraph import GlobalValKey, ResolvedView, name_of, resolve_keys
 from tenferro.control import ControlOp
 from tenferro.derivatives.context import AD, AdContext, context_of, results_of, traced_with
@@ -29,6 +30,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Aux = TypeVar("Aux")
 Argnums = int | Sequence[int]
+Bytes = int | float | str | None
+"""A limit on memory: a number of bytes, a text such as `"1.5 GB"`, or none."""
 Pullback = Callable[[PyTree], tuple[PyTree, ...]]
 """A function from a cotangent of the result to those of the arguments."""
 
@@ -40,6 +43,7 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]:
     """A function that returns the gradient of `function` by its arguments `argnums`.
 
@@ -54,16 +58,23 @@ def grad(
         has_aux: return (gradient, aux).
         holomorphic: allow a complex result, of complex arguments.
         ad_context: has the derivative rules of extension ops that the function uses.
+        memory_limit: the most bytes that the program may need beside its arguments; see `jit`. In a
+            function that is compiled it is a limit of the whole program.
 
     Raises:
         NonScalarGradError: the result is not a scalar of the required dtype.
         DTypeError: a leaf of these arguments is neither floating-point nor complex.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: no way to keep the limit was found.
 
     >>> import tenferro as tn
     >>> grad(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
     Tensor([2., 4.])
     """
-    return Gradients("grad", function, argnums, has_aux, holomorphic, ad_context).as_function()
+    limit = MemoryLimit.read("grad", memory_limit)
+    return Gradients(
+        "grad", function, argnums, has_aux, holomorphic, ad_context, limit
+    ).as_function()
 
 
 def grad_optional(
@@ -73,6 +84,7 @@ def grad_optional(
     has_aux: bool = False,
     holomorphic: bool = False,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]:
     """Like `grad`, with None for inputs on which the result does not depend.
 
@@ -80,9 +92,9 @@ def grad_optional(
     >>> grad_optional(lambda x, y: x * 2.0, argnums=(0, 1))(1.0, 1.0)
     (Tensor(2.), None)
     """
-
+    limit = MemoryLimit.read("grad_optional", memory_limit)
     return Gradients(
-        "grad", function, argnums, has_aux, holomorphic, ad_context, fill=False
+        "grad", function, argnums, has_aux, holomorphic, ad_context, limit, fill=False
     ).as_function()
 
 
@@ -93,6 +105,7 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> Callable[P, tuple[R, PyTree]]:
     """A function that returns both the value and the gradient.
 
@@ -102,8 +115,8 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (Tensor(9.), Tensor(6.))
     """
-
-    gradients = Gradients("grad", function, argnums, has_aux, holomorphic, ad_context)
+    limit = MemoryLimit.read("value_and_grad", memory_limit)
+    gradients = Gradients("grad", function, argnums, has_aux, holomorphic, ad_context, limit)
 
     def both(*args: P.args, **kwargs: P.kwargs) -> tuple[R, PyTree]:
         return gradients.with_value(args, kwargs)
@@ -117,6 +130,7 @@ def vjp(
     *primals: PyTree,
     has_aux: Literal[False] = False,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> tuple[R, Pullback]: ...
 
 
@@ -126,6 +140,7 @@ def vjp(
     *primals: PyTree,
     has_aux: Literal[True],
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> tuple[R, Pullback, Aux]: ...
 
 
@@ -134,11 +149,14 @@ def vjp(
     *primals: PyTree,
     has_aux: bool = False,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> tuple[PyTree, Pullback] | tuple[PyTree, Pullback, PyTree]:
     """The value at `primals`, and the pullback.
 
     The pullback maps a cotangent of the result to a tuple of cotangents of the primals. It may be
-    called any number of times. It saves the values that it needs of the forward run.
+    called any number of times. It saves the values that it needs of the forward run. Un-jitted, the
+    forward run and the pullback are two programs, and each keeps `memory_limit` (see `grad`) with
+    what it is given and returns; in a function that is compiled it is a limit of the whole program.
 
     >>> import tenferro as tn
     >>> y, pullback = vjp(tn.sin, tn.Tensor([0.0, 1.0]))
@@ -149,7 +167,8 @@ def vjp(
     trace, leaves = traced_with(ad, function, primals, {}, has_aux)
     _, in_tree = flatten(primals)
     require_active(trace.inputs)
-    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, function, ad), ad)
+    limit = MemoryLimit.read("vjp", memory_limit)
+    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, function, ad, limit), ad)
 
     def pullback(ct: PyTree) -> tuple[PyTree, ...]:
         cts = matching_leaves("vjp", "cotangent", ct, trace.out_tree, trace.outputs)
@@ -166,6 +185,7 @@ class Gradients:
 
     Attributes:
         name: what users called.
+        limit: the memory limit of the program.
         fill: whether there are zeros in place of None.
     """
 
@@ -175,6 +195,7 @@ class Gradients:
     has_aux: bool = False
     holomorphic: bool = False
     ad_context: AdContext | None = None
+    limit: MemoryLimit | None = None
     fill: bool = True
 
     def as_function(self) -> Callable[..., Any]:
@@ -200,7 +221,7 @@ class Gradients:
                 ad.zeros_like(x) if key is None else key for key, x in zip(keys, wrt, strict=True)
             ]
         present = [key for key in keys if key is not None]
-        results = results_of(trace, leaves, self.function, ad)
+        results = results_of(trace, leaves, self.function, ad, self.limit)
         values = results.of([*trace.outputs, *present, *trace.aux.keys])
         computed = iter(values[1:])
         flat = iter([None if key is None else next(computed) for key in keys])

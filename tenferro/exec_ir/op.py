@@ -126,6 +126,9 @@ class ExecOp(Payload):
     view: bool = False
     """Whether the result is its operand in memory, element by element."""
 
+    for_derivatives: bool = False
+    """Whether the result is the operand, and the op is there for derivatives only."""
+
     follows_shapes: bool = False
     """Whether sizes of the payload follow those of operands, so that it is resolved before it is
     run; see `resolved`."""
@@ -160,6 +163,15 @@ class ExecOp(Payload):
         return self.moves
 
     @property
+    def cheap(self) -> bool:
+        """Whether computing the result takes no longer than reading it from memory."""
+        return (
+            self.moves
+            or self.repeats
+            or (self.pointwise and (self.componentwise or self.commutative))
+        )
+
+    @property
     def streams(self) -> bool:
         """Whether it reads each element of its operands about once, in any order, so that a
         compiler can compute them on the way."""
@@ -174,13 +186,6 @@ class ExecOp(Payload):
     def reads_shape_only(self, operand: int) -> bool:
         """Whether only the shape of an operand is read."""
         return False
-
-    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
-        """About how many numbers it computes; an element of a contraction counts once per term.
-
-        It is an estimate, by which transforms choose. Sizes that are not known count as 1.
-        """
-        return sum(meta.known_size for meta in results)
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap | None:
         """Where the axes of operands of these ranks go; None if the op mixes them.
@@ -220,6 +225,24 @@ class ExecOp(Payload):
         Their extents are constant. The op is then run on operands of other sizes too.
         """
         return self
+
+    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
+        """About how many operations a run takes, by which transforms and passes choose.
+
+        Sizes that are not known count as 1. By default one for each element of the results, or of
+        the operands of a reduction, and none for a view. An op that runs alone may combine all
+        elements along an axis for each element.
+        """
+        if self.view:
+            return 0
+        count = sum(meta.known_size for meta in results)
+        if self.category is Category.BOUNDARY:
+            sizes = [size for meta in operands for size in meta.static_shape or ()]
+            return count * max(sizes, default=1)
+        reads = (
+            sum(meta.known_size for meta in operands) if self.streams and not self.inlined else 0
+        )
+        return max(count, reads)
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """An op that computes the live outputs and as few others as it can; None if it has none.

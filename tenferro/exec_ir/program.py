@@ -95,6 +95,21 @@ class ExecProgram(Body):
             for meta in step.output_metas:
                 yield step, meta
 
+    def work(self) -> int:
+        """About how many operations a run takes; see `ExecOp.work`."""
+        return sum(self.work_of())
+
+    def work_of(self) -> list[int]:
+        """About how many operations each instruction takes."""
+        metas = self.slot_metas()
+        return [
+            step.op.work(
+                [meta for slot in step.input_slots if (meta := metas[slot]) is not None],
+                step.output_metas,
+            )
+            for step in self.instructions
+        ]
+
     def makers(self) -> dict[int, ExecInstruction]:
         """For each slot that an instruction writes, that instruction."""
         return {slot: step for step in self.instructions for slot in step.output_slots}

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from tenferro.arrays import Number, convert
+from tenferro.compiler import MemoryLimit, tighter
 from tenferro.computegraph import Derived, GlobalValKey, Input
 from tenferro.control import program_of
 from tenferro.errors import ControlFlowError, PytreeError, UnsupportedDynamicShapeError
@@ -37,7 +38,14 @@ from tenferro.traced import (
     raising_site,
     tracing,
 )
-from tenferro.values import Tensor, bring_packages, collecting_packages, meta_of_value
+from tenferro.values import (
+    Tensor,
+    bring_limit,
+    bring_packages,
+    collecting_limits,
+    collecting_packages,
+    meta_of_value,
+)
 
 
 @dataclass(slots=True)
@@ -80,6 +88,7 @@ class Bodies:
         functions: the functions that have been traced.
         scopes: the scopes of their traces.
         packages: extension families that the functions brought.
+        limits: memory limits that they brought.
     """
 
     caller: str
@@ -87,6 +96,7 @@ class Bodies:
     functions: list[Callable[..., Any]] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=list)
     packages: list[Package] = field(default_factory=list)
+    limits: list[MemoryLimit] = field(default_factory=list)
 
     def trace(
         self,
@@ -107,7 +117,7 @@ class Bodies:
         values = [
             TracedTensor(key, number, scope) for key, number in zip(inputs, weak, strict=True)
         ]
-        with collecting_packages() as packages, tracing(scope):
+        with collecting_packages() as packages, collecting_limits() as limits, tracing(scope):
             try:
                 result = call(values)
             except Exception as error:
@@ -119,7 +129,9 @@ class Bodies:
             outputs = [self._output(leaf, name, result, i) for i, leaf in enumerate(leaves)]
         self.functions.append(function)
         self.packages += packages
+        self.limits += limits
         bring_packages(packages)
+        bring_limit(tighter(limits))
         return Body([*inputs], outputs, tree, [weak_leaf(leaf) for leaf in leaves])
 
     def _output(self, leaf: Any, name: str, result: Any, position: int) -> GlobalValKey:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.compiler import tighter
 from tenferro.computegraph import PRIMAL, GlobalValKey, Input, op_key
 from tenferro.dispatch import OpFunction, apply
 from tenferro.eager import EagerTensor
@@ -70,6 +71,7 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
         False,
         next(filter(compiled_within, bodies.functions), None),
         bodies.packages,
+        tighter(bodies.limits),
     )
     return results.of(op_key(op, tuple(inputs), PRIMAL, user_site()).outputs)
 

@@ -59,6 +59,7 @@ from tenferro.ops.broadcast_reduce import (
     uniform,
     zeros_like,
 )
+from tenferro.ops.checkpoint_name import CheckpointName
 from tenferro.ops.compare import (
     ABS,
     CLAMP,
@@ -172,7 +173,7 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Cbrt, Erf, Erfc, ErfInv, Logistic, LogAddExp, Special),
     *(Floor, Ceil, RoundNearestEven, SignBit),
     *(And, Or, Xor, Not, ShiftLeft, ShiftRight),
-    *(Iota, StopGradient),
+    *(Iota, StopGradient, CheckpointName),
     *(ReduceSum, ReduceProd, ReduceMax, ReduceMin, ReduceAnd, ReduceOr),
     *(CumulativeSum, CumulativeProd, LinearRecurrence),
     *(Slice, Pad, Concatenate),
@@ -267,6 +268,7 @@ __all__ = [
     "BroadcastInDim",
     "Cbrt",
     "Ceil",
+    "CheckpointName",
     "Clamp",
     "Compare",
     "Complex",

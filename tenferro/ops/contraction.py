@@ -112,8 +112,8 @@ class DotGeneral(StdTensorOp, name="dot_general"):
                 )
 
     def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
-        """The elements of the result, times the number of terms."""
-        return results[0].known_size * keep_axes(operands[0], self.lhs_contract).known_size
+        """A multiplication and an addition for each term."""
+        return 2 * results[0].known_size * keep_axes(operands[0], self.lhs_contract).known_size
 
     def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
         """Those with the same coordinates along the axes that are not contracted."""

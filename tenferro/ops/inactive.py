@@ -43,6 +43,7 @@ class StopGradient(Inactive, name="stop_gradient"):
     pointwise = True
     moves = True
     view = True
+    for_derivatives = True
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type."""

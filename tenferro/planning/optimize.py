@@ -73,11 +73,13 @@ class ContractionOptimizerOptions:
 
 
 def _as_effort(value: object) -> float:
-    if isinstance(value, Real) and value >= 0:
+    if isinstance(value, Real):
         try:
-            return float(value)
+            number = float(value)
         except OverflowError:  # an integer that is larger than every float
-            return math.inf
+            number = math.inf
+        if number >= 0:
+            return number
     raise PathError(f"einsum: effort must be a number of at least 0, got {value!r}")
 
 

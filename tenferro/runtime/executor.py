@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.compiler import DEFAULT_OPTIONS, NATIVE, OptimizerOptions, optimize_for
+from tenferro.compiler import (
+    DEFAULT_OPTIONS,
+    NATIVE,
+    MemoryReport,
+    OptimizerOptions,
+    memory_report,
+    optimize_for,
+    refuse_dynamic,
+)
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import ExecutorError
@@ -161,14 +169,38 @@ class GraphExecutor:
 
         Donated inputs are not overwritten.
         """
-        target = replace(NATIVE, families=self._boundary)
-        program = optimize_for(program, target, sizes, options)
+        program = self._optimized(program, sizes, options)
         verify(program)
         check_budget(program, self._max_bytes)
         self._boundary.require_all(program)
         return NativeExecutable(
             program, self._backend, self._boundary, self._segmented, self._max_bytes
         )
+
+    def memory(
+        self,
+        program: ExecProgram,
+        sizes: Mapping[Leaf, int] | None = None,
+        options: OptimizerOptions = DEFAULT_OPTIONS,
+    ) -> MemoryReport:
+        """The memory that a program needs, as predicted.
+
+        Raises:
+            ExecutorError: data decide sizes in the program.
+            MemoryLimitError: the memory limit of the options cannot be kept.
+        """
+        optimized = self._optimized(program, sizes, options)
+        refuse_dynamic(optimized, "memory")
+        return memory_report(optimized, NATIVE.runs, options.memory_limit)
+
+    def _optimized(
+        self,
+        program: ExecProgram,
+        sizes: Mapping[Leaf, int] | None,
+        options: OptimizerOptions,
+    ) -> ExecProgram:
+        target = replace(NATIVE, families=self._boundary)
+        return optimize_for(program, target, sizes, options)
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
         """The results of one op, computed immediately."""

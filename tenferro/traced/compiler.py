@@ -6,6 +6,7 @@ import sys
 from collections.abc import Container, Mapping, Sequence
 
 from tenferro.compiler import (
+    MemoryLimit,
     OptimizerOptions,
     check_keys,
     compile_std_to_exec,
@@ -136,6 +137,12 @@ class GraphCompiler:
         return GraphProgram(
             exec_program, tuple(declared), assumed, self.options, with_rules=with_rules
         )
+
+    def limited(self, limit: MemoryLimit | None) -> GraphCompiler:
+        """The compiler of programs that keep a memory limit; itself if there is none."""
+        if limit is None:
+            return self
+        return GraphCompiler(self.options.limited(limit), capacity=0, families=self._families)
 
     def stats(self) -> CacheStats:
         """Numbers of cached programs and of their uses."""

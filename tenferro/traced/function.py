@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.compiler import MemoryLimit, tighter
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
 from tenferro.errors import PytreeError, TracingError
 from tenferro.family import Package
@@ -22,7 +23,9 @@ from tenferro.traced.tensor import TracedTensor
 from tenferro.traced.trees import TreeDef, flatten, leaf_names, unflatten
 from tenferro.values import (
     Tensor,
+    bring_limit,
     bring_packages,
+    collecting_limits,
     collecting_packages,
     is_array,
     meta_of_value,
@@ -43,6 +46,7 @@ class Trace:
         aux: the auxiliary result of the function.
         outer: whether the function read values of an enclosing trace.
         packages: extension families that compiled functions and contexts in the function brought.
+        limit: the smallest memory limit that functions in it brought.
     """
 
     inputs: list[GlobalValKey]
@@ -52,6 +56,7 @@ class Trace:
     aux: Aux
     outer: bool
     packages: Sequence[Package] = ()
+    limit: MemoryLimit | None = None
 
     @property
     def program_inputs(self) -> list[Input]:
@@ -114,7 +119,12 @@ def trace_function(
             values[position] = TracedTensor(input_at[position], weak_number(leaf), scope)
     inputs = list(input_at.values())
     traced_args, traced_kwargs = unflatten(treedef, values)
-    with collecting_packages() as packages, tracing(scope), open_arguments(inputs):
+    with (
+        collecting_packages() as packages,
+        collecting_limits() as limits,
+        tracing(scope),
+        open_arguments(inputs),
+    ):
         result = function(*traced_args, **traced_kwargs)
         result, aux = _split_aux(result) if has_aux else (result, None)
         out_leaves, out_tree = flatten(result)
@@ -127,8 +137,10 @@ def trace_function(
         outputs = joined(outputs, ops)
     outer = any(not isinstance(key.key, CapturedArray) for key in met)
     aux_result = Aux(aux_leaves, aux_tree)
-    trace = Trace(inputs, input_at, outputs, out_tree, aux_result, outer, packages)
+    limit = tighter(limits)
+    trace = Trace(inputs, input_at, outputs, out_tree, aux_result, outer, packages, limit)
     bring_packages(packages)
+    bring_limit(limit)
     return trace, [leaves[position] for position in input_at]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tenferro.chainrules import Emitter
+from tenferro.compiler import MemoryLimit
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
 from tenferro.errors import TracingError
 from tenferro.family import Package
@@ -20,6 +21,7 @@ from tenferro.traced.tensor import TracedTensor, as_key
 from tenferro.traced.wrapping import compiled_within
 from tenferro.values import (
     Tensor,
+    bring_limit,
     bring_packages,
     executor_named,
     leading,
@@ -49,9 +51,12 @@ class Results:
         outer: bool,
         function: Any = None,
         packages: Sequence[Package] = (),
+        limit: MemoryLimit | None = None,
     ) -> None:
         bring_packages(packages)
+        bring_limit(limit)
         self._packages = packages
+        self._limit = limit
         self.inputs = inputs
         self.actual = actual
         self.traced = outer or is_traced(actual)
@@ -73,11 +78,11 @@ class Results:
 
     def within(self) -> Results:
         """The same inputs, with results that are values of the enclosing trace."""
-        return Results(self.inputs, self.actual, True, self._function, self._packages)
+        return Results(self.inputs, self.actual, True, self._function, self._packages, self._limit)
 
     def extended(self, inputs: Sequence[GlobalValKey], actual: Sequence[Any]) -> Results:
         """The same conversion for other inputs."""
-        return Results(inputs, actual, self.traced, self._function, self._packages)
+        return Results(inputs, actual, self.traced, self._function, self._packages, self._limit)
 
     def of(self, outputs: Sequence[GlobalValKey]) -> list[Any]:
         """The results for `outputs`."""
@@ -115,7 +120,7 @@ class Results:
         tensors = [Tensor(leaf) for leaf in self.actual]
         inputs = [key for key in self.inputs if isinstance(key, Input)]
         compiler = _COMPILER if compiled is None else GraphCompiler(compiled.options, capacity=0)
-        program = compiler.compile_keys(outputs, inputs)
+        program = compiler.limited(self._limit).compile_keys(outputs, inputs)
         captured: list[Tensor] = []
         for declared in program.inputs[len(tensors) :]:
             if declared.default is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
-from tenferro.compiler import OptimizerOptions
+from tenferro.compiler import MemoryLimit, OptimizerOptions
 from tenferro.errors import TracingError
 from tenferro.family import Package
 from tenferro.transforms.call import names_at, places_of
@@ -30,6 +30,16 @@ def _both(given: Any, more: Sequence[Any]) -> Any:
     return (*((given,) if isinstance(given, str | int) else given), *more)
 
 
+def _limited(
+    options: OptimizerOptions | None, memory_limit: int | float | str | None
+) -> OptimizerOptions | None:
+    """The options with the limit that a user passes."""
+    limit = MemoryLimit.read("jit", memory_limit)
+    if limit is None or not isinstance(options, OptimizerOptions | None):
+        return options
+    return (options or OptimizerOptions()).limited(limit)
+
+
 class Decorator(Protocol):
     """`jit` with its options; takes the function."""
 
@@ -51,6 +61,7 @@ def jit(
     donate_argnames: str | Sequence[str] = (),
     keep_unused: bool = False,
     inline: bool = False,
+    memory_limit: int | float | str | None = None,
 ) -> Jitted[P, R]: ...
 
 
@@ -68,6 +79,7 @@ def jit(
     donate_argnames: str | Sequence[str] = (),
     keep_unused: bool = False,
     inline: bool = False,
+    memory_limit: int | float | str | None = None,
 ) -> Decorator: ...
 
 
@@ -84,6 +96,7 @@ def jit(
     donate_argnames: str | Sequence[str] = (),
     keep_unused: bool = False,
     inline: bool = False,
+    memory_limit: int | float | str | None = None,
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
@@ -111,6 +124,10 @@ def jit(
         donate_argnames: names of further arguments whose buffers the program may overwrite.
         keep_unused: must be False: programs have all their inputs, whether read or not.
         inline: must be False: in another trace, functions are always inlined.
+        memory_limit: the most bytes that results and intermediate values may take at once, as
+            predicted: a number, or a text such as `"1.5 GB"`. Where a program needs more, values
+            are computed again in place of being kept; see `memory`. In another trace the smallest
+            limit holds for the whole program.
 
     Raises:
         TracingError: a parameter that is named does not exist, or an option must be False.
@@ -118,6 +135,8 @@ def jit(
         ExtensionRegistryError: a package is given twice, or is not one.
         BindingError: sizes differ from those that `symbolic` declares.
         ExecutorError: the executor is not installed.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: when the function is compiled: no way to keep the limit was found.
 
     >>> import tenferro as tn
     >>> @tn.jit
@@ -142,10 +161,11 @@ def jit(
             executor,
             _both(static_argnames, names_at("static_argnums", function, static_argnums)),
             _both(donate_argnums, places_of("donate_argnames", function, donate_argnames)),
-            options,
+            _limited(options, memory_limit),
             symbolic,
             packages,
         )
+    MemoryLimit.read("jit", memory_limit)
 
     def decorator(function: Callable[P, R], /) -> Jitted[P, R]:
         return jit(
@@ -158,6 +178,7 @@ def jit(
             packages=packages,
             static_argnums=static_argnums,
             donate_argnames=donate_argnames,
+            memory_limit=memory_limit,
         )
 
     return cast(Decorator, decorator)

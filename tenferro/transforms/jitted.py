@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from tenferro.compiler import OptimizerOptions
+from tenferro.compiler import MemoryReport, OptimizerOptions
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import ExecutorError, TracingError
@@ -38,8 +38,10 @@ from tenferro.values import (
     TakesPackages,
     Tensor,
     bind_shapes,
+    bring_limit,
     bring_packages,
     executor_named,
+    memory_of,
     place,
     tensor_owner,
     with_brought,
@@ -199,6 +201,7 @@ class Jitted(Generic[P, R_co]):
         """The function within the enclosing trace, which takes over the packages."""
         executor = self.executor
         bring_packages(executor.packages if isinstance(executor, TakesPackages) else ())
+        bring_limit(self.options.memory_limit)
         return call.function(*call.args, **call.kwargs)
 
     def _remember(self, key: Hashable, entry: CompiledVersion) -> None:
@@ -217,17 +220,43 @@ class Jitted(Generic[P, R_co]):
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments, with the symbols of `symbolic`."""
+        return self._program_of(args, kwargs, "program")[0].program
+
+    def _program_of(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
+    ) -> tuple[TracedFunction, list[Any]]:
+        """The traced function for these arguments, and the inputs of its program."""
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
         types = leaf_types(leaves)
         if types is None:
-            raise TracingError("program: needs concrete arguments, got traced ones")
+            raise TracingError(f"{caller}: needs concrete arguments, got traced ones")
         traced = self._traced(call, leaves, treedef, types)
         if traced is None:
             raise TracingError(
                 f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
-        return traced.program
+        return traced, [*leaves, *traced.captured]
+
+    def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
+        """What the program for these arguments needs of memory, and what it computes again.
+
+        Raises:
+            ExecutorError: the executor does not tell, or data decide sizes in the program.
+            MemoryLimitError: the memory limit cannot be kept.
+
+        >>> import tenferro as tn
+        >>> print(tn.jit(lambda x: tn.sum(x * x)).memory(tn.zeros(1000)))
+        peak 8 bytes at <doctest jit>:1; results 8 bytes, arguments 8.0 kB more
+        alive there: 1, the largest:
+             8 bytes  reduce_sum f64[]  <doctest jit>:1
+        computed again: nothing
+        """
+        traced, leaves = self._program_of(args, kwargs, "memory")
+        program = traced.program
+        sizes = bind_shapes(program, [getattr(leaf, "shape", ()) for leaf in leaves])
+        executor = with_brought(self.executor, traced.packages)
+        return memory_of(executor, program.exec_program, sizes, program.options)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """What the executor makes of the program for these arguments: XLA's is a `Lowered`.
@@ -331,7 +360,8 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of another trace; pass them as arguments, "
                 "or return them there"
             )
-        program = self._compiler.compile_keys(trace.outputs, trace.program_inputs)
+        compiler = self._compiler.limited(trace.limit)
+        program = compiler.compile_keys(trace.outputs, trace.program_inputs)
         captured = program.inputs[len(trace.inputs) :]
         buffers = [
             place("jit", declared.default, self.executor)

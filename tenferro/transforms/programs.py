@@ -48,5 +48,6 @@ def make_program(
             "make_program: the function reads values of another trace; pass them as arguments, "
             "or return them there"
         )
-    program = GraphCompiler(options).compile_keys(trace.outputs, trace.program_inputs)
+    compiler = GraphCompiler(options).limited(trace.limit)
+    program = compiler.compile_keys(trace.outputs, trace.program_inputs)
     return replace(program, packages=tuple(trace.packages)) if trace.packages else program

@@ -175,7 +175,7 @@ class _Mapping:
         """
         actual = [leaves[position] for position in trace.input_at]
         traced = trace.outer or is_traced(actual)
-        results = Results([], [], traced, self.function, self._packages(trace))
+        results = Results([], [], traced, self.function, self._packages(trace), trace.limit)
         if traced:
             return results, [as_key(leaf) for leaf in actual]
         inputs = [

@@ -16,12 +16,14 @@ from tenferro.values.executors import (
     executor_module,
     executor_named,
     installed_executors,
+    memory_of,
     owner_of,
     register_executor,
     tensor_owner,
 )
 from tenferro.values.host import buffer_meta, host_array
 from tenferro.values.lifting import fitted, is_array, meta_of_value, weak_number
+from tenferro.values.limits import bring_limit, collecting_limits
 from tenferro.values.packages import (
     TakesPackages,
     bring_packages,
@@ -51,9 +53,11 @@ __all__ = [
     "bind_inputs",
     "bind_shapes",
     "bind_specs",
+    "bring_limit",
     "bring_packages",
     "buffer_meta",
     "check_program",
+    "collecting_limits",
     "collecting_packages",
     "device_names",
     "executor_module",
@@ -66,6 +70,7 @@ __all__ = [
     "leading",
     "learn_sizes",
     "lone_symbol",
+    "memory_of",
     "meta_of_value",
     "owner_of",
     "page_of",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
 from tenferro.chainrules import Emitter, V
-from tenferro.compiler import DEFAULT_OPTIONS, OptimizerOptions
+from tenferro.compiler import DEFAULT_OPTIONS, MemoryReport, OptimizerOptions
 from tenferro.computegraph import BoundedCache, Capacity, GlobalValKey
 from tenferro.config import config
 from tenferro.errors import BindingError, DTypeError, TenferroError
@@ -18,8 +18,9 @@ from tenferro.family import Package
 from tenferro.shape import Dim, Guard, Leaf, TensorMeta
 from tenferro.values.display import page_of
 from tenferro.values.emitter import RunEmitter
-from tenferro.values.executors import Buffer, Executable, Executor, executor_named
+from tenferro.values.executors import Buffer, Executable, Executor, executor_named, memory_of
 from tenferro.values.lifting import fitted, meta_of_value
+from tenferro.values.limits import bring_limit
 from tenferro.values.packages import bring_packages, with_brought
 from tenferro.values.sizes import solve_sizes
 from tenferro.values.tensor import Tensor, leading
@@ -119,6 +120,7 @@ class GraphProgram:
             results: Sequence[V] = self.run_on(at.executor, cast(Any, values), sizes)
         else:
             bring_packages(self.packages)
+            bring_limit(self.options.memory_limit)
             results = run(
                 self.with_rules or self.exec_program,
                 values,
@@ -145,6 +147,39 @@ class GraphProgram:
             ),
         )
         return list(execute(*buffers))
+
+    def memory(
+        self, sizes: Mapping[str, int] | None = None, executor: str | Executor | None = None
+    ) -> MemoryReport:
+        """What the program needs of memory, and what it computes again; print it.
+
+        Args:
+            sizes: those of the symbols of the program, by name.
+            executor: the executor that would run it, or its name; by default that of `jit`.
+
+        Raises:
+            BindingError: a symbol has no size, or there is no symbol of that name.
+            ExecutorError: the executor does not tell, or data decide sizes in the program.
+            MemoryLimitError: the memory limit of the program cannot be kept.
+
+        >>> import tenferro as tn
+        >>> program = tn.make_program(lambda x: tn.sin(x), tn.TensorSpec((4,), "float64"))
+        >>> program.memory().peak
+        32
+        """
+        choice = config.executor if executor is None else executor
+        named = executor_named(choice) if isinstance(choice, str) else choice
+        runs_on = with_brought(named, self.packages)
+        return memory_of(runs_on, self.exec_program, self._sizes_named(sizes or {}), self.options)
+
+    def _sizes_named(self, sizes: Mapping[str, int]) -> dict[Leaf, int]:
+        """The sizes by symbol."""
+        symbols = {str(leaf): leaf for leaf in self.exec_program.symbols()}
+        for name in (*(name for name in sizes if name not in symbols), *(set(symbols) - {*sizes})):
+            known = name in symbols
+            problem = "has no size; pass it" if known else "is not a size of this program"
+            raise BindingError(f"memory: {name!r} {problem}")
+        return {symbols[name]: size for name, size in sizes.items()}
 
     @cached_property
     def _executables(self) -> BoundedCache[Any, tuple[Executor, Executable]]:

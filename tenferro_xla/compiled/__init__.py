@@ -10,7 +10,7 @@ from tenferro_xla.compiled.cache import Executables, Loaded
 from tenferro_xla.compiled.executable import LoadedExecutable, check_placed, private
 from tenferro_xla.compiled.report import Change, CompileEvent, CompileReport, Subject
 from tenferro_xla.compiled.segmented import SegmentedExecutable
-from tenferro_xla.compiled.stablehlo import Cost, Memory, require_static
+from tenferro_xla.compiled.stablehlo import Cost, Memory, prepare, require_static
 from tenferro_xla.compiled.stages import Compiled, Lowered
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "SegmentedExecutable",
     "Subject",
     "check_placed",
+    "prepare",
     "private",
     "require_static",
 ]

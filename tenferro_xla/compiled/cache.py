@@ -11,16 +11,18 @@ import jax
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
     Buckets,
+    MemoryLimit,
     Observer,
     OptimizerOptions,
     PlanFamilies,
+    in_words,
     is_dynamic,
     mask_program,
     resolve_sizes,
     run_passes,
 )
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
-from tenferro.errors import PadSafetyError, UnsupportedExtensionError
+from tenferro.errors import MemoryLimitError, PadSafetyError, UnsupportedExtensionError
 from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, program_of_op
 from tenferro.shape import Leaf, make_meta
 from tenferro_xla.compiled.bucketed import BucketedExecutable
@@ -38,6 +40,8 @@ from tenferro_xla.compiled.stablehlo import (
 from tenferro_xla.target import XlaTarget
 
 SizesKey = tuple[tuple[str, int], ...]
+TOLERANCE = 1.2
+"""How many times a memory limit an executable may need, as XLA tells."""
 Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable
 """A program on a device: whole, in segments where data decide sizes, or at sizes rounded up."""
 
@@ -191,14 +195,52 @@ class Executables:
         """Compile a program of constant sizes, or its given lowering; record the compilation."""
         start = time.perf_counter()
         with announced(bound):
-            if lowered is None:
-                prepared = prepare(bound, self.target, options)
-                lowered = lower_to_stablehlo(prepared, self.target, donated)
-            compiled = compile_stablehlo(lowered, self.target)
+            if options.memory_limit is not None:
+                compiled = self._within(bound, donated, options.memory_limit, options)
+            else:
+                lowered = lowered or self._lowered(bound, donated, options)
+                compiled = compile_stablehlo(lowered, self.target)
         loaded = LoadedExecutable(bound, compiled, self.target, donated)
         seconds = time.perf_counter() - start
         self._log.record(subject_of(bound, digest, sizes_key(sizes or {}), donated, part), seconds)
         return loaded
+
+    def _lowered(
+        self, bound: ExecProgram, donated: tuple[int, ...], options: OptimizerOptions
+    ) -> jax.stages.Lowered:
+        return lower_to_stablehlo(prepare(bound, self.target, options), self.target, donated)
+
+    def _within(
+        self,
+        bound: ExecProgram,
+        donated: tuple[int, ...],
+        limit: MemoryLimit,
+        options: OptimizerOptions,
+    ) -> jax.stages.Compiled:
+        """The executable whose memory, as XLA tells, is at most a little above the limit.
+
+        Where XLA needs more than was predicted, a lower limit is aimed at.
+
+        Raises:
+            MemoryLimitError: none was found.
+        """
+        goal, least = limit, None
+        while True:
+            try:
+                lowered = self._lowered(bound, donated, options.limited(goal))
+            except MemoryLimitError:
+                if least is None:
+                    raise
+                raise refused_by_xla(limit, least) from None
+            compiled = compile_stablehlo(lowered, self.target)
+            analysis = compiled.memory_analysis()
+            if analysis is None:
+                return compiled
+            used = analysis.temp_size_in_bytes + analysis.output_size_in_bytes
+            if used <= TOLERANCE * limit.bytes:
+                return compiled
+            least = used if least is None else min(least, used)
+            goal = MemoryLimit(int(goal.bytes * min(0.9, limit.bytes / used)), limit.caller)
 
     def stats(self) -> CacheStats:
         """Entries, hits, misses and evictions of the cache, and bytes of code."""
@@ -207,6 +249,17 @@ class Executables:
     def explain(self, executor: str) -> CompileReport:
         """A report of what was compiled, and why."""
         return self._log.report(executor, self.cache.stats(), self.cache.capacity)
+
+
+def refused_by_xla(limit: MemoryLimit, least: int) -> MemoryLimitError:
+    """The error for a program that is predicted to fit, but for which XLA needs more."""
+    return MemoryLimitError(
+        f"{limit.caller}: XLA needs {in_words(least)} for results and intermediate values, more "
+        f"than was predicted; the limit is {in_words(limit.bytes)}, and no program was found that "
+        "needs less",
+        least,
+        limit.bytes,
+    )
 
 
 def sizes_key(sizes: Mapping[Any, int]) -> SizesKey:

@@ -50,8 +50,10 @@ def to_jax(
     6.0
     """
     check_program("to_jax", program)
-    options = LoweringOptions(precision, ExtensionLowerings((*STANDARD, *further(packages))))
-    costs = CPU if jax.default_backend() == "cpu" else None
+    on_cpu = jax.default_backend() == "cpu"
+    lowerings = ExtensionLowerings((*STANDARD, *further(packages)))
+    options = LoweringOptions(precision, lowerings, waits_in_branch=on_cpu)
+    costs = CPU if on_cpu else None
     passes = contraction_passes(costs)
     target = Target("jax", passes, options.extensions, advice=_ADVICE, differentiates=True)
 

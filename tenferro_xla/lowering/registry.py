@@ -25,10 +25,13 @@ class LoweringOptions:
     Attributes:
         precision: of contractions, as in `jax.lax.Precision`.
         extensions: the lowerings of extension families.
+        waits_in_branch: whether what is computed again stands in a branch, since the compiler
+            drops barriers.
     """
 
     precision: Precision = "highest"
     extensions: ExtensionLowerings = field(default_factory=ExtensionLowerings)
+    waits_in_branch: bool = True
 
     def __post_init__(self) -> None:
         if self.precision not in get_args(Precision):

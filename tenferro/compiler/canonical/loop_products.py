@@ -30,6 +30,7 @@ class LoopProducts(Pass):
     """
 
     name = "loop_products"
+    keeps_more = True
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such products after its loops."""

@@ -36,6 +36,7 @@ class SummedProducts(Pass):
     """
 
     name = "summed_products"
+    keeps_more = True
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:

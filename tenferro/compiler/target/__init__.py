@@ -7,6 +7,7 @@ contractions into the form that the device is fast at; `memory` predicts what a 
 """
 
 from tenferro.compiler.target.bind_sizes import BindSizes
+from tenferro.compiler.target.checkpoints import CheckpointInlining
 from tenferro.compiler.target.contraction_layout import ContractionLayout
 from tenferro.compiler.target.costs import CPU, DeviceCosts
 from tenferro.compiler.target.dot_decomposer import DotDecomposer
@@ -22,6 +23,7 @@ __all__ = [
     "CPU",
     "GIVE_THE_EXECUTOR_A_LOWERING",
     "BindSizes",
+    "CheckpointInlining",
     "ContractionLayout",
     "DeviceCosts",
     "DotDecomposer",

@@ -13,11 +13,12 @@ import numpy as np
 
 from tenferro.arrays import elementwise
 from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
-from tenferro.control import Scan, Switch, While, program_of
+from tenferro.control import Checkpointed, Scan, Switch, While, program_of
 from tenferro.ops import (
     SELECT,
     STOP_GRADIENT,
     BroadcastInDim,
+    CheckpointName,
     Constant,
     ReduceOr,
     StdTensorOp,
@@ -30,7 +31,7 @@ _HELD = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
 """Names of the parameter in which an equation of a call holds the called jaxpr."""
 
 _CALLS = (
-    *("jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "remat2"),
+    *("jit", "pjit", "closed_call", "core_call"),
     *("custom_vmap_call", "linear_call"),
 )
 
@@ -41,6 +42,24 @@ def _call(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     if held is None:
         raise at.refuse(equation, "holds no jaxpr")
     return at.read(held, operands)
+
+
+def _checkpoint(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
+    """The outputs of a checkpointed jaxpr, of which derivatives save the operands.
+
+    What a policy of JAX saves beside them is computed again.
+    """
+    if not equation.outvars:
+        return []
+    body = at.body(equation.params["jaxpr"])
+    program = program_of([*body.captured, *body.inputs], body.outputs)
+    op = Checkpointed(program, prevent_cse=bool(equation.params.get("prevent_cse", True)))
+    return at.emit_all(op, *body.captured, *operands)
+
+
+def _name(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """A value with a name for policies."""
+    return at.emit(CheckpointName(str(equation.params["name"])), *operands)
 
 
 def _solve(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
@@ -173,8 +192,10 @@ def _cond(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
 TABLE: dict[str, Translation] = {
     **dict.fromkeys(_CALLS, _call),
+    **dict.fromkeys(("checkpoint", "remat", "remat2"), _checkpoint),
     "cond": _cond,
     "custom_linear_solve": _solve,
+    "name": _name,
     "platform_index": _platform_index,
     "scan": _scan,
     "while": _while,

@@ -45,6 +45,7 @@ class Rolling(Pass):
     seconds: float = 0.5
 
     name = "rolling"
+    keeps_more = True
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:

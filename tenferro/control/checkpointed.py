@@ -1,0 +1,163 @@
+"""Checkpointed: a program of which derivatives keep the operands, and compute the rest again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Self, cast
+
+import numpy as np
+
+from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
+from tenferro.control.batches import batch_call
+from tenferro.control.checkpointed_derivative import linearize, transpose_rule
+from tenferro.control.checks import ControlOp, inputs_read, plain, size_in_words
+from tenferro.control.rounds import Rounds
+from tenferro.errors import ControlFlowError
+from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
+from tenferro.shape import TensorMeta
+
+
+@payload
+class Checkpointed(ControlOp, name="checkpointed"):
+    """Computes `body`, of which derivatives read the operands and the saved values only.
+
+    The linear part of the body computes what else it reads again. So it is an op of this class
+    too, and so is its transpose, which is `late`: it computes nothing before its last operand, a
+    cotangent, has been computed. No pass and no compiler may make one value of what it computes
+    again and what was computed before.
+
+    Attributes:
+        body: what is computed. Its last `saved` outputs are values that derivatives may read.
+        saved: how many of the outputs are such values.
+        prevent_cse: whether the transpose of the linear part is late.
+        late: whether it waits for its last operand, which the body need not read.
+
+    Raises:
+        ControlFlowError: a field is of another type, or the body has fewer outputs than are saved.
+        UnsupportedDynamicShapeError: data decide a size in the body.
+    """
+
+    body: ExecProgram
+    saved: int = 0
+    prevent_cse: bool = True
+    late: bool = False
+
+    body_fields = ("body",)
+    is_loop = False
+
+    def __post_init__(self) -> None:
+        body = self._as_body("the body", self.body)
+        object.__setattr__(self, "body", body)
+        object.__setattr__(self, "saved", self._as_integer("saved"))
+        for name in ("prevent_cse", "late"):
+            flag: object = getattr(self, name)
+            if not isinstance(flag, bool | np.bool_):
+                raise self._mistyped(name, "True or False")
+            object.__setattr__(self, name, bool(flag))
+        super().__post_init__()
+        n_inputs, n_outputs = len(body.input_slots), len(body.output_slots)
+        object.__setattr__(self, "n_inputs", n_inputs)
+        object.__setattr__(self, "n_outputs", n_outputs)
+        if not 0 <= self.saved <= n_outputs:
+            raise ControlFlowError(
+                f"checkpointed: {self.saved} saved values do not fit a body of {n_outputs} outputs"
+            )
+        if self.late and not n_inputs:
+            raise ControlFlowError("checkpointed: a late op needs an operand to wait for")
+        self._check_sizes("the body", body, [self._role(place) for place in range(n_inputs)])
+
+    @property
+    def const_places(self) -> dict[str, range]:
+        """All operands."""
+        return {"body": range(len(self.body.input_slots))}
+
+    def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
+        """The op with another body; one without operands waits for nothing."""
+        late = self.late and counts["body"] > 0
+        return replace(self, body=cast(ExecProgram, bodies["body"]), late=late)
+
+    def check_arity(self, count: int) -> None:
+        """Raise ControlFlowError unless there is an operand for each input of the body."""
+        if count != self.n_inputs:
+            raise ControlFlowError(f"checkpointed: takes {self.n_inputs} operands, got {count}")
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """The types that the body returns.
+
+        Raises:
+            ControlFlowError: the number of operands is wrong, or the type of one is not that of the
+                body's input.
+            VerifyError: the body is malformed.
+        """
+        self._verify_bodies()
+        self.check_arity(len(metas))
+        for position, (meta, expected) in enumerate(zip(metas, self.body.input_metas, strict=True)):
+            self._check_operand(position, self._role(position), meta, expected)
+        return plain(self.body.output_metas)
+
+    def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """What the body returns."""
+        self._check_arrays(inputs)
+        values = self._steps.values(inputs)
+        self._steps.run(values)
+        return tuple([values[slot] for slot in self.body.output_slots])
+
+    @cached_property
+    def _steps(self) -> Rounds:
+        """The body, prepared to run."""
+        return Rounds(self.body, 0, len(self.body.input_slots))
+
+    def pruned(self, live: Sequence[bool]) -> Pruned | None:
+        """The op without dead outputs, and without operands that the body then does not read."""
+        read = inputs_read(self.body, live)
+        if self.late:
+            read[-1] = True
+        if all(live) and all(read):
+            return None
+        outputs = [position for position, is_live in enumerate(live) if is_live]
+        operands = [position for position, is_read in enumerate(read) if is_read]
+        results = self.n_outputs - self.saved
+        op = replace(
+            self,
+            body=restricted(self.body, operands, outputs),
+            saved=len([position for position in outputs if position >= results]),
+        )
+        return Pruned(op, tuple(operands), tuple(outputs))
+
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """Which results depend on the active operands."""
+        return self.body.reached(active)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents, by an op that computes again what they read."""
+        return linearize(self, at)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents, by an op that computes again what they read, once they arrive."""
+        return transpose_rule(self, at)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The body for all entries."""
+        return batch_call(self, at)
+
+    def like(self, body: ExecProgram, saved: int = 0, transposed: bool = False) -> Checkpointed:
+        """An op with another body, which is `late` if this one is, or if it is a transposed one."""
+        return Checkpointed(
+            body, saved, self.prevent_cse, self.late or (transposed and self.prevent_cse)
+        )
+
+    def in_words(self) -> str:
+        """The size of the body, and whether it computes values again."""
+        if self.late:
+            return f"computed again: {size_in_words(self.body)}"
+        return f"checkpointed: {size_in_words(self.body)}"
+
+    @property
+    def written_inside(self) -> Sequence[int]:
+        """All results are those of the body."""
+        return range(self.n_outputs)
+
+    def _role(self, position: int) -> str:
+        return f"operand [{position}]"

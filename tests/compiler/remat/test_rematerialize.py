@@ -1,0 +1,109 @@
+"""Rematerialize: programs keep a memory limit, with the same results, or are refused."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.compiler import MemoryLimit, OptimizerOptions, Rematerialize, parse, tighter
+from tenferro.errors import BindingError, ConfigError, MemoryLimitError
+
+X = np.random.default_rng(0).normal(size=(8, 8)) / 3
+UNIT = X.nbytes
+
+
+def chain(x: Any, w: Any) -> Any:
+    for _ in range(36):
+        x = tn.tanh(x @ w)
+    return tn.sum(x)
+
+
+def scanned(x: Any, w: Any) -> Any:
+    return tn.sum(tn.scan(lambda c, _: (tn.tanh(c @ w), None), x, None, length=36)[0])
+
+
+GRADIENT = tn.grad(chain, argnums=(0, 1))
+
+
+def limited(function: Callable[..., Any], units: float | None) -> Any:
+    limit = None if units is None else units * UNIT
+    return tn.jit(function, executor="numpy", memory_limit=limit)
+
+
+@pytest.mark.parametrize("f", [chain, scanned])
+def test_a_gradient_keeps_the_limit_with_the_same_bits(f: Callable[..., Any]) -> None:
+    gradient = tn.grad(f, argnums=(0, 1))
+    free = limited(gradient, None).memory(X, X)
+    assert free.peak > 36 * UNIT
+    assert not free.again
+    tight = limited(gradient, 14)
+    report = tight.memory(X, X)
+    assert report.peak <= 14 * UNIT  # two times the square root of the rounds, and the results
+    assert 1 < report.work_factor < 2
+    for value, expected in zip(tight(X, X), limited(gradient, None)(X, X), strict=True):
+        np.testing.assert_allclose(np.asarray(value), np.asarray(expected), rtol=1e-12)
+
+
+def test_equal_programs_give_equal_programs() -> None:
+    texts = [str(limited(GRADIENT, 14).memory(X, X)) for _ in range(2)]
+    assert texts[0] == texts[1]
+    assert "computed again, 1." in texts[0]
+
+
+def test_a_program_that_fits_is_left_alone() -> None:
+    program = parse("exec_program(%0: f64[9]) {\n %1: f64[9] = sine %0\n return %1\n}")
+    assert Rematerialize(MemoryLimit(72)).run(program) is program
+
+
+def test_what_does_not_fit_is_refused_with_the_least_that_was_found() -> None:
+    message = (
+        r"jit: needs [\d.]+ kB at test_rematerialize.py:\d+ \(largest: \w+ f64\[8,8\], \d+ alive\),"
+        r" the limit is 1.5 kB; the least found is [\d.]+ kB"
+    )
+    with pytest.raises(MemoryLimitError, match=message) as caught:
+        limited(GRADIENT, 3)(X, X)
+    assert caught.value.limit == 3 * UNIT < caught.value.needed
+    with pytest.raises(MemoryLimitError, match="grad: needs"):
+        tn.grad(chain, memory_limit=3 * UNIT)(X, X)
+    unknown = parse("exec_program(%0: f64[n]) {\n %1: f64[n] = sine %0\n return %1\n}")
+    with pytest.raises(MemoryLimitError, match="memory_limit= needs known sizes, but sine gives"):
+        Rematerialize(MemoryLimit(72, "export")).run(unknown)
+
+
+def test_the_limit_travels_with_the_function_and_the_smaller_one_holds() -> None:
+    inner = tn.grad(chain, memory_limit="8 kB")
+    assert tn.make_program(inner, X, X).options.memory_limit == MemoryLimit(8000)
+    for function in (tn.jit(inner, memory_limit="9 kB"), tn.jit(lambda x, w: inner(x, w) * 2.0)):
+        assert function.program(X, X).options.memory_limit == MemoryLimit(8000)
+    mapped = tn.jit(tn.vmap(inner, (0, None)), memory_limit="1 GB")
+    assert mapped.program(X[None], X).options.memory_limit == MemoryLimit(8000)
+    again = tn.jit(tn.grad(tn.jit(chain, memory_limit="7 kB")), memory_limit=8000)
+    assert again.program(X, X).options.memory_limit == MemoryLimit(7000)
+    assert tighter([]) is None
+
+
+@pytest.mark.parametrize(
+    "limit", [0, -1, "0 MB", "many", "3 parsecs", float("nan"), float("inf"), True, [1], 1j]
+)
+def test_what_is_not_a_number_of_bytes_is_refused(limit: Any) -> None:
+    for make in (tn.grad, tn.value_and_grad, tn.grad_optional, tn.jit):
+        with pytest.raises(ConfigError, match=f"{make.__name__}: memory_limit must be"):
+            make(chain, memory_limit=limit)
+    with pytest.raises(ConfigError, match="vjp: memory_limit must be"):
+        tn.vjp(chain, X, X, memory_limit=limit)
+    with pytest.raises(ConfigError, match="OptimizerOptions: memory_limit must be"):
+        OptimizerOptions(memory_limit=limit)
+
+
+def test_a_program_tells_its_memory_for_its_sizes() -> None:
+    program = tn.make_program(lambda x: tn.sin(x) @ tn.cos(x), tn.TensorSpec(("n",), "float64"))
+    report = program.memory({"n": 1000}, executor="numpy")
+    assert (report.arguments, report.outputs) == (8000, 8)
+    assert [value.type for value in report.largest] == ["f64[1000]", "f64[1000]", "f64[]"]
+    assert "peak 16.0 kB" in str(report)
+    with pytest.raises(BindingError, match="memory: 'n' has no size"):
+        program.memory(executor="numpy")
+    with pytest.raises(BindingError, match="memory: 'm' is not a size of this program"):
+        program.memory({"m": 3, "n": 2}, executor="numpy")
