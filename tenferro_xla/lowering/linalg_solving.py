@@ -101,8 +101,8 @@ def adjugate(op: Adjugate, a: Array, packed: Array, permutation: Array, *directi
     fast = _by_inverse(det[..., None, None], x, direction)
     exponent = SECOND_LIMIT if op.order else FIRST_LIMIT
     limit = float(np.finfo(a.dtype).eps) ** -exponent
+    near = ~(_norm(a) * _norm(x) < limit)[..., None, None]
     # The transposes change no layout: LAPACK's is that of the transposed matrices.
-    near = ~(_norm(a) * _norm(x.mT) < limit)[..., None, None]
     turned = [x.mT for x in (a, *direction)]
     some = near[0, 0] if a.ndim == 2 else jnp.any(near)
     exact: Array = lax.cond(some, _by_singular_values, lambda *_: fast.mT, *turned).mT
