@@ -170,7 +170,7 @@ def _of_eigh(loss: Callable[..., Any], a: Array) -> GaugeReport:
         return _Look(value, basis, spread, sizes, (v_ct @ turn.conj().T,))
 
     rng = np.random.default_rng(0)
-    turns = [np.eye(len(w)), *(_turns(rng, groups, v.dtype) for _ in range(_TURNS))]
+    turns = [np.eye(len(w), dtype=v.dtype), *(_turns(rng, groups, v.dtype) for _ in range(_TURNS))]
     return _report(w, groups, [], [look(turn) for turn in turns])
 
 
@@ -191,7 +191,8 @@ def _of_svd(loss: Callable[..., Any], a: Array) -> GaugeReport:
         vectors = u_ct @ left.conj().T, right @ vh_ct
         return _Look(value, basis, max(spread, _largest(s_ct[zeros])), sizes, vectors)
 
-    rng, turns = np.random.default_rng(0), [(np.eye(len(s)), np.eye(len(s)))]
+    rng, unturned = np.random.default_rng(0), np.eye(len(s), dtype=a.dtype)
+    turns = [(unturned, unturned)]
     for _ in range(_TURNS):
         both = _turns(rng, groups, a.dtype, len(s))
         left, right = (both @ _turns(rng, [zeros], a.dtype, len(s)) for _ in range(2))
