@@ -62,7 +62,7 @@ class GaugeReport:
         spread: the largest difference of cotangents of values in a cluster, or cotangent of a zero,
             relative to the largest cotangent.
         change: the largest change of the loss under random turns of these bases, relative to the
-            loss or 1.
+            loss or 1; or of the cotangents of vectors, turned back, relative to the largest.
         tolerance: up to this, a number counts as zero.
     """
 
@@ -104,7 +104,7 @@ class GaugeReport:
                 f"equal values: {found or 'none'}{zeros}",
                 f"dependence on bases and phases: {self.basis:.1e}",
                 f"dependence on single values of a cluster: {self.spread:.1e}",
-                f"change of the loss under turns: {self.change:.1e}",
+                f"change of the loss and its cotangents under turns: {self.change:.1e}",
                 f"(up to {self.tolerance:.1e} counts as none)",
                 self.advice,
             ]
@@ -144,57 +144,82 @@ def gauge_report(loss: Callable[..., Any], x: Any) -> GaugeReport:
     return _of_eigh(loss, a) if count == 2 else _of_svd(loss, a)
 
 
+@dataclass(frozen=True)
+class _Look:
+    """What a loss depends on in one basis; sizes and `vectors` are those of its cotangents."""
+
+    value: float
+    basis: float
+    spread: float
+    sizes: tuple[float, float]
+    vectors: tuple[Array, ...]
+    """Turned back to the first basis."""
+
+
 def _of_eigh(loss: Callable[..., Any], a: Array) -> GaugeReport:
     w, v = np.linalg.eigh((a + a.conj().T) / 2)
     groups = _groups(w, Degeneracy("project").gap(w.dtype))
-    w_ct, v_ct = _cotangents(loss, (w, v))
-    turn = _skew(v.conj().T @ v_ct)
-    basis = max((_largest(turn[np.ix_(g, g)]) for g in groups), default=0.0)
-    spread = max((float(np.ptp(w_ct[g])) for g in groups), default=0.0)
+
+    def look(turn: Array) -> _Look:
+        turned = v @ turn
+        value, (w_ct, v_ct) = _cotangents(loss, (w, turned))
+        skew = _skew(turned.conj().T @ v_ct)
+        basis = max((_largest(skew[np.ix_(g, g)]) for g in groups), default=0.0)
+        spread = max((float(np.ptp(w_ct[g])) for g in groups), default=0.0)
+        sizes = _largest(v_ct), _largest(w_ct)
+        return _Look(value, basis, spread, sizes, (v_ct @ turn.conj().T,))
+
     rng = np.random.default_rng(0)
-    turned = [(w, v @ _turns(rng, groups, v.dtype)) for _ in range(_TURNS)]
-    sizes = _largest(v_ct), _largest(w_ct)
-    return _report(w, groups, [], (basis, spread), sizes, _change(loss, (w, v), turned))
+    turns = [np.eye(len(w), dtype=v.dtype), *(_turns(rng, groups, v.dtype) for _ in range(_TURNS))]
+    return _report(w, groups, [], [look(turn) for turn in turns])
 
 
 def _of_svd(loss: Callable[..., Any], a: Array) -> GaugeReport:
     u, s, vh = np.linalg.svd(a, full_matrices=False)
     *groups, zeros = _groups(np.append(s, 0), Degeneracy("project").gap(s.dtype))
     zeros = zeros[:-1]
-    u_ct, s_ct, vh_ct = _cotangents(loss, (u, s, vh))
-    of_u, of_v = _skew(u.conj().T @ u_ct), _skew(vh @ vh_ct.conj().T)
-    basis = max((_largest((of_u + of_v)[np.ix_(g, g)]) for g in groups), default=0.0)
-    for part in (of_u, of_v):
-        basis = max(basis, _largest(part[np.ix_(zeros, zeros)]))
-    spread = max((float(np.ptp(s_ct[g])) for g in groups), default=0.0)
-    spread = max(spread, _largest(s_ct[zeros]))
-    rng, turned = np.random.default_rng(0), []
+
+    def look(left: Array, right: Array) -> _Look:
+        one, other = u @ left, right.conj().T @ vh
+        value, (u_ct, s_ct, vh_ct) = _cotangents(loss, (one, s, other))
+        of_u, of_v = _skew(one.conj().T @ u_ct), _skew(other @ vh_ct.conj().T)
+        basis = max((_largest((of_u + of_v)[np.ix_(g, g)]) for g in groups), default=0.0)
+        for part in (of_u, of_v):
+            basis = max(basis, _largest(part[np.ix_(zeros, zeros)]))
+        spread = max((float(np.ptp(s_ct[g])) for g in groups), default=0.0)
+        sizes = max(_largest(u_ct), _largest(vh_ct)), _largest(s_ct)
+        vectors = u_ct @ left.conj().T, right @ vh_ct
+        return _Look(value, basis, max(spread, _largest(s_ct[zeros])), sizes, vectors)
+
+    rng, unturned = np.random.default_rng(0), np.eye(len(s), dtype=a.dtype)
+    turns = [(unturned, unturned)]
     for _ in range(_TURNS):
         both = _turns(rng, groups, a.dtype, len(s))
         left, right = (both @ _turns(rng, [zeros], a.dtype, len(s)) for _ in range(2))
-        turned.append((u @ left, s, right.conj().T @ vh))
-    sizes = max(_largest(u_ct), _largest(vh_ct)), _largest(s_ct)
-    change = _change(loss, (u, s, vh), turned)
-    return _report(s, groups, list(zeros), (basis, spread), sizes, change)
+        turns.append((left, right))
+    return _report(s, groups, list(zeros), [look(*turn) for turn in turns])
 
 
 def _report(
-    values: Array,
-    groups: Sequence[Array],
-    zeros: Sequence[Any],
-    found: tuple[float, float],
-    sizes: tuple[float, float],
-    change: float,
+    values: Array, groups: Sequence[Array], zeros: Sequence[Any], looks: Sequence[_Look]
 ) -> GaugeReport:
     """The report, of numbers relative to the sizes of cotangents of vectors and values."""
-    vectors, whole = sizes[0], sizes[0] + sizes[1]
+    first = looks[0]
+    vectors = max(look.sizes[0] for look in looks)
+    whole = vectors + max(look.sizes[1] for look in looks)
+    moved = max(
+        _largest(one - other)
+        for look in looks
+        for one, other in zip(look.vectors, first.vectors, strict=True)
+    )
+    change = max(abs(look.value - first.value) for look in looks) / max(1.0, abs(first.value))
     return GaugeReport(
         tuple(map(float, values)),
         tuple(tuple(map(int, g)) for g in groups if len(g) > 1),
         tuple(map(int, zeros)),
-        found[0] / vectors if vectors else 0.0,
-        found[1] / whole if whole else 0.0,
-        change,
+        max(look.basis for look in looks) / vectors if vectors else 0.0,
+        max(look.spread for look in looks) / whole if whole else 0.0,
+        max(change, moved / vectors) if vectors else change,
         Degeneracy.tolerance(values.dtype),
     )
 
@@ -205,26 +230,16 @@ def _groups(values: Array, gap: float) -> list[Array]:
     return np.split(np.arange(len(values)), np.flatnonzero(wide) + 1)
 
 
-def _cotangents(loss: Callable[..., Any], factors: Sequence[Array]) -> list[Array]:
-    """The gradient of the loss by each factor; zeros by one that it does not read."""
+def _cotangents(loss: Callable[..., Any], factors: Sequence[Array]) -> tuple[float, list[Array]]:
+    """The loss and its gradient by each factor; zeros by one that it does not read."""
     runtime = EagerRuntime()
     variables = [runtime.variable(factor) for factor in factors]
-    loss(*variables).backward()
-    return [
+    result = loss(*variables)
+    result.backward()
+    return float(np.real(result.numpy())), [
         np.zeros_like(factor) if variable.grad is None else np.asarray(variable.grad.numpy())
         for factor, variable in zip(factors, variables, strict=True)
     ]
-
-
-def _change(
-    loss: Callable[..., Any], factors: Sequence[Array], turned: Sequence[Sequence[Array]]
-) -> float:
-    """The largest change of the loss, relative to it or 1."""
-    runtime = EagerRuntime()
-    values = [
-        float(np.real(loss(*map(runtime.constant, each)).numpy())) for each in (factors, *turned)
-    ]
-    return max(abs(value - values[0]) for value in values) / max(1.0, abs(values[0]))
 
 
 def _turns(

@@ -18,9 +18,16 @@ from tenferro.arrays import (
 )
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.families.linalg import hermitian_function, svd_factors, svd_truncated
+from tenferro.families.linalg import (
+    hermitian_function,
+    kept_triplets,
+    rows,
+    scaled,
+    svd_factors,
+    svd_truncated,
+)
 from tenferro.linalg.operands import integer, matrix, number
-from tenferro.ops import Iota
+from tenferro.ops import Iota, scalar
 from tenferro.typing import AnyTensor, ArrayLike
 
 _MODES = ("rel", "abs", "sum2", "rsum2")
@@ -43,8 +50,9 @@ def svd_truncate(
     absorb: str | None = None,
     renorm: bool = False,
     multiplets: bool = True,
+    pad: bool = False,
 ) -> tuple[AnyTensor, ...]:
-    """Factors of a matrix of lower rank that is near x; the singular values give the rank.
+    """Factors of matrices of lower rank that are near x; the singular values give the ranks.
 
     (U, s, Vh) without `absorb`, else two factors: (U B, Vh) for "left", (U, B Vh) for "right" and
     (U B^½, B^½ Vh) for "both", with the blocks of `svd_block`. Their derivatives are as there, with
@@ -54,12 +62,16 @@ def svd_truncate(
     until the squares of the others sum to at most the cutoff; "rsum2", to at most cutoff · Σs².
     At least one is kept, at most max_rank, and none that is zero up to rounding.
 
-    In a traced function the rank is a late size, which products and sums of the factors take, but
-    not functions that need exact sizes, such as `reshape` and `eigh`. Computed by a
-    `tn.EagerRuntime`, with derivatives, all functions take them.
+    Each matrix of a batch has its own rank. The factors are as wide as the largest of these, with
+    zeros in the place of what the others discard. With `pad` they are always max_rank wide, or
+    min(m, n) if this is less: `vmap` takes this form only, and all functions take its results.
+
+    Without `pad`, the rank is a late size in a traced function: products and sums of the factors
+    take it, but not functions that need exact sizes, such as `reshape` and `eigh`. Computed by a
+    `tn.EagerRuntime`, with derivatives, all functions take it.
 
     Args:
-        x: one matrix, of shape [m, n].
+        x: matrices, of shape [..., m, n].
         max_rank: the largest rank.
         cutoff: what is small.
         cutoff_mode: "rel", "abs", "sum2" or "rsum2".
@@ -67,9 +79,10 @@ def svd_truncate(
         renorm: scale the result to the Frobenius norm of x.
         multiplets: keep less, so that no two values are separated whose relative gap is at most
             1e-9; or more, where nothing else would be left, if max_rank allows it.
+        pad: fill up with zeros, so that no size depends on data.
 
     Raises:
-        ShapeError: x is not one matrix.
+        ShapeError: x has fewer than two axes, or its matrices have no elements.
         ConfigError: an option is none of these.
 
     Source: the options are those of quimb and ITensor.
@@ -91,6 +104,7 @@ def svd_truncate(
         absorb=absorb,
         renorm=renorm,
         multiplets=multiplets,
+        pad=pad,
     )
     return tuple(factors)
 
@@ -107,27 +121,25 @@ def _svd_truncate(
     absorb: str | None = None,
     renorm: bool = False,
     multiplets: bool = True,
+    pad: bool = False,
 ) -> tuple[V, ...]:
     """The factors; see `svd_truncate`."""
     _check(cutoff_mode, absorb)
     max_rank, cutoff = _largest_rank(max_rank), number("svd_truncate", "cutoff", cutoff)
     a = Expression(at, matrix(at, "svd_truncate", x))
-    if a.ndim != 2:
-        raise ShapeError(
-            f"svd_truncate: takes one matrix [m, n], as ranks differ in a batch, got {a.meta}"
-        )
-    factors = svd_factors(a)
-    if 0 in a.shape:
+    if 0 in a.shape[-2:]:
         raise ShapeError(f"svd_truncate: the rank is at least 1, but {a.meta} has no elements")
+    factors = svd_factors(a)
     rank = _rank(factors[0], cutoff, cutoff_mode, max_rank, multiplets)
     u, b, v, regular = svd_truncated(a, factors, rank, max_rank)
     scale = _norm(a) / _norm(b) if renorm else None
+    size = None if pad else _largest(rank)
     if absorb is None:
-        s, left, vh = factors
-        values = s if scale is None else s * scale
-        return _truncated(rank, (left, (1,)), (values, (0,)), (vh, (0,)))
+        s, left, vh = kept_triplets(factors, rank, max_rank)
+        values = s if scale is None else s * rows(scale)
+        return _truncated(size, (left, -1), (values, -1), (vh, -2))
     one, other = _absorbed(u, b, v.H, regular, absorb, scale)
-    return _truncated(rank, (one, (1,)), (other, (0,)))
+    return _truncated(size, (one, -1), (other, -2))
 
 
 def _largest_rank(max_rank: object) -> int | None:
@@ -156,48 +168,58 @@ def _check(cutoff_mode: str, absorb: str | None) -> None:
 def _rank(
     s: Expression, cutoff: float, mode: str, max_rank: int | None, multiplets: bool
 ) -> Expression:
-    """The number of singular values that are kept, a scalar."""
-    at = s.emitter
-    places = Expression(at, at.emit(Iota(s.dtype, s.shape[0])))
-    largest = s.max()
+    """The number of singular values that are kept, of shape [...]."""
+    largest = s.max(axis=-1, keepdims=True)
     kept = s > largest * (float(np.finfo(s.dtype).eps) * 16)
     if mode in ("rel", "abs"):
         more = s > (largest * cutoff if mode == "rel" else cutoff)
     else:
         squares = s * s
-        total = squares.sum()
-        discarded = total - apply(scans.cumsum, squares) + squares  # if this one is the first
+        total = squares.sum(axis=-1, keepdims=True)
+        summed: Expression = apply(scans.cumsum, squares, axis=-1)
+        discarded = total - summed + squares  # if this one is the first
         more = discarded > (total * cutoff if mode == "rsum2" else cutoff)
-    count = (kept.astype(s.dtype) * more.astype(s.dtype)).sum()
+    count = (kept.astype(s.dtype) * more.astype(s.dtype)).sum(axis=-1, keepdims=True)
     count = apply(elementwise.maximum, count, 1.0)
-    if max_rank is not None:
-        count = apply(elementwise.minimum, count, float(max_rank))
+    limit = float("inf") if max_rank is None else float(max_rank)
+    count = apply(elementwise.minimum, count, limit)
     if multiplets:
-        count = _between_multiplets(s, places, count, max_rank)
-    return count.astype("int64")
+        count = _between_multiplets(s, count, limit)
+    return count.sum(axis=-1).astype("int64")
 
 
-def _between_multiplets(
-    s: Expression, places: Expression, count: Expression, max_rank: int | None
-) -> Expression:
-    """The next smaller number that does not cut a multiplet, else the next larger one."""
-    following = apply(rearrange.pad, s[1:], pad_width=[(0, 1)], constant_values=-1)
-    numbers = places + 1.0
-    allowed = s - following > s.max() * _EQUAL  # or the last one, before −1
+def _between_multiplets(s: Expression, count: Expression, limit: float) -> Expression:
+    """The next smaller number that does not cut a multiplet, else the next larger one.
+
+    If there is neither, as where values are NaN, the number itself.
+    """
+    at = s.emitter
+    before = [(0, 0)] * (s.ndim - 1)
+    following = apply(rearrange.pad, s[..., 1:], pad_width=[*before, (0, 1)], constant_values=-1)
+    numbers = Expression(at, at.emit(Iota(s.dtype, s.shape[-1]))) + 1.0
+    # the last one is allowed too, before −1
+    allowed = s - following > s.max(axis=-1, keepdims=True) * _EQUAL
     below = apply(elementwise.where, allowed, numbers, 0.0)
-    below = apply(elementwise.where, numbers <= count, below, 0.0).max()
+    below = apply(elementwise.where, numbers <= count, below, 0.0).max(axis=-1, keepdims=True)
     above = apply(elementwise.where, allowed, numbers, float("inf"))
-    above = apply(elementwise.where, numbers >= count, above, float("inf")).min()
-    if max_rank is not None:
-        above = apply(elementwise.where, above <= max_rank, above, count)
+    above = apply(elementwise.where, numbers >= count, above, float("inf"))
+    above = above.min(axis=-1, keepdims=True)
+    above = apply(elementwise.where, above < limit + 1, above, count)
     result: Expression = apply(elementwise.where, below > 0, below, above)
     return result
 
 
+def _largest(rank: Expression) -> Expression:
+    """The largest rank in a batch; 1 if there are none."""
+    if 0 in rank.shape:
+        return Expression(rank.emitter, rank.emitter.emit(scalar(1, rank.dtype)))
+    return rank.max() if rank.ndim else rank
+
+
 def _norm(x: Expression) -> Expression:
-    """The Frobenius norm."""
+    """The Frobenius norm of each matrix."""
     squares = (x * x.conj()).real  # not abs, which has no second derivative at 0
-    result: Expression = apply(analytic.sqrt, squares.sum())
+    result: Expression = apply(analytic.sqrt, squares.sum(axis=(-2, -1)))
     return result
 
 
@@ -214,20 +236,20 @@ def _absorbed(
         one, other = u @ root, root @ vh
         if scale is not None:
             half = apply(analytic.sqrt, scale).astype(u.dtype)
-            one, other = one * half, other * half
+            one, other = scaled(half, one), scaled(half, other)
         return one, other
     one, other = (u @ b, vh) if absorb == "left" else (u, b @ vh)
     if scale is None:
         return one, other
     factor = scale.astype(u.dtype)
-    return (one * factor, other) if absorb == "left" else (one, other * factor)
+    return (scaled(factor, one), other) if absorb == "left" else (one, scaled(factor, other))
 
 
-def _truncated(rank: Expression, *arrays: tuple[Expression, tuple[int, ...]]) -> tuple[V, ...]:
-    """The arrays with the first `rank` elements along their axes."""
-    results = []
-    for array, axes in arrays:
-        for axis in axes:
-            array = apply(dynamic.dynamic_truncate, array, rank, axis=axis)
-        results.append(array.value)
-    return tuple(results)
+def _truncated(size: Expression | None, *arrays: tuple[Expression, int]) -> tuple[V, ...]:
+    """The arrays with the first `size` elements along their axes, or whole."""
+    if size is not None:
+        arrays = tuple(
+            (apply(dynamic.dynamic_truncate, array, size, axis=array.ndim + axis), axis)
+            for array, axis in arrays
+        )
+    return tuple(array.value for array, _ in arrays)

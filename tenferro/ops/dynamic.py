@@ -134,7 +134,7 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
         if at.batched[1]:
             raise BatchingError(
                 "vmap: dynamic_truncate: the size differs from entry to entry; truncate outside of "
-                "vmap, or keep the size and mask with tn.where"
+                "vmap, or keep the size, by pad=True or with tn.where"
             )
         return ((at.emit(DynamicTruncate(self.axis + 1), *at.inputs), True),)
 

@@ -70,3 +70,36 @@ def test_wrong_arguments_are_refused() -> None:
         tn.linalg.gauge_report(lambda x: x, np.eye(2))
     with pytest.raises(ShapeError, match=r"takes a square matrix, got shape \(2, 3\)"):
         tn.linalg.gauge_report(lambda w, v: w[0], np.ones((2, 3)))
+
+
+def test_dependence_that_no_single_basis_shows_is_found() -> None:
+    """At this matrix the losses are zero in every basis, and their cotangents turn no basis."""
+    half = np.zeros((3, 3))
+    half[0, 2], half[1, 2] = 1.0, 0.5
+    operator = half + half.T
+
+    def of_vector(w: Any, v: Any) -> Any:
+        return v[:, 0] @ operator @ v[:, 0]
+
+    x = np.diag([1.0, 1, 2])
+    for report in (
+        tn.linalg.gauge_report(of_vector, x),
+        tn.linalg.gauge_report(lambda u, s, vh: u[:, 0] @ operator @ vh[0], np.diag([2.0, 2, 1])),
+    ):
+        assert report.basis <= report.tolerance < report.change
+        assert report.spread == 0
+        assert not report.invariant
+        assert "projectors" in report.advice
+    # The check of "project" sees one basis: there the loss is like an invariant one.
+    gradient = tn.grad(lambda x: of_vector(*tn.linalg.eigh(x, degenerate="project")))(x)
+    assert np.isfinite(gradient).all()
+
+
+def test_single_values_are_seen_in_every_basis() -> None:
+    """In LAPACK's own basis of a multiple of 1, cotangents of values are alike here."""
+    operator = np.ones((3, 3)) * 0.5 + np.eye(3)
+    report = tn.linalg.gauge_report(
+        lambda w, v: tn.sum(operator * ((v * tn.log(w)) @ v.mT)), 2 * np.eye(3)
+    )
+    assert report.spread > report.tolerance >= report.change
+    assert "funm_hermitian" in report.advice

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -212,19 +213,55 @@ def test_errors_say_what_is_wrong() -> None:
         tn.linalg.funm_hermitian(np.ones((2, 3)), "exp")
 
 
-@pytest.mark.parametrize("name", ["exp", "log"])
-def test_the_second_differences_are_sums_of_products(name: str) -> None:
-    function = scalar_function(name, None)
-    w = np.sort([*POINTS["close"], *POINTS["near"], 1 + 7e-4, 30.0])
+SPECTRUM = np.sort([*POINTS["close"], *POINTS["near"], 1 + 7e-4, 30.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "w"),
+    [
+        ("exp", None, SPECTRUM),
+        ("log", None, SPECTRUM),
+        ("power", 0.3, SPECTRUM),
+        ("power", 2.5, np.concatenate([[0.0, 0, 1e-13, 1e-6], SPECTRUM])),
+        ("power", 3, np.concatenate([[-2.0, -1, -1 + 1e-9, 0, 0, 1e-13], SPECTRUM])),
+        ("power", -2, np.concatenate([[-2.0, -1, -1 + 1e-9], SPECTRUM])),
+        ("xlogx", None, np.concatenate([[1e-9, 1e-9 + 1e-13, 1e-6], SPECTRUM])),
+        ("sign", None, np.array([-2.0, -2, -1, 1e-3, 1, 1, 4])),
+        ("abs", None, np.array([-2.0, -2, -1, 1e-3, 1, 1, 4])),
+        ("step", 3, np.array([-2.0, -2, -1, 1e-3, 1, 1, 4])),
+    ],
+)
+def test_the_second_differences_are_sums_of_products(
+    name: str, parameter: float | None, w: Array
+) -> None:
+    function = scalar_function(name, parameter)
 
     def both(at: Any, values: Any) -> Any:
         given = Expression(at, values)
-        terms = [factor for term in function.second(given) or [] for factor in term]
-        return tuple(x.value for x in (function.table(given, 2), *terms) if x is not None)
+        ones = given * 0 + np.ones((len(w), 1))
+        terms = [ones if x is None else x for term in function.second(given) for x in term]
+        return tuple(x.value for x in (function.table(given, 2), *terms))
 
-    table, p1, r1, q2, r2, *others = (np.asarray(x) for x in dispatch.apply(both, w))
-    ones = np.ones_like(p1)
-    triples = [(p1, ones, r1), (ones, q2, r2)]
-    triples += [(p, ones, r) for p, r in zip(others[::2], others[1::2], strict=True)]
+    table, *factors = (np.asarray(x) for x in dispatch.apply(both, w))
+    triples = [np.broadcast_arrays(*factors[at : at + 3]) for at in range(0, len(factors), 3)]
     found = sum(np.einsum("ij,jk,ik->ijk", *triple) for triple in triples)
-    np.testing.assert_allclose(found, table, rtol=0, atol=1e-11 * np.abs(table).max())
+    half = (w[:, None] <= w)[:, None, :]
+    np.testing.assert_allclose(found * half, table * half, rtol=0, atol=1e-11 * np.abs(table).max())
+
+
+@pytest.mark.parametrize(("name", "parameter"), [("power", 0.3), ("xlogx", None), ("abs", None)])
+def test_the_second_derivative_needs_the_memory_of_matrices(
+    name: str, parameter: float | None
+) -> None:
+    def loss(x: Any) -> Any:
+        return tn.sum(tn.linalg.funm_hermitian(x, name, parameter) ** 2)
+
+    n = 48
+    product = tn.jit(lambda x, d: tn.hvp(loss, x, d), executor="numpy")
+    x, d = hermitian(np.linspace(1, 2, n), "f"), np.ones((n, n))
+    product(x, d)
+    tracemalloc.start()
+    product(x, d)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < x.nbytes * n

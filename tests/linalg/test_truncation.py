@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import ConfigError, ShapeError, UnsupportedDynamicShapeError
+from tenferro.errors import BatchingError, ConfigError, ShapeError, UnsupportedDynamicShapeError
 from tests.linalg.derivative_checks import (
     ERROR,
     Array,
@@ -113,8 +113,8 @@ def test_a_cut_multiplet_has_no_derivative() -> None:
 
 def test_errors_say_what_is_wrong() -> None:
     x = np.eye(3)
-    with pytest.raises(ShapeError, match=r"takes one matrix \[m, n\].*, got f64\[2,3,3\]"):
-        tn.linalg.svd_truncate(np.ones((2, 3, 3)))
+    with pytest.raises(ShapeError, match=r"svd_truncate: takes matrices .*, got f64\[3\]"):
+        tn.linalg.svd_truncate(np.ones(3))
     with pytest.raises(ShapeError, match=r"the rank is at least 1, but f64\[0,3\] has no elements"):
         tn.linalg.svd_truncate(np.ones((0, 3)))
     with pytest.raises(ConfigError, match="max_rank must be an integer of at least 1, got 0"):
@@ -156,3 +156,65 @@ def test_single_values_have_derivatives_where_they_are_simple() -> None:
 
     x = np.diag([3.0, 2.0, 0.5])
     np.testing.assert_allclose(tn.grad(loss)(x), np.diag([6.0, 4.0, 0.0]), atol=1e-14)
+
+
+BATCH = np.stack([np.eye(4, 3) * values for values in ([3.0, 2, 0.1], [5, 1, 1], [2, 2, 1.9])])
+RANKS = [2, 1, 3]
+
+
+@pytest.mark.parametrize("absorb", [None, "left", "right", "both"])
+def test_matrices_of_a_batch_have_ranks_of_their_own(absorb: str | None) -> None:
+    options: dict[str, Any] = {"cutoff": 0.3, "absorb": absorb, "renorm": True}
+    together = tn.linalg.svd_truncate(BATCH.reshape(3, 1, 4, 3), **options)
+    padded = tn.linalg.svd_truncate(BATCH, pad=True, max_rank=3, **options)
+    mapped = tn.vmap(lambda x: tn.linalg.svd_truncate(x, pad=True, **options))(BATCH)
+    for one, other, third in zip(together, padded, mapped, strict=True):
+        np.testing.assert_array_equal(one.reshape(other.shape), other)
+        np.testing.assert_array_equal(third, other)
+    for at, rank in enumerate(RANKS):
+        single = tn.linalg.svd_truncate(BATCH[at], **options)
+        assert single[0].shape == (4, rank)
+        np.testing.assert_allclose(padded[0][at, :, :rank], single[0], atol=1e-14)
+        np.testing.assert_allclose(padded[-1][at, :rank], single[-1], atol=1e-14)
+        assert not np.asarray(padded[0])[at, :, rank:].any()
+        assert not np.asarray(padded[-1])[at, rank:].any()
+
+
+@pytest.mark.parametrize("executor", ["numpy", pytest.param("xla", marks=pytest.mark.exhaustive)])
+def test_derivatives_of_a_batch_are_those_of_its_matrices(executor: str) -> None:
+    def loss(x: Any, pad: bool) -> Any:
+        left, right = tn.linalg.svd_truncate(x, cutoff=0.3, absorb="both", renorm=True, pad=pad)
+        return invariant(left @ right, "f") + tn.sum((left @ left.mT) ** 2, axis=(-2, -1)) * 0.1
+
+    def everything(x: Any, d: Any) -> Any:
+        total = lambda x, pad: tn.sum(loss(x, pad))  # noqa: E731
+        each = lambda x, d: tn.hvp(lambda x: loss(x, True), x, d)  # noqa: E731
+        hvp = tn.hvp(lambda x: total(x, False), x, d)
+        return tn.grad(lambda x: total(x, False))(x), hvp, tn.vmap(each)(x, d)
+
+    v = unitary(3, "f", 4)
+    x = BATCH[:2] @ v.T
+    d = direction(x, "f")
+    gradient, product, mapped = tn.jit(everything, executor=executor)(x, d)
+    for at in range(2):
+        alone = lambda x: loss(x, False)  # noqa: E731
+        np.testing.assert_allclose(gradient[at], tn.grad(alone)(x[at]), atol=1e-11)
+        np.testing.assert_allclose(product[at], tn.hvp(alone, x[at], d[at]), atol=1e-9)
+    np.testing.assert_allclose(mapped, product, atol=1e-9)
+
+
+def test_a_matrix_with_nan_leaves_the_others_and_no_matrices_have_rank_one() -> None:
+    bad = BATCH.copy()
+    bad[1, 0, 0] = np.nan
+    found = np.asarray(tn.linalg.svd_truncate(bad, cutoff=0.3, absorb="left")[0])
+    expected = np.asarray(tn.linalg.svd_truncate(BATCH, cutoff=0.3, absorb="left")[0])
+    assert np.isnan(found[1]).any()
+    np.testing.assert_array_equal(found[::2], expected[::2])
+    assert tn.linalg.svd_truncate(bad[1])[1].shape == (1,)
+    assert [x.shape for x in tn.linalg.svd_truncate(BATCH[:0])] == [(0, 4, 1), (0, 1), (0, 1, 3)]
+
+
+def test_under_vmap_the_size_is_fixed() -> None:
+    text = "vmap: dynamic_truncate: .* keep the size, by pad=True or with tn.where"
+    with pytest.raises(BatchingError, match=text):
+        tn.vmap(lambda x: tn.linalg.svd_truncate(x, cutoff=0.3)[1])(BATCH)

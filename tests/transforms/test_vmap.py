@@ -293,7 +293,7 @@ REFUSALS: list[Refusal] = [
         lambda: tn.vmap(lambda x, n: tn.dynamic_truncate(x, n))(X, np.array([1, 2, 3])),
         BatchingError,
         "vmap: dynamic_truncate: the size differs from entry to entry; truncate outside of vmap, "
-        "or keep the size and mask with tn.where",
+        "or keep the size, by pad=True or with tn.where",
     ),
     (
         lambda: tn.vmap(lambda x: x, axis_size=4)(X),

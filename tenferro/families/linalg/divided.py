@@ -18,8 +18,8 @@ import numpy as np
 from tenferro.arrays import Expression, analytic, apply, elementwise, rearrange
 from tenferro.families.linalg.clusters import absolute, chosen
 
-Term = tuple[Expression | None, Expression | None, Expression]
-"""Factors P[i, j], Q[j, k] and R[i, k] of a table of order 2."""
+Term = tuple[Expression | None, Expression | None, Expression | None]
+"""Factors P[i, j], Q[j, k] and R[i, k] of a table of order 2; None is 1."""
 
 
 def spread(w: Expression, place: int, count: int) -> Expression:
@@ -61,12 +61,12 @@ class ScalarFunction(ABC):
             return self.value(w)
         return self.first(w) if order == 1 else self.higher(w, order)
 
-    def second(self, w: Expression) -> list[Term] | None:
-        """The table of order 2 as Σ P[i, j] Q[j, k] R[i, k], if it is such a sum; terms P, Q, R.
+    @abstractmethod
+    def second(self, w: Expression) -> list[Term]:
+        """The table of order 2 where w_i ≤ w_k, as a sum of terms P[i, j] Q[j, k] R[i, k].
 
-        Sums over j are then products of matrices. A factor None is 1.
+        Sums over j are then products of matrices.
         """
-        return None
 
     @abstractmethod
     def higher(self, w: Expression, order: int) -> Expression:
@@ -92,14 +92,49 @@ class ScalarFunction(ABC):
         return points, absolute(gap), difference / chosen(gap == 0, 1.0, gap)
 
 
-class Smooth(ScalarFunction):
+class ByWidestGap(ScalarFunction):
+    """A function whose differences are quotients by the widest gap, unless this is too small."""
+
+    def second(self, w: Expression) -> list[Term]:
+        """By the widest gap: of w_i and w_k where w_j is between them, else of w_j and the far end.
+
+        Where this pair is near, all three are: there the terms of `series` hold.
+        """
+        x, y = pairs(w)
+        near, first = self.near(w), self.first(w)
+        inverse = chosen(near, 0.0, 1.0 / chosen(near, 1.0, x - y))
+        rising, falling = (x <= y).astype(w.dtype), (x > y).astype(w.dtype)
+        upper, lower = chosen(x <= y, first, 0.0), chosen(x > y, first, 0.0)
+        return [
+            (upper, rising, inverse),
+            (rising, upper, -inverse),
+            (lower, inverse, None),
+            (falling, inverse, -first),
+            (inverse, falling, first),
+            (inverse, -lower, None),
+            *self.series(w, near),
+        ]
+
+    @abstractmethod
+    def near(self, w: Expression) -> Expression:
+        """Whether no quotient by the gap of a pair is taken: [..., n, n].
+
+        If it holds for a and b, it holds for all values between them.
+        """
+
+    @abstractmethod
+    def series(self, w: Expression, near: Expression) -> list[Term]:
+        """The terms of the table of order 2 where all pairs are near, and 0 elsewhere."""
+
+
+class Smooth(ByWidestGap):
     """A function with a Taylor series, whose scale of variation is |w|."""
 
     @abstractmethod
     def coefficient(self, m: Expression, k: int) -> Expression | float:
         """The derivative of order k at m, divided by k!."""
 
-    def scale(self, mean: Expression) -> Expression | float:
+    def scale(self, mean: Expression) -> Expression:
         """The distance over which the function varies."""
         return absolute(mean)
 
@@ -109,6 +144,32 @@ class Smooth(ScalarFunction):
         mean = _total(points) * (1 / len(points))
         limit = float(np.finfo(w.dtype).eps ** 0.2)
         return chosen(widest <= limit * self.scale(mean), self._series(points, mean), quotient)
+
+    def near(self, w: Expression) -> Expression:
+        """Gaps of at most ε^(1/4) of the scale at both values."""
+        x, y = pairs(w)
+        limit = float(np.finfo(w.dtype).eps ** 0.25)
+        return absolute(x - y) <= smaller(self.scale(x), self.scale(y)) * limit
+
+    def series(self, w: Expression, near: Expression) -> list[Term]:
+        """The Taylor series at w_j to the second order, Σ h^(2+p)(w_j)/(2+p)! H_p.
+
+        H_p is the sum of (w_i − w_j)^a (w_k − w_j)^b with a + b = p.
+        """
+        x, y = pairs(w)
+        mask, gap = near.astype(w.dtype), chosen(near, y - x, 0.0)
+        second, third, fourth = (self._bounded(x, k) for k in (2, 3, 4))
+        rest = chosen(near, third + gap * fourth, 0.0)
+        return [
+            (mask, chosen(near, second + gap * rest, 0.0), mask),
+            (-gap, rest, mask),
+            (gap * gap, chosen(near, fourth + gap * 0, 0.0), mask),
+        ]
+
+    def _bounded(self, m: Expression, k: int) -> Expression:
+        """The coefficient; beyond the second 0 where the scale is, for there no gap is left."""
+        result = m * 0 + self.coefficient(m, k)
+        return result if k == 2 else chosen(self.scale(m) == 0, 0.0, result)
 
     def _series(self, points: list[Expression], mean: Expression) -> Expression:
         """The Taylor series at the mean m, to the third order.
@@ -211,9 +272,9 @@ class Exponential(Smooth):
         """e^m / k!."""
         return self.value(m) * (1 / factorial(k))
 
-    def scale(self, mean: Expression) -> float:
+    def scale(self, mean: Expression) -> Expression:
         """1."""
-        return 1.0
+        return mean * 0 + 1.0
 
 
 class Logarithm(Smooth):

@@ -9,10 +9,18 @@ from itertools import permutations
 from operator import mul
 from typing import Any
 
-from tenferro.arrays import Expression, expressions
+from tenferro.arrays import Expression, apply, elementwise, expressions
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
 from tenferro.errors import ConfigError
-from tenferro.families.linalg.divided import Exponential, Logarithm, ScalarFunction, Term, widened
+from tenferro.families.linalg.clusters import chosen
+from tenferro.families.linalg.divided import (
+    Exponential,
+    Logarithm,
+    ScalarFunction,
+    Term,
+    pairs,
+    widened,
+)
 from tenferro.families.linalg.eigh import Eigh
 from tenferro.families.linalg.expanded import ExpandedOp
 from tenferro.families.linalg.pieces import columns, sym
@@ -116,11 +124,10 @@ class HermitianFunction(ExpandedOp):
         if not directions:
             return [(v * columns(h.value(values))) @ v.H]
         factors = [v.H @ sym(e) @ v for e in directions]
-        terms = h.second(values) if self.order == 2 else None
-        if terms is None:
-            inner = _contracted(h.table(values, self.order), factors)
+        if self.order == 2:
+            inner = _by_products(values, h.second(values), *factors)
         else:
-            inner = _by_products(terms, *factors)
+            inner = _contracted(h.table(values, self.order), factors)
         return [v @ inner @ v.H]
 
 
@@ -141,14 +148,22 @@ def _contracted(table: Expression, factors: list[Expression]) -> Expression:
     return product if order == 1 else product.sum(axis=tuple(range(-count + 1, -1)))
 
 
-def _by_products(terms: Sequence[Term], e: Expression, f: Expression) -> Expression:
-    """Σ R ∘ ((P∘E)(Q∘F) + (P∘F)(Q∘E)) over terms P, Q, R; a factor None is 1."""
+def _by_products(w: Expression, terms: Sequence[Term], e: Expression, f: Expression) -> Expression:
+    """Σ R ∘ ((P∘E)(Q∘F) + (P∘F)(Q∘E)) over terms P, Q, R, for Hermitian E and F.
+
+    The terms hold where w_i ≤ w_k. The result is Hermitian, which gives the other half.
+    """
 
     def times(table: Expression | None, x: Expression) -> Expression:
         return x if table is None else table * x
 
-    products = [r * (times(p, e) @ times(q, f) + times(p, f) @ times(q, e)) for p, q, r in terms]
-    return reduce(lambda x, y: x + y, products)
+    products = [
+        times(r, times(p, e) @ times(q, f) + times(p, f) @ times(q, e)) for p, q, r in terms
+    ]
+    x, y = pairs(w)
+    weight = apply(elementwise.sign, y - x) * 0.5 + 0.5
+    half = chosen(weight == 0, 0.0, weight * reduce(lambda x, y: x + y, products))
+    return half + half.H
 
 
 class HermitianFunctionRule(ExtensionAdRule):

@@ -63,6 +63,10 @@ class Power(Smooth):
         same = both((a > 0) == (b > 0), both(low > 0, high <= low * 4))
         return chosen(same, narrow, wide)
 
+    def scale(self, mean: Expression) -> Expression:
+        """|w| / |p|, and at most |w|."""
+        return absolute(mean) * (1 / max(1.0, abs(self.exponent)))
+
     def coefficient(self, m: Expression, k: int) -> Expression | float:
         """p (p − 1) … (p − k + 1) / k! · m^(p−k)."""
         binomial = 1.0

@@ -7,7 +7,9 @@ from abc import abstractmethod
 from tenferro.arrays import Expression, apply, elementwise, indexing
 from tenferro.families.linalg.clusters import absolute, both, chosen
 from tenferro.families.linalg.divided import (
+    ByWidestGap,
     ScalarFunction,
+    Term,
     largest,
     pairs,
     small_gap,
@@ -17,7 +19,7 @@ from tenferro.families.linalg.divided import (
 from tenferro.ops import Iota
 
 
-class Sided(ScalarFunction):
+class Sided(ByWidestGap):
     """A function that is constant on either side of a gap."""
 
     def higher(self, w: Expression, order: int) -> Expression:
@@ -38,6 +40,15 @@ class Sided(ScalarFunction):
         table = chosen(alike, 0.0, (of_a - of_b) / chosen(alike, 1.0, gap))
         undefined = self.undefined(w, a, b, alike)
         return chosen(undefined, float("nan"), table)
+
+    def near(self, w: Expression) -> Expression:
+        """Values on one side."""
+        x, y = pairs(self.value(w))
+        return x == y
+
+    def series(self, w: Expression, near: Expression) -> list[Term]:
+        """None: the differences are 0."""
+        return []
 
     @abstractmethod
     def undefined(
@@ -103,6 +114,15 @@ class Times(ScalarFunction):
     def first(self, w: Expression) -> Expression:
         """a h[a, b] + h(b)."""
         return self.higher(w, 1)
+
+    def second(self, w: Expression) -> list[Term]:
+        """w_i h[i, j, k] + h[j, k]."""
+        x, _ = pairs(w)
+        terms = self.other.second(w)
+        return [
+            *[(p, q, x if r is None else x * r) for p, q, r in terms],
+            (None, self.other.first(w), None),
+        ]
 
     def higher(self, w: Expression, order: int) -> Expression:
         """x0 h[x0..xr] + h[x1..xr]."""

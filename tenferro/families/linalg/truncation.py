@@ -116,3 +116,14 @@ def svd_truncated(
 def svd_factors(a: Expression) -> tuple[Expression, ...]:
     """Singular values, U and Vᴴ."""
     return a.emit_all(Extension(Svd()))
+
+
+def kept_triplets(
+    factors: Sequence[Expression], rank: Expression, limit: int | None
+) -> tuple[Expression, ...]:
+    """The first `limit` singular values, and their U and Vᴴ, with zeros beyond the rank."""
+    s, u, vh = factors
+    k = s.shape[-1] if limit is None else minimum(s.shape[-1], limit)
+    values = part(s, 0, k)
+    kept = is_kept(values, rank).astype(s.dtype)
+    return values * kept, part(u, 0, k) * columns(kept), part(vh.mT, 0, k).mT * rows(kept)
