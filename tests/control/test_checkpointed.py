@@ -35,10 +35,12 @@ def test_it_is_printed_as_a_block_and_read_back(op: Checkpointed) -> None:
 def test_dead_outputs_and_operands_are_left_out_but_not_what_it_waits_for() -> None:
     op = Checkpointed(BODY, 1)
     pruned = op.pruned([False, True])
-    assert pruned is not None and isinstance(pruned.op, Checkpointed)
+    assert pruned is not None
+    assert isinstance(pruned.op, Checkpointed)
     assert (pruned.operands, pruned.outputs, pruned.op.saved) == ((0,), (1,), 1)
     late = Checkpointed(BODY, late=True).pruned([False, True])
-    assert late is not None and late.operands == (0, 1)
+    assert late is not None
+    assert late.operands == (0, 1)
     assert Checkpointed(BODY).pruned([True, True]) is None
     assert late.op.pruned([True]) is None
 
