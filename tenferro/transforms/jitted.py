@@ -254,7 +254,7 @@ class Jitted(Generic[P, R_co]):
         >>> print(tn.jit(lambda x: tn.sum(x * x)).memory(tn.zeros(1000)))
         peak 8 bytes; results 8 bytes, arguments 8.0 kB more
         alive there: 1, the largest:
-             8 bytes  reduce_sum f64[]  <doctest jit>:1
+             8 bytes  reduce_sum f64[]
         computed again: nothing
         """
         traced, leaves = self._program_of(args, kwargs, "memory")
