@@ -247,9 +247,9 @@ class Jitted(Generic[P, R_co]):
 
         >>> import tenferro as tn
         >>> print(tn.jit(lambda x: tn.sum(x * x)).memory(tn.zeros(1000)))
-        peak 8 bytes at <doctest jit>:1; results 8 bytes, arguments 8.0 kB more
+        peak 8 bytes; results 8 bytes, arguments 8.0 kB more
         alive there: 1, the largest:
-             8 bytes  reduce_sum f64[]  <doctest jit>:1
+             8 bytes  reduce_sum f64[]
         computed again: nothing
         """
         traced, leaves = self._program_of(args, kwargs, "memory")

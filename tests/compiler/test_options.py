@@ -25,7 +25,7 @@ from tenferro.errors import ConfigError
 def test_an_unknown_option_is_refused_with_the_names_that_there_are(name: str, hint: str) -> None:
     unknown: dict[str, Any] = {name: False}
     text = f"OptimizerOptions: there is no option '{name}'; {hint}the options are algebraic_simpl"
-    with pytest.raises(ConfigError, match=f"{text}.*, dead_code, .*, layout_costs$"):
+    with pytest.raises(ConfigError, match=f"{text}.*, dead_code, .*, layout_costs, memory_limit$"):
         OptimizerOptions(**unknown)
 
 

@@ -92,6 +92,7 @@ APPLICATIONS: list[tuple[StdTensorOp, list[tuple[str, tuple[Any, ...]]]]] = [
     (COMPLEX, [REALS] * 2),
     (CLAMP, [REALS] * 3),
     (Compare("GE"), [REALS] * 2),
+    (ops.CheckpointName("h"), [REALS]),
     (SELECT, [("bool", (2,)), ("i32", (2,)), ("i32", (2,))]),
     (Convert(as_dtype("c128")), [REALS]),
     (Constant(np.array([[1, 2]])), []),

@@ -121,6 +121,7 @@ FUNCTIONS: list[Case] = [
     *elementwise(ops.ROUND, halves, jax=jnp.rint, dtypes=REAL),
     *elementwise(ops.SIGN_BIT, nonzero, jax=jnp.signbit, dtypes=REAL),
     *elementwise(ops.STOP_GRADIENT, anything, jax=None, dtypes=INTS),
+    *elementwise(ops.CheckpointName("h"), anything, jax=None, dtypes=INTS),
     *elementwise(ops.AND, nonzero, nonzero, jax=lax.bitwise_and, dtypes=_BITS),
     *elementwise(ops.OR, nonzero, nonzero, jax=lax.bitwise_or, dtypes=_BITS),
     *elementwise(ops.XOR, nonzero, nonzero, jax=lax.bitwise_xor, dtypes=_BITS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from tenferro.compiler.memory_limit import MemoryLimit, in_words
@@ -17,6 +18,8 @@ from tenferro.exec_ir import ExecProgram
 
 _ROUNDS = 64
 """The most peaks that are lowered one after another."""
+_TOLD = (0.6, 0.4, 0.25, 0.15)
+"""Parts of the need that are aimed at to tell what would be possible, where the limit is not."""
 _PATIENCE = 8
 """How many peaks are lowered in vain."""
 _MOST_WORK = 6
@@ -59,12 +62,15 @@ class Rematerialize(Pass):
         ordered = self._ordered(program, before)
         least = need
         for part in _GOALS:
-            marked, schedule = self._lowered(ordered, int(part * self.limit.bytes))
-            found = with_late_ops(marked, schedule.fused)
+            found = with_late_ops(*self._lowered(ordered, int(part * self.limit.bytes)))
             reached = _peak(schedule_of(found, self.runs))
             if reached <= self.limit.bytes:
                 return found
             least = min(least, reached)
+        for part in _TOLD:
+            if part * need > self.limit.bytes:
+                found = with_late_ops(*self._lowered(ordered, int(part * need)))
+                least = min(least, _peak(schedule_of(found, self.runs)))
         raise self._refusal(program, before, least)
 
     def _require_sizes(self, program: ExecProgram) -> None:
@@ -86,8 +92,11 @@ class Rematerialize(Pass):
         other = economical(program, schedule)
         return min(program, other, key=lambda each: _peak(schedule_of(each, self.runs)))
 
-    def _lowered(self, program: ExecProgram, goal: int) -> tuple[Marked, Schedule]:
-        """The program whose peak is at most `goal`, run as it is written; or as low as found."""
+    def _lowered(self, program: ExecProgram, goal: int) -> tuple[Marked, Container[int]]:
+        """The program whose peak is at most `goal`, run as it is written; or as low as found.
+
+        Also the slots that are computed where they are read.
+        """
         marked = Marked(program, [False] * len(program.instructions))
         runs, since = replace(self.runs, as_written=True), 0
         best = marked, schedule_of(program, runs)
@@ -106,7 +115,7 @@ class Rematerialize(Pass):
             if not dropped:
                 break
             marked = computed_again(marked, cones, moment, dropped)
-        return best
+        return best[0], best[1].fused
 
     def _refusal(self, program: ExecProgram, schedule: Schedule, least: int) -> MemoryLimitError:
         """The error for a program that does not fit."""
