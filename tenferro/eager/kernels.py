@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.compiler import without_rules
+from tenferro.control import ControlOp
 from tenferro.exec_ir import (
     KEPT_ELEMENTS,
     Array,
@@ -81,7 +82,8 @@ class Kernels:
     def _call(self, op: ExecOp) -> OpCall:
         """An op as a function of NumPy arrays; returns one array, or a tuple of several."""
         evaluate: Callable[[Sequence[Any]], tuple[Any, ...]] = op.evaluate
-        if op.family is not None and self.boundary is not None:
+        by_boundary = op.family is not None or isinstance(op, ControlOp)
+        if by_boundary and self.boundary is not None:
             evaluate = functools.partial(self.boundary, op)
         elif type(op).evaluate is ExecOp.evaluate:
             return op.numpy

@@ -32,7 +32,7 @@ from tenferro.exec_ir.program import (
 )
 from tenferro.exec_ir.reach import Known, Reach, numbered
 from tenferro.exec_ir.rewrite import Rewriter
-from tenferro.exec_ir.run import KEPT_ELEMENTS, Steps, elements, evaluate, run
+from tenferro.exec_ir.run import KEPT_ELEMENTS, Steps, elements, evaluate, run, running_families
 from tenferro.exec_ir.text import parse_exec
 from tenferro.exec_ir.traits import AxisMap, Conjugation, MaskSite, Order
 from tenferro.exec_ir.verify import verify, verify_once
@@ -81,6 +81,7 @@ __all__ = [
     "renumber",
     "restricted",
     "run",
+    "running_families",
     "verify",
     "verify_once",
     "with_last_use",

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from tenferro.errors import BindingError
@@ -57,6 +60,27 @@ KEPT_ELEMENTS = 1 << 16
 def elements(metas: Sequence[TensorMeta]) -> int:
     """The number of elements of some values; one of unknown shape counts as one element."""
     return sum(math.prod(meta.static_shape or ()) for meta in metas)
+
+
+RuntimeOf = Callable[[ExecOp, Sequence[Array]], Sequence[Array]]
+"""Runs an op of an extension family."""
+
+_runtimes: ContextVar[RuntimeOf | None] = ContextVar("tenferro_runtimes", default=None)
+
+
+@contextmanager
+def running_families(runtime: RuntimeOf) -> Iterator[None]:
+    """Within, `Steps` run ops of extension families by `runtime`, and not by their own meaning."""
+    token = _runtimes.set(runtime)
+    try:
+        yield
+    finally:
+        _runtimes.reset(token)
+
+
+def _by_runtime(op: ExecOp, operands: Sequence[Array]) -> Sequence[Array]:
+    runtime = _runtimes.get()
+    return op.evaluate(operands) if runtime is None else runtime(op, operands)
 
 
 class Steps:
@@ -127,6 +151,9 @@ def _prepared(
     result, and as many to drop; `none` is a slot that nothing uses. Any other op is evaluated.
     """
     op, slots, places = step.op, step.input_slots, step.output_slots
+    if op.family is not None:
+        call = functools.partial(_by_runtime, op)
+        return 0, call, slots, None, places, tuple(dropped), None
     if type(op).evaluate is not ExecOp.evaluate or not slots or not len(dropped) <= len(slots) <= 2:
         return 0, op.evaluate, slots, None, places, tuple(dropped), None
     first, second = (*dropped, none, none)[:2]

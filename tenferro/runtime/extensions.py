@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tenferro.control import ControlOp
 from tenferro.errors import BackendFailureError
-from tenferro.exec_ir import ExecOp, ExecProgram
+from tenferro.exec_ir import ExecOp, ExecProgram, running_families
 from tenferro.families import STANDARD, StandardRuntime
 from tenferro.family import (
     Extension,
@@ -52,11 +53,21 @@ class BoundaryDispatch:
             UnregisteredExtensionError: the family of an extension op has no runtime here.
             BackendFailureError: the runtime failed, or its results are elsewhere.
         """
+        if isinstance(op, ControlOp):
+            with running_families(self._in_a_program):
+                return self._backend.execute_boundary(op, inputs)
         if not isinstance(op, Extension):
             return self._backend.execute_boundary(op, inputs)
         registry = self._registry_of(op.family_id)
         results = registry.execute(self._backend, op, inputs, self.caches)
         return tuple([self._here(op, result, inputs) for result in results])
+
+    def _in_a_program(self, op: ExecOp, inputs: Sequence[Buffer]) -> Sequence[Buffer]:
+        """The outputs of an extension op of a program inside an op.
+
+        Families of tenferro's own run by their meaning there, without the way through a registry.
+        """
+        return self(op, inputs) if op.family in self.registry else op.evaluate(inputs)
 
     def require_all(self, program: ExecProgram) -> None:
         """Raise UnregisteredExtensionError unless every family of the program has a runtime."""

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.control import ControlOp
 from tenferro.exec_ir import KEPT_ELEMENTS, Array, ExecOp, ExecProgram, Steps, elements
 from tenferro.family import Extension
 
 Boundary = Callable[[ExecOp, Sequence[Array]], tuple[Array, ...]]
-"""Runs one extension op."""
+"""Runs one extension op, or one that holds programs, in which there may be some."""
 
 
 class PreparedProgram(Steps):
@@ -23,7 +24,8 @@ class PreparedProgram(Steps):
 
     def __init__(self, program: ExecProgram, boundary: Boundary) -> None:
         def runs(op: ExecOp) -> Callable[[Sequence[Array]], Sequence[Array]] | None:
-            return functools.partial(boundary, op) if isinstance(op, Extension) else None
+            by_boundary = isinstance(op, Extension | ControlOp)
+            return functools.partial(boundary, op) if by_boundary else None
 
         super().__init__(program, runs=runs)
         self._inputs, self._outputs = program.input_slots, program.output_slots

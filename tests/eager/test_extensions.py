@@ -115,6 +115,28 @@ def test_an_extension_op_runs_by_the_runtime_registered_here() -> None:
     assert_close(ddx.numpy(), 48 * X**2, rounding(X.dtype))
 
 
+def nested(x: Any) -> Any:
+    """The op within branches of rounds of a loop."""
+
+    def body(carry: Any, _: Any) -> Any:
+        return tn.cond(carry[0] < 9.0, lambda: apply(Cube(), carry)[0], lambda: carry), None
+
+    return tn.scan(body, x, None, length=2)[0]
+
+
+@pytest.mark.parametrize("segmented", [True, False])
+def test_programs_inside_ops_run_it_by_the_runtime_too(segmented: bool) -> None:
+    runtime = CubeRuntime()
+    executor = tn.GraphExecutor(tn.NumpyBackend(), segmented=segmented)
+    executor.register_extension(lambda registry: registry.register(runtime))
+    assert_close(tn.jit(nested, executor=executor)(X), X**9, rounding(X.dtype))
+    assert runtime.calls == 2
+    rt = tn.EagerRuntime(ad_context=context())
+    rt.register_extension(lambda registry: registry.register(runtime))
+    assert_close(nested(rt.variable(X)).numpy(), X**9, rounding(X.dtype))
+    assert runtime.calls == 4
+
+
 def test_an_unregistered_family_is_refused_and_not_run_otherwise() -> None:
     rt = tn.EagerRuntime(ad_context=context())
     with pytest.raises(UnregisteredExtensionError, match=f"{FAMILY}: no runtime is registered"):
