@@ -82,6 +82,7 @@ JAX: dict[str, str] = {
     **dict.fromkeys(("explain_cache_misses", "log_compiles", "monitoring", "profiler"), PROFILE),
     **dict.fromkeys(("debug_nans", "debug_infs"), "look at values within tn.disable_jit()"),
     **dict.fromkeys(("ffi", "custom_batching"), KERNELS),
+    "ad_checkpoint": "use tn.checkpoint and tn.checkpoint_name",
     "Device": "devices are names, such as 'cpu:0'; tn.devices() lists them",
     "clear_caches": CACHES,
     "closure_convert": "functions read the arrays around them; there is nothing to convert",

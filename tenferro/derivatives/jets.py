@@ -50,7 +50,7 @@ def jet(
 
     >>> import tenferro as tn
     >>> jet(tn.sin, (0.0,), ((1.0, 0.0, 0.0),))
-    (Tensor(0.), [Tensor(1.), Tensor(-0.), Tensor(-1.)])
+    (Tensor(0.), [Tensor(1.), Tensor(0.), Tensor(-1.)])
     """
     terms = _terms(primals, series)
     order = len(terms[0]) if terms else 0

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.extend  # some part of JAX or tenferro imports it, and then it is a name of `jax`
+import jax.ad_checkpoint  # once some part of JAX or tenferro imports it, it is a name of `jax`
+import jax.extend  # so is this
 
 import tenferro as tn
 from tenferro import left_out

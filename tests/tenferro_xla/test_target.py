@@ -17,7 +17,8 @@ from tests.compiler.canonical.test_while_joining import program as while_loops
 from tests.programs import SEVERAL, SIZES, assert_same_results, read
 
 XLA_CPU = (*CANONICAL, *passes_for("cpu", CPU))
-NAMES = [each.name for each in fields(OptimizerOptions) if each.name != "layout_costs"]
+NOT_PASSES = {"layout_costs", "memory_limit"}
+NAMES = [each.name for each in fields(OptimizerOptions) if each.name not in NOT_PASSES]
 
 CONJUGATES = """
 exec_program(%0: c128[4,5], %1: c128[5,6]) {
