@@ -1,8 +1,9 @@
 """What one call of a compiled tiny program costs, beside the same call of `jax.jit`.
 
-Arguments are on the device. tenferro computes in 64 bits; JAX is shown in its default 32 bits and,
-as "x64", within `jax.enable_x64(True)`, which the loop is in but does not enter. `host` rows are
-the NumPy executor and NumPy itself. `ready` waits for the result.
+Arguments are on the device, or NumPy arrays where a row says so. tenferro computes in 64 bits; JAX
+is shown in its default 32 bits and, as "x64", within `jax.enable_x64(True)`, which the loop is in
+but does not enter. `host` rows are the NumPy executor and NumPy itself. `ready` waits for the
+result.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ def on_vectors(calls: int) -> Contenders:
     host = np.arange(8.0)
     compiled, peer = tn.jit(affine), jax.jit(affine)
     on_numpy = tn.jit(affine, executor="numpy")
-    tensor = compiled(tn.Tensor(host))
-    single = compiled(tn.Tensor(host.astype(np.float32)))
-    raw, raw_single = tensor.data, jax_array(host.astype(np.float32))
+    tensor, host_single = compiled(tn.Tensor(host)), host.astype(np.float32)
+    single = compiled(tn.Tensor(host_single))
+    raw, raw_single = tensor.data, jax_array(host_single)
     on_host = tn.Tensor(host)
     np.testing.assert_allclose(compiled(tensor).numpy(), affine(tensor.numpy()))
     return {
@@ -69,6 +70,9 @@ def on_vectors(calls: int) -> Contenders:
         "tn.jit(Tensor)": repeated(lambda: compiled(tensor), calls),
         "tn.jit(Tensor f32)": repeated(lambda: compiled(single), calls),
         "tn.jit(jax.Array)": repeated(lambda: compiled(raw), calls),
+        "jax.jit, from NumPy": repeated(lambda: peer(host_single), calls),
+        "jax.jit x64, from NumPy": in_x64(repeated(lambda: peer(host), calls)),
+        "tn.jit(ndarray), from NumPy": repeated(lambda: compiled(host), calls),
         "host: tn.jit, numpy": repeated(lambda: on_numpy(on_host), calls),
         "host: NumPy": repeated(lambda: affine(host), calls),
     }
@@ -113,7 +117,7 @@ def show(title: str, contenders: Contenders, rounds: int) -> dict[str, Samples]:
     found = interleaved(contenders, rounds)
     rows: list[list[object]] = []
     for name, samples in found.items():
-        ready = ", ready" if name.endswith(", ready") else ""
+        ready = next((way for way in (", ready", ", from NumPy") if name.endswith(way)), "")
         peers = [found[f"jax.jit{ready}"], found[f"jax.jit x64{ready}"]]
         rows.append([name, samples.text(), *(f"{samples.over(peer):.2f}" for peer in peers)])
     table(title, ["call", "µs [quartiles]", "/ jax", "/ jax x64"], rows)
@@ -131,6 +135,8 @@ def main() -> None:
     show("tanh(x@x)+x, 8×8", on_matrices(chosen.calls), chosen.rounds)
     ratio = vectors["tn.jit(Tensor)"].over(vectors["jax.jit"])
     verdict("call on an 8-vector, over jax.jit", ratio, 2.0, 1.2)
+    from_numpy = vectors["tn.jit(ndarray), from NumPy"].over(vectors["jax.jit, from NumPy"])
+    verdict("the same from a NumPy array", from_numpy, 3.5, 1.5)
     note(f"tree of 10 leaves: {trees['tn.jit(Tensors)'].over(trees['jax.jit']):.2f} of jax.jit")
 
 

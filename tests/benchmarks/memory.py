@@ -26,7 +26,10 @@ XLA = XlaExecutor()
 def measured(
     function: Any, args: Any, limit: int | None = None
 ) -> tuple[MemoryReport, int, int, float]:
-    """The report, XLA's temporaries and its results in bytes, and the seconds of all passes."""
+    """The report, XLA's temporaries and its results in bytes, and the seconds of all passes.
+
+    The report is that of the first program; XLA's figures may be those of a tighter one.
+    """
     program = tn.jit(function, memory_limit=limit).program(*args)
     inputs = dict(zip([each.name for each in program.inputs], args, strict=False))
     start = time.perf_counter()
@@ -96,7 +99,6 @@ def passes(how: Any) -> None:
             free = program.memory(executor="numpy")
             limit = None if part is None else int(part * free.peak)
             start = time.perf_counter()
-            tn.make_program  # noqa: B018  # the same path for all
             report = tn.jit(function, executor="numpy", memory_limit=limit).memory(x, w)
             seconds = time.perf_counter() - start
             number = len(program.exec_program.instructions)
