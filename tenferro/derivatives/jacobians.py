@@ -194,11 +194,10 @@ def hessian(
             [ 0., 12.]])
     """
     chunk = as_chunk_size("hessian", chunk_size)
-    gradient = Gradients("hessian", function, argnums, has_aux, ad_context=ad_context)
     return JacobianCall(
         "hessian",
         "auto",
-        gradient.as_function(),
+        function,
         argnums,
         has_aux,
         False,

@@ -51,6 +51,25 @@ def test_a_sparse_hessian_is_the_dense_one(f: Any, values: int, passes: str) -> 
     assert repr(found) == f"SparseMatrix(f64[8,8], {values} values of 64, by {passes})"
 
 
+@pytest.mark.parametrize("wrapped", [lambda f: f, tn.checkpoint, tn.jit])
+def test_a_rule_by_hand_need_not_have_a_symmetric_hessian(wrapped: Any) -> None:
+    @tn.custom_vjp
+    def by_hand(x: Any) -> Any:
+        return tn.sum(x)
+
+    def bwd(x: Any, ct: Any) -> Any:
+        return (ct * tn.concatenate([tn.sum(x**2)[None], 5.0 * x[1:] * x[0]]),)
+
+    by_hand.defvjp(lambda x: (by_hand(x), x), bwd)
+    f = wrapped(by_hand)
+    expected = np.diag(np.r_[0.0, np.full(39, 5.0 * 0.5)])
+    expected[1:, 0] = 5.0 * np.arange(1.0, 40.0)
+    x = np.r_[0.5, np.arange(1.0, 40.0)]
+    expected[0] = 2.0 * x
+    same(tn.hessian(f, sparsity="auto")(x), expected)
+    np.testing.assert_allclose(tn.hessian(f)(x), expected)
+
+
 @pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
 @pytest.mark.parametrize(
     "f",
