@@ -133,7 +133,9 @@ class JacobianCall:
         linear = ad.linearize(trace.outputs, trace.inputs)
         matrices = Matrices(linear, inputs, outputs, ad.shapes, self.chunk_size, self.holomorphic)
         if self.sparsity is not None:
-            colours = self._colours(self._pattern(linear, inputs, outputs, ad), inputs, outputs)
+            colours = self._colours(
+                linear, self._pattern(linear, inputs, outputs, ad), inputs, outputs
+            )
             plan, sparse = _first_possible(colours, matrices.sparse)
             return _with_types(sparse, inputs, outputs, str(plan))
         _, blocks = _first_possible(self._plans(linear, inputs, outputs, ad), matrices.dense)
@@ -192,17 +194,21 @@ class JacobianCall:
             return plans
         if pattern.is_identity and len(inputs) == 1 and inputs[0].rank == 1:
             return plans  # of which only the diagonal is computed
-        colours = self._colours(pattern, inputs, outputs)
+        colours = self._colours(linear, pattern, inputs, outputs)
         count, places = colours[0].colouring.count, colours[0].pattern.entries.size
         return plans if costs.of_colours(count, places) >= plans[0].seconds else [*colours, *plans]
 
-    def _colours(self, pattern: Pattern, inputs: Metas, outputs: Metas) -> list[SparsePlan]:
+    def _colours(
+        self, linear: Linear, pattern: Pattern, inputs: Metas, outputs: Metas
+    ) -> list[SparsePlan]:
         """How to compute a sparse matrix; what takes few passes first."""
         forward, reverse = (
             all(is_complex(meta.dtype) == self.holomorphic for meta in metas)
             and self.mode in ("auto", mode)
             for metas, mode in ((inputs, "forward"), (outputs, "reverse"))
         )
+        if forward and reverse and _has_rules_by_hand(linear.fragment.nodes):
+            return sparse_plans(pattern, False, True, False)
         # rules by hand need not be the derivatives of anything, and so their matrix not symmetric
         symmetric = self.name == "hessian" and not any(
             _has_rules_by_hand(_ops_of(trace)) for trace in self.traced

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import ParamSpec
 
 from tenferro.derivatives.context import AdContext
-from tenferro.derivatives.gradients import Argnums, Gradients
+from tenferro.derivatives.gradients import Argnums
 from tenferro.derivatives.jacobian_call import (
     JacobianCall,
     Sparsity,

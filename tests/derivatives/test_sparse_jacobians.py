@@ -11,7 +11,7 @@ import pytest
 import tenferro as tn
 from tenferro.derivatives.colours import Colouring, coloured, star_coloured
 from tenferro.derivatives.pattern import Pattern
-from tenferro.errors import ADError, DTypeError, ExtentError, ShapeError
+from tenferro.errors import ADError, ADRuleError, DTypeError, ExtentError, ShapeError
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=8)
@@ -49,6 +49,20 @@ def test_a_sparse_hessian_is_the_dense_one(f: Any, values: int, passes: str) -> 
     found = tn.hessian(f, sparsity="auto")(X)
     same(found, tn.jacfwd(tn.grad(f))(X), values)
     assert repr(found) == f"SparseMatrix(f64[8,8], {values} values of 64, by {passes})"
+
+
+def test_a_rule_for_cotangents_is_run_in_reverse() -> None:
+    @tn.custom_vjp
+    def by_hand(x: Any) -> Any:
+        return x**3
+
+    by_hand.defvjp(lambda x: (by_hand(x), by_hand(x)), lambda y, ct: (7.0 * y * ct,))
+    found = tn.jacobian(by_hand, sparsity="auto")(X)
+    same(found, np.diag(7.0 * X**3))
+    assert repr(found).endswith("by reverse 8)")
+    same(tn.hessian(lambda x: tn.sum(by_hand(x)), sparsity="auto")(X), np.diag(49.0 * X**3))
+    with pytest.raises(ADRuleError, match="has no forward mode"):
+        tn.jacobian(by_hand, mode="forward", sparsity="auto")(X)
 
 
 @pytest.mark.parametrize("wrapped", [lambda f: f, tn.checkpoint, tn.jit])
