@@ -179,7 +179,8 @@ def hessian(
         has_aux: return (Hessian, aux).
         chunk_size: the largest number of unit vectors in one batch, to save memory.
         sparsity: `auto` for a `SparseMatrix` in place of each array; see `jacobian`. A pass gives
-            both of two equal entries.
+            both of two equal entries, unless rules by hand, which need not be symmetric, are in
+            the function.
         ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:
