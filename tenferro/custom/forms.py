@@ -168,7 +168,9 @@ class Form:
         if promoted(meta, leaf.weak, goal) or (yields and alike):
             return convert(TraceEmitter(), key, goal.dtype)
         if meta != goal:
-            raise ADRuleError(f"{self.name}: {what} is {meta} in the place of {goal}")
+            raise ADRuleError(
+                f"{self.name}: {what} is {meta} in the place of {goal}; return that type"
+            )
         return key
 
 

@@ -187,6 +187,7 @@ class Gradients:
         name: what users called.
         limit: the memory limit of the program.
         fill: whether there are zeros in place of None.
+        told: is called with the trace of the function.
     """
 
     name: str
@@ -197,6 +198,7 @@ class Gradients:
     ad_context: AdContext | None = None
     limit: MemoryLimit | None = None
     fill: bool = True
+    told: Callable[[Trace], None] | None = None
 
     def as_function(self) -> Callable[..., Any]:
         """The function of the gradients, or of the pair of them and the auxiliary result."""
@@ -213,6 +215,8 @@ class Gradients:
         active = [position for positions, _ in groups for position in positions]
         ad = context_of(self.ad_context)
         trace, leaves = traced_with(ad, self.function, args, kwargs, self.has_aux, active)
+        if self.told is not None:
+            self.told(trace)
         wrt = [trace.input_at[position] for position in active]
         require_active(wrt, self.holomorphic)
         keys = self._keys(trace, wrt, ad)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
-from tenferro.computegraph import GlobalValKey
+from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
 from tenferro.config import config
 from tenferro.control import ControlOp, Custom
 from tenferro.derivatives.context import AD, AdContext, context_of, results_of, traced_with
-from tenferro.derivatives.gradients import Argnums, normal_argnums, require_active
+from tenferro.derivatives.gradients import Argnums, Gradients, normal_argnums, require_active
 from tenferro.derivatives.linear_part import Linear
 from tenferro.derivatives.matrices import Matrices, block_meta
 from tenferro.derivatives.modes import Costs, Mode, Pass, Plan
@@ -31,6 +31,7 @@ from tenferro.errors import (
     PytreeError,
 )
 from tenferro.exec_ir import ExecProgram
+from tenferro.ops import StdTensorOp
 from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.traced import Trace, flatten, unflatten, wraps
 
@@ -54,9 +55,10 @@ class JacobianCall:
     """A function that is differentiated, with what was said of how.
 
     Attributes:
-        name: what users called.
+        name: what users called. `hessian` differentiates the gradient of the function.
         mode: which passes may be taken.
         sparsity: whether the results are sparse matrices.
+        traced: the traces of a function whose gradient is differentiated.
     """
 
     name: str
@@ -68,14 +70,29 @@ class JacobianCall:
     chunk_size: int | None
     ad_context: AdContext | None
     sparsity: Sparsity = None
+    traced: Sequence[Trace] = ()
 
     def as_function(self) -> Callable[..., Any]:
         """The function of the Jacobians, or of the pair of them and the auxiliary result."""
 
         def jacobian(*args: Any, **kwargs: Any) -> Any:
-            return self._called(args, kwargs)
+            call = self._of_gradient() if self.name == "hessian" else self
+            return call._called(args, kwargs)
 
         return wraps(self.function, jacobian)
+
+    def _of_gradient(self) -> JacobianCall:
+        """The call of the gradient in place of the function."""
+        traced: list[Trace] = []
+        gradient = Gradients(
+            self.name,
+            self.function,
+            self.argnums,
+            self.has_aux,
+            ad_context=self.ad_context,
+            told=traced.append,
+        )
+        return replace(self, function=gradient.as_function(), traced=traced)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function, argnums = self.function, self.argnums
@@ -116,7 +133,9 @@ class JacobianCall:
         linear = ad.linearize(trace.outputs, trace.inputs)
         matrices = Matrices(linear, inputs, outputs, ad.shapes, self.chunk_size, self.holomorphic)
         if self.sparsity is not None:
-            colours = self._colours(self._pattern(linear, inputs, outputs, ad), inputs, outputs)
+            colours = self._colours(
+                linear, self._pattern(linear, inputs, outputs, ad), inputs, outputs
+            )
             plan, sparse = _first_possible(colours, matrices.sparse)
             return _with_types(sparse, inputs, outputs, str(plan))
         _, blocks = _first_possible(self._plans(linear, inputs, outputs, ad), matrices.dense)
@@ -157,7 +176,7 @@ class JacobianCall:
         """How to compute a dense matrix; what costs least first."""
         if self.mode == "forward" or self.mode == "reverse":
             return [Pass(self.mode == "forward")]
-        if self.mode == "auto" and _has_rules_by_hand(linear):
+        if self.mode == "auto" and _has_rules_by_hand(linear.fragment.nodes):
             return [Pass(forward=False)]
         costs = Costs(linear, ad.shapes, self.holomorphic, self.name == "hessian")
         plans = costs.plans(self.mode)
@@ -175,18 +194,26 @@ class JacobianCall:
             return plans
         if pattern.is_identity and len(inputs) == 1 and inputs[0].rank == 1:
             return plans  # of which only the diagonal is computed
-        colours = self._colours(pattern, inputs, outputs)
+        colours = self._colours(linear, pattern, inputs, outputs)
         count, places = colours[0].colouring.count, colours[0].pattern.entries.size
         return plans if costs.of_colours(count, places) >= plans[0].seconds else [*colours, *plans]
 
-    def _colours(self, pattern: Pattern, inputs: Metas, outputs: Metas) -> list[SparsePlan]:
+    def _colours(
+        self, linear: Linear, pattern: Pattern, inputs: Metas, outputs: Metas
+    ) -> list[SparsePlan]:
         """How to compute a sparse matrix; what takes few passes first."""
         forward, reverse = (
             all(is_complex(meta.dtype) == self.holomorphic for meta in metas)
             and self.mode in ("auto", mode)
             for metas, mode in ((inputs, "forward"), (outputs, "reverse"))
         )
-        return sparse_plans(pattern, forward, reverse, self.name == "hessian")
+        if forward and reverse and _has_rules_by_hand(linear.fragment.nodes):
+            return sparse_plans(pattern, False, True, False)
+        # rules by hand need not be the derivatives of anything, and so their matrix not symmetric
+        symmetric = self.name == "hessian" and not any(
+            _has_rules_by_hand(_ops_of(trace)) for trace in self.traced
+        )
+        return sparse_plans(pattern, forward, reverse, symmetric)
 
     def _pattern(self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext) -> Pattern:
         """The pattern of a sparse matrix; all places, if too many would be on the way."""
@@ -282,10 +309,16 @@ def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
     return "auto"
 
 
-def _has_rules_by_hand(linear: Linear) -> bool:
-    """Whether an op has a rule for cotangents, and none for tangents."""
-    primitives = [node.primitive for node in linear.fragment.nodes]
-    ops = [op for op in primitives if isinstance(op, ControlOp)]
+def _ops_of(trace: Trace) -> Sequence[GlobalOpKey]:
+    """The ops of a function."""
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    ops, _ = view.topo_order(trace.outputs, leaves=trace.inputs)
+    return ops
+
+
+def _has_rules_by_hand(nodes: Iterable[GlobalOpKey]) -> bool:
+    """Whether an op, or one in the programs inside it, has derivatives that a rule gives."""
+    ops = [node.primitive for node in nodes if isinstance(node.primitive, ControlOp)]
     bodies = [cast(ExecProgram, body) for op in ops for body in op.bodies.values()]
     return any(isinstance(op, Custom) for op in ops) or any(
         part.has_op(Custom) for body in bodies for part in body.walk()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import ParamSpec
 
 from tenferro.derivatives.context import AdContext
-from tenferro.derivatives.gradients import Argnums, Gradients
+from tenferro.derivatives.gradients import Argnums
 from tenferro.derivatives.jacobian_call import (
     JacobianCall,
     Sparsity,
@@ -179,7 +179,8 @@ def hessian(
         has_aux: return (Hessian, aux).
         chunk_size: the largest number of unit vectors in one batch, to save memory.
         sparsity: `auto` for a `SparseMatrix` in place of each array; see `jacobian`. A pass gives
-            both of two equal entries.
+            both of two equal entries, unless rules by hand, which need not be symmetric, are in
+            the function.
         ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:
@@ -194,11 +195,10 @@ def hessian(
             [ 0., 12.]])
     """
     chunk = as_chunk_size("hessian", chunk_size)
-    gradient = Gradients("hessian", function, argnums, has_aux, ad_context=ad_context)
     return JacobianCall(
         "hessian",
         "auto",
-        gradient.as_function(),
+        function,
         argnums,
         has_aux,
         False,

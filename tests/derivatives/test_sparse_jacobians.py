@@ -11,7 +11,7 @@ import pytest
 import tenferro as tn
 from tenferro.derivatives.colours import Colouring, coloured, star_coloured
 from tenferro.derivatives.pattern import Pattern
-from tenferro.errors import ADError, DTypeError, ExtentError, ShapeError
+from tenferro.errors import ADError, ADRuleError, DTypeError, ExtentError, ShapeError
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=8)
@@ -49,6 +49,39 @@ def test_a_sparse_hessian_is_the_dense_one(f: Any, values: int, passes: str) -> 
     found = tn.hessian(f, sparsity="auto")(X)
     same(found, tn.jacfwd(tn.grad(f))(X), values)
     assert repr(found) == f"SparseMatrix(f64[8,8], {values} values of 64, by {passes})"
+
+
+def test_a_rule_for_cotangents_is_run_in_reverse() -> None:
+    @tn.custom_vjp
+    def by_hand(x: Any) -> Any:
+        return x**3
+
+    by_hand.defvjp(lambda x: (by_hand(x), by_hand(x)), lambda y, ct: (7.0 * y * ct,))
+    found = tn.jacobian(by_hand, sparsity="auto")(X)
+    same(found, np.diag(7.0 * X**3))
+    assert repr(found).endswith("by reverse 8)")
+    same(tn.hessian(lambda x: tn.sum(by_hand(x)), sparsity="auto")(X), np.diag(49.0 * X**3))
+    with pytest.raises(ADRuleError, match="has no forward mode"):
+        tn.jacobian(by_hand, mode="forward", sparsity="auto")(X)
+
+
+@pytest.mark.parametrize("wrapped", [lambda f: f, tn.checkpoint, tn.jit])
+def test_a_rule_by_hand_need_not_have_a_symmetric_hessian(wrapped: Any) -> None:
+    @tn.custom_vjp
+    def by_hand(x: Any) -> Any:
+        return tn.sum(x)
+
+    def bwd(x: Any, ct: Any) -> Any:
+        return (ct * tn.concatenate([tn.sum(x**2)[None], 5.0 * x[1:] * x[0]]),)
+
+    by_hand.defvjp(lambda x: (by_hand(x), x), bwd)
+    f = wrapped(by_hand)
+    expected = np.diag(np.r_[0.0, np.full(39, 5.0 * 0.5)])
+    expected[1:, 0] = 5.0 * np.arange(1.0, 40.0)
+    x = np.r_[0.5, np.arange(1.0, 40.0)]
+    expected[0] = 2.0 * x
+    same(tn.hessian(f, sparsity="auto")(x), expected)
+    np.testing.assert_allclose(tn.hessian(f)(x), expected)
 
 
 @pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
