@@ -199,6 +199,15 @@ def _pow(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKe
     return at.emit(POW, at.spread(base, shape), at.spread(converted, shape))
 
 
+def _polynomial(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """A polynomial by Horner's rule; the coefficients come after x, that of the constant first."""
+    shape = shape_of(equation)
+    x, *coefficients, result = (at.spread(operand, shape) for operand in operands)
+    for coefficient in reversed(coefficients):
+        result = at.emit(ADD, at.emit(MUL, result, x), coefficient)
+    return result
+
+
 def _is_finite(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     return logical.isfinite(at, x[0])
 
@@ -254,6 +263,7 @@ TABLE: dict[str, Translation] = {
     "is_finite": _is_finite,
     "le_to": _before("LE"),
     "lt_to": _before("LT"),
+    "polynomial": _polynomial,
     "pow": _pow,
     "reduce_precision": _reduce_precision,
     "round": _round,
