@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import ClassVar, Protocol, Self, TypeVar, cast
 
@@ -60,8 +60,14 @@ class ControlOp(StdTensorOp):
     @property
     def in_one_mode(self) -> bool:
         """Whether derivatives of the op or of one inside its programs exist in one mode only."""
-        parts = (part for body in self.bodies.values() for part in cast(ExecProgram, body).walk())
-        return self.one_mode or any(op.one_mode for part in parts for op in part.ops_of(ControlOp))
+        return any(op.one_mode for op in self.nested())
+
+    def nested(self) -> Iterator[ControlOp]:
+        """The op, and those that hold programs inside its own, at any depth."""
+        yield self
+        for body in self.bodies.values():
+            for part in cast(ExecProgram, body).walk():
+                yield from part.ops_of(ControlOp)
 
     @property
     def const_places(self) -> dict[str, range]:

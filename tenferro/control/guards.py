@@ -38,9 +38,7 @@ def _guarded_outputs(
 
     def emitted(step: ExecInstruction, operands: Sequence[GlobalValKey]) -> Keys:
         op = step.op
-        if isinstance(op, ControlOp) and any(
-            op.is_open or may_not_end(cast(ExecProgram, body)) for body in op.bodies.values()
-        ):
+        if isinstance(op, ControlOp) and any(each.is_open for each in op.nested()):
             op, operands = _guarded(op, operands, guard, emitter)
         emitter.site = step.site
         return emitter.emit_all(cast(StdTensorOp, op), *operands)

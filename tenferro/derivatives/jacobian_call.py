@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from tenferro.errors import (
     ExtentError,
     PytreeError,
 )
-from tenferro.exec_ir import ExecProgram
 from tenferro.ops import StdTensorOp
 from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.traced import Trace, flatten, unflatten, wraps
@@ -319,10 +318,7 @@ def _ops_of(trace: Trace) -> Sequence[GlobalOpKey]:
 def _has_rules_by_hand(nodes: Iterable[GlobalOpKey]) -> bool:
     """Whether an op, or one in the programs inside it, has derivatives that a rule gives."""
     ops = [node.primitive for node in nodes if isinstance(node.primitive, ControlOp)]
-    bodies = [cast(ExecProgram, body) for op in ops for body in op.bodies.values()]
-    return any(isinstance(op, Custom) for op in ops) or any(
-        part.has_op(Custom) for body in bodies for part in body.walk()
-    )
+    return any(isinstance(each, Custom) for op in ops for each in op.nested())
 
 
 def _first_possible(plans: Sequence[P], emit: Callable[[P], R]) -> tuple[P, R]:

@@ -16,7 +16,7 @@ from tenferro.compiler import CPU, DeviceCosts
 from tenferro.errors import PathError
 from tenferro.planning.anneal import annealed
 from tenferro.planning.cost import tree_seconds
-from tenferro.planning.effort import GREEDY, MOVE, REPLAN, Effort
+from tenferro.planning.effort import CANDIDATES, GREEDY, MOVE, REPLAN, Effort
 from tenferro.planning.greedy import greedy_pairs
 from tenferro.planning.optimize import ContractionOptimizerOptions, Progress
 from tenferro.planning.paths import Pairs, pairs_of_path
@@ -85,14 +85,16 @@ class _Search:
         seconds = self.options.seconds
         effort = Effort(self.factor, len(self.subscripts.inputs))
         scored: list[tuple[float, int, ContractionTree]] = []
+        run = math.inf
         for number, pairs in enumerate(candidates, start=1):
             tree = self.tree(pairs)
             scored.append((self.score(tree), number, tree))
-            report(number, total, min(scored)[0])
+            best_score, _, best = min(scored)
+            report(number, total, best_score)
             effort.spend(GREEDY)
+            run = self.run(best) if best is tree else run
             late = seconds is not None and time.monotonic() - start > seconds
-            # A third of the effort is for candidates, the rest for what improves them.
-            if late or effort.left(self.run(min(scored)[2]), 3 * number * GREEDY) == 0:
+            if late or effort.part_spent(run) > CANDIDATES:
                 break
         finalists = [tree for _, _, tree in sorted(scored)[:FINALISTS]]
         improved: list[ContractionTree] = []

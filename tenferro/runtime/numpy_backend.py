@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from tenferro.exec_ir import Array, ExecOp, ExecProgram
-from tenferro.runtime.prepared import Boundary, PreparedProgram
+from tenferro.runtime.extensions import Boundary
+from tenferro.runtime.prepared import PreparedProgram
 
 
 class NumpyBackend:

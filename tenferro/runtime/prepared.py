@@ -11,15 +11,14 @@ import numpy as np
 from tenferro.control import ControlOp
 from tenferro.exec_ir import KEPT_ELEMENTS, Array, ExecOp, ExecProgram, Steps, elements
 from tenferro.family import Extension
-
-Boundary = Callable[[ExecOp, Sequence[Array]], tuple[Array, ...]]
-"""Runs one extension op, or one that holds programs, in which there may be some."""
+from tenferro.runtime.extensions import Boundary
 
 
 class PreparedProgram(Steps):
     """A program that runs by the NumPy meaning of its ops, and its extension ops by `boundary`.
 
-    Values that depend on no input are computed once if they are small, and else in each run.
+    Ops that hold programs run by it too, since there may be extension ops in these. Values that
+    depend on no input are computed once if they are small, and else in each run.
     """
 
     def __init__(self, program: ExecProgram, boundary: Boundary) -> None:

@@ -60,16 +60,17 @@ def grows_polynomially(found: list[int]) -> bool:
 
 def differentiable() -> list[ops.StdTensorOp]:
     """The elementwise ops of real numbers whose results are real."""
-    unary = [op() for op in ops.ALL_OPS if issubclass(op, Elementwise) and op is not ops.Special]
-    return [op for op in unary if "f" in op.kinds]
+    every = [op() for op in ops.ALL_OPS if issubclass(op, Elementwise) and op is not ops.Special]
+    number = TensorMeta.of(FLOAT64, ())
+    return [
+        op
+        for op in every
+        if "f" in op.kinds and op.infer_all([number] * (op.n_inputs or 1)) == (number,)
+    ]
 
 
 @pytest.mark.parametrize("op", differentiable(), ids=lambda op: op.name)
 def test_every_elementwise_op(op: ops.StdTensorOp) -> None:
-    (result,) = op.infer_all([TensorMeta.of(FLOAT64, ())] * (op.n_inputs or 1))
-    if result.dtype != FLOAT64:
-        return
-
     def function(x: Any) -> Any:
         operands = [x, 1 + x * x, 2 + tn.sin(x)][: op.n_inputs]
         return operands[0]._apply(lambda at, *values: at.emit(op, *values), *operands)
