@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from tenferro.compiler import DeviceCosts, Pass, Target, contraction_passes
+from tenferro.compiler import DeviceCosts, Pass, SharedLanes, Target, contraction_passes
 from tenferro_xla.lowering import LoweringOptions
 from tenferro_xla.passes import KeptTransposes, RealContractions
 
@@ -38,6 +38,9 @@ class XlaTarget:
     def optimized_for(self) -> Target:
         """The target that the compiler optimizes for."""
         passes = passes_for(self.device.platform, self.costs)
+        shared = self.lowering.shared_slices
+        if shared is not None:
+            passes = (SharedLanes(shared.workers, shared.ordered), *passes)
         return Target(f"xla:{self.device.platform}", passes, self.lowering.extensions)
 
 

@@ -71,6 +71,7 @@ from tenferro.compiler.target import (
     ExpandFamilies,
     PlanFamilies,
     Settle,
+    SharedLanes,
     StopGradientRemoval,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
@@ -125,6 +126,7 @@ __all__ = [
     "Rounding",
     "SegmentPlan",
     "Settle",
+    "SharedLanes",
     "Specialised",
     "StopGradientRemoval",
     "SummedProducts",

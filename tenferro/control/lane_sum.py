@@ -257,6 +257,23 @@ class LaneSum(ControlOp, name="lane_sum"):
         workers = f" on {self.workers} devices" if self.workers > 1 else ""
         return f"lane_sum: {self.total} rounds of {size_in_words(self.body)}{lanes}{workers}"
 
+    def scratch(self, results: Sequence[int]) -> int:
+        """The sums that wait on the levels of the tree, or those that workers pass to each other."""
+        apart = sum(size for size, on in zip(results, self.apart, strict=True) if on)
+        return self._copies() * (sum(results) - apart) + (apart if self.workers > 1 else 0)
+
+    def _copies(self) -> int:
+        """How often the sums that are not apart are held beside the results."""
+        share = -(-self.lanes // self.workers)  # lanes of one worker
+        waiting = share.bit_length() if share > 1 else 0  # and the sums of the last lane
+        if self.workers == 1:
+            return waiting
+        if not self.ordered:
+            return 1
+        if share * self.workers == self.lanes:
+            return max(waiting, self.workers)
+        return share * (1 + self.workers)
+
     @property
     def written_inside(self) -> Collection[int]:
         """All results are those of the body."""

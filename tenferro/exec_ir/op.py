@@ -310,6 +310,13 @@ class ExecOp(Payload):
         """
         return self.overwrites.keys()
 
+    def scratch(self, results: Sequence[int]) -> int:
+        """Bytes that it needs beside operands, results of these sizes, and programs that it holds.
+
+        Only an op that holds programs is asked.
+        """
+        return 0
+
     def masked(self, at: MaskSite) -> None:
         """Write the op where sizes are rounded up, so that no true element depends on padding.
 

@@ -52,7 +52,7 @@ def to_jax(
     check_program("to_jax", program)
     on_cpu = jax.default_backend() == "cpu"
     lowerings = ExtensionLowerings((*STANDARD, *further(packages)))
-    options = LoweringOptions(precision, lowerings, waits_in_branch=on_cpu)
+    options = LoweringOptions(precision, lowerings, waits_in_branch=on_cpu, differentiated=True)
     costs = CPU if on_cpu else None
     passes = contraction_passes(costs)
     target = Target("jax", passes, options.extensions, advice=_ADVICE, differentiates=True)

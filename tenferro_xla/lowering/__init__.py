@@ -37,7 +37,13 @@ from tenferro_xla.lowering import (
 from tenferro_xla.lowering.callback import check_callbacks
 from tenferro_xla.lowering.families import ExtensionLowerings
 from tenferro_xla.lowering.program import JaxFunction, jax_function
-from tenferro_xla.lowering.registry import Lowering, LoweringOptions, Precision, lower
+from tenferro_xla.lowering.registry import (
+    Lowering,
+    LoweringOptions,
+    Precision,
+    SharedSlices,
+    lower,
+)
 
 __all__ = [
     "ExtensionLowerings",
@@ -45,6 +51,7 @@ __all__ = [
     "Lowering",
     "LoweringOptions",
     "Precision",
+    "SharedSlices",
     "analytic",
     "arithmetic",
     "bitwise",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 import jax
+from jax.sharding import Mesh
 
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import ExecOp
@@ -19,6 +21,26 @@ R = TypeVar("R", bound=Rule)
 
 
 @dataclass(frozen=True, slots=True)
+class SharedSlices:
+    """The devices that share the slices of networks: those along some axes of a mesh.
+
+    Attributes:
+        mesh: the mesh.
+        axes: the names of the axes.
+        ordered: whether what the devices have summed is added in one order, whatever their number.
+    """
+
+    mesh: Mesh
+    axes: tuple[str, ...]
+    ordered: bool = True
+
+    @property
+    def workers(self) -> int:
+        """The number of devices that share the slices; all others do what one of these does."""
+        return prod(self.mesh.shape[axis] for axis in self.axes)
+
+
+@dataclass(frozen=True, slots=True)
 class LoweringOptions:
     """What a lowering may depend on besides its op; part of every cache key.
 
@@ -27,11 +49,15 @@ class LoweringOptions:
         extensions: the lowerings of extension families.
         waits_in_branch: whether what is computed again stands in a branch, since the compiler
             drops barriers.
+        shared_slices: the devices that share the slices of networks; None if each does all.
+        differentiated: whether JAX differentiates what is lowered.
     """
 
     precision: Precision = "highest"
     extensions: ExtensionLowerings = field(default_factory=ExtensionLowerings)
     waits_in_branch: bool = True
+    shared_slices: SharedSlices | None = None
+    differentiated: bool = False
 
     def __post_init__(self) -> None:
         if self.precision not in get_args(Precision):

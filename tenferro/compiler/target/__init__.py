@@ -3,7 +3,8 @@
 `bind_sizes`, `expand` and `settle` make a program of constant sizes out of ordinary ops;
 `stop_gradients` leaves out what only derivatives ask for; `costs` says what products and moves
 take on a device; `contraction_layout`, with the package `layout`, and `dot_decomposer` bring
-contractions into the form that the device is fast at; `memory` predicts what a program needs.
+contractions into the form that the device is fast at; `shared_lanes` shares sums among devices;
+`memory` predicts what a program needs.
 """
 
 from tenferro.compiler.target.bind_sizes import BindSizes
@@ -17,6 +18,7 @@ from tenferro.compiler.target.expand import (
     PlanFamilies,
 )
 from tenferro.compiler.target.settle import Settle
+from tenferro.compiler.target.shared_lanes import SharedLanes
 from tenferro.compiler.target.stop_gradients import StopGradientRemoval
 
 __all__ = [
@@ -30,5 +32,6 @@ __all__ = [
     "ExpandFamilies",
     "PlanFamilies",
     "Settle",
+    "SharedLanes",
     "StopGradientRemoval",
 ]
