@@ -10,8 +10,8 @@ import numpy as np
 from tenferro.errors import BindingError, DeviceError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.shape import TensorMeta
-from tenferro_xla.devices import device_name
 from tenferro_xla.lowering import check_callbacks
+from tenferro_xla.placement import OneDevice, Placement, where
 from tenferro_xla.target import XlaTarget
 
 Buffers = tuple[jax.Array, ...]
@@ -72,7 +72,7 @@ class LoadedExecutable:
         """Run after checking devices, since JAX would move an array from another device."""
         for buffer in buffers:
             if isinstance(buffer, jax.Array):
-                check_placed(buffer, self._target.device)
+                check_placed(buffer, self._target.placement)
         results: Buffers = self.compiled(*buffers)
         return results
 
@@ -92,7 +92,7 @@ class LoadedExecutable:
                 actual = TensorMeta.of(buffer.dtype, buffer.shape)
                 raise BindingError(f"run: input {position} is {meta}, but is given {actual}")
             if isinstance(buffer, jax.Array):
-                check_placed(buffer, self._target.device)
+                check_placed(buffer, self._target.placement)
             elif not host:
                 raise BindingError(f"run: input {position}: {meta} is on the host; use run_host")
         _explain_shared(buffers, self._donated)
@@ -137,12 +137,17 @@ _ALIGNMENT = 64
 _SMALL = 1 << 14
 
 
-def check_placed(buffer: jax.Array, device: jax.Device) -> None:
-    """Raise DeviceError unless the whole array is on `device`."""
+def check_placed(buffer: jax.Array, placement: Placement) -> None:
+    """Raise DeviceError unless the whole array is on the device.
+
+    On a mesh, `MeshExecutable` has compared shardings.
+    """
+    if not isinstance(placement, OneDevice):
+        return
     holders = buffer.sharding.device_set
-    if len(holders) != 1 or device not in holders:
-        where = ", ".join(sorted(device_name(holder) for holder in holders))
+    if len(holders) != 1 or placement.device not in holders:
+        advice = "" if len(holders) == 1 else ", or run the program there with tn.jit(mesh=)"
         raise DeviceError(
-            f"run: an array is on {where}, but the program runs on {device_name(device)}; "
-            "move it with jax.device_put or tn.to_device"
+            f"run: an array is on {where(buffer)}, but the program runs on {placement}; "
+            f"move it with tn.device_put{advice}"
         )
