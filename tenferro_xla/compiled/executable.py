@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import numpy as np
@@ -82,7 +82,7 @@ class LoadedExecutable:
             raise BindingError(
                 f"run: the program takes {len(self._metas)} inputs, got {len(buffers)}"
             )
-        _explain_deleted(buffers)
+        refuse_deleted(buffers)
         for position, (meta, buffer) in enumerate(zip(self._metas, buffers, strict=True)):
             if not isinstance(buffer, jax.Array | np.ndarray):
                 raise BindingError(
@@ -98,7 +98,7 @@ class LoadedExecutable:
         _explain_shared(buffers, self._donated)
 
 
-def _explain_deleted(buffers: tuple[object, ...]) -> None:
+def refuse_deleted(buffers: Sequence[object]) -> None:
     """Raise BindingError if a buffer has been donated."""
     for position, buffer in enumerate(buffers):
         if isinstance(buffer, jax.Array) and buffer.is_deleted():

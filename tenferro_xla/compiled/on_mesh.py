@@ -14,7 +14,7 @@ from tenferro.config import config
 from tenferro.errors import BindingError, DeviceError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.values import Shardings
-from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
+from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private, refuse_deleted
 from tenferro_xla.placement import OnMesh, automatic, canonical, check_divides, put, where
 
 Load = Callable[[tuple[NamedSharding, ...]], LoadedExecutable]
@@ -94,6 +94,7 @@ class MeshExecutable:
             for position, buffer in enumerate(buffers):
                 self._check(position, buffer)
             executable = self._known.put(key, self.of(key))  # type: ignore[arg-type]  # checked
+        refuse_deleted(buffers)  # JAX would read what is not there
         return executable
 
     def _check(self, position: int, buffer: jax.Array) -> None:
