@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-
 from tenferro.compiler import DeviceCosts, Pass, SharedLanes, Target, contraction_passes
 from tenferro_xla.lowering import LoweringOptions
 from tenferro_xla.passes import KeptTransposes, RealContractions
+from tenferro_xla.placement import Placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,30 +17,33 @@ class XlaTarget:
     """The device and the options of an executor; the same for all of its programs.
 
     Attributes:
-        device: where the programs run.
+        placement: where the programs run.
         lowering: options of the lowering.
         compiler_options: options of the XLA compiler.
         max_bytes: the largest value in bytes that a program may hold.
         checked: whether each call checks that its buffers are on the device.
         costs: the costs by which contractions are brought into the form that the device is fast
             at; None does not change them.
+        in_flight: on a mesh, how many calls with collectives may be outstanding in this process.
     """
 
-    device: jax.Device
+    placement: Placement
     lowering: LoweringOptions
     compiler_options: Mapping[str, Any]
     max_bytes: int
     checked: bool
     costs: DeviceCosts | None = None
+    in_flight: int = 1
 
     @property
     def optimized_for(self) -> Target:
         """The target that the compiler optimizes for."""
-        passes = passes_for(self.device.platform, self.costs)
+        platform = self.placement.first.platform
+        passes = passes_for(platform, self.costs)
         shared = self.lowering.shared_slices
         if shared is not None:
             passes = (SharedLanes(shared.workers, shared.ordered), *passes)
-        return Target(f"xla:{self.device.platform}", passes, self.lowering.extensions)
+        return Target(f"xla:{platform}", passes, self.lowering.extensions)
 
 
 def passes_for(platform: str, costs: DeviceCosts | None) -> tuple[Pass, ...]:

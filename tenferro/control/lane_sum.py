@@ -258,7 +258,7 @@ class LaneSum(ControlOp, name="lane_sum"):
         return f"lane_sum: {self.total} rounds of {size_in_words(self.body)}{lanes}{workers}"
 
     def scratch(self, results: Sequence[int]) -> int:
-        """The sums that wait on the levels of the tree, or those that workers pass to each other."""
+        """Sums that wait on the levels of the tree, or that workers pass to each other."""
         apart = sum(size for size, on in zip(results, self.apart, strict=True) if on)
         return self._copies() * (sum(results) - apart) + (apart if self.workers > 1 else 0)
 

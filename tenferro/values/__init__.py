@@ -1,8 +1,8 @@
 """Values of users: tensors, and moving them to the executor of a program.
 
-Read in this order: `executors` (protocol, and lookup by name), `devices`, `host` (NumPy arrays),
-`emitter`, `placing`, `display` (how tensors are printed), `tensor`, `lifting` (kinds of values),
-`sizes` (symbols solved from shapes), `program`, `binding`.
+Read in this order: `executors` (protocol, and lookup by name), `shardings`, `devices`, `host`
+(NumPy arrays), `emitter`, `placing`, `display` (how tensors are printed), `tensor`, `lifting`
+(kinds of values), `sizes` (symbols solved from shapes), `program`, `binding`.
 """
 
 from tenferro.values.binding import Bound, bind_inputs, bind_shapes, bind_specs
@@ -33,11 +33,13 @@ from tenferro.values.packages import (
 )
 from tenferro.values.placing import place, where_to_run
 from tenferro.values.program import GraphProgram, ProgramInput, check_program
+from tenferro.values.shardings import INFERRED, RunsOnMesh, Shardings, on_mesh
 from tenferro.values.shortcut import SHORTCUT
 from tenferro.values.sizes import Solved, learn_sizes, lone_symbol, solve_sizes
 from tenferro.values.tensor import Tensor, as_operand, leading, run_eagerly
 
 __all__ = [
+    "INFERRED",
     "SHORTCUT",
     "Bound",
     "Buffer",
@@ -46,6 +48,8 @@ __all__ = [
     "GraphProgram",
     "ProgramInput",
     "RunEmitter",
+    "RunsOnMesh",
+    "Shardings",
     "Solved",
     "TakesPackages",
     "Tensor",
@@ -72,6 +76,7 @@ __all__ = [
     "lone_symbol",
     "memory_of",
     "meta_of_value",
+    "on_mesh",
     "owner_of",
     "page_of",
     "place",

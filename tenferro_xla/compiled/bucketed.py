@@ -13,6 +13,7 @@ from tenferro.exec_ir import Array, ExecProgram
 from tenferro.ops import Pad, Slice
 from tenferro.shape import Leaf, make_meta
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
+from tenferro_xla.placement import Sharding, put
 
 RunOp = Callable[..., Buffers]
 """Runs one op on device arrays."""
@@ -35,14 +36,14 @@ class BucketedExecutable:
         bucket_sizes: Mapping[Leaf, int],
         executable: LoadedExecutable,
         run_op: RunOp,
-        device: jax.Device,
+        sharding: Sharding,
     ) -> None:
         self._metas = bound.input_metas
         self._masked = masked
         self._buckets = bucket_sizes
         self._executable = executable
         self._run_op = run_op
-        self._device = device
+        self._sharding = sharding
         with jax.enable_x64(True):
             self._sizes = [self._put(np.asarray(true_sizes[leaf])) for leaf in masked.sizes]
             zeros = {meta.dtype: np.zeros((), meta.dtype) for meta in self._metas}
@@ -101,8 +102,7 @@ class BucketedExecutable:
         return self._run_op(Pad(none, tuple(missing), none), value, self._zeros[value.dtype])[0]
 
     def _put(self, array: Array) -> jax.Array:
-        placed: jax.Array = jax.device_put(private(array), self._device)
-        return placed
+        return put(private(array), self._sharding)
 
 
 def _cuts(bound: ExecProgram, masked: Masked, buckets: Mapping[Leaf, int]) -> list[Slice | None]:

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
+from jax.sharding import NamedSharding
 
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
@@ -25,8 +26,10 @@ from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.errors import MemoryLimitError, PadSafetyError, UnsupportedExtensionError
 from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, program_of_op
 from tenferro.shape import Leaf, make_meta
+from tenferro.values import INFERRED, Shardings
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable
+from tenferro_xla.compiled.on_mesh import MeshExecutable
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
 from tenferro_xla.compiled.slow import announced
@@ -37,13 +40,15 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
+from tenferro_xla.placement import OnMesh
 from tenferro_xla.target import XlaTarget
 
 SizesKey = tuple[tuple[str, int], ...]
 TOLERANCE = 1.2
 """How many times a memory limit an executable may need, as XLA tells."""
-Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable
-"""A program on a device: whole, in segments where data decide sizes, or at sizes rounded up."""
+Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable | MeshExecutable
+"""A program on a device: whole, in segments where data decide sizes, or at sizes rounded up; or on
+a mesh of devices."""
 
 
 class Executables:
@@ -64,6 +69,7 @@ class Executables:
         sizes: Mapping[Leaf, int] | None = None,
         donate: tuple[int, ...] = (),
         options: OptimizerOptions = DEFAULT_OPTIONS,
+        shardings: Shardings = INFERRED,
     ) -> Loaded:
         """The program for these sizes of its symbols; `digest` is the program's.
 
@@ -71,11 +77,12 @@ class Executables:
         an output is not overwritten.
         """
         sizes = dict(sizes or {})
-        donated = usable_donations(program, donate, sizes)
+        donated = donate if isinstance(self.target.placement, OnMesh) else ()
+        donated = donated or usable_donations(program, donate, sizes)
         return self.cache.get_or_make(
-            (digest, sizes_key(sizes), donated, options),
+            (digest, sizes_key(sizes), donated, options, shardings),
             lambda: (
-                self._compiled(program, digest, sizes, donated, options)
+                self._compiled(program, digest, sizes, donated, options, shardings=shardings)
                 if not self._buckets.rounded(sizes)
                 else self._bucketed(program, digest, sizes, options)
             ),
@@ -109,14 +116,51 @@ class Executables:
         donated: tuple[int, ...],
         options: OptimizerOptions,
         part: Part = "program",
+        shardings: Shardings = INFERRED,
     ) -> Loaded:
         bound = self.resolved(program, sizes, options)
         if is_dynamic(bound):
             require_bound(bound)
             return SegmentedExecutable(
-                bound, digest, self.target.device, lambda ready: self._segment(ready, options)
+                bound,
+                digest,
+                self.target.placement.whole,
+                lambda ready: self._segment(ready, options),
             )
-        return self.load(bound, digest, sizes, donated, part, options=options)
+        return self._static(bound, digest, sizes, donated, options, part, shardings)
+
+    def _static(
+        self,
+        bound: ExecProgram,
+        digest: str,
+        sizes: Mapping[Any, int],
+        donate: tuple[int, ...],
+        options: OptimizerOptions,
+        part: Part,
+        shardings: Shardings,
+    ) -> LoadedExecutable | MeshExecutable:
+        """A program of constant sizes; on a mesh it is compiled when shardings are known."""
+        placement = self.target.placement
+        if not isinstance(placement, OnMesh):
+            return self.load(bound, digest, sizes, donate, part, options=options)
+
+        def load(inputs: tuple[NamedSharding, ...]) -> LoadedExecutable:
+            outputs = shardings.outputs
+            if not inputs:  # nothing else says where the program runs
+                declared = outputs or (None,) * len(bound.output_metas)
+                outputs = tuple([each or placement.whole for each in declared])
+            own = Shardings(inputs, outputs, shardings.names)
+            donated = usable_donations(bound, donate, shardings=own)
+            executable = self.cache.get_or_make(
+                (digest, sizes_key(sizes), donated, options, own, part),
+                lambda: self.load(
+                    bound, digest, sizes, donated, part, options=options, shardings=own
+                ),
+            )
+            assert isinstance(executable, LoadedExecutable), "the shardings are known"
+            return executable
+
+        return MeshExecutable(bound, placement, shardings, load)
 
     def _bucketed(
         self,
@@ -135,14 +179,14 @@ class Executables:
         }
         masked = mask_program(self._with_names(program, sizes, larger, options), rounded)
         executable = self.cache.get_or_make(
-            (masked.program.digest, sizes_key(larger), (), options),
+            (masked.program.digest, sizes_key(larger), (), options, INFERRED),
             lambda: self.load(
                 self.resolved(masked.program, larger, options), digest, larger, options=options
             ),
         )
         assert isinstance(executable, LoadedExecutable), "a masked program is static"
         return BucketedExecutable(
-            bound, masked, sizes, larger, executable, self.run_op, self.target.device
+            bound, masked, sizes, larger, executable, self.run_op, self.target.placement.whole
         )
 
     def _with_names(
@@ -171,16 +215,14 @@ class Executables:
         """The results of one op, computed immediately."""
         return self.op(op, operands)(*operands)
 
-    def _segment(self, ready: Ready, options: OptimizerOptions) -> LoadedExecutable:
+    def _segment(self, ready: Ready, options: OptimizerOptions) -> Loaded:
         """A segment for given sizes; sizes that give the same program share an executable."""
-        executable = self.cache.get_or_make(
-            (ready.digest, (), (), options),
-            lambda: self.load(
-                ready.program, ready.label, ready.sizes, part="segment", options=options
+        return self.cache.get_or_make(
+            (ready.digest, (), (), options, INFERRED),
+            lambda: self._static(
+                ready.program, ready.label, ready.sizes, (), options, "segment", INFERRED
             ),
         )
-        assert isinstance(executable, LoadedExecutable), "a segment is static"
-        return executable
 
     def load(
         self,
@@ -191,14 +233,15 @@ class Executables:
         part: Part = "program",
         lowered: jax.stages.Lowered | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
+        shardings: Shardings = INFERRED,
     ) -> LoadedExecutable:
         """Compile a program of constant sizes, or its given lowering; record the compilation."""
         start = time.perf_counter()
         with announced(bound):
             if options.memory_limit is not None:
-                compiled = self._within(bound, donated, options.memory_limit, options)
+                compiled = self._within(bound, donated, options.memory_limit, options, shardings)
             else:
-                lowered = lowered or self._lowered(bound, donated, options)
+                lowered = lowered or self._lowered(bound, donated, options, shardings)
                 compiled = compile_stablehlo(lowered, self.target)
         loaded = LoadedExecutable(bound, compiled, self.target, donated)
         seconds = time.perf_counter() - start
@@ -206,9 +249,14 @@ class Executables:
         return loaded
 
     def _lowered(
-        self, bound: ExecProgram, donated: tuple[int, ...], options: OptimizerOptions
+        self,
+        bound: ExecProgram,
+        donated: tuple[int, ...],
+        options: OptimizerOptions,
+        shardings: Shardings,
     ) -> jax.stages.Lowered:
-        return lower_to_stablehlo(prepare(bound, self.target, options), self.target, donated)
+        prepared = prepare(bound, self.target, options)
+        return lower_to_stablehlo(prepared, self.target, donated, shardings)
 
     def _within(
         self,
@@ -216,6 +264,7 @@ class Executables:
         donated: tuple[int, ...],
         limit: MemoryLimit,
         options: OptimizerOptions,
+        shardings: Shardings,
     ) -> jax.stages.Compiled:
         """The executable whose memory, as XLA tells, is at most a little above the limit.
 
@@ -227,7 +276,7 @@ class Executables:
         goal, least = limit, None
         while True:
             try:
-                lowered = self._lowered(bound, donated, options.limited(goal))
+                lowered = self._lowered(bound, donated, options.limited(goal), shardings)
             except MemoryLimitError:
                 if least is None:
                     raise

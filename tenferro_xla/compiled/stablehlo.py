@@ -9,7 +9,6 @@ from typing import Any
 
 import jax
 from jax.experimental.layout import Layout, with_layout_constraint
-from jax.sharding import SingleDeviceSharding
 
 from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, optimize_for
 from tenferro.config import config
@@ -17,6 +16,7 @@ from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import ExecProgram, check_budget, verify
 from tenferro.ops import Transpose
 from tenferro.shape import Exact, Leaf, TensorMeta, describe
+from tenferro.values import INFERRED, Shardings
 from tenferro_xla.lowering import JaxFunction, jax_function
 from tenferro_xla.target import XlaTarget
 
@@ -65,24 +65,30 @@ def prepare(
 
 
 def lower_to_stablehlo(
-    program: ExecProgram, target: XlaTarget, donate: tuple[int, ...] = ()
+    program: ExecProgram,
+    target: XlaTarget,
+    donate: tuple[int, ...] = (),
+    shardings: Shardings = INFERRED,
 ) -> jax.stages.Lowered:
-    """A program of `prepare` as StableHLO.
+    """A program of `prepare` as StableHLO, for inputs and outputs that are divided so.
 
     Raises:
         ExecutorError: an op has no lowering.
     """
-    sharding = SingleDeviceSharding(target.device)
-    with jax.enable_x64(True), jax.default_device(target.device):
+    placement = target.placement
+    inputs = shardings.inputs or (placement.whole,) * len(program.input_metas)
+    with jax.enable_x64(True), placement.lowering():
         function = jax.jit(
-            _in_rows(program, jax_function(program, target.lowering)), donate_argnums=donate
+            _in_rows(program, jax_function(program, target.lowering)),
+            donate_argnums=donate,
+            out_shardings=shardings.outputs or None,
         )
         lowered = function.lower(
             *(
                 jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]  # JAX has no types there
                     meta.static_shape, meta.dtype, sharding=sharding
                 )
-                for meta in program.input_metas
+                for meta, sharding in zip(program.input_metas, inputs, strict=True)
             )
         )
     if "stablehlo" in config.dump:
@@ -129,22 +135,32 @@ def compile_stablehlo(lowered: jax.stages.Lowered, target: XlaTarget) -> jax.sta
 
 
 def usable_donations(
-    program: ExecProgram, donate: tuple[int, ...], sizes: Mapping[Leaf, int] | None = None
+    program: ExecProgram,
+    donate: tuple[int, ...],
+    sizes: Mapping[Leaf, int] | None = None,
+    shardings: Shardings = INFERRED,
 ) -> tuple[int, ...]:
     """The inputs in `donate` whose buffer an output of the same type can use; one for each output.
 
-    `sizes` are those of the program's symbols.
+    An output that is divided in another way cannot. `sizes` are those of the program's symbols.
     """
     if not donate:
         return ()
     bound = dict(sizes or {})
-    free_outputs = [meta.bind(bound) for meta in program.output_metas]
+    divided = shardings.outputs or (None,) * len(program.output_metas)
+    free = [
+        (meta.bind(bound), sharding)
+        for meta, sharding in zip(program.output_metas, divided, strict=True)
+    ]
     usable: list[int] = []
     for position in donate:
         meta = program.input_metas[position].bind(bound)
-        if meta in free_outputs:
-            free_outputs.remove(meta)
-            usable.append(position)
+        own = shardings.inputs[position] if shardings.inputs else None
+        for output in ((meta, own), (meta, None)):
+            if output in free:
+                free.remove(output)
+                usable.append(position)
+                break
     return tuple(usable)
 
 

@@ -10,6 +10,7 @@ from tenferro.errors import BindingError, ExecutorError
 from tenferro.exec_ir import ExecProgram
 from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs
 from tenferro.shape import Leaf
+from tenferro.values import INFERRED
 from tenferro_xla.compiled.cache import Executables, sizes_key, sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
 from tenferro_xla.compiled.stablehlo import (
@@ -71,7 +72,7 @@ class Lowered:
         """The executable."""
         digest, options = self._program.digest, self._program.options
         executable = self._executables.cache.get_or_make(
-            (digest, sizes_key(self._sizes), (), options),
+            (digest, sizes_key(self._sizes), (), options, INFERRED),
             lambda: self._executables.load(
                 self._bound, digest, self._sizes, lowered=self._lowered, options=options
             ),

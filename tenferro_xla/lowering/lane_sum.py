@@ -36,7 +36,7 @@ def _(op: LaneSum, *consts: Array, options: LoweringOptions) -> Values:
         return _Lanes(op, consts, options).alone()
     share: Any = jax.shard_map(
         lambda *consts: _Lanes(op, consts, options).beside_others(shared.axes),
-        mesh=shared.mesh,
+        mesh=options.mesh,
         in_specs=WHOLE,
         out_specs=WHOLE,
         check_vma=False,
