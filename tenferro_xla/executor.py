@@ -265,17 +265,19 @@ class XlaExecutor:
         program: GraphProgram,
         specs: Mapping[Any, Any] | None = None,
         observe: Observer | None = None,
+        shardings: Shardings = INFERRED,
     ) -> Lowered:
         """The program as StableHLO; `specs`, arrays or `TensorSpec`s, give the sizes of symbols.
 
-        `observe` is called with a report of each pass that has run.
+        `observe` is called with a report of each pass that has run. On a mesh, arrays are divided
+        as `shardings` say; what they do not say of inputs is whole.
 
         Raises:
             ExecutorError: data decide sizes in the program, so that there is no one module of it;
                 see `segments`.
         """
         sizes = bind_specs(program, specs or {})
-        return Lowered(program, sizes, self._executables, self._run_bound, observe)
+        return Lowered(program, sizes, self._executables, self._run_bound, observe, shardings)
 
     def segments(
         self, program: GraphProgram, specs: Mapping[Any, Any] | None = None

@@ -247,10 +247,15 @@ class Jitted(Generic[P, R_co]):
                 f"lower: the executor {executor.name!r} runs programs as they are; see "
                 "f.program(...), or choose executor='xla'"
             )
-        program, call = self.program(*args, **kwargs), self._static.split(args, kwargs, self)
-        leaves, _ = flatten((call.args, call.kwargs))
+        traced, leaves = self._program_of(args, kwargs, "lower")
+        program = traced.program
         named = zip((declared.name for declared in program.inputs), leaves, strict=False)
-        return executor.lower(program, dict(named) if self._symbolic is not None else None)
+        specs = dict(named) if self._symbolic is not None else None
+        if self._shardings is None:
+            return executor.lower(program, specs)
+        call = self._static.split(args, kwargs, self)
+        shardings = self._shardings.of(call, (), traced.out_tree)
+        return executor.lower(program, specs, shardings=shardings.given_by(leaves))
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""

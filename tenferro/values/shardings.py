@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -24,6 +24,16 @@ class Shardings:
     inputs: tuple[Any, ...] = ()
     outputs: tuple[Any, ...] = ()
     names: tuple[str, ...] = field(default=(), compare=False)
+
+
+    def given_by(self, leaves: Sequence[Any]) -> Shardings:
+        """These, where inputs that are inferred are divided as arrays are."""
+        declared = (*self.inputs, *(None,) * (len(leaves) - len(self.inputs)))
+        inputs = [
+            getattr(leaf, "sharding", None) if sharding is None else sharding
+            for leaf, sharding in zip(leaves, declared, strict=True)
+        ]
+        return Shardings(tuple(inputs), self.outputs, self.names)
 
 
 INFERRED = Shardings()

@@ -76,7 +76,7 @@ def lower_to_stablehlo(
         ExecutorError: an op has no lowering.
     """
     placement = target.placement
-    inputs = shardings.inputs or (placement.whole,) * len(program.input_metas)
+    inputs = shardings.inputs or (None,) * len(program.input_metas)
     with jax.enable_x64(True), placement.lowering():
         function = jax.jit(
             _in_rows(program, jax_function(program, target.lowering)),
@@ -86,7 +86,7 @@ def lower_to_stablehlo(
         lowered = function.lower(
             *(
                 jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]  # JAX has no types there
-                    meta.static_shape, meta.dtype, sharding=sharding
+                    meta.static_shape, meta.dtype, sharding=sharding or placement.whole
                 )
                 for meta, sharding in zip(program.input_metas, inputs, strict=True)
             )

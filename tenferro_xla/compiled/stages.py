@@ -10,7 +10,7 @@ from tenferro.errors import BindingError, ExecutorError
 from tenferro.exec_ir import ExecProgram
 from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs
 from tenferro.shape import Leaf
-from tenferro.values import INFERRED
+from tenferro.values import INFERRED, Shardings
 from tenferro_xla.compiled.cache import Executables, sizes_key, sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
 from tenferro_xla.compiled.stablehlo import (
@@ -36,16 +36,20 @@ class Lowered:
         executables: Executables,
         run: Runner,
         observe: Observer | None = None,
+        shardings: Shardings = INFERRED,
     ) -> None:
         self._program = program
         self._sizes = sizes
         self._executables = executables
         self._run = run
+        self._shardings = shardings
         options = program.options
         self._bound = executables.resolved(program.exec_program, sizes, options, observe)
         refuse_dynamic(self._bound, "lower")
         self._prepared = prepare(self._bound, executables.target, options, observe)
-        self._lowered = lower_to_stablehlo(self._prepared, executables.target)
+        self._lowered = lower_to_stablehlo(
+            self._prepared, executables.target, shardings=shardings
+        )
 
     @property
     def exec_program(self) -> ExecProgram:
@@ -72,9 +76,14 @@ class Lowered:
         """The executable."""
         digest, options = self._program.digest, self._program.options
         executable = self._executables.cache.get_or_make(
-            (digest, sizes_key(self._sizes), (), options, INFERRED),
+            (digest, sizes_key(self._sizes), (), options, self._shardings, "program"),
             lambda: self._executables.load(
-                self._bound, digest, self._sizes, lowered=self._lowered, options=options
+                self._bound,
+                digest,
+                self._sizes,
+                lowered=self._lowered,
+                options=options,
+                shardings=self._shardings,
             ),
         )
         assert isinstance(executable, LoadedExecutable), "a lowered program is static"
