@@ -86,8 +86,7 @@ class XlaExecutor:
         deterministic: whether what they compute is added in one order, whatever their number.
 
     Raises:
-        ShardingError: `mesh` is not a mesh, or is given beside a device or `bucketing`; or it does
-            not have the axes of `slices_over`.
+        ShardingError: `mesh` is not one, is beside a device or `bucketing`, or lacks an axis.
         ExtensionRegistryError: a package is given twice, or is not one.
 
     >>> import numpy as np
@@ -182,9 +181,7 @@ class XlaExecutor:
         return self._like(packages=(*self._packages, *further(packages)))
 
     def with_mesh(self, mesh: object, slices: str | Sequence[str] | None = None) -> XlaExecutor:
-        """An executor like this one on the devices of a mesh; the same one for equal arguments.
-
-        `slices` are the axes whose devices share the slices of networks; None for its own.
+        """An executor like this one on a mesh; `slices` is `slices_over`, None for its own.
 
         Raises:
             ShardingError: it is not a mesh, or does not have these axes.

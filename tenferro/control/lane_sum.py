@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import prod
 from typing import Any, Self, cast
 
 import numpy as np
@@ -262,17 +263,34 @@ class LaneSum(ControlOp, name="lane_sum"):
         apart = sum(size for size, on in zip(results, self.apart, strict=True) if on)
         return self._copies() * (sum(results) - apart) + (apart if self.workers > 1 else 0)
 
+    @property
+    def exchanged(self) -> int:
+        """The bytes that a worker gets when the lanes are added, its own among them."""
+        if self.workers == 1:
+            return 0
+        sizes = [
+            prod(meta.static_shape or ()) * meta.dtype.itemsize * (1 if on else self._gathered)
+            for meta, on in zip(self.sum_metas, self.apart, strict=True)
+        ]
+        return sum(sizes)
+
+    @property
+    def _gathered(self) -> int:
+        """How many copies of the sums that are not apart the workers pass to each other."""
+        share = -(-self.lanes // self.workers)  # lanes of one worker
+        if not self.ordered:
+            return 1
+        return self.workers if share * self.workers == self.lanes else share * self.workers
+
     def _copies(self) -> int:
         """How often the sums that are not apart are held beside the results."""
-        share = -(-self.lanes // self.workers)  # lanes of one worker
+        share = -(-self.lanes // self.workers)
         waiting = share.bit_length() if share > 1 else 0  # and the sums of the last lane
         if self.workers == 1:
             return waiting
-        if not self.ordered:
-            return 1
-        if share * self.workers == self.lanes:
-            return max(waiting, self.workers)
-        return share * (1 + self.workers)
+        if not self.ordered or share * self.workers == self.lanes:
+            return max(waiting if self.ordered else 0, self._gathered)
+        return share + self._gathered
 
     @property
     def written_inside(self) -> Collection[int]:

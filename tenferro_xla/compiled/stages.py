@@ -47,9 +47,7 @@ class Lowered:
         self._bound = executables.resolved(program.exec_program, sizes, options, observe)
         refuse_dynamic(self._bound, "lower")
         self._prepared = prepare(self._bound, executables.target, options, observe)
-        self._lowered = lower_to_stablehlo(
-            self._prepared, executables.target, shardings=shardings
-        )
+        self._lowered = lower_to_stablehlo(self._prepared, executables.target, shardings=shardings)
 
     @property
     def exec_program(self) -> ExecProgram:
