@@ -23,6 +23,7 @@ from tenferro.compiler import (
     run_passes,
 )
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.config import config
 from tenferro.errors import MemoryLimitError, PadSafetyError, UnsupportedExtensionError
 from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, program_of_op
 from tenferro.shape import Leaf, make_meta
@@ -30,6 +31,7 @@ from tenferro.values import INFERRED, Shardings
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable
 from tenferro_xla.compiled.on_mesh import MeshExecutable
+from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
 from tenferro_xla.compiled.slow import announced
@@ -59,6 +61,9 @@ class Executables:
         self._buckets = buckets
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
             capacity, measure=lambda executable: executable.code_size
+        )
+        self._prepared: BoundedCache[Hashable, ExecProgram] = BoundedCache(
+            Capacity(config.cache_entries)
         )
         self._log = CompileLog()
 
@@ -255,7 +260,13 @@ class Executables:
         options: OptimizerOptions,
         shardings: Shardings,
     ) -> jax.stages.Lowered:
-        prepared = prepare(bound, self.target, options)
+        pinned = pinned_by(bound, self.target.placement, shardings)
+        key = (bound.digest, options, pinned)
+        prepared = None if pinned is None else self._prepared.get(key)
+        if prepared is None:
+            prepared = prepare(bound, self.target, options, pinned=pinned)
+            if pinned is not None:
+                self._prepared.put(key, prepared)
         return lower_to_stablehlo(prepared, self.target, donated, shardings)
 
     def _within(

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 from jax.experimental.layout import Layout, with_layout_constraint
 
-from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, optimize_for
+from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, Pinned, optimize_for
 from tenferro.config import config
 from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import ExecProgram, check_budget, verify
@@ -46,8 +46,11 @@ def prepare(
     target: XlaTarget,
     options: OptimizerOptions = DEFAULT_OPTIONS,
     observe: Observer | None = None,
+    pinned: Pinned | None = None,
 ) -> ExecProgram:
     """The program to lower: verified, within the byte budget, and optimized for the device.
+
+    `pinned` are its axes that are divided among devices.
 
     Raises:
         UnsupportedDynamicShapeError: an extent is not an integer; bind the symbols first.
@@ -58,7 +61,7 @@ def prepare(
     require_static(program)
     verify(program)
     check_budget(program, target.max_bytes)  # before passes that compute constants
-    program = optimize_for(program, target.optimized_for, None, options, observe)
+    program = optimize_for(program, target.optimized_with(pinned), None, options, observe)
     verify(program)
     check_budget(program, target.max_bytes)
     return program
