@@ -18,6 +18,7 @@ from tenferro.ops import Transpose
 from tenferro.shape import Exact, Leaf, TensorMeta, describe
 from tenferro.values import INFERRED, Shardings
 from tenferro_xla.lowering import JaxFunction, jax_function
+from tenferro_xla.placement import OneDevice
 from tenferro_xla.target import XlaTarget
 
 
@@ -80,9 +81,12 @@ def lower_to_stablehlo(
     """
     placement = target.placement
     inputs = shardings.inputs or (None,) * len(program.input_metas)
+    computed = jax_function(program, target.lowering)
+    if isinstance(placement, OneDevice):  # on a mesh, XLA gathers what has a given layout
+        computed = _in_rows(program, computed)
     with jax.enable_x64(True), placement.lowering():
         function = jax.jit(
-            _in_rows(program, jax_function(program, target.lowering)),
+            computed,
             donate_argnums=donate,
             out_shardings=shardings.outputs or None,
         )
