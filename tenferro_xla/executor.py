@@ -37,7 +37,7 @@ from tenferro.runtime import (
     bind_inputs,
     bind_specs,
 )
-from tenferro.shape import Leaf, make_meta
+from tenferro.shape import Leaf
 from tenferro.values import INFERRED, Shardings
 from tenferro_xla.compiled import (
     CompileReport,
@@ -53,9 +53,9 @@ from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision
 from tenferro_xla.placement import (
     OnMesh,
     Placement,
-    check_here,
     placement_of,
     put,
+    read,
     where,
 )
 from tenferro_xla.target import XlaTarget
@@ -340,11 +340,7 @@ class XlaExecutor:
         Raises:
             DeviceError: the array was donated to a call, which has overwritten it.
         """
-        if buffer.is_deleted():
-            meta = make_meta(buffer.dtype, buffer.shape)
-            raise DeviceError(f"get: {meta} was donated to an earlier call; keep a copy of it")
-        check_here(buffer)
-        return np.asarray(buffer)
+        return read(buffer)
 
     def owns(self, value: object) -> bool:
         """Whether the value is a JAX array with elements, on any device; False for a tracer."""

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tenferro.compiler import DeviceCosts, Pass, SharedLanes, Target, contraction_passes
+from tenferro.compiler import (
+    DeviceCosts,
+    Pass,
+    Pinned,
+    SharedLanes,
+    Target,
+    contraction_passes,
+)
 from tenferro_xla.lowering import LoweringOptions
 from tenferro_xla.passes import KeptTransposes, RealContractions
 from tenferro_xla.placement import Placement
@@ -38,22 +45,28 @@ class XlaTarget:
     @property
     def optimized_for(self) -> Target:
         """The target that the compiler optimizes for."""
+        return self.optimized_with(None)
+
+    def optimized_with(self, pinned: Pinned | None) -> Target:
+        """The same for a program of which some axes are divided among devices."""
         platform = self.placement.first.platform
-        passes = passes_for(platform, self.costs)
+        passes = passes_for(platform, self.costs, pinned)
         shared = self.lowering.shared_slices
         if shared is not None:
             passes = (SharedLanes(shared.workers, shared.ordered), *passes)
         return Target(f"xla:{platform}", passes, self.lowering.extensions)
 
 
-def passes_for(platform: str, costs: DeviceCosts | None) -> tuple[Pass, ...]:
+def passes_for(
+    platform: str, costs: DeviceCosts | None, pinned: Pinned | None = None
+) -> tuple[Pass, ...]:
     """The passes for a platform of XLA.
 
     Costs are known only for the CPU. For other platforms contractions only become matrix products.
     """
     if costs is None:
-        return contraction_passes(None)
-    passes = contraction_passes(costs)
+        return contraction_passes(None, pinned=pinned)
+    passes = contraction_passes(costs, pinned=pinned)
     if platform == "cpu":
         return (*passes, RealContractions(costs), KeptTransposes())
     return passes

@@ -258,6 +258,11 @@ class LaneSum(ControlOp, name="lane_sum"):
         workers = f" on {self.workers} devices" if self.workers > 1 else ""
         return f"lane_sum: {self.total} rounds of {size_in_words(self.body)}{lanes}{workers}"
 
+    @property
+    def takes_whole(self) -> bool:
+        """Whether workers share the lanes: each has all of the operands then."""
+        return self.workers > 1
+
     def scratch(self, results: Sequence[int]) -> int:
         """Sums that wait on the levels of the tree, or that workers pass to each other."""
         apart = sum(size for size, on in zip(results, self.apart, strict=True) if on)

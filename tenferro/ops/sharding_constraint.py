@@ -24,6 +24,11 @@ class ShardingConstraint(StdTensorOp, name="sharding_constraint"):
     moves = True
     view = True
 
+    @property
+    def divides(self) -> Sequence[Sequence[str]]:
+        """The names of the spec."""
+        return [names or () for names in self.spec]
+
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type."""
         if x.rank != len(self.spec):

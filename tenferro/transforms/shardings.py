@@ -93,10 +93,11 @@ class JitShardings:
         if all(each is None for each in (mesh, inputs, outputs, known, slices)):
             return None
         mesh = next((found for found in (mesh, known, _mesh_in(given)) if found is not None), None)
+        if mesh is None and slices is not None:
+            raise ShardingError("jit: slices= needs a mesh; pass mesh=")
         if mesh is None:
             raise ShardingError(
-                "jit: in_shardings, out_shardings and slices need a mesh; pass mesh=, or "
-                "NamedShardings"
+                "jit: in_shardings and out_shardings need a mesh; pass mesh=, or NamedShardings"
             )
         runs = on_mesh("jit", executor, mesh, slices)
         assert isinstance(runs, RunsOnMesh), "it has a mesh"

@@ -23,13 +23,20 @@ from tenferro.compiler import (
     run_passes,
 )
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
-from tenferro.errors import MemoryLimitError, PadSafetyError, UnsupportedExtensionError
+from tenferro.config import config
+from tenferro.errors import (
+    DistributedError,
+    MemoryLimitError,
+    PadSafetyError,
+    UnsupportedExtensionError,
+)
 from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, program_of_op
 from tenferro.shape import Leaf, make_meta
 from tenferro.values import INFERRED, Shardings
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable
 from tenferro_xla.compiled.on_mesh import MeshExecutable
+from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
 from tenferro_xla.compiled.slow import announced
@@ -40,6 +47,7 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
+from tenferro_xla.distributed import agree
 from tenferro_xla.placement import OnMesh
 from tenferro_xla.target import XlaTarget
 
@@ -59,6 +67,9 @@ class Executables:
         self._buckets = buckets
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
             capacity, measure=lambda executable: executable.code_size
+        )
+        self._prepared: BoundedCache[Hashable, ExecProgram] = BoundedCache(
+            Capacity(config.cache_entries)
         )
         self._log = CompileLog()
 
@@ -121,6 +132,7 @@ class Executables:
         bound = self.resolved(program, sizes, options)
         if is_dynamic(bound):
             require_bound(bound)
+            self._refuse_segments()
             return SegmentedExecutable(
                 bound,
                 digest,
@@ -128,6 +140,16 @@ class Executables:
                 lambda ready: self._segment(ready, options),
             )
         return self._static(bound, digest, sizes, donated, options, part, shardings)
+
+    def _refuse_segments(self) -> None:
+        """Raise DistributedError if several processes would have to know sizes that data decide."""
+        placement = self.target.placement
+        if isinstance(placement, OnMesh) and len(placement.processes) > 1:
+            raise DistributedError(
+                f"compile: data decide sizes in the program, and {placement} has devices of "
+                f"{len(placement.processes)} processes, which would have to agree on them; give "
+                "the sizes bounds, or run it on the devices of one process"
+            )
 
     def _static(
         self,
@@ -151,12 +173,15 @@ class Executables:
                 outputs = tuple([each or placement.whole for each in declared])
             own = Shardings(inputs, outputs, shardings.names)
             donated = usable_donations(bound, donate, shardings=own)
-            executable = self.cache.get_or_make(
-                (digest, sizes_key(sizes), donated, options, own, part),
-                lambda: self.load(
+            key = (digest, sizes_key(sizes), donated, options, own, part)
+            executable = self.cache.get(key)
+            if executable is None:
+                divided = [None if each is None else str(each.spec) for each in inputs + outputs]
+                agree(placement.processes, (digest, key[1], donated, str(placement), divided))
+                loaded = self.load(
                     bound, digest, sizes, donated, part, options=options, shardings=own
-                ),
-            )
+                )
+                executable = self.cache.put(key, loaded)
             assert isinstance(executable, LoadedExecutable), "the shardings are known"
             return executable
 
@@ -255,7 +280,13 @@ class Executables:
         options: OptimizerOptions,
         shardings: Shardings,
     ) -> jax.stages.Lowered:
-        prepared = prepare(bound, self.target, options)
+        pinned = pinned_by(bound, self.target.placement, shardings)
+        key = (bound.digest, options, pinned)
+        prepared = None if pinned is None else self._prepared.get(key)
+        if prepared is None:
+            prepared = prepare(bound, self.target, options, pinned=pinned)
+            if pinned is not None:
+                self._prepared.put(key, prepared)
         return lower_to_stablehlo(prepared, self.target, donated, shardings)
 
     def _within(

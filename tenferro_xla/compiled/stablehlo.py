@@ -10,7 +10,7 @@ from typing import Any
 import jax
 from jax.experimental.layout import Layout, with_layout_constraint
 
-from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, optimize_for
+from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, Pinned, optimize_for
 from tenferro.config import config
 from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import ExecProgram, check_budget, verify
@@ -18,6 +18,7 @@ from tenferro.ops import Transpose
 from tenferro.shape import Exact, Leaf, TensorMeta, describe
 from tenferro.values import INFERRED, Shardings
 from tenferro_xla.lowering import JaxFunction, jax_function
+from tenferro_xla.placement import OneDevice
 from tenferro_xla.target import XlaTarget
 
 
@@ -46,8 +47,11 @@ def prepare(
     target: XlaTarget,
     options: OptimizerOptions = DEFAULT_OPTIONS,
     observe: Observer | None = None,
+    pinned: Pinned | None = None,
 ) -> ExecProgram:
     """The program to lower: verified, within the byte budget, and optimized for the device.
+
+    `pinned` are its axes that are divided among devices.
 
     Raises:
         UnsupportedDynamicShapeError: an extent is not an integer; bind the symbols first.
@@ -58,7 +62,7 @@ def prepare(
     require_static(program)
     verify(program)
     check_budget(program, target.max_bytes)  # before passes that compute constants
-    program = optimize_for(program, target.optimized_for, None, options, observe)
+    program = optimize_for(program, target.optimized_with(pinned), None, options, observe)
     verify(program)
     check_budget(program, target.max_bytes)
     return program
@@ -77,9 +81,12 @@ def lower_to_stablehlo(
     """
     placement = target.placement
     inputs = shardings.inputs or (None,) * len(program.input_metas)
+    computed = jax_function(program, target.lowering)
+    if isinstance(placement, OneDevice):  # on a mesh, XLA gathers what has a given layout
+        computed = _in_rows(program, computed)
     with jax.enable_x64(True), placement.lowering():
         function = jax.jit(
-            _in_rows(program, jax_function(program, target.lowering)),
+            computed,
             donate_argnums=donate,
             out_shardings=shardings.outputs or None,
         )

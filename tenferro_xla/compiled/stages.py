@@ -13,6 +13,7 @@ from tenferro.shape import Leaf
 from tenferro.values import INFERRED, Shardings
 from tenferro_xla.compiled.cache import Executables, sizes_key, sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
+from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.stablehlo import (
     Cost,
     Memory,
@@ -46,7 +47,8 @@ class Lowered:
         options = program.options
         self._bound = executables.resolved(program.exec_program, sizes, options, observe)
         refuse_dynamic(self._bound, "lower")
-        self._prepared = prepare(self._bound, executables.target, options, observe)
+        pinned = pinned_by(self._bound, executables.target.placement, shardings)
+        self._prepared = prepare(self._bound, executables.target, options, observe, pinned)
         self._lowered = lower_to_stablehlo(self._prepared, executables.target, shardings=shardings)
 
     @property

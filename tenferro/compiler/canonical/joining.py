@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecOp, ExecProgram
+from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecOp, ExecProgram, run
 from tenferro.shape import TensorMeta
 
 
@@ -23,20 +23,19 @@ class JointBuilder(ExecBuilder):
 
     def inline(self, program: ExecProgram, inputs: Sequence[int]) -> list[int]:
         """The results of one of the programs; values that exist already are not computed again."""
-        metas = self.metas
-        there_before = len(metas)
-        now = dict(zip(program.input_slots, inputs, strict=True))
-        for step in program.instructions:
-            operands = [now[slot] for slot in step.input_slots]
+        there_before = len(self.metas)
+
+        def joined(step: ExecInstruction, operands: list[int]) -> tuple[int, ...]:
             key = (step.op.identity, ordered_operands(step, operands))
             if key not in self._known:
                 self._known[key] = self.add(step.op, operands, step.site)
             elif self._known[key][0] < there_before and is_work(
-                step, [metas[slot] for slot in operands]
+                step, [self.metas[slot] for slot in operands]
             ):
                 self.shares_work = True
-            now.update(zip(step.output_slots, self._known[key], strict=True))
-        return [now[slot] for slot in program.output_slots]
+            return self._known[key]
+
+        return run(program, inputs, joined)
 
 
 def ordered_operands(step: ExecInstruction, operands: Sequence[int]) -> tuple[int, ...]:

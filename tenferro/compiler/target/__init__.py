@@ -4,7 +4,7 @@
 `stop_gradients` leaves out what only derivatives ask for; `costs` says what products and moves
 take on a device; `contraction_layout`, with the package `layout`, and `dot_decomposer` bring
 contractions into the form that the device is fast at; `shared_lanes` shares sums among devices;
-`memory` predicts what a program needs.
+`memory` predicts what a program needs; `pinned` says which axes are divided among devices.
 """
 
 from tenferro.compiler.target.bind_sizes import BindSizes
@@ -17,6 +17,7 @@ from tenferro.compiler.target.expand import (
     ExpandFamilies,
     PlanFamilies,
 )
+from tenferro.compiler.target.pinned import Pinned
 from tenferro.compiler.target.settle import Settle
 from tenferro.compiler.target.shared_lanes import SharedLanes
 from tenferro.compiler.target.stop_gradients import StopGradientRemoval
@@ -30,6 +31,7 @@ __all__ = [
     "DeviceCosts",
     "DotDecomposer",
     "ExpandFamilies",
+    "Pinned",
     "PlanFamilies",
     "Settle",
     "SharedLanes",
