@@ -1,9 +1,9 @@
 """One amplitude of a quantum circuit, contracted in slices that two processes share.
 
-Each process would be on a machine of its own; here both are on this one, and talk to each other over
-127.0.0.1. The network is sliced; each process contracts half of the slices, and one sum of a few
-numbers goes from process to process. The script starts the two processes, and one that contracts
-all slices alone: all three find the same amplitude and derivatives, bit by bit.
+Each process would be on a machine of its own; here both are on this one, and talk to each other
+over 127.0.0.1. The network is sliced; each process contracts half of the slices, and one sum of a
+few numbers goes from process to process. The script starts the two processes, and one that
+contracts all slices alone: all three find the same amplitude and derivatives, bit by bit.
 """
 
 import hashlib
