@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -69,7 +69,9 @@ class XlaExecutor:
         capacity: the bounds of the cache of executables.
         bucketing: symbols, by name, whose sizes are rounded up before XLA compiles: to
             "powers_of_two", or to the next of some sizes, `{"n": (64, 256)}`. A program whose
-            results would change is refused.
+            results would change is refused. "auto" rounds sizes up where a program has run at more
+            than four, padding cannot change its results, and it costs little beside compiling;
+            None compiles for each size.
         contraction_costs: the costs by which contractions are brought into the form that is fast on
             the CPU; None does not change them. Not used for other devices.
         packages: families that programs may hold, beside those that come with tenferro.
@@ -93,7 +95,7 @@ class XlaExecutor:
         precision: Precision = "highest",
         max_bytes: int = config.max_bytes,
         capacity: Capacity | None = None,
-        bucketing: Mapping[str, Rounding] | None = None,
+        bucketing: Mapping[str, Rounding] | Literal["auto"] | None = "auto",
         contraction_costs: DeviceCosts | None = CPU,
         packages: Sequence[Package] = (),
     ) -> None:
@@ -121,7 +123,7 @@ class XlaExecutor:
         bounds = (
             Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity
         )
-        self._executables = Executables(target, bounds, Buckets(bucketing or {}))
+        self._executables = Executables(target, bounds, _buckets(bucketing))
         self._device = target.device
         self._sharding = SingleDeviceSharding(self._device)
         self._array_type = type(jax.device_put(np.zeros((), np.float32), self._device))
@@ -142,7 +144,7 @@ class XlaExecutor:
             ExtensionRegistryError: `register` is not a function.
         """
         require_function(register)(self._executables.target.lowering.extensions)
-        self._executables.cache.clear()
+        self._executables.clear()
 
     @property
     def packages(self) -> Sequence[Package]:
@@ -288,7 +290,7 @@ class XlaExecutor:
 
     def clear(self) -> None:
         """Drop all executables."""
-        self._executables.cache.clear()
+        self._executables.clear()
 
     @property
     def capacity(self) -> Capacity:
@@ -315,6 +317,11 @@ class XlaExecutor:
             raise DeviceError(f"run: {tensor.meta} is not an array of XLA")
         check_placed(buffer, self._device)
         return buffer
+
+
+def _buckets(bucketing: Mapping[str, Rounding] | Literal["auto"] | None) -> Buckets | None:
+    """The buckets asked for; None to choose them."""
+    return None if bucketing == "auto" else Buckets({} if bucketing is None else bucketing)
 
 
 def default_executor() -> XlaExecutor:
