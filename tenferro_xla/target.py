@@ -1,4 +1,4 @@
-"""The device that an executor compiles for, and the passes that programs go through for it."""
+"""The device that an executor compiles for, and what programs go through for it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import jax
 
-from tenferro.compiler import DeviceCosts, Pass, Target, contraction_passes
+from tenferro.compiler import DeviceCosts, DeviceModel, Target
+from tenferro.exec_ir import ExecProgram
 from tenferro_xla.lowering import LoweringOptions
-from tenferro_xla.passes import KeptTransposes, RealContractions
+from tenferro_xla.platforms import Platform, taken_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +20,9 @@ class XlaTarget:
 
     Attributes:
         device: where the programs run.
+        platform: what is known of the device.
         lowering: options of the lowering.
-        compiler_options: options of the XLA compiler.
+        compiler_options: options of the XLA compiler that the user asks for.
         max_bytes: the largest value in bytes that a program may hold.
         checked: whether each call checks that its buffers are on the device.
         costs: the costs by which contractions are brought into the form that the device is fast
@@ -28,6 +30,7 @@ class XlaTarget:
     """
 
     device: jax.Device
+    platform: Platform
     lowering: LoweringOptions
     compiler_options: Mapping[str, Any]
     max_bytes: int
@@ -37,18 +40,29 @@ class XlaTarget:
     @property
     def optimized_for(self) -> Target:
         """The target that the compiler optimizes for."""
-        passes = passes_for(self.device.platform, self.costs)
-        return Target(f"xla:{self.device.platform}", passes, self.lowering.extensions)
+        platform = self.platform
+        passes = platform.passes(self.costs)
+        name = f"xla:{platform.name}"
+        return Target(name, passes, self.lowering.extensions, runs=platform.runs)
 
+    @property
+    def device_model(self) -> DeviceModel:
+        """What plans are made by."""
+        return DeviceModel(self.costs or self.platform.costs, self.platform.runs)
 
-def passes_for(platform: str, costs: DeviceCosts | None) -> tuple[Pass, ...]:
-    """The passes for a platform of XLA.
+    def free_bytes(self) -> int:
+        """The bytes that a program may take on the device now.
 
-    Costs are known only for the CPU. For other platforms contractions only become matrix products.
-    """
-    if costs is None:
-        return contraction_passes(None)
-    passes = contraction_passes(costs)
-    if platform == "cpu":
-        return (*passes, RealContractions(costs), KeptTransposes())
-    return passes
+        Raises:
+            ConfigError: the device does not tell.
+        """
+        return self.platform.free_bytes(self.device)
+
+    def options_for(self, program: ExecProgram) -> dict[str, Any]:
+        """The options of the XLA compiler for one program, ready to be lowered.
+
+        Those of the platform that this XLA knows, and over them the user's.
+        """
+        wanted = self.platform.options_for(program)
+        taken = taken_options(wanted, self.device).taken
+        return {option.name: option.value for option in taken} | dict(self.compiler_options)
