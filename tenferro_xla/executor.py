@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import numpy as np
@@ -26,7 +26,7 @@ from tenferro.compiler import (
     refuse_dynamic,
 )
 from tenferro.computegraph import CacheStats, Capacity
-from tenferro.config import Config, config
+from tenferro.config import config
 from tenferro.errors import DeviceError
 from tenferro.exec_ir import Array, ExecOp, ExecProgram
 from tenferro.families import STANDARD, further
@@ -51,9 +51,9 @@ from tenferro_xla.compiled import (
     private,
 )
 from tenferro_xla.devices import device_name, devices, find_device
-from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision
-from tenferro_xla.platforms import Platform, platform_of
-from tenferro_xla.target import XlaTarget
+from tenferro_xla.lowering import ExtensionLowerings, Precision
+from tenferro_xla.platforms import platform_of
+from tenferro_xla.target import OfDevice, target_for
 
 
 class XlaExecutor:
@@ -97,7 +97,7 @@ class XlaExecutor:
         max_bytes: int | None = None,
         capacity: Capacity | None = None,
         bucketing: Mapping[str, Rounding] | None = None,
-        contraction_costs: DeviceCosts | Literal["device"] | None = "device",
+        contraction_costs: DeviceCosts | OfDevice | None = "device",
         packages: Sequence[Package] = (),
     ) -> None:
         xla_device = find_device(device)
@@ -113,17 +113,15 @@ class XlaExecutor:
             bucketing,
             contraction_costs,
         )
-        platform = platform_of(xla_device)
-        known = platform.costs if platform.rewrites else None
-        waits = not platform.keeps_barriers
-        target = XlaTarget(
+        target = target_for(
             xla_device,
-            platform,
-            LoweringOptions(precision, lowerings, waits_in_branch=waits),
-            dict(compiler_options or {}),
-            _budget(platform, xla_device) if max_bytes is None else max_bytes,
+            platform_of(xla_device),
+            lowerings,
+            precision,
+            compiler_options,
+            max_bytes,
+            contraction_costs,
             checked=len(devices()) > 1,
-            costs=known if contraction_costs == "device" else contraction_costs,
         )
         bounds = (
             Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity
@@ -336,13 +334,6 @@ class XlaExecutor:
             raise DeviceError(f"run: {tensor.meta} is not an array of XLA")
         check_placed(buffer, self._device)
         return buffer
-
-
-def _budget(platform: Platform, device: jax.Device) -> int:
-    """The largest value in bytes, unless the user says another: that of the device's memory."""
-    limit = platform.bytes_limit(device)
-    is_default = config.max_bytes == Config().max_bytes
-    return config.max_bytes if limit is None or not is_default else limit
 
 
 def default_executor() -> XlaExecutor:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import jax
 
 from tenferro.compiler import DeviceCosts, DeviceModel, Target
+from tenferro.config import Config, config
 from tenferro.exec_ir import ExecProgram
-from tenferro_xla.lowering import LoweringOptions
+from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision
 from tenferro_xla.platforms import Platform, taken_options
+
+OfDevice = Literal["device"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +69,33 @@ class XlaTarget:
         wanted = self.platform.options_for(program)
         taken = taken_options(wanted, self.device).taken
         return {option.name: option.value for option in taken} | dict(self.compiler_options)
+
+
+def target_for(
+    device: jax.Device,
+    platform: Platform,
+    lowerings: ExtensionLowerings,
+    precision: Precision = "highest",
+    compiler_options: Mapping[str, Any] | None = None,
+    max_bytes: int | None = None,
+    costs: DeviceCosts | OfDevice | None = "device",
+    checked: bool = False,
+) -> XlaTarget:
+    """The target of an executor on a device of a platform; for the arguments, see `XlaExecutor`."""
+    known = platform.costs if platform.rewrites else None
+    return XlaTarget(
+        device,
+        platform,
+        LoweringOptions(precision, lowerings, waits_in_branch=not platform.keeps_barriers),
+        dict(compiler_options or {}),
+        _budget(platform, device) if max_bytes is None else max_bytes,
+        checked,
+        known if costs == "device" else costs,
+    )
+
+
+def _budget(platform: Platform, device: jax.Device) -> int:
+    """The largest value in bytes, unless the user says another: that of the device's memory."""
+    limit = platform.bytes_limit(device)
+    is_default = config.max_bytes == Config().max_bytes
+    return config.max_bytes if limit is None or not is_default else limit
