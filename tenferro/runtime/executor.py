@@ -39,6 +39,7 @@ from tenferro.values import (
     bind_inputs,
     free_host_bytes,
     place,
+    planning_for,
     register_executor,
 )
 
@@ -216,7 +217,8 @@ class GraphExecutor:
         options: OptimizerOptions,
     ) -> ExecProgram:
         target = replace(NATIVE, families=self._boundary)
-        return optimize_for(program, target, sizes, options.on_device(self.free_bytes))
+        with planning_for(self):
+            return optimize_for(program, target, sizes, options.on_device(self.free_bytes))
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
         """The results of one op, computed immediately."""
