@@ -17,8 +17,8 @@ from typing import Literal
 
 from tenferro.autodiff import active_operands
 from tenferro.computegraph import Derived, GlobalOpKey, GlobalValKey
-from tenferro.derivatives.cuts import narrow_cut
-from tenferro.derivatives.linear_part import Linear
+from tenferro.derivatives import Linear
+from tenferro.jacobians.cuts import narrow_cut
 from tenferro.ops import StdTensorOp
 from tenferro.shape import ShapeGuardContext, is_complex
 from tenferro.values import planned_model
