@@ -30,7 +30,7 @@ from tenferro.exec_ir import Array, ExecOp, ExecProgram
 from tenferro.families import STANDARD, further
 from tenferro.family import Package, require_function
 from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs, bind_specs
-from tenferro.shape import Leaf, make_meta
+from tenferro.shape import Leaf
 from tenferro.values import INFERRED, Shardings
 from tenferro_xla.compiled import (
     CompileReport,
@@ -43,7 +43,7 @@ from tenferro_xla.compiled import (
 )
 from tenferro_xla.devices import device_name, devices
 from tenferro_xla.lowering import ExtensionLowerings, Precision
-from tenferro_xla.placement import OneDevice, OnMesh, Placement, check_here, placement_of, where
+from tenferro_xla.placement import OneDevice, OnMesh, Placement, placement_of, read, where
 from tenferro_xla.platforms import platform_of
 from tenferro_xla.target import OfDevice, target_for
 
@@ -339,11 +339,7 @@ class XlaExecutor:
         Raises:
             DeviceError: the array was donated to a call, which has overwritten it.
         """
-        if buffer.is_deleted():
-            meta = make_meta(buffer.dtype, buffer.shape)
-            raise DeviceError(f"get: {meta} was donated to an earlier call; keep a copy of it")
-        check_here(buffer)
-        return np.asarray(buffer)
+        return read(buffer)
 
     def owns(self, value: object) -> bool:
         """Whether the value is a JAX array with elements, on any device; False for a tracer."""
