@@ -11,6 +11,7 @@ from tenferro_xla.compiled import private
 from tenferro_xla.devices import devices
 from tenferro_xla.flight import await_parts, refuse_lost
 from tenferro_xla.placement import OnMesh, Placement, put, read, where
+from tenferro_xla.platforms import platform_of
 
 
 class Arrays:
@@ -19,6 +20,7 @@ class Arrays:
     def __init__(self, placement: Placement) -> None:
         self._placement = placement
         self._whole = placement.whole
+        self._alignment = platform_of(placement.first).alignment
         self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))
 
     @property
@@ -46,7 +48,7 @@ class Arrays:
 
         On a mesh each device holds all of it.
         """
-        return put(private(array), self._whole)
+        return put(private(array, self._alignment), self._whole)
 
     def get(self, buffer: jax.Array) -> Array:
         """A device array as a read-only NumPy array.

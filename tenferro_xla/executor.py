@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
 from jax.sharding import Mesh, NamedSharding
 
 from tenferro.compiler import (
-    CPU,
     DEFAULT_OPTIONS,
-    Buckets,
     DeviceCosts,
+    DeviceModel,
     MemoryReport,
     Observer,
     OptimizerOptions,
@@ -29,13 +28,7 @@ from tenferro.errors import DeviceError
 from tenferro.exec_ir import ExecOp, ExecProgram
 from tenferro.families import STANDARD, further
 from tenferro.family import Package, require_function
-from tenferro.runtime import (
-    Bound,
-    GraphProgram,
-    Tensor,
-    bind_inputs,
-    bind_specs,
-)
+from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs, bind_specs
 from tenferro.shape import Leaf
 from tenferro.values import INFERRED, Shardings
 from tenferro_xla.arrays import Arrays
@@ -44,17 +37,15 @@ from tenferro_xla.compiled import (
     Executables,
     Loaded,
     Lowered,
+    buckets_of,
     check_placed,
     prepare,
 )
 from tenferro_xla.devices import device_name, devices
-from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision
-from tenferro_xla.placement import (
-    OneDevice,
-    OnMesh,
-    placement_of,
-)
-from tenferro_xla.target import XlaTarget
+from tenferro_xla.lowering import ExtensionLowerings, Precision
+from tenferro_xla.placement import OneDevice, OnMesh, placement_of
+from tenferro_xla.platforms import platform_of
+from tenferro_xla.target import OfDevice, target_for
 
 
 class XlaExecutor(Arrays):
@@ -68,12 +59,16 @@ class XlaExecutor(Arrays):
         compiler_options: options of the XLA compiler, as `jax.jit` takes them.
         precision: of contractions: "default", "high" or "highest".
         max_bytes: the largest value in bytes that a program may hold; checked before XLA sees it.
+            None stands for `TENFERRO_MAX_BYTES`; if that is not set, what the device has.
         capacity: the bounds of the cache of executables.
         bucketing: symbols, by name, whose sizes are rounded up before XLA compiles: to
             "powers_of_two", or to the next of some sizes, `{"n": (64, 256)}`. A program whose
-            results would change is refused.
-        contraction_costs: the costs by which contractions are brought into the form that is fast on
-            the CPU; None does not change them. Not used for other devices.
+            results would change is refused. "auto" rounds sizes up where a program has run at more
+            than four, padding cannot change its results, and it costs little beside compiling;
+            None compiles for each size.
+        contraction_costs: the costs by which contractions are brought into the form that the device
+            is fast at, and by which networks are planned; `"device"` for those that are known of
+            it, None to leave contractions as they are.
         packages: families that programs may hold, beside those that come with tenferro.
         mesh: the devices, in place of `device`; XLA divides among them what a program computes.
         in_flight: on a mesh, how many calls of programs with collectives may be outstanding in this
@@ -97,10 +92,10 @@ class XlaExecutor(Arrays):
         device: int | str | jax.Device | None = None,
         compiler_options: Mapping[str, Any] | None = None,
         precision: Precision = "highest",
-        max_bytes: int = config.max_bytes,
+        max_bytes: int | None = None,
         capacity: Capacity | None = None,
-        bucketing: Mapping[str, Rounding] | None = None,
-        contraction_costs: DeviceCosts | None = CPU,
+        bucketing: Mapping[str, Rounding] | Literal["auto"] | None = "auto",
+        contraction_costs: DeviceCosts | OfDevice | None = "device",
         packages: Sequence[Package] = (),
         mesh: Mesh | None = None,
         in_flight: int | None = None,
@@ -118,25 +113,19 @@ class XlaExecutor(Arrays):
             "in_flight": in_flight,
         }
         lowerings = ExtensionLowerings((*STANDARD, *self._packages))
-        on_cpu = placement.first.platform == "cpu"
-        target = XlaTarget(
+        target = target_for(
             placement,
-            LoweringOptions(
-                precision,
-                lowerings,
-                waits_in_branch=on_cpu,
-                mesh=placement.mesh if isinstance(placement, OnMesh) else None,
-            ),
-            dict(compiler_options or {}),
+            platform_of(placement.first),
+            lowerings,
+            precision,
+            compiler_options,
             max_bytes,
+            contraction_costs,
             checked=mesh is None and len(devices()) > 1,
-            costs=contraction_costs if on_cpu else None,
-            in_flight=in_flight or (1 if on_cpu else 16),
+            in_flight=in_flight,
         )
-        bounds = (
-            Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity
-        )
-        self._executables = Executables(target, bounds, Buckets(bucketing or {}))
+        bounds = capacity or Capacity(config.cache_entries, config.cache_bytes)
+        self._executables = Executables(target, bounds, buckets_of(bucketing, mesh is None))
         self._on_meshes: dict[Mesh, XlaExecutor] = {}
         self._making = threading.Lock()
 
@@ -156,7 +145,7 @@ class XlaExecutor(Arrays):
             ExtensionRegistryError: `register` is not a function.
         """
         require_function(register)(self._executables.target.lowering.extensions)
-        self._executables.cache.clear()
+        self._executables.clear()
 
     @property
     def packages(self) -> Sequence[Package]:
@@ -259,6 +248,19 @@ class XlaExecutor(Arrays):
             self._executables.resolved(program.exec_program, sizes, program.options)
         )
 
+    @property
+    def device_model(self) -> DeviceModel:
+        """What plans of programs are made by before anything is compiled."""
+        return self._executables.target.device_model
+
+    def free_bytes(self) -> int:
+        """The bytes that a program may take on the device now.
+
+        Raises:
+            ConfigError: the device does not tell.
+        """
+        return self._executables.target.free_bytes()
+
     def memory(
         self,
         program: ExecProgram,
@@ -274,7 +276,8 @@ class XlaExecutor(Arrays):
         bound = self._executables.resolved(program, dict(sizes or {}), options)
         refuse_dynamic(bound, "memory")
         prepared = prepare(bound, self._executables.target, options)
-        return memory_report(prepared, limit=options.memory_limit)
+        limit = options.on_device(self.free_bytes).memory_limit
+        return memory_report(prepared, self._executables.target.platform.runs, limit)
 
     def compile_exec(
         self,
@@ -319,7 +322,7 @@ class XlaExecutor(Arrays):
 
     def clear(self) -> None:
         """Drop all executables."""
-        self._executables.cache.clear()
+        self._executables.clear()
 
     @property
     def capacity(self) -> Capacity:

@@ -181,7 +181,7 @@ def placement_of(
     """
     if mesh is None:
         return OneDevice(find_device(device))
-    if device is not None or bucketing:
+    if device is not None or bucketing not in (None, "auto"):
         other = "device" if device is not None else "bucketing"
         raise ShardingError(f"XlaExecutor: takes mesh or {other}, not both")
     return OnMesh.of(mesh)
