@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
-import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
 from tenferro.compiler import (
-    CPU,
     DEFAULT_OPTIONS,
-    Buckets,
     DeviceCosts,
+    DeviceModel,
     MemoryReport,
     Observer,
     OptimizerOptions,
@@ -27,41 +25,30 @@ from tenferro.compiler import (
 from tenferro.computegraph import CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import DeviceError
-from tenferro.exec_ir import Array, ExecOp, ExecProgram
+from tenferro.exec_ir import ExecOp, ExecProgram
 from tenferro.families import STANDARD, further
 from tenferro.family import Package, require_function
-from tenferro.runtime import (
-    Bound,
-    GraphProgram,
-    Tensor,
-    bind_inputs,
-    bind_specs,
-)
+from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs, bind_specs
 from tenferro.shape import Leaf
 from tenferro.values import INFERRED, Shardings
+from tenferro_xla.arrays import Arrays
 from tenferro_xla.compiled import (
     CompileReport,
     Executables,
     Loaded,
     Lowered,
+    buckets_of,
     check_placed,
     prepare,
-    private,
 )
 from tenferro_xla.devices import device_name, devices
-from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, SharedSlices
-from tenferro_xla.placement import (
-    OnMesh,
-    Placement,
-    placement_of,
-    put,
-    read,
-    where,
-)
-from tenferro_xla.target import XlaTarget
+from tenferro_xla.lowering import ExtensionLowerings, Precision, SharedSlices
+from tenferro_xla.placement import OnMesh, placement_of
+from tenferro_xla.platforms import platform_of
+from tenferro_xla.target import OfDevice, target_for
 
 
-class XlaExecutor:
+class XlaExecutor(Arrays):
     """Runs programs with XLA on one device or on a mesh of devices, always in 64-bit mode.
 
     There is one executable for each combination of program, input types and donated inputs. Device
@@ -72,12 +59,16 @@ class XlaExecutor:
         compiler_options: options of the XLA compiler, as `jax.jit` takes them.
         precision: of contractions: "default", "high" or "highest".
         max_bytes: the largest value in bytes that a program may hold; checked before XLA sees it.
+            None stands for `TENFERRO_MAX_BYTES`; if that is not set, what the device has.
         capacity: the bounds of the cache of executables.
         bucketing: symbols, by name, whose sizes are rounded up before XLA compiles: to
             "powers_of_two", or to the next of some sizes, `{"n": (64, 256)}`. A program whose
-            results would change is refused.
-        contraction_costs: the costs by which contractions are brought into the form that is fast on
-            the CPU; None does not change them. Not used for other devices.
+            results would change is refused. "auto" rounds sizes up where a program has run at more
+            than four, padding cannot change its results, and it costs little beside compiling;
+            None compiles for each size.
+        contraction_costs: the costs by which contractions are brought into the form that the device
+            is fast at, and by which networks are planned; `"device"` for those that are known of
+            it, None to leave contractions as they are.
         packages: families that programs may hold, beside those that come with tenferro.
         mesh: the devices, in place of `device`; XLA divides among them what a program computes.
         in_flight: on a mesh, how many calls of programs with collectives may be outstanding in this
@@ -103,10 +94,10 @@ class XlaExecutor:
         device: int | str | jax.Device | None = None,
         compiler_options: Mapping[str, Any] | None = None,
         precision: Precision = "highest",
-        max_bytes: int = config.max_bytes,
+        max_bytes: int | None = None,
         capacity: Capacity | None = None,
-        bucketing: Mapping[str, Rounding] | None = None,
-        contraction_costs: DeviceCosts | None = CPU,
+        bucketing: Mapping[str, Rounding] | Literal["auto"] | None = "auto",
+        contraction_costs: DeviceCosts | OfDevice | None = "device",
         packages: Sequence[Package] = (),
         mesh: Mesh | None = None,
         in_flight: int | None = None,
@@ -114,6 +105,7 @@ class XlaExecutor:
         deterministic: bool = True,
     ) -> None:
         placement = placement_of(device, mesh, bucketing)
+        super().__init__(placement)
         self._packages = further(packages)
         self._settings: dict[str, Any] = {
             "device": device,
@@ -130,22 +122,21 @@ class XlaExecutor:
             "deterministic": deterministic,
         }
         lowerings = ExtensionLowerings((*STANDARD, *self._packages))
-        on_cpu, on = placement.first.platform == "cpu", getattr(placement, "mesh", None)
-        shared = SharedSlices.over(on, slices_over, deterministic)
-        target = XlaTarget(
+        target = target_for(
             placement,
-            LoweringOptions(precision, lowerings, on_cpu, on, shared),
-            dict(compiler_options or {}),
+            platform_of(placement.first),
+            lowerings,
+            precision,
+            compiler_options,
             max_bytes,
+            contraction_costs,
             checked=mesh is None and len(devices()) > 1,
-            costs=contraction_costs if on_cpu else None,
-            in_flight=in_flight or (1 if on_cpu else 16),
+            in_flight=in_flight,
+            slices_over=slices_over,
+            deterministic=deterministic,
         )
         bounds = capacity or Capacity(config.cache_entries, config.cache_bytes)
-        self._executables = Executables(target, bounds, Buckets(bucketing or {}))
-        self._placement = placement
-        self._whole = placement.whole
-        self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))
+        self._executables = Executables(target, bounds, buckets_of(bucketing, mesh is None))
         self._on_meshes: dict[object, XlaExecutor] = {}
         self._making = threading.Lock()
 
@@ -165,7 +156,7 @@ class XlaExecutor:
             ExtensionRegistryError: `register` is not a function.
         """
         require_function(register)(self._executables.target.lowering.extensions)
-        self._executables.cache.clear()
+        self._executables.clear()
 
     @property
     def packages(self) -> Sequence[Package]:
@@ -218,26 +209,6 @@ class XlaExecutor:
         executor.register_extension(self._executables.target.lowering.extensions.copy_to)
         return executor
 
-    @property
-    def placement(self) -> Placement:
-        """Where everything runs: on one device, or on a mesh."""
-        return self._placement
-
-    @property
-    def device(self) -> jax.Device:
-        """The device on which everything runs.
-
-        Raises:
-            DeviceError: it is a mesh of devices; see `placement`.
-        """
-        if isinstance(self._placement, OnMesh):
-            raise DeviceError(f"device: the executor runs on {self._placement}; see placement")
-        return self._placement.device
-
-    def where(self, buffer: jax.Array) -> str:
-        """Where an array is: the name of a device or of a mesh."""
-        return where(buffer)
-
     def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
         """The program's outputs for the given inputs.
 
@@ -285,6 +256,19 @@ class XlaExecutor:
             self._executables.resolved(program.exec_program, sizes, program.options)
         )
 
+    @property
+    def device_model(self) -> DeviceModel:
+        """What plans of programs are made by before anything is compiled."""
+        return self._executables.target.device_model
+
+    def free_bytes(self) -> int:
+        """The bytes that a program may take on the device now.
+
+        Raises:
+            ConfigError: the device does not tell.
+        """
+        return self._executables.target.free_bytes()
+
     def memory(
         self,
         program: ExecProgram,
@@ -300,7 +284,8 @@ class XlaExecutor:
         bound = self._executables.resolved(program, dict(sizes or {}), options)
         refuse_dynamic(bound, "memory")
         prepared = prepare(bound, self._executables.target, options)
-        return memory_report(prepared, limit=options.memory_limit)
+        limit = options.on_device(self.free_bytes).memory_limit
+        return memory_report(prepared, self._executables.target.platform.runs, limit)
 
     def compile_exec(
         self,
@@ -327,25 +312,6 @@ class XlaExecutor:
         """The results of one op, computed immediately."""
         return self._executables.run_op(op, *buffers)
 
-    def put(self, array: Array) -> jax.Array:
-        """A NumPy array as an array here, which does not share memory with it.
-
-        On a mesh each device holds all of it.
-        """
-        return put(private(array), self._whole)
-
-    def get(self, buffer: jax.Array) -> Array:
-        """A device array as a read-only NumPy array.
-
-        Raises:
-            DeviceError: the array was donated to a call, which has overwritten it.
-        """
-        return read(buffer)
-
-    def owns(self, value: object) -> bool:
-        """Whether the value is a JAX array with elements, on any device; False for a tracer."""
-        return type(value) is self._array_type
-
     def stats(self) -> CacheStats:
         """Entries, hits, misses and evictions of the cache, and bytes of code, estimated on CPU."""
         return self._executables.stats()
@@ -364,7 +330,7 @@ class XlaExecutor:
 
     def clear(self) -> None:
         """Drop all executables."""
-        self._executables.cache.clear()
+        self._executables.clear()
 
     @property
     def capacity(self) -> Capacity:

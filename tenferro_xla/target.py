@@ -1,22 +1,21 @@
-"""The device that an executor compiles for, and the passes that programs go through for it."""
+"""The device that an executor compiles for, and what programs go through for it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from tenferro.compiler import (
-    DeviceCosts,
-    Pass,
-    Pinned,
-    SharedLanes,
-    Target,
-    contraction_passes,
-)
-from tenferro_xla.lowering import LoweringOptions
-from tenferro_xla.passes import KeptTransposes, RealContractions
-from tenferro_xla.placement import Placement
+import jax
+
+from tenferro.compiler import DeviceCosts, DeviceModel, Pinned, SharedLanes, Target
+from tenferro.config import Config, config
+from tenferro.exec_ir import ExecProgram
+from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, SharedSlices
+from tenferro_xla.placement import OnMesh, Placement
+from tenferro_xla.platforms import Platform, taken_options
+
+OfDevice = Literal["device"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +24,9 @@ class XlaTarget:
 
     Attributes:
         placement: where the programs run.
+        platform: what is known of its devices.
         lowering: options of the lowering.
-        compiler_options: options of the XLA compiler.
+        compiler_options: options of the XLA compiler that the user asks for.
         max_bytes: the largest value in bytes that a program may hold.
         checked: whether each call checks that its buffers are on the device.
         costs: the costs by which contractions are brought into the form that the device is fast
@@ -35,6 +35,7 @@ class XlaTarget:
     """
 
     placement: Placement
+    platform: Platform
     lowering: LoweringOptions
     compiler_options: Mapping[str, Any]
     max_bytes: int
@@ -49,24 +50,69 @@ class XlaTarget:
 
     def optimized_with(self, pinned: Pinned | None) -> Target:
         """The same for a program of which some axes are divided among devices."""
-        platform = self.placement.first.platform
-        passes = passes_for(platform, self.costs, pinned)
+        platform = self.platform
+        passes = platform.passes(self.costs, pinned)
         shared = self.lowering.shared_slices
         if shared is not None:
             passes = (SharedLanes(shared.workers, shared.ordered), *passes)
-        return Target(f"xla:{platform}", passes, self.lowering.extensions)
+        name = f"xla:{platform.name}"
+        return Target(name, passes, self.lowering.extensions, runs=platform.runs)
+
+    @property
+    def device_model(self) -> DeviceModel:
+        """What plans are made by."""
+        return DeviceModel(self.costs or self.platform.costs, self.platform.runs)
+
+    def free_bytes(self) -> int:
+        """The bytes that a program may take on the device now.
+
+        Raises:
+            ConfigError: the device does not tell.
+        """
+        return self.platform.free_bytes(self.placement.first)
+
+    def options_for(self, program: ExecProgram) -> dict[str, Any]:
+        """The options of the XLA compiler for one program, ready to be lowered.
+
+        Those of the platform that this XLA knows, and over them the user's.
+        """
+        wanted = self.platform.options_for(program)
+        taken = taken_options(wanted, self.placement.first).taken
+        return {option.name: option.value for option in taken} | dict(self.compiler_options)
 
 
-def passes_for(
-    platform: str, costs: DeviceCosts | None, pinned: Pinned | None = None
-) -> tuple[Pass, ...]:
-    """The passes for a platform of XLA.
+def target_for(
+    placement: Placement,
+    platform: Platform,
+    lowerings: ExtensionLowerings,
+    precision: Precision = "highest",
+    compiler_options: Mapping[str, Any] | None = None,
+    max_bytes: int | None = None,
+    costs: DeviceCosts | OfDevice | None = "device",
+    checked: bool = False,
+    in_flight: int | None = None,
+    slices_over: str | Sequence[str] | None = None,
+    deterministic: bool = True,
+) -> XlaTarget:
+    """The target of an executor on devices of a platform; for the arguments, see `XlaExecutor`."""
+    known = platform.costs if platform.rewrites else None
+    mesh = placement.mesh if isinstance(placement, OnMesh) else None
+    waits = not platform.keeps_barriers
+    shared = SharedSlices.over(mesh, slices_over, deterministic)
+    return XlaTarget(
+        placement,
+        platform,
+        LoweringOptions(precision, lowerings, waits, mesh, shared),
+        dict(compiler_options or {}),
+        _budget(platform, placement.first) if max_bytes is None else max_bytes,
+        checked,
+        known if costs == "device" else costs,
+        in_flight or platform.in_flight,
+    )
 
-    Costs are known only for the CPU. For other platforms contractions only become matrix products.
-    """
-    if costs is None:
-        return contraction_passes(None, pinned=pinned)
-    passes = contraction_passes(costs, pinned=pinned)
-    if platform == "cpu":
-        return (*passes, RealContractions(costs), KeptTransposes())
-    return passes
+
+def _budget(platform: Platform, device: jax.Device) -> int:
+    """The largest value in bytes, unless the user says another: that of the device's memory."""
+    limit = platform.bytes_limit(device)
+    is_default = config.max_bytes == Config().max_bytes
+    return config.max_bytes if limit is None or not is_default else limit

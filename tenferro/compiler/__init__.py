@@ -63,6 +63,7 @@ from tenferro.compiler.remat import MemoryReport, Rematerialize, memory_report
 from tenferro.compiler.structure import JACOBIAN, structure
 from tenferro.compiler.target import (
     CPU,
+    NEUTRAL,
     BindSizes,
     CheckpointInlining,
     ContractionLayout,
@@ -76,6 +77,12 @@ from tenferro.compiler.target import (
     StopGradientRemoval,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
+from tenferro.compiler.target.schedule import (
+    COMPILED,
+    COMPILED_AS_WRITTEN,
+    DeviceModel,
+    Runs,
+)
 from tenferro.compiler.text import parse
 
 LayoutCosts = DeviceCosts
@@ -83,10 +90,13 @@ LayoutCosts = DeviceCosts
 
 __all__ = [
     "CANONICAL",
+    "COMPILED",
+    "COMPILED_AS_WRITTEN",
     "CPU",
     "DEFAULT_OPTIONS",
     "JACOBIAN",
     "NATIVE",
+    "NEUTRAL",
     "PASSES",
     "ROLLED",
     "AlgebraicSimplifier",
@@ -99,6 +109,7 @@ __all__ = [
     "ContractionLayout",
     "DeadCode",
     "DeviceCosts",
+    "DeviceModel",
     "DotDecomposer",
     "DotDimensionSorter",
     "ExpandFamilies",
@@ -126,6 +137,7 @@ __all__ = [
     "RepeatedOperands",
     "Rolling",
     "Rounding",
+    "Runs",
     "SegmentPlan",
     "Settle",
     "SharedLanes",

@@ -30,17 +30,19 @@ from tenferro.errors import (
     PadSafetyError,
     UnsupportedExtensionError,
 )
-from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, program_of_op
+from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget, program_of_op
 from tenferro.shape import Leaf, make_meta
-from tenferro.values import INFERRED, Shardings
+from tenferro.values import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketed import BucketedExecutable
-from tenferro_xla.compiled.executable import Buffers, LoadedExecutable
+from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
 from tenferro_xla.compiled.on_mesh import MeshExecutable
 from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
+from tenferro_xla.compiled.sharing import SizeSharing
 from tenferro_xla.compiled.slow import announced
 from tenferro_xla.compiled.stablehlo import (
+    Module,
     compile_stablehlo,
     lower_to_stablehlo,
     prepare,
@@ -48,7 +50,7 @@ from tenferro_xla.compiled.stablehlo import (
     usable_donations,
 )
 from tenferro_xla.distributed import agree
-from tenferro_xla.placement import OnMesh
+from tenferro_xla.placement import OnMesh, put
 from tenferro_xla.target import XlaTarget
 
 SizesKey = tuple[tuple[str, int], ...]
@@ -62,9 +64,10 @@ a mesh of devices."""
 class Executables:
     """A bounded cache of executables, and the log of what was compiled and why."""
 
-    def __init__(self, target: XlaTarget, capacity: Capacity, buckets: Buckets) -> None:
+    def __init__(self, target: XlaTarget, capacity: Capacity, buckets: Buckets | None) -> None:
         self.target = target
-        self._buckets = buckets
+        self._buckets = Buckets({}) if buckets is None else buckets
+        self._sharing = SizeSharing() if buckets is None else None
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
             capacity, measure=lambda executable: executable.code_size
         )
@@ -92,12 +95,30 @@ class Executables:
         donated = donated or usable_donations(program, donate, sizes)
         return self.cache.get_or_make(
             (digest, sizes_key(sizes), donated, options, shardings),
-            lambda: (
-                self._compiled(program, digest, sizes, donated, options, shardings=shardings)
-                if not self._buckets.rounded(sizes)
-                else self._bucketed(program, digest, sizes, options)
-            ),
+            lambda: self._made(program, digest, sizes, donated, options, shardings),
         )
+
+    def _made(
+        self,
+        program: ExecProgram,
+        digest: str,
+        sizes: dict[Leaf, int],
+        donated: tuple[int, ...],
+        options: OptimizerOptions,
+        shardings: Shardings,
+    ) -> Loaded:
+        """The program for these sizes, or for larger ones that others share."""
+        rounded = self._buckets.rounded(sizes)
+        if rounded:
+            larger = {leaf: self._buckets.size(leaf, sizes[leaf]) for leaf in rounded}
+            return self._bucketed(program, digest, sizes, larger, options)
+        if self._sharing is not None and not donated and options.memory_limit is None:
+            while shared := self._sharing.sizes(program, digest, sizes):
+                try:
+                    return self._bucketed(program, digest, sizes, shared, options)
+                except PadSafetyError as error:
+                    self._sharing.refuse(digest, error.symbol)
+        return self._compiled(program, digest, sizes, donated, options, shardings=shardings)
 
     def op(self, op: ExecOp, operands: Sequence[jax.Array]) -> Loaded:
         """One op on operands of these types."""
@@ -117,7 +138,8 @@ class Executables:
         observe: Observer | None = None,
     ) -> ExecProgram:
         """The program for these sizes, of ops that XLA runs; before the passes of the target."""
-        return resolve_sizes(program, self.target.optimized_for, sizes, options, observe)
+        with planning_for(self.target):
+            return resolve_sizes(program, self.target.optimized_for, sizes, options, observe)
 
     def _compiled(
         self,
@@ -136,7 +158,7 @@ class Executables:
             return SegmentedExecutable(
                 bound,
                 digest,
-                self.target.placement.whole,
+                self.upload,
                 lambda ready: self._segment(ready, options),
             )
         return self._static(bound, digest, sizes, donated, options, part, shardings)
@@ -192,26 +214,28 @@ class Executables:
         program: ExecProgram,
         digest: str,
         sizes: dict[Leaf, int],
+        rounded: Mapping[Leaf, int],
         options: OptimizerOptions,
     ) -> Loaded:
         """The program for sizes that are rounded up; equal rounded sizes share an executable."""
         bound = program.bind(sizes)  # raises an error if the true sizes do not fit
         check_budget(bound, self.target.max_bytes)
-        rounded = self._buckets.rounded(sizes)
-        larger = {
-            leaf: self._buckets.size(leaf, size) if leaf in rounded else size
-            for leaf, size in sizes.items()
-        }
-        masked = mask_program(self._with_names(program, sizes, larger, options), rounded)
+        larger = {**sizes, **rounded}
+        named = self._with_names(program, sizes, larger, frozenset(rounded), options)
+        masked = mask_program(named, frozenset(rounded))
         executable = self.cache.get_or_make(
             (masked.program.digest, sizes_key(larger), (), options, INFERRED),
             lambda: self.load(
-                self.resolved(masked.program, larger, options), digest, larger, options=options
+                self.resolved(masked.program, larger, options),
+                digest,
+                larger,
+                part="bucket",
+                options=options,
             ),
         )
         assert isinstance(executable, LoadedExecutable), "a masked program is static"
         return BucketedExecutable(
-            bound, masked, sizes, larger, executable, self.run_op, self.target.placement.whole
+            bound, masked, sizes, larger, executable, self.run_op, self.upload
         )
 
     def _with_names(
@@ -219,6 +243,7 @@ class Executables:
         program: ExecProgram,
         sizes: Mapping[Leaf, int],
         larger: Mapping[Leaf, int],
+        rounded: frozenset[Leaf],
         options: OptimizerOptions,
     ) -> ExecProgram:
         """The program of ops that XLA runs, its sizes still named, planned for the larger ones.
@@ -232,9 +257,14 @@ class Executables:
             return self.resolved(planned, {}, options)
         except UnsupportedExtensionError as error:
             self.resolved(program, sizes, options)
-            rounded = min(self._buckets.rounded(sizes), key=str)
+            first = min(rounded, key=str)
             reason = "it is lowered for constant sizes only"
-            raise PadSafetyError(error.family_id, str(rounded), reason) from error
+            raise PadSafetyError(error.family_id, str(first), reason) from error
+
+    def upload(self, array: Array) -> jax.Array:
+        """A NumPy array as one of the devices, each of which holds all of it."""
+        own = private(array, self.target.platform.alignment)
+        return put(own, self.target.placement.whole)
 
     def run_op(self, op: ExecOp, *operands: jax.Array) -> Buffers:
         """The results of one op, computed immediately."""
@@ -256,18 +286,19 @@ class Executables:
         sizes: Mapping[Any, int] | None = None,
         donated: tuple[int, ...] = (),
         part: Part = "program",
-        lowered: jax.stages.Lowered | None = None,
+        module: Module | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
         shardings: Shardings = INFERRED,
     ) -> LoadedExecutable:
         """Compile a program of constant sizes, or its given lowering; record the compilation."""
         start = time.perf_counter()
+        options = options.on_device(self.target.free_bytes)
         with announced(bound):
             if options.memory_limit is not None:
                 compiled = self._within(bound, donated, options.memory_limit, options, shardings)
             else:
-                lowered = lowered or self._lowered(bound, donated, options, shardings)
-                compiled = compile_stablehlo(lowered, self.target)
+                module = module or self._lowered(bound, donated, options, shardings)
+                compiled = compile_stablehlo(module, self.target)
         loaded = LoadedExecutable(bound, compiled, self.target, donated)
         seconds = time.perf_counter() - start
         self._log.record(subject_of(bound, digest, sizes_key(sizes or {}), donated, part), seconds)
@@ -279,7 +310,7 @@ class Executables:
         donated: tuple[int, ...],
         options: OptimizerOptions,
         shardings: Shardings,
-    ) -> jax.stages.Lowered:
+    ) -> Module:
         pinned = pinned_by(bound, self.target.placement, shardings)
         key = (bound.digest, options, pinned)
         prepared = None if pinned is None else self._prepared.get(key)
@@ -307,12 +338,12 @@ class Executables:
         goal, least = limit, None
         while True:
             try:
-                lowered = self._lowered(bound, donated, options.limited(goal), shardings)
+                module = self._lowered(bound, donated, options.limited(goal), shardings)
             except MemoryLimitError:
                 if least is None:
                     raise
                 raise refused_by_xla(limit, least) from None
-            compiled = compile_stablehlo(lowered, self.target)
+            compiled = compile_stablehlo(module, self.target)
             analysis = compiled.memory_analysis()
             if analysis is None:
                 return compiled
@@ -321,6 +352,12 @@ class Executables:
                 return compiled
             least = used if least is None else min(least, used)
             goal = MemoryLimit(int(goal.bytes * min(0.9, limit.bytes / used)), limit.caller)
+
+    def clear(self) -> None:
+        """Drop all executables, and what was seen of sizes."""
+        self.cache.clear()
+        if self._sharing is not None:
+            self._sharing.clear()
 
     def stats(self) -> CacheStats:
         """Entries, hits, misses and evictions of the cache, and bytes of code."""

@@ -15,8 +15,7 @@ from tenferro.errors import BindingError
 from tenferro.exec_ir import Array, ExecProgram, verify
 from tenferro.ops import size_of_scalar
 from tenferro.shape import Exact, ShapeExtent, TensorMeta, UpperBound, make_meta
-from tenferro_xla.compiled.executable import Buffers, private
-from tenferro_xla.placement import Sharding, put
+from tenferro_xla.compiled.executable import Buffers, Upload
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +58,14 @@ class SegmentedExecutable:
         self,
         program: ExecProgram,
         digest: str,
-        sharding: Sharding,
+        upload: Upload,
         compile_segment: CompileSegment,
     ) -> None:
         verify(program)
         self.plan: SegmentPlan = plan_segments(program)
         self.downloaded = 0
         self._digest = digest
-        self._sharding = sharding
+        self._upload = upload
         self._compile = compile_segment
         self._hosted = frozenset(slot for seg in self.plan.segments for slot in seg.hosted)
         self._ready: BoundedCache[tuple[object, ...], Ready] = BoundedCache(
@@ -148,7 +147,7 @@ class SegmentedExecutable:
     def _put(self, value: jax.Array | Array) -> jax.Array:
         if isinstance(value, jax.Array):
             return value
-        return put(private(value), self._sharding)
+        return self._upload(value)
 
 
 def _check(metas: Sequence[TensorMeta], buffers: Sequence[jax.Array]) -> None:

@@ -42,6 +42,14 @@ class Memory:
     code: int
 
 
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A program that is ready, and what JAX has lowered of it."""
+
+    program: ExecProgram
+    lowered: jax.stages.Lowered
+
+
 def prepare(
     program: ExecProgram,
     target: XlaTarget,
@@ -62,6 +70,7 @@ def prepare(
     require_static(program)
     verify(program)
     check_budget(program, target.max_bytes)  # before passes that compute constants
+    options = options.on_device(target.free_bytes)
     program = optimize_for(program, target.optimized_with(pinned), None, options, observe)
     verify(program)
     check_budget(program, target.max_bytes)
@@ -73,7 +82,7 @@ def lower_to_stablehlo(
     target: XlaTarget,
     donate: tuple[int, ...] = (),
     shardings: Shardings = INFERRED,
-) -> jax.stages.Lowered:
+) -> Module:
     """A program of `prepare` as StableHLO, for inputs and outputs that are divided so.
 
     Raises:
@@ -81,16 +90,13 @@ def lower_to_stablehlo(
     """
     placement = target.placement
     inputs = shardings.inputs or (None,) * len(program.input_metas)
-    computed = jax_function(program, target.lowering)
-    if isinstance(placement, OneDevice):  # on a mesh, XLA gathers what has a given layout
-        computed = _in_rows(program, computed)
+    function = jax_function(program, target.lowering)
+    if target.platform.results_in_rows and isinstance(placement, OneDevice):
+        function = _in_rows(program, function)  # on a mesh, XLA gathers what has a given layout
     with jax.enable_x64(True), placement.lowering():
-        function = jax.jit(
-            computed,
-            donate_argnums=donate,
-            out_shardings=shardings.outputs or None,
-        )
-        lowered = function.lower(
+        lowered = jax.jit(
+            function, donate_argnums=donate, out_shardings=shardings.outputs or None
+        ).lower(
             *(
                 jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]  # JAX has no types there
                     meta.static_shape, meta.dtype, sharding=sharding or placement.whole
@@ -100,7 +106,7 @@ def lower_to_stablehlo(
         )
     if "stablehlo" in config.dump:
         sys.stderr.write(lowered.as_text())
-    return lowered
+    return Module(program, lowered)
 
 
 def _in_rows(program: ExecProgram, function: JaxFunction) -> JaxFunction:
@@ -128,15 +134,16 @@ def _by_rows(x: jax.Array) -> jax.Array:
     return result
 
 
-def compile_stablehlo(lowered: jax.stages.Lowered, target: XlaTarget) -> jax.stages.Compiled:
-    """The executable of XLA.
+def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
+    """The executable of XLA, made with the options that the platform has for the program.
 
     Raises:
         ExecutorError: XLA reports an error, such as an unknown compiler option.
     """
     try:
         with jax.enable_x64(True):
-            return lowered.compile(compiler_options=dict(target.compiler_options) or None)
+            options = target.options_for(module.program)
+            return module.lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
         raise ExecutorError(f"compile: XLA says {str(error).splitlines()[0]}") from error
 

@@ -49,7 +49,7 @@ class Lowered:
         refuse_dynamic(self._bound, "lower")
         pinned = pinned_by(self._bound, executables.target.placement, shardings)
         self._prepared = prepare(self._bound, executables.target, options, observe, pinned)
-        self._lowered = lower_to_stablehlo(self._prepared, executables.target, shardings=shardings)
+        self._module = lower_to_stablehlo(self._prepared, executables.target, shardings=shardings)
 
     @property
     def exec_program(self) -> ExecProgram:
@@ -58,7 +58,7 @@ class Lowered:
 
     def stablehlo(self) -> str:
         """The text of the StableHLO module."""
-        return self._lowered.as_text()
+        return self._module.lowered.as_text()
 
     def as_text(self) -> str:
         """The same, under the name that JAX gives it."""
@@ -66,7 +66,7 @@ class Lowered:
 
     def cost(self) -> Cost:
         """XLA's estimate of the work of one run, before it optimizes the program."""
-        return cost_of(self._lowered.cost_analysis() or {})
+        return cost_of(self._module.lowered.cost_analysis() or {})
 
     def memory(self) -> Memory:
         """The memory that the executable needs; compiles the program."""
@@ -75,19 +75,23 @@ class Lowered:
     def compile(self) -> Compiled:
         """The executable."""
         digest, options = self._program.digest, self._program.options
-        executable = self._executables.cache.get_or_make(
-            (digest, sizes_key(self._sizes), (), options, self._shardings, "program"),
-            lambda: self._executables.load(
-                self._bound,
-                digest,
-                self._sizes,
-                lowered=self._lowered,
-                options=options,
-                shardings=self._shardings,
-            ),
-        )
+        key: tuple[object, ...] = (digest, sizes_key(self._sizes), (), options, self._shardings)
+        cache = self._executables.cache
+        executable = cache.get_or_make(key, self._load)
+        if not isinstance(executable, LoadedExecutable):  # it is for larger sizes, or for any mesh
+            executable = cache.get_or_make((*key, "program"), self._load)
         assert isinstance(executable, LoadedExecutable), "a lowered program is static"
         return Compiled(self._program, self._sizes, executable, self._run)
+
+    def _load(self) -> LoadedExecutable:
+        return self._executables.load(
+            self._bound,
+            self._program.digest,
+            self._sizes,
+            module=self._module,
+            options=self._program.options,
+            shardings=self._shardings,
+        )
 
 
 class Compiled:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ParamSpec
 
-from tenferro.derivatives.context import AdContext
-from tenferro.derivatives.gradients import Argnums
-from tenferro.derivatives.jacobian_call import (
+from tenferro.derivatives import AdContext, Argnums
+from tenferro.jacobians.call import (
     JacobianCall,
     Sparsity,
     as_chunk_size,
     as_mode,
     as_sparsity,
 )
-from tenferro.derivatives.modes import Mode
+from tenferro.jacobians.modes import Mode
 from tenferro.typing import PyTree
 
 P = ParamSpec("P")

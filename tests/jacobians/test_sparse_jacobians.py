@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.derivatives.colours import Colouring, coloured, star_coloured
-from tenferro.derivatives.pattern import Pattern
 from tenferro.errors import ADError, ADRuleError, DTypeError, ExtentError, ShapeError
+from tenferro.jacobians.colours import Colouring, coloured, star_coloured
+from tenferro.jacobians.pattern import Pattern
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=8)

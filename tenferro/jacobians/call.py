@@ -13,15 +13,18 @@ import numpy as np
 from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
 from tenferro.config import config
 from tenferro.control import ControlOp, Custom
-from tenferro.derivatives.context import AD, AdContext, context_of, results_of, traced_with
-from tenferro.derivatives.gradients import Argnums, Gradients, normal_argnums, require_active
-from tenferro.derivatives.linear_part import Linear
-from tenferro.derivatives.matrices import Matrices, block_meta
-from tenferro.derivatives.modes import Costs, Mode, Pass, Plan
-from tenferro.derivatives.pattern import MOST_ENTRIES, Pattern, TooDenseError
-from tenferro.derivatives.propagation import pattern_of
-from tenferro.derivatives.sparse_matrix import Places, SparseMatrix
-from tenferro.derivatives.sparsity import SparsePlan, sparse_plans
+from tenferro.derivatives import (
+    AD,
+    AdContext,
+    Argnums,
+    Gradients,
+    Linear,
+    context_of,
+    normal_argnums,
+    require_active,
+    results_of,
+    traced_with,
+)
 from tenferro.errors import (
     ADError,
     ADRuleError,
@@ -30,6 +33,12 @@ from tenferro.errors import (
     ExtentError,
     PytreeError,
 )
+from tenferro.jacobians.matrices import Matrices, block_meta
+from tenferro.jacobians.modes import Costs, Mode, Pass, Plan
+from tenferro.jacobians.pattern import MOST_ENTRIES, Pattern, TooDenseError
+from tenferro.jacobians.propagation import pattern_of
+from tenferro.jacobians.sparse_matrix import Places, SparseMatrix
+from tenferro.jacobians.sparsity import SparsePlan, sparse_plans
 from tenferro.ops import StdTensorOp
 from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.traced import Trace, flatten, unflatten, wraps
