@@ -7,6 +7,7 @@ from typing import Any
 import jax
 
 from tenferro.errors import DeviceError
+from tenferro_xla.platforms import facts_of, platform_of
 
 
 def devices() -> list[jax.Device]:
@@ -27,6 +28,16 @@ def devices() -> list[jax.Device]:
 def device_name(device: jax.Device) -> str:
     """The name by which `find_device` finds a device again: `cpu:0`."""
     return f"{device.platform}:{device.id}"
+
+
+def device_facts(device: jax.Device) -> dict[str, Any]:
+    """What is known of a device, for reports such as that of `tenferro doctor`.
+
+    >>> facts = device_facts(find_device("cpu"))
+    >>> facts["name"], facts["platform"]
+    ('cpu:0', 'cpu')
+    """
+    return {"name": device_name(device), **facts_of(device, platform_of(device))}
 
 
 def platforms() -> set[str]:

@@ -1,8 +1,8 @@
 """What is known of each platform of XLA: its costs, memory, compiler options and passes.
 
 Read in this order: `platform` (what may be known, and the platform of which nothing is),
-`options` (which compiler options this XLA knows), `cpu`, `cuda`, `host_memory`. No other module of
-executors asks which platform it is on.
+`options` (which compiler options this XLA knows), `cpu`, `cuda`, `facts` (for reports),
+`host_memory`. No other module of executors asks which platform it is on.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import jax
 
 from tenferro_xla.platforms.cpu import CPU_PLATFORM
 from tenferro_xla.platforms.cuda import CUDA_PLATFORM
+from tenferro_xla.platforms.facts import facts_of
 from tenferro_xla.platforms.host_memory import keep_host_memory
 from tenferro_xla.platforms.options import Options, taken_options
 from tenferro_xla.platforms.platform import Option, Platform
@@ -44,6 +45,7 @@ __all__ = [
     "Option",
     "Options",
     "Platform",
+    "facts_of",
     "keep_host_memory",
     "platform_named",
     "platform_of",
