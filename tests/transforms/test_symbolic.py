@@ -39,7 +39,7 @@ def batch(n: int) -> tuple[Any, Any, Any]:
 
 @pytest.mark.exhaustive
 def test_one_program_gives_jaxs_answers_at_twenty_sizes() -> None:
-    xla = XlaExecutor("cpu")
+    xla = XlaExecutor()
     traces: list[None] = []
 
     def counted(params: Any, x: Any, y: Any) -> Any:
