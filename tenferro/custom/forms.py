@@ -145,8 +145,7 @@ class Form:
                 f"{shown(tree, metas)}"
             ) from None
         return [
-            self._key(what, leaf, meta, converted)
-            for leaf, meta in zip(leaves, metas, strict=True)
+            self._key(what, leaf, meta, converted) for leaf, meta in zip(leaves, metas, strict=True)
         ]
 
     def _key(self, what: str, leaf: Any, goal: TensorMeta, converted: bool) -> GlobalValKey | None:

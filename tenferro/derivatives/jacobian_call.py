@@ -6,15 +6,15 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
-
+from tenferro.compiler import MemoryLimit, memory_report, optimize, tighter, without_rules
 from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
 from tenferro.config import config
-from tenferro.control import ControlOp, Custom
+from tenferro.control import ControlOp, Custom, foreign, program_of
 from tenferro.derivatives.context import AD, AdContext, context_of, results_of, traced_with
 from tenferro.derivatives.gradients import Argnums, Gradients, normal_argnums, require_active
+from tenferro.derivatives.jacobian_options import Sparsity
 from tenferro.derivatives.linear_part import Linear
 from tenferro.derivatives.matrices import Matrices, block_meta
 from tenferro.derivatives.modes import Costs, Mode, Pass, Plan
@@ -46,7 +46,8 @@ MOST_STEPS_COLOURED = 500
 """The number of steps for which its loops are followed."""
 
 Metas = Sequence[TensorMeta]
-Sparsity = Literal["auto"] | None
+Blocks = tuple[list[list[GlobalValKey]], list[list[Places | None]]]
+"""For each result an array for each argument, and if it is sparse, its places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class JacobianCall:
         name: what users called. `hessian` differentiates the gradient of the function.
         mode: which passes may be taken.
         sparsity: whether the results are sparse matrices.
+        limit: the memory limit of the program.
         traced: the traces of a function whose gradient is differentiated.
     """
 
@@ -69,6 +71,7 @@ class JacobianCall:
     chunk_size: int | None
     ad_context: AdContext | None
     sparsity: Sparsity = None
+    limit: MemoryLimit | None = None
     traced: Sequence[Trace] = ()
 
     def as_function(self) -> Callable[..., Any]:
@@ -105,9 +108,9 @@ class JacobianCall:
         ad = context_of(self.ad_context)
         trace, leaves = traced_with(ad, of_some, varied, {}, self.has_aux)
         require_active(trace.inputs)
-        results = results_of(trace, leaves, function, ad)
+        results = results_of(trace, leaves, function, ad, self.limit)
         _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
-        blocks, places = self._blocks(trace, ad)
+        blocks, places = self._blocks_within(tighter([self.limit, trace.limit]), trace, ad)
         values = iter(results.of([*itertools.chain(*blocks), *trace.aux.keys]))
         rows = [
             unflatten(arg_tree, [_with_places(next(values), each) for each in row])
@@ -116,9 +119,27 @@ class JacobianCall:
         jacobian = unflatten(trace.out_tree, rows)
         return (jacobian, trace.aux.rebuild(list(values))) if self.has_aux else jacobian
 
-    def _blocks(
-        self, trace: Trace, ad: AdContext
-    ) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
+    def _blocks_within(self, limit: MemoryLimit | None, trace: Trace, ad: AdContext) -> Blocks:
+        """The blocks; under a limit by batches of as many unit vectors as are predicted to fit.
+
+        If none fits, by those that need least.
+        """
+        found = self._blocks(trace, ad)
+        if limit is None or self.chunk_size is not None:
+            return found
+        chunk = max(
+            sum(AD.shapes.meta(key).known_size for key in keys)
+            for keys in (trace.inputs, trace.outputs)
+        )
+        least = _peak(found, trace)
+        while chunk > 1 and least > limit.bytes:
+            chunk = (chunk + 1) // 2
+            other = replace(self, chunk_size=chunk)._blocks(trace, ad)
+            peak = _peak(other, trace)
+            found, least = (other, peak) if peak < least else (found, least)
+        return found
+
+    def _blocks(self, trace: Trace, ad: AdContext) -> Blocks:
         """For each result an array for each argument, and if it is sparse, its places."""
         inputs, outputs = (
             [AD.shapes.meta(key) for key in keys] for keys in (trace.inputs, trace.outputs)
@@ -282,30 +303,11 @@ class JacobianCall:
                 )
 
 
-def as_mode(mode: object) -> Mode:
-    """The mode.
-
-    Raises:
-        ADError: there is no such mode.
-    """
-    if mode == "auto" or mode == "forward" or mode == "reverse" or mode == "cross":
-        return mode
-    raise ADError(f"jacobian: mode must be 'auto', 'forward', 'reverse' or 'cross', got {mode!r}")
-
-
-def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
-    """The kind of sparsity.
-
-    Raises:
-        ADError: there is no such kind, or the mode is `cross`.
-    """
-    if sparsity is None:
-        return None
-    if sparsity != "auto":
-        raise ADError(f"{name}: sparsity must be None or 'auto', got {sparsity!r}")
-    if mode == "cross":
-        raise ADError(f"{name}: mode='cross' is for dense Jacobians; leave sparsity out")
-    return "auto"
+def _peak(found: Blocks, trace: Trace) -> int:
+    """The bytes that are predicted for blocks."""
+    outputs = [*itertools.chain(*found[0])]
+    inputs = [*trace.inputs, *foreign(outputs, trace.inputs)]
+    return memory_report(optimize(without_rules(program_of(inputs, outputs)))).peak
 
 
 def _ops_of(trace: Trace) -> Sequence[GlobalOpKey]:
@@ -336,7 +338,7 @@ def _first_possible(plans: Sequence[P], emit: Callable[[P], R]) -> tuple[P, R]:
 
 def _with_types(
     blocks: list[list[tuple[GlobalValKey, Pattern]]], inputs: Metas, outputs: Metas, passes: str
-) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
+) -> Blocks:
     """The values of sparse blocks, and their places with the types of results and arguments."""
     places: list[list[Places | None]] = [
         [
@@ -350,20 +352,3 @@ def _with_types(
 
 def _with_places(values: Any, places: Places | None) -> Any:
     return values if places is None else SparseMatrix(values, places)
-
-
-def as_chunk_size(name: str, chunk_size: object) -> int | None:
-    """The chunk size.
-
-    Raises:
-        ADError: it is not a positive integer.
-    """
-    if chunk_size is None:
-        return None
-    if (
-        isinstance(chunk_size, bool)
-        or not isinstance(chunk_size, int | np.integer)
-        or chunk_size < 1
-    ):
-        raise ADError(f"{name}: chunk_size must be a positive integer or None, got {chunk_size!r}")
-    return int(chunk_size)
