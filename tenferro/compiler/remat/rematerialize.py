@@ -61,16 +61,21 @@ class Rematerialize(Pass):
             return program
         ordered = self._ordered(program, before)
         least = need
-        for part in _GOALS:
-            found = with_late_ops(*self._lowered(ordered, int(part * self.limit.bytes)))
+        goal = self.limit.bytes
+        fits = []
+        log = []
+        for _ in range(10):
+            found = with_late_ops(*LOWER(self, ordered, goal))
             reached = _peak(schedule_of(found, self.runs))
+            log.append((goal/self.limit.bytes, reached/self.limit.bytes, found.work()/program.work()))
             if reached <= self.limit.bytes:
-                return found
+                fits.append(found)
+                if len(fits) == 1: break
             least = min(least, reached)
-        for part in _TOLD:
-            if part * need > self.limit.bytes:
-                found = with_late_ops(*self._lowered(ordered, int(part * need)))
-                least = min(least, _peak(schedule_of(found, self.runs)))
+            goal = int(goal * max(0.7, min(0.96, self.limit.bytes / reached)))
+        if os.environ.get("LOG"): print([tuple(round(x, 2) for x in l) for l in log])
+        if fits:
+            return min(fits, key=lambda each: each.work())
         raise self._refusal(program, before, least)
 
     def _require_sizes(self, program: ExecProgram) -> None:
@@ -145,3 +150,14 @@ def _in_order(program: ExecProgram, schedule: Schedule) -> ExecProgram:
     """The program, written in the order in which it runs."""
     steps = [program.instructions[number] for number in schedule.order]
     return replace(program, instructions=tuple(steps))
+
+def _sweep(self, program, goal):
+    from tenferro.compiler.remat.sweep import swept
+    runs = replace(self.runs, as_written=True)
+    marked = swept(schedule_of(program, runs), program.work_of(), goal, _MOST_WORK * (program.work() + 1))
+    if marked is None:
+        marked = Marked(program, [False] * len(program.instructions))
+    return marked, schedule_of(marked.program, runs).fused
+
+import os
+LOWER = _sweep if os.environ.get("SWEEP") else Rematerialize._lowered
