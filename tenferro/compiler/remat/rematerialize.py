@@ -18,14 +18,12 @@ from tenferro.exec_ir import ExecProgram
 
 _ROUNDS = 64
 """The most peaks that are lowered one after another."""
-_TOLD = (0.6, 0.4, 0.25, 0.15)
-"""Parts of the need that are aimed at to tell what would be possible, where the limit is not."""
 _PATIENCE = 8
 """How many peaks are lowered in vain."""
 _MOST_WORK = 6
 """How many times the operations are given up on."""
-_GOALS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
-"""Parts of the limit that are aimed at in turn, until the prediction of the result is below it."""
+_VAIN = 3
+"""How many lower goals are aimed at in vain, where a result needs more than was aimed at."""
 
 
 @dataclass(frozen=True)
@@ -61,21 +59,15 @@ class Rematerialize(Pass):
             return program
         ordered = self._ordered(program, before)
         least = need
-        goal = self.limit.bytes
-        fits = []
-        log = []
-        for _ in range(10):
-            found = with_late_ops(*LOWER(self, ordered, goal))
+        goal, vain = self.limit.bytes, 0
+        while vain < _VAIN:
+            found = with_late_ops(*self._lowered(ordered, goal))
             reached = _peak(schedule_of(found, self.runs))
-            log.append((goal/self.limit.bytes, reached/self.limit.bytes, found.work()/program.work()))
             if reached <= self.limit.bytes:
-                fits.append(found)
-                if len(fits) == 1: break
+                return found
+            vain = 0 if reached < least else vain + 1
             least = min(least, reached)
-            goal = int(goal * max(0.7, min(0.96, self.limit.bytes / reached)))
-        if os.environ.get("LOG"): print([tuple(round(x, 2) for x in l) for l in log])
-        if fits:
-            return min(fits, key=lambda each: each.work())
+            goal = int(goal * max(0.8, min(0.96, self.limit.bytes / reached)))
         raise self._refusal(program, before, least)
 
     def _require_sizes(self, program: ExecProgram) -> None:
@@ -150,14 +142,3 @@ def _in_order(program: ExecProgram, schedule: Schedule) -> ExecProgram:
     """The program, written in the order in which it runs."""
     steps = [program.instructions[number] for number in schedule.order]
     return replace(program, instructions=tuple(steps))
-
-def _sweep(self, program, goal):
-    from tenferro.compiler.remat.sweep import swept
-    runs = replace(self.runs, as_written=True)
-    marked = swept(schedule_of(program, runs), program.work_of(), goal, _MOST_WORK * (program.work() + 1))
-    if marked is None:
-        marked = Marked(program, [False] * len(program.instructions))
-    return marked, schedule_of(marked.program, runs).fused
-
-import os
-LOWER = _sweep if os.environ.get("SWEEP") else Rematerialize._lowered

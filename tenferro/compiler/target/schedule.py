@@ -121,7 +121,7 @@ class Schedule:
             for slot in step.output_slots:
                 if self.buffer[slot] == slot and slot not in self.fused:
                     self.made[slot] = moment
-            for buffer in self.read_by(step):
+            for buffer in self._read(step):
                 self.reads.setdefault(buffer, []).append(moment)
 
     def _profile(self) -> list[int]:
@@ -132,17 +132,17 @@ class Schedule:
             live += sum(self.bytes[slot] for slot in step.output_slots if slot in self.made)
             gone = [
                 buffer
-                for buffer in self.read_by(step)
+                for buffer in self._read(step)
                 if self.reads[buffer][-1] == moment
                 and buffer not in self.results
                 and buffer not in self.arguments
             ]
-            spared = self.spared(step, gone) if gone else 0
+            spared = self._spared(step, gone) if gone else 0
             profile.append(live - spared + self.inside(step))
             live -= sum(self.bytes[buffer] for buffer in gone)
         return profile
 
-    def spared(self, step: ExecInstruction, gone: list[int]) -> int:
+    def _spared(self, step: ExecInstruction, gone: list[int]) -> int:
         """Bytes of operands that are not read again, and that results are written over."""
         places = set(step.op.overwrites.values())
         over = {self.buffer[step.input_slots[place]] for place in places}
@@ -175,7 +175,7 @@ class Schedule:
             if self.buffer[slot] in self.fused:
                 self.fused[slot] = self.fused[self.buffer[slot]]
         elif step.op.inlined and not step.op.source and slot in self.streamed:
-            self.fused[slot] = tuple(self.read_by(step))
+            self.fused[slot] = tuple(self._read(step))
 
     def _streamed(self) -> set[int]:
         """The values whose elements every reader can compute where it reads them.
@@ -200,7 +200,7 @@ class Schedule:
                     streamed.add(slot)
         return streamed
 
-    def read_by(self, step: ExecInstruction) -> list[int]:
+    def _read(self, step: ExecInstruction) -> list[int]:
         """The buffers that an instruction reads, those of fused operands in their place."""
         read: dict[int, None] = {}
         for slot in step.input_slots:
