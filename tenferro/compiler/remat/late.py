@@ -55,14 +55,16 @@ class _Writer:
 
     def _write_again(self, run: range) -> None:
         """Write a run of instructions that compute values again."""
-        stored = [number for number in run if not self._is_moved(number)]
         tie = _tie(self._written, self._last, run.start)
+        if tie is None:
+            self._written += self._steps[run.start : run.stop]
+            return
+        stored = [number for number in run if not self._is_moved(number)]
         if stored:
             inside = [self._steps[number] for number in self._inside(stored)]
             made = [slot for number in stored for slot in self._steps[number].output_slots]
             read = sorted(slot for slot in made if self._last[slot] >= run.stop)
-            late = inside if tie is None else [_late(inside, read, tie, self._metas)]
-            self._written += late
+            self._written.append(_late(inside, read, tie, self._metas))
         self._written += [
             self._steps[number]
             for number in run

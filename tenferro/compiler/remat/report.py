@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenferro.compiler.memory_limit import MemoryLimit, in_words
+from tenferro.compiler.remat.peak import inside_in_words
 from tenferro.compiler.target.memory import schedule_of
 from tenferro.compiler.target.schedule import COMPILED, Runs, Schedule, size_of
 from tenferro.control import Checkpointed
@@ -66,6 +67,7 @@ class MemoryReport:
         arguments: the bytes of the arguments, which are not part of the peak.
         outputs: the bytes of the results.
         at: the user's line at the peak, if it is known.
+        inside: what needs memory at the peak in a program inside of an op, in words, if one runs.
         largest: the largest values that are alive at the peak, at most ten.
         alive: how many values are alive there.
         again: what is computed again.
@@ -77,6 +79,7 @@ class MemoryReport:
     arguments: int
     outputs: int
     at: str | None
+    inside: str | None
     largest: tuple[AliveValue, ...]
     alive: int
     again: tuple[ComputedAgain, ...]
@@ -102,6 +105,7 @@ class MemoryReport:
             f"arguments {in_words(self.arguments)} more",
             f"alive there: {self.alive}" + (", the largest:" if self.largest else ""),
             *(f"  {value}" for value in self.largest),
+            *([] if self.inside is None else [self.inside]),
         ]
         if not self.again:
             return "\n".join([*lines, "computed again: nothing"])
@@ -135,10 +139,11 @@ def memory_report(
     if schedule.profile:
         site = program.instructions[schedule.order[schedule.peak]].site
     return MemoryReport(
-        max(schedule.highest, schedule.output_bytes),
+        schedule.need,
         schedule.argument_bytes,
         schedule.output_bytes,
         site,
+        inside_in_words(schedule, runs),
         tuple(_value(makers[slot], slot, schedule) for slot in alive[:_LARGEST]),
         len(alive),
         tuple(_again(program)),
