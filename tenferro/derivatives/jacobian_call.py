@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from tenferro.compiler import MemoryLimit, memory_report, optimize, tighter, without_rules
 from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
@@ -30,6 +30,8 @@ from tenferro.errors import (
     ExtentError,
     PytreeError,
 )
+from tenferro.exec_ir import ExecProgram
+from tenferro.family import Extension
 from tenferro.ops import StdTensorOp
 from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.traced import Trace, flatten, unflatten, wraps
@@ -153,9 +155,8 @@ class JacobianCall:
         linear = ad.linearize(trace.outputs, trace.inputs)
         matrices = Matrices(linear, inputs, outputs, ad.shapes, self.chunk_size, self.holomorphic)
         if self.sparsity is not None:
-            colours = self._colours(
-                linear, self._pattern(linear, inputs, outputs, ad), inputs, outputs
-            )
+            pattern = self._pattern(linear, inputs, outputs, ad)
+            colours = self._colours(linear, pattern, inputs, outputs, ad)
             plan, sparse = _first_possible(colours, matrices.sparse)
             return _with_types(sparse, inputs, outputs, str(plan))
         _, blocks = _first_possible(self._plans(linear, inputs, outputs, ad), matrices.dense)
@@ -214,12 +215,12 @@ class JacobianCall:
             return plans
         if pattern.is_identity and len(inputs) == 1 and inputs[0].rank == 1:
             return plans  # of which only the diagonal is computed
-        colours = self._colours(linear, pattern, inputs, outputs)
+        colours = self._colours(linear, pattern, inputs, outputs, ad)
         count, places = colours[0].colouring.count, colours[0].pattern.entries.size
         return plans if costs.of_colours(count, places) >= plans[0].seconds else [*colours, *plans]
 
     def _colours(
-        self, linear: Linear, pattern: Pattern, inputs: Metas, outputs: Metas
+        self, linear: Linear, pattern: Pattern, inputs: Metas, outputs: Metas, ad: AdContext
     ) -> list[SparsePlan]:
         """How to compute a sparse matrix; what takes few passes first."""
         forward, reverse = (
@@ -231,7 +232,7 @@ class JacobianCall:
             return sparse_plans(pattern, False, True, False)
         # rules by hand need not be the derivatives of anything, and so their matrix not symmetric
         symmetric = self.name == "hessian" and not any(
-            _has_rules_by_hand(_ops_of(trace)) for trace in self.traced
+            _has_rules_by_hand(_ops_of(trace), ad) for trace in self.traced
         )
         return sparse_plans(pattern, forward, reverse, symmetric)
 
@@ -317,10 +318,27 @@ def _ops_of(trace: Trace) -> Sequence[GlobalOpKey]:
     return ops
 
 
-def _has_rules_by_hand(nodes: Iterable[GlobalOpKey]) -> bool:
-    """Whether an op, or one in the programs inside it, has derivatives that a rule gives."""
-    ops = [node.primitive for node in nodes if isinstance(node.primitive, ControlOp)]
-    return any(isinstance(each, Custom) for op in ops for each in op.nested())
+def _has_rules_by_hand(nodes: Iterable[GlobalOpKey], ad: AdContext | None = None) -> bool:
+    """Whether an op, or one in the programs inside it, has derivatives that a rule gives.
+
+    With `ad`, also by the rules that this context has of extension families.
+    """
+    return any(
+        isinstance(op, Custom)
+        or (ad is not None and isinstance(op, Extension) and ad.is_ruled_by_hand(op.family_id))
+        for op in _all_ops(nodes)
+    )
+
+
+def _all_ops(nodes: Iterable[GlobalOpKey]) -> Iterator[object]:
+    """The ops, and those in the programs inside them."""
+    for node in nodes:
+        op: object = node.primitive
+        yield op
+        if isinstance(op, ControlOp):
+            for body in op.bodies.values():
+                for part in cast(ExecProgram, body).walk():
+                    yield from part.ops()
 
 
 def _first_possible(plans: Sequence[P], emit: Callable[[P], R]) -> tuple[P, R]:
