@@ -193,7 +193,7 @@ class Schedule:
         streamed: set[int] = set()
         outputs = set(self.program.output_slots)
         for step in reversed(self.program.instructions):
-            for slot in step.output_slots:
+            for slot, meta in zip(step.output_slots, step.output_metas, strict=True):
                 numbers = self.readers.get(slot, ())
                 readers = [self.program.instructions[number] for number in numbers]
                 if (
@@ -201,7 +201,9 @@ class Schedule:
                     and slot not in outputs
                     and (len(readers) == 1 or step.op.cheap)
                     and all(
-                        reader.output_slots[0] in streamed if reader.op.view else reader.op.streams
+                        reader.output_slots[0] in streamed
+                        if reader.op.view
+                        else reader.op.streams_from(meta)
                         for reader in readers
                     )
                 ):
