@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from tenferro.files import load as load
     from tenferro.files import loads as loads
     from tenferro.files import save as save
+    from tenferro.jacobians import SparseMatrix as SparseMatrix
     from tenferro.loops import *  # noqa: F403
     from tenferro.namespace import *  # noqa: F403  # its `__all__` names them
     from tenferro.network import einsum as einsum
@@ -83,10 +84,11 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "pure_callback",
         "stop_gradient",
     ),
-    "tenferro.derivatives": ("AdContext", "SparseMatrix"),
+    "tenferro.derivatives": ("AdContext",),
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
     "tenferro.files": ("PayloadCodecs", "call", "dumps", "load", "loads", "save"),
+    "tenferro.jacobians": ("SparseMatrix",),
     "tenferro.namespace": ("__array_namespace_info__",),
     "tenferro.loops": (
         "associative_scan",

@@ -2,18 +2,14 @@
 
 Read in this order: `call`, `symbolic` (the arguments of a call), `disabling`, `leaves`, `jitted`,
 `jit`, `programs`, `types`, `mapped_axes`, `vmap`.
-Derivatives are in `tenferro.derivatives`.
+Derivatives are in `tenferro.derivatives` and `tenferro.jacobians`.
 """
 
 from tenferro.derivatives import (
     derivative,
     grad,
     grad_optional,
-    hessian,
     hvp,
-    jacfwd,
-    jacobian,
-    jacrev,
     jet,
     jvp,
     linear_transpose,
@@ -21,6 +17,7 @@ from tenferro.derivatives import (
     value_and_grad,
     vjp,
 )
+from tenferro.jacobians import hessian, jacfwd, jacobian, jacrev
 from tenferro.traced import flatten, leaf_names, unflatten
 from tenferro.transforms.disabling import disable_jit
 from tenferro.transforms.jit import jit

@@ -1,4 +1,4 @@
-"""Memory limits of forward mode, of products with Hessians, and of Jacobians."""
+"""Memory limits of forward mode and of products with Hessians."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +12,6 @@ from tenferro.errors import ConfigError, MemoryLimitError
 
 NORMAL = np.random.default_rng(0).normal
 X, W, U = NORMAL(size=6), NORMAL(size=(90, 90)) / 6, NORMAL(size=(90, 6))
-FORMS: tuple[Callable[..., Any], ...] = (tn.jacfwd, tn.jacrev, tn.jacobian)
 
 
 def network(x: Any) -> Any:
@@ -28,23 +27,6 @@ def energy(x: Any) -> Any:
 
 def predicted(function: Callable[..., Any]) -> int:
     return int(tn.jit(function, executor="numpy").memory(X).peak)
-
-
-@pytest.mark.parametrize(
-    ("form", "function"), [*((form, network) for form in FORMS), (tn.hessian, energy)]
-)
-def test_a_jacobian_keeps_a_limit_by_batches_of_fewer_unit_vectors(
-    form: Any, function: Any
-) -> None:
-    free = form(function)
-    limit = int(0.7 * predicted(free))
-    limited = form(function, memory_limit=limit)
-    assert predicted(limited) <= limit
-    np.testing.assert_allclose(np.asarray(limited(X)), np.asarray(free(X)), rtol=1e-12)
-    with pytest.raises(MemoryLimitError, match=f"{form.__name__}: needs"):
-        form(function, memory_limit=99)(X)
-    with pytest.raises(ConfigError, match=f"{form.__name__}: memory_limit must be"):
-        form(function, memory_limit="many")
 
 
 def test_forward_mode_keeps_a_limit_or_refuses_it() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tenferro.derivatives.pattern import Pattern
 from tenferro.exec_ir import Reach
+from tenferro.jacobians.pattern import Pattern
 from tenferro.ops import StdTensorOp
 from tests.graphs import Array, metas_of
 from tests.ops.cases import CASES

@@ -66,4 +66,5 @@ class Rematerialize(Pass):
             f"the limit is {in_words(limit.bytes)}; the least found is {in_words(least)}",
             schedule.need,
             limit.bytes,
+            least,
         )

@@ -11,9 +11,9 @@ import numpy as np
 from tenferro.autodiff import active_operands
 from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
 from tenferro.control import ControlOp
-from tenferro.derivatives.linear_part import Linear
-from tenferro.derivatives.pattern import MOST_ENTRIES, Pattern, TooDenseError
+from tenferro.derivatives import Linear
 from tenferro.exec_ir import Array, ExecInstruction, ExecOp, ExecProgram, Known, Reach, run
+from tenferro.jacobians.pattern import MOST_ENTRIES, Pattern, TooDenseError
 from tenferro.ops import StdTensorOp
 from tenferro.shape import ShapeGuardContext, TensorMeta
 from tenferro.traced import CapturedArray

@@ -10,14 +10,13 @@ from tenferro.chainrules import KeyEmitter
 from tenferro.compiler import JACOBIAN
 from tenferro.computegraph import GlobalValKey
 from tenferro.control import noted
-from tenferro.derivatives.basis import Basis
-from tenferro.derivatives.colours import Colouring
-from tenferro.derivatives.linear_part import Images, Linear, LinearPart
-from tenferro.derivatives.modes import Cut, Plan
-from tenferro.derivatives.pattern import Pattern
-from tenferro.derivatives.sparse_matrix import filled
-from tenferro.derivatives.sparsity import ColourBasis, SparsePlan
+from tenferro.derivatives import Basis, Images, Linear, LinearPart
 from tenferro.exec_ir import Array
+from tenferro.jacobians.colours import Colouring
+from tenferro.jacobians.modes import Cut, Plan
+from tenferro.jacobians.pattern import Pattern
+from tenferro.jacobians.sparse_matrix import filled
+from tenferro.jacobians.sparsity import ColourBasis, SparsePlan
 from tenferro.ops import CONJ, Concatenate, Convert, DotGeneral, Gather, Reshape, full, shape_of
 from tenferro.shape import DType, ShapeGuardContext, TensorMeta, is_complex
 from tenferro.traced import capture

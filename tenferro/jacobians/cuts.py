@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tenferro.autodiff import active_operands
 from tenferro.computegraph import GlobalOpKey, GlobalValKey
-from tenferro.derivatives.linear_part import Linear
+from tenferro.derivatives import Linear
 
 Key = GlobalValKey
 Size = Callable[[Key], int | None]

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.derivatives.colours import Colouring, coloured, star_coloured
-from tenferro.derivatives.pattern import Pattern
 from tenferro.errors import ADError, ADRuleError, DTypeError, ExtentError, ShapeError
 from tenferro.extension import (
     ExtensionAdRule,
@@ -22,6 +20,8 @@ from tenferro.extension import (
     family_id,
     inline,
 )
+from tenferro.jacobians.colours import Colouring, coloured, star_coloured
+from tenferro.jacobians.pattern import Pattern
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=8)

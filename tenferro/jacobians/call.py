@@ -12,16 +12,18 @@ from tenferro.compiler import MemoryLimit, memory_report, optimize, tighter, wit
 from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
 from tenferro.config import config
 from tenferro.control import ControlOp, Custom, foreign, program_of
-from tenferro.derivatives.context import AD, AdContext, context_of, results_of, traced_with
-from tenferro.derivatives.gradients import Argnums, Gradients, normal_argnums, require_active
-from tenferro.derivatives.jacobian_options import Sparsity
-from tenferro.derivatives.linear_part import Linear
-from tenferro.derivatives.matrices import Matrices, block_meta
-from tenferro.derivatives.modes import Costs, Mode, Pass, Plan
-from tenferro.derivatives.pattern import MOST_ENTRIES, Pattern, TooDenseError
-from tenferro.derivatives.propagation import pattern_of
-from tenferro.derivatives.sparse_matrix import Places, SparseMatrix
-from tenferro.derivatives.sparsity import SparsePlan, sparse_plans
+from tenferro.derivatives import (
+    AD,
+    AdContext,
+    Argnums,
+    Gradients,
+    Linear,
+    context_of,
+    normal_argnums,
+    require_active,
+    results_of,
+    traced_with,
+)
 from tenferro.errors import (
     ADError,
     ADRuleError,
@@ -32,6 +34,13 @@ from tenferro.errors import (
 )
 from tenferro.exec_ir import ExecProgram
 from tenferro.family import Extension
+from tenferro.jacobians.matrices import Matrices, block_meta
+from tenferro.jacobians.modes import Costs, Mode, Pass, Plan
+from tenferro.jacobians.options import Sparsity
+from tenferro.jacobians.pattern import MOST_ENTRIES, Pattern, TooDenseError
+from tenferro.jacobians.propagation import pattern_of
+from tenferro.jacobians.sparse_matrix import Places, SparseMatrix
+from tenferro.jacobians.sparsity import SparsePlan, sparse_plans
 from tenferro.ops import StdTensorOp
 from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.traced import Trace, flatten, unflatten, wraps

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from tenferro.derivatives.modes import Mode
 from tenferro.errors import ADError
+from tenferro.jacobians.modes import Mode
 
 Sparsity = Literal["auto"] | None
 

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import ParamSpec
 
 from tenferro.compiler import MemoryLimit
-from tenferro.derivatives.context import AdContext
-from tenferro.derivatives.gradients import Argnums, Bytes
-from tenferro.derivatives.jacobian_call import JacobianCall
-from tenferro.derivatives.jacobian_options import Sparsity, as_chunk_size, as_mode, as_sparsity
-from tenferro.derivatives.modes import Mode
+from tenferro.derivatives import AdContext, Argnums, Bytes
+from tenferro.jacobians.call import JacobianCall
+from tenferro.jacobians.modes import Mode
+from tenferro.jacobians.options import Sparsity, as_chunk_size, as_mode, as_sparsity
 from tenferro.typing import PyTree
 
 P = ParamSpec("P")

@@ -11,8 +11,8 @@ import pytest
 
 import tenferro as tn
 from tenferro.derivatives.context import AD
-from tenferro.derivatives.modes import Costs, Cut, Plan
 from tenferro.errors import ADError, ADRuleError, DTypeError, PytreeError
+from tenferro.jacobians.modes import Costs, Cut, Plan
 from tenferro.traced import trace_function
 
 RNG = np.random.default_rng(7)
@@ -64,7 +64,7 @@ def test_a_waist_is_cut_and_costs_a_fifth_of_reverse_mode_at_most() -> None:
     f, x = layers(100, 100, 100, 2, 100, 100), RNG.normal(size=100)
     plan = plan_of(f, x)
     assert isinstance(plan, Cut)
-    assert str(plan).startswith("reverse 2 | forward 2 (waist 2 at test_jacobian_modes.py:")
+    assert str(plan).startswith("reverse 2 | forward 2 (waist 2 at test_modes.py:")
     assert work(tn.jacobian(f), x) <= 0.2 * work(tn.jacrev(f), x)
     np.testing.assert_allclose(tn.jacobian(f)(x), tn.jacrev(f)(x), rtol=1e-10, atol=1e-14)
 

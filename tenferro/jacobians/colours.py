@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenferro.derivatives.pattern import Pattern
 from tenferro.exec_ir import Array
+from tenferro.jacobians.pattern import Pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import numpy as np
 from tenferro.chainrules import Emitter, V
 from tenferro.compiler import JACOBIAN
 from tenferro.computegraph import GlobalValKey
-from tenferro.derivatives.basis import Basis, one_hot
-from tenferro.derivatives.colours import Colouring, coloured, star_coloured
-from tenferro.derivatives.pattern import Pattern
+from tenferro.derivatives import Basis, one_hot
+from tenferro.jacobians.colours import Colouring, coloured, star_coloured
+from tenferro.jacobians.pattern import Pattern
 from tenferro.ops import (
     Constant,
 )  # fmt: skip
