@@ -30,8 +30,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Aux = TypeVar("Aux")
 Argnums = int | Sequence[int]
-Bytes = int | float | str | None
-"""A limit on memory: a number of bytes, a text such as `"1.5 GB"`, or none."""
+Bytes = int | float | str | MemoryLimit | None
+"""A limit on memory: a number of bytes, a text such as `"1.5 GB"`, one that was read, or none."""
 Pullback = Callable[[PyTree], tuple[PyTree, ...]]
 """A function from a cotangent of the result to those of the arguments."""
 
