@@ -197,7 +197,7 @@ def test_it_is_not_an_array() -> None:
     with pytest.raises(TypeError, match=r"a sparse matrix is not an array; .*todense\(\) is"):
         np.asarray(matrix)
     for product in (lambda: matrix @ np.ones(3), lambda: np.ones(3) @ matrix, lambda: matrix + 1):
-        with pytest.raises(TypeError, match="unsupported operand type|does not support ufuncs"):
+        with pytest.raises(TypeError, match=r"unsupported operand type|does not support ufuncs"):
             product()
 
 
