@@ -14,7 +14,7 @@ from tenferro.eager import EagerTensor
 from tenferro.errors import DTypeError, ExchangeError
 from tenferro.namespace.joining import stack
 from tenferro.runtime import Executor, Tensor
-from tenferro.shape import as_dtype, dim
+from tenferro.shape import DimExpr, as_dtype, dim
 from tenferro.traced import TracedTensor, check_named
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape, Size, SupportsDLPack
 
@@ -32,7 +32,7 @@ def asarray(
     """The value as a tensor.
 
     The value is an array, nested lists of numbers, or an object with `__array__` or `__dlpack__`. A
-    list with traced values becomes a traced array, a list with eager tensors an eager one.
+    list with traced values or sizes becomes a traced array, a list with eager tensors an eager one.
 
     Args:
         value: what becomes a tensor.
@@ -52,6 +52,8 @@ def asarray(
         value = stack([asarray(item) for item in value])
     if copy is False:
         return _uncopied(value, dtype, device)
+    if isinstance(value, DimExpr):
+        value = full((), value)
     array = value if isinstance(value, Tensor | TracedTensor) else None
     if array is None:
         return on_device(Tensor(value, dtype), device)
@@ -102,7 +104,7 @@ def from_dlpack(
 
 def _any_recorded(values: list[ArrayLike] | tuple[ArrayLike, ...]) -> bool:
     return any(
-        isinstance(item, TracedTensor | EagerTensor)
+        isinstance(item, TracedTensor | EagerTensor | DimExpr)
         or (isinstance(item, list | tuple) and _any_recorded(item))
         for item in values
     )

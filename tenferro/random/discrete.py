@@ -227,6 +227,8 @@ def _population(name: str, what: str, x: Any) -> Any:
     """The array from which is drawn: a range for an integer."""
     if isinstance(x, int) and not isinstance(x, bool):
         return _range(natural(name, what, x))
+    if isinstance(x, DimExpr):
+        return arange(x)
     value: Any = asarray(x)
     if value.meta.rank:
         return value

@@ -1,7 +1,7 @@
 """Ten million uniform numbers: beside `jax.random` on XLA, beside `numpy.random` on NumPy.
 
 Bars: at most 1.1 times JAX, both compiled; at most 6 times NumPy. Run it as
-`python -m tests.benchmarks.random`.
+`python -m tests.benchmarks.random_numbers`.
 """
 
 from __future__ import annotations
