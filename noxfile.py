@@ -101,9 +101,8 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def bench(session: nox.Session) -> None:
-    """Every benchmark script, or those named after `--`."""
-    for script in session.posargs or sorted(map(str, Path("tests/benchmarks").glob("*.py"))):
-        session.run(sys.executable, script)
+    """Every benchmark, or those named after `--`, in one table; `-- --help` has its options."""
+    session.run(sys.executable, "tests/benchmarks/support/run.py", *session.posargs)
 
 
 @nox.session(python=False)

@@ -22,7 +22,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from support.harness import arguments, environment, note, table
+from support.harness import arguments, environment, note, table, verdict
 
 import tenferro as tn
 from tenferro.autodiff import differentiate, transpose
@@ -241,7 +241,8 @@ def main() -> None:
     show_shapes(other)
     for measured, bound in zip(sizes, bounds, strict=True):
         total = float(np.median(measured.sums))
-        note(f"{measured.length:,} ops: SUM {total:.0f} µs {measured.spread()}; bound {bound:g}")
+        note(f"{measured.length:,} ops: SUM {total:.0f} µs {measured.spread()}")
+        verdict(f"µs an op of {measured.length:,}", total, bound, bound)
 
 
 def stretched(values: list[Any], lengths: list[int]) -> list[Any]:

@@ -21,6 +21,7 @@ from support.harness import (
     Samples,
     arguments,
     environment,
+    geometric_mean,
     interleaved,
     note,
     repeated,
@@ -151,15 +152,11 @@ def main() -> None:
         plain.append(found[OURS].over(found[PEER]))
         recorded.append(found[f"{OURS}, recorded"].over(found[PEER]))
     step = show("loss and gradient", of_step(max(1, chosen.calls // 10), torch), chosen.rounds)
-    note(f"per op over jax, geometric mean: {mean(plain):.2f}, recorded {mean(recorded):.2f}")
+    means = geometric_mean(plain), geometric_mean(recorded)
+    note("per op over jax, geometric mean: {:.2f}, recorded {:.2f}".format(*means))
     verdict("worst op over jax", max(plain), 1.5, 1.0)
     verdict("worst recorded op over jax", max(recorded), 2.0, 1.0)
     verdict("loss and gradient over jax", step[OURS].over(step[PEER]), 1.0, 0.1)
-
-
-def mean(ratios: list[float]) -> float:
-    """The geometric mean."""
-    return float(np.exp(np.mean(np.log(ratios))))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
 """Tensor networks in tenferro, `jax.jit(jnp.einsum)`, `jnp.einsum`, PyTorch and NumPy.
 
 Every instance of `../shared/einsum_instances`, or the JSON files named, on both of its paths and in
-four dtypes. All contenders contract along the same path, on arrays that are where they compute, in
-one process with the same allocator. XLA maps every buffer above 32 MiB anew on each call; with
-`--keep-memory` glibc keeps memory instead, for all contenders alike. What is expected to take
-longer than `--limit` seconds a call is left out, and said so.
+four dtypes: the value, and the value with its gradient. All contenders contract along the same
+path, on arrays that are where they compute, in one process with the same allocator. XLA maps every
+buffer above 32 MiB anew on each call; with `--keep-memory` glibc keeps memory instead, for all
+contenders alike. What is expected to take longer than `--limit` seconds a call is left out, and
+said so.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -26,6 +26,8 @@ from support.harness import (
     Samples,
     arguments,
     environment,
+    figure,
+    geometric_mean,
     interleaved,
     note,
     repeated,
@@ -40,9 +42,11 @@ KEEP = {
     "MALLOC_TOP_PAD_": str(1 << 28),
 }
 AIMS = {
-    "value": {"float64": 0.7, "complex128": 0.45},
-    "gradient": {"float64": 0.8, "complex128": 0.55},
+    "value": {"float32": 0.6, "float64": 0.6, "complex64": 0.5, "complex128": 0.5},
+    "gradient": {"float32": 0.7, "float64": 0.7, "complex64": 0.6, "complex128": 0.6},
 }
+FLOOR = 1 << 20
+"""Bytes added to both sides of a ratio of memory, so that small programs do not count."""
 COLD = "str_mps_varying_inner_product_200"
 COLUMNS = [
     "network, path",
@@ -74,10 +78,10 @@ def chosen_networks(options: Namespace) -> list[Network]:
 
 
 def contenders(
-    network: Network, operands: Sequence[Array], options: Namespace
+    network: Network, operands: Sequence[Array], part: str, options: Namespace
 ) -> dict[str, Prepared]:
     """What is timed against one another."""
-    if options.gradient:
+    if part == "gradient":
         return {
             "tenferro": networks.tenferro(network, operands, gradient=True),
             "jax.jit": networks.jax_jit(network, operands, gradient=True),
@@ -111,10 +115,12 @@ def apart(one: Array, other: Array) -> float:
     return float(np.max(np.abs(difference))) / max(float(np.max(np.abs(other))), 1e-300)
 
 
-def timed(network: Network, dtype: str, options: Namespace) -> tuple[list[object], float]:
-    """A row of the table, and the ratio to `jax.jit`."""
-    found = contenders(network, network.operands(dtype), options)
-    wrong = error(found, options.gradient)
+def timed(
+    network: Network, dtype: str, part: str, options: Namespace
+) -> tuple[list[object], dict[str, float]]:
+    """A row of the table, and the ratios to `jax.jit`."""
+    found = contenders(network, network.operands(dtype), part, options)
+    wrong = error(found, part == "gradient")
     tolerance = 1e-3 if np.dtype(dtype).itemsize // (2 if dtype[0] == "c" else 1) == 4 else 1e-11
     assert wrong < tolerance, f"{network.name}, {dtype}: results are {wrong:.1e} apart"
     start = time.perf_counter()
@@ -124,7 +130,13 @@ def timed(network: Network, dtype: str, options: Namespace) -> tuple[list[object
     samples = interleaved(
         {name: repeated(each.call, calls) for name, each in found.items()}, options.rounds
     )
-    return row(network, found, samples), samples["tenferro"].over(samples["jax.jit"])
+    mine, peer = found["tenferro"], found["jax.jit"]
+    ratios = {
+        "run": samples["tenferro"].over(samples["jax.jit"]),
+        "staging and compiling": (mine.staging + mine.compiling) / (peer.staging + peer.compiling),
+        "temporaries": (mine.temporaries + FLOOR) / (peer.temporaries + FLOOR),
+    }
+    return row(network, found, samples), ratios
 
 
 def row(network: Network, found: dict[str, Prepared], samples: dict[str, Samples]) -> list[object]:
@@ -143,27 +155,29 @@ def row(network: Network, found: dict[str, Prepared], samples: dict[str, Samples
     ]
 
 
-def show(dtype: str, chosen: Sequence[Network], options: Namespace) -> None:
+def show(dtype: str, part: str, chosen: Sequence[Network], options: Namespace) -> None:
     """The table of one dtype, and how far it is from what is aimed at."""
     rows: list[list[object]] = []
-    ratios: list[float] = []
+    found: list[dict[str, float]] = []
     for network in chosen:
-        if network.seconds(dtype) * (3 if options.gradient else 1) > options.limit:
-            note(f"left out: {network.name}, {network.kind}: {network.seconds(dtype):.0f} s a call")
+        seconds = network.seconds(dtype) * (3 if part == "gradient" else 1)
+        if seconds > options.limit:
+            note(f"left out: {network.name}, {network.kind}: {seconds:.0f} s a call")
             continue
-        line, ratio = timed(network, dtype, options)
+        line, ratios = timed(network, dtype, part, options)
         rows.append(line)
-        ratios.append(ratio)
-        note(f"  {line[0]}, {dtype}: {ratio:.2f} of jax.jit")
+        found.append(ratios)
+        note(f"  {line[0]}, {dtype}: {ratios['run']:.2f} of jax.jit")
+        figure(f"{dtype}, {part}: {line[0]}", ratios["run"])
     if not rows:
         return
-    what = "gradient" if options.gradient else "value"
-    table(f"{dtype}, {'value and gradient' if options.gradient else 'value'}", COLUMNS, rows)
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    note(f"geometric mean of {len(ratios)} over jax.jit: {mean:.3f}, largest {max(ratios):.2f}")
-    aim = AIMS[what].get(dtype)
-    if aim is not None:
-        verdict(f"{dtype}, {what}", mean, 1.0, aim)
+    table(f"{dtype}, {'value and gradient' if part == 'gradient' else part}", COLUMNS, rows)
+    runs, first, memory = ([each[kind] for each in found] for kind in found[0])
+    verdict(f"{dtype}, {part}: mean of {len(rows)}", geometric_mean(runs), 1.0, AIMS[part][dtype])
+    verdict(f"{dtype}, {part}: worst", max(runs), 1.05, 1.0)
+    verdict(f"{dtype}, {part}: staging and compiling, mean", geometric_mean(first), 1.0, 0.7)
+    verdict(f"{dtype}, {part}: staging and compiling, worst", max(first), 1.05, 1.0)
+    verdict(f"{dtype}, {part}: temporaries, mean", geometric_mean(memory), 1.0, 0.8)
 
 
 def first_result(library: str) -> None:
@@ -186,6 +200,7 @@ def cold() -> None:
     if not (INSTANCES / f"{COLD}.json").exists():
         return
     rows: list[list[object]] = []
+    seconds: dict[tuple[str, str], float] = {}
     with tempfile.TemporaryDirectory() as folder:
         cache = {
             "JAX_COMPILATION_CACHE_DIR": folder,
@@ -202,8 +217,12 @@ def cold() -> None:
                     timeout=600,
                 )
                 first, warm = (float(number) for number in done.stdout.split())
+                seconds[library, label] = first
                 rows.append([f"{library}, {label}", f"{first:.2f}", f"{warm * 1e3:.2f}"])
     table(f"{COLD}: a cold process, without imports", ["", "first s", "again ms"], rows)
+    for label in ("no cache", "cache hit"):
+        ratio = seconds["tenferro", label] / seconds["jax", label]
+        verdict(f"{COLD}, first result, {label}", ratio, 1.0, 0.5)
 
 
 def main() -> None:
@@ -215,7 +234,7 @@ def main() -> None:
     parser.add_argument("--paths", choices=["both", "opt_flops", "opt_size"], default="both")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--limit", type=float, default=10.0, help="expected seconds a call")
-    parser.add_argument("--gradient", action="store_true", help="value and gradient")
+    parser.add_argument("--parts", nargs="+", default=list(AIMS), choices=list(AIMS))
     parser.add_argument("--only-jit", action="store_true", help="jax.jit alone beside tenferro")
     parser.add_argument("--keep-memory", action="store_true", help="glibc keeps memory it has")
     parser.add_argument("--cold", action="store_true", help="only first results of cold processes")
@@ -236,8 +255,8 @@ def main() -> None:
         note(f"no instances: {INSTANCES} has none that fit, and no JSON file is named")
         return
     if not options.cold:
-        for dtype in options.dtypes:
-            show(dtype, chosen, options)
+        for part, dtype in ((part, dtype) for part in options.parts for dtype in options.dtypes):
+            show(dtype, part, chosen, options)
     if options.cold or not options.instances:
         cold()
 

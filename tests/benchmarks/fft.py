@@ -13,7 +13,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from support.harness import arguments, environment, interleaved, repeated, table
+from support.harness import (
+    arguments,
+    environment,
+    figure,
+    geometric_mean,
+    interleaved,
+    repeated,
+    table,
+    verdict,
+)
 
 import tenferro as tn
 
@@ -89,8 +98,11 @@ def main() -> None:
             ratios.append(found["tn"].over(found["jax"]))
             rows.append([case, found["tn"].text(), found["jax"].text(), f"{ratios[-1]:.3f}"])
     table("microseconds [quartiles]", ["case", "tn.jit", "jax.jit", "tn / jax"], rows)
-    mean = float(np.exp(np.mean(np.log(ratios))))
-    print(f"geometric mean {mean:.3f}, worst {max(ratios):.3f}; bar 1.02")
+    what = "gradients" if chosen.gradient else "transforms"
+    for row, ratio in zip(rows, ratios, strict=True):
+        figure(f"{row[0]}, {what}", ratio)
+    verdict(f"geometric mean, {what}", geometric_mean(ratios), 1.02, 1.0)
+    verdict(f"worst, {what}", max(ratios), 1.1, 1.02)
 
 
 if __name__ == "__main__":

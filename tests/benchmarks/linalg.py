@@ -23,6 +23,8 @@ from support.harness import (
     Samples,
     arguments,
     environment,
+    figure,
+    geometric_mean,
     interleaved,
     note,
     repeated,
@@ -319,9 +321,11 @@ def run(part: Part, options: Any) -> list[dict[str, Any]]:
     table(f"{part.title}, float64", [shown.get(key, key) for key in found[0]], cells)
     ratios = [each["ratio"] for each in found]
     least = [each["of least"] for each in found]
-    verdict("geometric mean", np.exp(np.mean(np.log(ratios))), part.mean, part.mean)
-    verdict("geometric mean, least times", np.exp(np.mean(np.log(least))), part.mean, part.mean)
-    verdict("worst ratio", max(ratios), part.worst, part.worst)
+    for each in found:
+        figure(f"{part.title}: {each['function']}, n = {each['n']}", each["ratio"])
+    verdict(f"{part.title}: geometric mean", geometric_mean(ratios), part.mean, part.mean)
+    verdict(f"{part.title}: the same of least times", geometric_mean(least), part.mean, part.mean)
+    verdict(f"{part.title}: worst ratio", max(ratios), part.worst, part.worst)
     return found
 
 

@@ -18,6 +18,7 @@ from importlib.metadata import version
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from support.figures import Figure, Ratio, keep
 
 CONSOLE = Console(width=120, highlight=False)
 
@@ -32,9 +33,10 @@ class Samples:
     def median(self) -> float:
         return float(np.median(self.times))
 
-    def over(self, peer: Samples) -> float:
-        """Median of the ratios to a peer, round by round."""
-        return float(np.median(np.divide(self.times, peer.times)))
+    def over(self, peer: Samples) -> Ratio:
+        """Median and quartiles of the ratios to a peer, round by round."""
+        low, middle, high = np.percentile(np.divide(self.times, peer.times), (25, 50, 75))
+        return Ratio(middle, low, high)
 
     def text(self, scale: float = 1e6, digits: int = 2) -> str:
         """`median [first quartile, third quartile]`; `scale` 1e6 gives microseconds."""
@@ -82,15 +84,21 @@ def note(text: str) -> None:
     CONSOLE.print(text)
 
 
+def versions() -> dict[str, str]:
+    """Versions of Python, of tenferro, and of what it runs on."""
+    packages = ("tenferro", "jax", "jaxlib", "numpy")
+    return {"Python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
 def environment() -> None:
     """Print what the figures depend on: versions, cores, threads, load."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("jax", "jaxlib", "numpy"))
+    found = ", ".join(f"{name} {each}" for name, each in versions().items())
     threads = ", ".join(
         f"{name}={os.environ.get(name, 'unset')}" for name in ("OMP_NUM_THREADS", "XLA_FLAGS")
     )
     cores = len(os.sched_getaffinity(0))
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
-    note(f"Python {platform.python_version()}, {packages}; {platform.machine()}, {cores} cores")
+    note(f"{found}; {platform.machine()}, {cores} cores")
     note(f"threads: {threads} (XLA and BLAS take all cores unless bound); load {load}")
 
 
@@ -101,8 +109,22 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     )
 
 
+def geometric_mean(ratios: Sequence[float]) -> Ratio:
+    """The geometric mean of ratios, and those of their quartiles."""
+    each = [Ratio.of(ratio) for ratio in ratios]
+    columns = zip(*((ratio, ratio.low, ratio.high) for ratio in each), strict=True)
+    return Ratio(*(float(np.exp(np.mean(np.log(column)))) for column in columns))
+
+
 def verdict(what: str, value: float, bound: float, aim: float) -> None:
-    """Print whether a ratio keeps its bound and reaches its aim."""
+    """Print whether a figure keeps its bound and reaches its aim; it goes into the run's table."""
+    figure(what, value, bound, aim)
     kept = "kept" if value <= bound else "MISSED"
     reached = "reached" if value <= aim else "not reached"
     note(f"{what}: {value:.3g}; bound {bound:g} {kept}, aim {aim:g} {reached}")
+
+
+def figure(what: str, value: float, bound: float | None = None, aim: float | None = None) -> None:
+    """Keep a figure for the table of the run; smaller is better."""
+    ratio = Ratio.of(value)
+    keep(Figure(what, float(ratio), ratio.low, ratio.high, bound, aim))

@@ -1,0 +1,43 @@
+"""Figures of benchmarks: kept, gathered in one table, compared with a saved run."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+RUN = Path(__file__).parent / "benchmarks" / "support" / "run.py"
+SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+from support.harness import Samples, verdict
+
+verdict("a call, over its peer", Samples(({times})).over(Samples((1.0, 1.0, 1.0))), 1.2, 1.0)
+"""
+
+
+def bench(script: Path, times: str, *options: str) -> subprocess.CompletedProcess[str]:
+    script.write_text(SCRIPT.format(folder=str(RUN.parents[1]), times=times))
+    command = [sys.executable, str(RUN), str(script), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_what_got_slower_beyond_its_spread_is_named(tmp_path: Path) -> None:
+    script, saved = tmp_path / "calls.py", str(tmp_path / "run.json")
+    first = bench(script, "1.0, 1.1, 1.2", "--save", saved)
+    assert first.returncode == 0, first.stderr
+    assert "a call, over its peer" in first.stdout
+    assert "1.1 [1.05, 1.15]" in first.stdout
+    within = bench(script, "1.1, 1.15, 1.2", "--compare", saved)
+    assert within.returncode == 0, within.stderr
+    assert "nothing got slower" in within.stdout
+    beyond = bench(script, "1.4, 1.5, 1.6", "--compare", saved)
+    assert beyond.returncode == 1
+    assert "calls: a call, over its peer: 1.1 [1.05, 1.15] -> 1.5 [1.45, 1.55]" in beyond.stdout
+    assert "1.2 MISSED" in beyond.stdout
+
+
+def test_a_script_that_does_not_exist_is_named() -> None:
+    done = subprocess.run(
+        [sys.executable, str(RUN), "no_such"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "there is no script no_such.py; there are" in done.stderr
