@@ -174,7 +174,8 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     "derivative of a vector": (
         lambda: tn.derivative(same)(X),
         ShapeError,
-        "derivative: the function must take one scalar, got f64[2]; use jacfwd or hessian for arrays",
+        "derivative: the function must take one scalar, got f64[2]; use jacfwd or hessian for "
+        "arrays",
     ),
     "complex jacobian": (
         lambda: tn.jacfwd(same)(np.array([1j])),
