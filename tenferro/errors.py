@@ -327,6 +327,10 @@ class DeviceError(ExecutorError):
     """A device does not exist, or operands are on different devices."""
 
 
+class FarmError(ExecutorError):
+    """A farm cannot finish a job; the text says how much is kept, and what to do."""
+
+
 class ExchangeError(TenferroError, ValueError, BufferError):
     """A value cannot be shared with another library as asked, for instance without a copy."""
 
