@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tenferro.computegraph import BoundedCache, Capacity
 from tenferro.errors import FarmError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.families import SlicedNetwork
@@ -19,6 +20,12 @@ from tenferro.shape import DType, TensorMeta, make_meta
 
 FORMAT = "tenferro-farm"
 VERSION = 1
+
+
+PROGRAMS: BoundedCache[tuple[SlicedNetwork, tuple[TensorMeta, ...]], ExecProgram] = BoundedCache(
+    Capacity(64)
+)
+"""The programs of parts, by network and types of its operands: jobs in a loop have the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +72,8 @@ class Job:
     @cached_property
     def program(self) -> ExecProgram:
         """The program of any part."""
-        return part_program(self.op, self.metas)
+        metas = tuple(self.metas)
+        return PROGRAMS.get_or_make((self.op, metas), lambda: part_program(self.op, metas))
 
     @property
     def bytes(self) -> int:

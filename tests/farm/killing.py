@@ -17,6 +17,11 @@ from typing import Any
 
 import numpy as np
 
+with suppress(ImportError):
+    import loky
+with suppress(ImportError):
+    import distributed
+
 import tenferro as tn
 from tests.farm.engines import EXPRESSION, farm, operands
 
@@ -30,16 +35,14 @@ LIMIT = 60.0
 def engine(kind: str) -> Callable[[], Executor]:
     """A function that makes a pool of two workers."""
     if kind == "loky":
-        from loky import ProcessPoolExecutor as LokyPool
-
-        return lambda: LokyPool(2)
+        return lambda: loky.ProcessPoolExecutor(2)
     if kind == "spawn":
         context = multiprocessing.get_context("spawn")
         return lambda: ProcessPoolExecutor(2, mp_context=context)
     return lambda: ThreadPoolExecutor(2)
 
 
-def slow_run(kind: str, store: Path | str, **options: Any) -> tuple[str, str]:
+def slow_run(pool: Any, store: Path | str) -> tuple[str, str]:
     """The digest of the bits of a value and its gradient, whose parts take a moment; a report."""
     arrays = operands(rounds=ROUNDS)
     plan = tn.einsum_plan(EXPRESSION, *arrays, optimize=False, slices="bx")
@@ -47,7 +50,7 @@ def slow_run(kind: str, store: Path | str, **options: Any) -> tuple[str, str]:
     def loss(*given: Any) -> Any:
         return tn.sum(tn.einsum(EXPRESSION, *given, optimize=plan) ** 2)
 
-    with farm(engine(kind), store, parts=PARTS, **options) as executor:
+    with farm(pool, store, parts=PARTS) as executor:
         value, gradient = tn.jit(tn.value_and_grad(loss), executor=executor)(*arrays)
     bits = np.asarray(value).tobytes() + np.asarray(gradient).tobytes()
     return hashlib.sha256(bits).hexdigest(), str(executor.report())
@@ -113,5 +116,20 @@ def kill(number: int) -> None:
         os.kill(number, signal.SIGKILL)
 
 
+def on_dask(store: str) -> tuple[str, str]:
+    """The same on a cluster of dask."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(host="127.0.0.1", **options) as cluster,
+        cluster.get_client() as c,
+    ):
+        return slow_run(c.get_executor(retries=3), store)
+
+
 if __name__ == "__main__":
-    print("\n".join(slow_run(sys.argv[1], sys.argv[2])), flush=True)  # noqa: T201
+    how = (
+        on_dask(sys.argv[2])
+        if sys.argv[1] == "dask"
+        else slow_run(engine(sys.argv[1]), sys.argv[2])
+    )
+    print("\n".join(how), flush=True)  # noqa: T201

@@ -11,6 +11,7 @@ from tests.farm.killing import (
     LIMIT,
     PARTS,
     coordinator,
+    engine,
     kill,
     members,
     parts_in,
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for proce
 @pytest.fixture(scope="module")
 def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The bits of the run that nobody kills."""
-    return slow_run("threads", tmp_path_factory.mktemp("undisturbed"))[0]
+    return slow_run(engine("threads"), tmp_path_factory.mktemp("undisturbed"))[0]
 
 
 @pytest.mark.slow
@@ -50,3 +51,14 @@ def test_what_is_killed_is_made_up_for(kind: str, digest: str, tmp_path: Path) -
     assert second.returncode == 0, err
     assert out.split("\n")[0] == digest
     assert "1 damaged and made again" in out
+
+
+@pytest.mark.exhaustive
+def test_dask_moves_the_parts_of_a_worker_that_is_killed(digest: str, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    with coordinator("dask", tmp_path) as process:
+        assert wait_for(lambda: parts_in(tmp_path) >= 4)
+        kill(workers(process.pid)[0])
+        out, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0, err
+    assert out.split("\n")[0] == digest
