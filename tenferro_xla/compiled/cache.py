@@ -25,12 +25,15 @@ from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.errors import MemoryLimitError, PadSafetyError, UnsupportedExtensionError
 from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, program_of_op
 from tenferro.shape import Leaf, make_meta
+from tenferro.values import planning_for
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
+from tenferro_xla.compiled.sharing import SizeSharing
 from tenferro_xla.compiled.slow import announced
 from tenferro_xla.compiled.stablehlo import (
+    Module,
     compile_stablehlo,
     lower_to_stablehlo,
     prepare,
@@ -49,9 +52,10 @@ Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable
 class Executables:
     """A bounded cache of executables, and the log of what was compiled and why."""
 
-    def __init__(self, target: XlaTarget, capacity: Capacity, buckets: Buckets) -> None:
+    def __init__(self, target: XlaTarget, capacity: Capacity, buckets: Buckets | None) -> None:
         self.target = target
-        self._buckets = buckets
+        self._buckets = Buckets({}) if buckets is None else buckets
+        self._sharing = SizeSharing() if buckets is None else None
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
             capacity, measure=lambda executable: executable.code_size
         )
@@ -74,12 +78,29 @@ class Executables:
         donated = usable_donations(program, donate, sizes)
         return self.cache.get_or_make(
             (digest, sizes_key(sizes), donated, options),
-            lambda: (
-                self._compiled(program, digest, sizes, donated, options)
-                if not self._buckets.rounded(sizes)
-                else self._bucketed(program, digest, sizes, options)
-            ),
+            lambda: self._made(program, digest, sizes, donated, options),
         )
+
+    def _made(
+        self,
+        program: ExecProgram,
+        digest: str,
+        sizes: dict[Leaf, int],
+        donated: tuple[int, ...],
+        options: OptimizerOptions,
+    ) -> Loaded:
+        """The program for these sizes, or for larger ones that others share."""
+        rounded = self._buckets.rounded(sizes)
+        if rounded:
+            larger = {leaf: self._buckets.size(leaf, sizes[leaf]) for leaf in rounded}
+            return self._bucketed(program, digest, sizes, larger, options)
+        if self._sharing is not None and not donated and options.memory_limit is None:
+            while shared := self._sharing.sizes(program, digest, sizes):
+                try:
+                    return self._bucketed(program, digest, sizes, shared, options)
+                except PadSafetyError as error:
+                    self._sharing.refuse(digest, error.symbol)
+        return self._compiled(program, digest, sizes, donated, options)
 
     def op(self, op: ExecOp, operands: Sequence[jax.Array]) -> Loaded:
         """One op on operands of these types."""
@@ -99,7 +120,8 @@ class Executables:
         observe: Observer | None = None,
     ) -> ExecProgram:
         """The program for these sizes, of ops that XLA runs; before the passes of the target."""
-        return resolve_sizes(program, self.target.optimized_for, sizes, options, observe)
+        with planning_for(self.target):
+            return resolve_sizes(program, self.target.optimized_for, sizes, options, observe)
 
     def _compiled(
         self,
@@ -123,21 +145,23 @@ class Executables:
         program: ExecProgram,
         digest: str,
         sizes: dict[Leaf, int],
+        rounded: Mapping[Leaf, int],
         options: OptimizerOptions,
     ) -> Loaded:
         """The program for sizes that are rounded up; equal rounded sizes share an executable."""
         bound = program.bind(sizes)  # raises an error if the true sizes do not fit
         check_budget(bound, self.target.max_bytes)
-        rounded = self._buckets.rounded(sizes)
-        larger = {
-            leaf: self._buckets.size(leaf, size) if leaf in rounded else size
-            for leaf, size in sizes.items()
-        }
-        masked = mask_program(self._with_names(program, sizes, larger, options), rounded)
+        larger = {**sizes, **rounded}
+        named = self._with_names(program, sizes, larger, frozenset(rounded), options)
+        masked = mask_program(named, frozenset(rounded))
         executable = self.cache.get_or_make(
             (masked.program.digest, sizes_key(larger), (), options),
             lambda: self.load(
-                self.resolved(masked.program, larger, options), digest, larger, options=options
+                self.resolved(masked.program, larger, options),
+                digest,
+                larger,
+                part="bucket",
+                options=options,
             ),
         )
         assert isinstance(executable, LoadedExecutable), "a masked program is static"
@@ -150,6 +174,7 @@ class Executables:
         program: ExecProgram,
         sizes: Mapping[Leaf, int],
         larger: Mapping[Leaf, int],
+        rounded: frozenset[Leaf],
         options: OptimizerOptions,
     ) -> ExecProgram:
         """The program of ops that XLA runs, its sizes still named, planned for the larger ones.
@@ -163,9 +188,9 @@ class Executables:
             return self.resolved(planned, {}, options)
         except UnsupportedExtensionError as error:
             self.resolved(program, sizes, options)
-            rounded = min(self._buckets.rounded(sizes), key=str)
+            first = min(rounded, key=str)
             reason = "it is lowered for constant sizes only"
-            raise PadSafetyError(error.family_id, str(rounded), reason) from error
+            raise PadSafetyError(error.family_id, str(first), reason) from error
 
     def run_op(self, op: ExecOp, *operands: jax.Array) -> Buffers:
         """The results of one op, computed immediately."""
@@ -189,17 +214,18 @@ class Executables:
         sizes: Mapping[Any, int] | None = None,
         donated: tuple[int, ...] = (),
         part: Part = "program",
-        lowered: jax.stages.Lowered | None = None,
+        module: Module | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
     ) -> LoadedExecutable:
         """Compile a program of constant sizes, or its given lowering; record the compilation."""
         start = time.perf_counter()
+        options = options.on_device(self.target.free_bytes)
         with announced(bound):
             if options.memory_limit is not None:
                 compiled = self._within(bound, donated, options.memory_limit, options)
             else:
-                lowered = lowered or self._lowered(bound, donated, options)
-                compiled = compile_stablehlo(lowered, self.target)
+                module = module or self._lowered(bound, donated, options)
+                compiled = compile_stablehlo(module, self.target)
         loaded = LoadedExecutable(bound, compiled, self.target, donated)
         seconds = time.perf_counter() - start
         self._log.record(subject_of(bound, digest, sizes_key(sizes or {}), donated, part), seconds)
@@ -207,7 +233,7 @@ class Executables:
 
     def _lowered(
         self, bound: ExecProgram, donated: tuple[int, ...], options: OptimizerOptions
-    ) -> jax.stages.Lowered:
+    ) -> Module:
         return lower_to_stablehlo(prepare(bound, self.target, options), self.target, donated)
 
     def _within(
@@ -227,12 +253,12 @@ class Executables:
         goal, least = limit, None
         while True:
             try:
-                lowered = self._lowered(bound, donated, options.limited(goal))
+                module = self._lowered(bound, donated, options.limited(goal))
             except MemoryLimitError:
                 if least is None:
                     raise
                 raise refused_by_xla(limit, least) from None
-            compiled = compile_stablehlo(lowered, self.target)
+            compiled = compile_stablehlo(module, self.target)
             analysis = compiled.memory_analysis()
             if analysis is None:
                 return compiled
@@ -241,6 +267,12 @@ class Executables:
                 return compiled
             least = used if least is None else min(least, used)
             goal = MemoryLimit(int(goal.bytes * min(0.9, limit.bytes / used)), limit.caller)
+
+    def clear(self) -> None:
+        """Drop all executables, and what was seen of sizes."""
+        self.cache.clear()
+        if self._sharing is not None:
+            self._sharing.clear()
 
     def stats(self) -> CacheStats:
         """Entries, hits, misses and evictions of the cache, and bytes of code."""
