@@ -42,28 +42,38 @@ def part_program(op: SlicedNetwork, metas: Sequence[TensorMeta]) -> ExecProgram:
     (['i64[4,2]', 'i64[2,3]', 'i64[]', 'i64[]'], ['i64[4,3]'])
     """
     whole = run_passes(program_of_op(Extension(op), metas), [ExpandFamilies()])
+    for loop in whole.ops():
+        part = getattr(loop, "part", None)  # a loop that can be cut says how
+        if part is not None:
+            return optimize(part)
+    return optimize(_part_of_scan(whole))
+
+
+def _part_of_scan(whole: ExecProgram) -> ExecProgram:
+    """The part of a program whose only loop carries the number of the round, and sums."""
     (step,) = whole.steps_of(Scan)
     loop = step.op
     assert isinstance(loop, Scan)
     at = ExecBuilder()
-    operands = [at.input(meta) for meta in metas]
+    given = {
+        slot: at.input(meta)
+        for slot, meta in zip(whole.input_slots, whole.input_metas, strict=True)
+    }
     first, stop = (at.input(make_meta(INT64, ())) for _ in range(2))
-    given = dict(zip(whole.input_slots, operands, strict=True))
     makers = whole.makers()
 
     def value(slot: int) -> int:
-        """An operand of the loop; what is not one of the op's has no operands itself."""
+        """An operand of the loop; what is not one of the op's is made of constants."""
         if slot not in given:
             maker = makers[slot]
-            inputs = [value(each) for each in maker.input_slots]
-            made = at.add(maker.op, inputs)
+            made = at.add(maker.op, [value(each) for each in maker.input_slots])
             given.update(zip(maker.output_slots, made, strict=True))
         return given[slot]
 
     consts = [value(slot) for slot in step.input_slots[: loop.consts]]
     sums = [value(slot) for slot in step.input_slots[loop.consts + 1 :]]
     part = While(_before(loop), loop.body, 1, loop.consts)
-    return optimize(at.build(at.add(part, [stop, *consts, first, *sums])[1:]))
+    return at.build(at.add(part, [stop, *consts, first, *sums])[1:])
 
 
 def round_work(program: ExecProgram) -> int:
