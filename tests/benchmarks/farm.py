@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 import tenferro as tn  # noqa: E402
 from tests.farm.killing import (  # noqa: E402
     LIMIT,
+    PARTS,
     coordinator,
     engine,
     kill,
@@ -51,8 +52,9 @@ def kills(count: int, seed: int) -> None:
         whom = chance.choice(["worker", "coordinator", "both"])
         store = Path(tempfile.mkdtemp())
         with coordinator(kind, store) as first:
-            wait_for(lambda store=store: any(store.glob("*/job.json")))
-            time.sleep(chance.uniform(0, 8))
+            wanted = chance.randrange(2 * PARTS)
+            wait_for(lambda store=store, wanted=wanted: parts_in(store) >= wanted)
+            time.sleep(chance.uniform(0, 0.1))
             at = parts_in(store)
             if whom != "coordinator":
                 for worker in workers(first.pid)[:1]:
