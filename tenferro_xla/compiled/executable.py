@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import numpy as np
@@ -10,11 +10,13 @@ import numpy as np
 from tenferro.errors import BindingError, DeviceError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.shape import TensorMeta
-from tenferro_xla.devices import device_name
 from tenferro_xla.lowering import check_callbacks
+from tenferro_xla.placement import OneDevice, Placement, where
 from tenferro_xla.target import XlaTarget
 
 Buffers = tuple[jax.Array, ...]
+Upload = Callable[[Array], jax.Array]
+"""Makes a NumPy array one of the devices."""
 
 
 class LoadedExecutable:
@@ -76,7 +78,7 @@ class LoadedExecutable:
         """Run after checking devices, since JAX would move an array from another device."""
         for buffer in buffers:
             if isinstance(buffer, jax.Array):
-                check_placed(buffer, self._target.device)
+                check_placed(buffer, self._target.placement)
         results: Buffers = self.compiled(*buffers)
         return results
 
@@ -86,7 +88,7 @@ class LoadedExecutable:
             raise BindingError(
                 f"run: the program takes {len(self._metas)} inputs, got {len(buffers)}"
             )
-        _explain_deleted(buffers)
+        refuse_deleted(buffers)
         for position, (meta, buffer) in enumerate(zip(self._metas, buffers, strict=True)):
             if not isinstance(buffer, jax.Array | np.ndarray):
                 raise BindingError(
@@ -96,13 +98,13 @@ class LoadedExecutable:
                 actual = TensorMeta.of(buffer.dtype, buffer.shape)
                 raise BindingError(f"run: input {position} is {meta}, but is given {actual}")
             if isinstance(buffer, jax.Array):
-                check_placed(buffer, self._target.device)
+                check_placed(buffer, self._target.placement)
             elif not host:
                 raise BindingError(f"run: input {position}: {meta} is on the host; use run_host")
         _explain_shared(buffers, self._donated)
 
 
-def _explain_deleted(buffers: tuple[object, ...]) -> None:
+def refuse_deleted(buffers: Sequence[object]) -> None:
     """Raise BindingError if a buffer has been donated."""
     for position, buffer in enumerate(buffers):
         if isinstance(buffer, jax.Array) and buffer.is_deleted():
@@ -140,12 +142,17 @@ def private(array: Array, alignment: int = 1) -> Array:
 _SMALL = 1 << 14
 
 
-def check_placed(buffer: jax.Array, device: jax.Device) -> None:
-    """Raise DeviceError unless the whole array is on `device`."""
+def check_placed(buffer: jax.Array, placement: Placement) -> None:
+    """Raise DeviceError unless the whole array is on the device.
+
+    On a mesh, `MeshExecutable` has compared shardings.
+    """
+    if not isinstance(placement, OneDevice):
+        return
     holders = buffer.sharding.device_set
-    if len(holders) != 1 or device not in holders:
-        where = ", ".join(sorted(device_name(holder) for holder in holders))
+    if len(holders) != 1 or placement.device not in holders:
+        advice = "" if len(holders) == 1 else ", or run the program there with tn.jit(mesh=)"
         raise DeviceError(
-            f"run: an array is on {where}, but the program runs on {device_name(device)}; "
-            "move it with jax.device_put or tn.to_device"
+            f"run: an array is on {where(buffer)}, but the program runs on {placement}; "
+            f"move it with tn.device_put{advice}"
         )
