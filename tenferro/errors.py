@@ -329,6 +329,10 @@ class DeviceError(ExecutorError):
     """A device does not exist, or operands are on different devices."""
 
 
+class FarmError(ExecutorError):
+    """A farm cannot finish a job; the text says how much is kept, and what to do."""
+
+
 class ShardingError(ExecutorError, ValueError):
     """A sharding does not fit the mesh, the array, or the arguments of a function."""
 
