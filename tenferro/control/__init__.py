@@ -19,6 +19,7 @@ from tenferro.control.checks import ControlOp, Interpreter
 from tenferro.control.custom import Custom
 from tenferro.control.graphs import (
     emitted,
+    foreign,
     graph_of,
     inlined,
     inner_emitter,
@@ -59,6 +60,7 @@ __all__ = [
     "TreeSum",
     "While",
     "emitted",
+    "foreign",
     "graph_of",
     "inlined",
     "inner_emitter",

@@ -8,11 +8,13 @@ bar for long searches; `einsum` holds the functions that users call.
 """
 
 from tenferro.compiler import DeviceCosts, MemoryNeed, predict_memory
+from tenferro.control import TreeSum, lane_bounds
 from tenferro.families import EINSUM, EinsumOp, NetworkDerivative, SlicedNetwork
 from tenferro.family import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.network.einsum import PLANS, einsum, einsum_plan
 from tenferro.network.on_devices import SharedPlan
 from tenferro.network.plan import EinsumPlan
+from tenferro.network.progress import progress_bar
 from tenferro.planning import (
     PLANNER,
     Auto,
@@ -71,9 +73,12 @@ __all__ = [
     "Step",
     "Subscripts",
     "Tree",
+    "TreeSum",
     "ad_rules",
     "einsum",
     "einsum_plan",
+    "lane_bounds",
     "predict_memory",
+    "progress_bar",
     "register_runtime",
 ]

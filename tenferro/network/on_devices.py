@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tenferro.compiler import (
     DeviceCosts,
     MemoryNeed,
+    Runs,
     SharedLanes,
     Target,
     contraction_passes,
@@ -75,8 +76,10 @@ class SharedPlan:
         return f"slices={count} would have balance {balance(count, self.devices):.2f}"
 
 
-def shared_plan(program: ExecProgram, costs: DeviceCosts, slices: int, devices: int) -> SharedPlan:
-    """The program of a plan with that many slices, on several devices."""
+def shared_plan(
+    program: ExecProgram, costs: DeviceCosts, runs: Runs, slices: int, devices: int
+) -> SharedPlan:
+    """The program of a plan with that many slices, on several devices that run programs so."""
     target = Target("plan", (SharedLanes(devices), *contraction_passes(costs)))
     shared = optimize_for(program, target)
     loops = [step.op for step in shared.steps_of(LaneSum)]
@@ -84,7 +87,7 @@ def shared_plan(program: ExecProgram, costs: DeviceCosts, slices: int, devices: 
         devices,
         slices,
         lane_count(slices, devices),
-        predict_memory(shared),
+        predict_memory(shared, runs),
         sum(loop.exchanged for loop in loops if isinstance(loop, LaneSum)),
     )
 

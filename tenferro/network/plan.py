@@ -133,7 +133,8 @@ class EinsumPlan:
         """
         if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
             raise PathError(f"einsum plan: on takes a number of devices, got {devices!r}")
-        return shared_plan(self.program.exec_program, self.costs, self.slice_count, devices)
+        program = self.program.exec_program
+        return shared_plan(program, self.costs, self.runs, self.slice_count, devices)
 
     @property
     def peak_bytes(self) -> int:
