@@ -6,10 +6,9 @@ from typing import Any
 
 import optree
 
-from tenferro.dispatch import OpFunction, apply
 from tenferro.errors import PytreeError
-from tenferro.ops import ShardingConstraint
-from tenferro.traced import NAMESPACE, TracedTensor, flatten, leaf_meta, unflatten
+from tenferro.traced import NAMESPACE, TracedTensor, flatten, unflatten
+from tenferro.transforms.shardings import constrained
 from tenferro.typing import PyTree
 from tenferro.values import Tensor, executor_module
 
@@ -78,11 +77,7 @@ def _put(leaf: Any, sharding: Any) -> Any:
 
 
 def _constrained(leaf: Any, sharding: Any) -> Any:
-    meta = leaf_meta(leaf, "with_sharding_constraint: argument")
-    spec = executor_module("xla").sharding.spec_entries(
-        "with_sharding_constraint", sharding, meta.rank
-    )
-    return leaf if spec is None else apply(OpFunction(ShardingConstraint(spec)), leaf)
+    return constrained("with_sharding_constraint", leaf, sharding)
 
 
 def _tensor(leaf: Any) -> Tensor:

@@ -8,11 +8,13 @@ from typing import Any
 
 import optree
 
+from tenferro.dispatch import OpFunction, apply
 from tenferro.errors import PytreeError, ShardingError
-from tenferro.traced import NAMESPACE, TreeDef, flatten, unflatten
+from tenferro.ops import ShardingConstraint
+from tenferro.traced import NAMESPACE, TracedTensor, TreeDef, flatten, leaf_meta, unflatten
 from tenferro.transforms.call import CallArguments
-from tenferro.typing import PyTree
-from tenferro.values import Executor, RunsOnMesh, Shardings, on_mesh
+from tenferro.typing import ArrayLike, PyTree
+from tenferro.values import Executor, RunsOnMesh, Shardings, executor_module, on_mesh
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,6 @@ class ShardingTree:
     """
 
     def __init__(self, name: str, tree: PyTree, executor: RunsOnMesh) -> None:
-        self._name = name.rpartition(" ")[2]
         self._caller = name
         flatten(tree)  # registers dataclasses
         accessors, leaves, treedef = optree.tree_flatten_with_accessor(
@@ -49,9 +50,10 @@ class ShardingTree:
             PytreeError: the shardings are not a prefix of the tree.
         """
         if type(self._tree) is tuple and type(tree) is tuple and len(self._tree) != len(tree):
+            count = len(self._tree)
             raise PytreeError(
-                f"{self._caller} has {len(self._tree)} entries, but there are {len(tree)} {what}; "
-                "write one for each, or one for all"
+                f"{self._caller} has {count} {'entry' if count == 1 else 'entries'}, but there are "
+                f"{len(tree)} {what}; write one for each, or one for all"
             )
         leaves, treedef = flatten(tree)
         places = unflatten(treedef, range(len(leaves)))
@@ -110,6 +112,40 @@ class JitShardings:
         results = unflatten(out_tree, range(out_tree.num_leaves))
         outputs = self.outputs.of(results, "results")
         return Shardings(tuple(inputs), tuple(outputs), tuple(names))
+
+    def inlined(self, call: CallArguments) -> Any:
+        """The function in an enclosing trace, where shardings are constraints.
+
+        Raises:
+            PytreeError: the shardings do not fit the arguments or results.
+        """
+        args = _constrained(call.args, self.inputs.of(call.args, "positional arguments"))
+        result = call.function(*args, **call.kwargs)
+        return _constrained(result, self.outputs.of(result, "results"))
+
+
+def constrained(caller: str, leaf: ArrayLike, sharding: object) -> Any:
+    """An array, divided as is said where a compiled function computes it.
+
+    Raises:
+        ShardingError: it is not a sharding, or has more axes than the array.
+    """
+    meta = leaf_meta(leaf, f"{caller}: argument")
+    spec = executor_module("xla").sharding.spec_entries(caller, sharding, meta.rank)
+    return leaf if spec is None else apply(OpFunction(ShardingConstraint(spec)), leaf)
+
+
+def _constrained(tree: PyTree, shardings: Sequence[Any]) -> Any:
+    leaves, treedef = flatten(tree)
+    return unflatten(
+        treedef,
+        [
+            constrained("jit", leaf, sharding)
+            if sharding is not None and isinstance(leaf, TracedTensor)
+            else leaf
+            for leaf, sharding in zip(leaves, shardings, strict=True)
+        ],
+    )
 
 
 def _mesh_in(tree: PyTree) -> object:
