@@ -8,20 +8,12 @@ from typing import Any
 
 import optree
 
-from tenferro.dispatch import OpFunction, apply
+from tenferro.dispatch import constrained
 from tenferro.errors import PytreeError, ShardingError
-from tenferro.ops import ShardingConstraint
-from tenferro.traced import NAMESPACE, TracedTensor, TreeDef, flatten, leaf_meta, unflatten
+from tenferro.traced import NAMESPACE, TracedTensor, TreeDef, flatten, spread, unflatten
 from tenferro.transforms.call import CallArguments
-from tenferro.typing import ArrayLike, PyTree
-from tenferro.values import Executor, RunsOnMesh, Shardings, executor_module, on_mesh
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A leaf of a tree of shardings; None alone would be an empty tree."""
-
-    sharding: Any
+from tenferro.typing import PyTree
+from tenferro.values import Executor, RunsOnMesh, Shardings, on_mesh
 
 
 class ShardingTree:
@@ -38,7 +30,7 @@ class ShardingTree:
             tree, none_is_leaf=True, namespace=NAMESPACE
         )
         entries = [
-            _Entry(executor.sharding(leaf, accessor.codify(name)))
+            executor.sharding(leaf, accessor.codify(name))
             for accessor, leaf in zip(accessors, leaves, strict=True)
         ]
         self._tree: Any = optree.tree_unflatten(treedef, entries)
@@ -55,13 +47,10 @@ class ShardingTree:
                 f"{self._caller} has {count} {'entry' if count == 1 else 'entries'}, but there are "
                 f"{len(tree)} {what}; write one for each, or one for all"
             )
-        leaves, treedef = flatten(tree)
-        places = unflatten(treedef, range(len(leaves)))
         try:
-            entries = optree.broadcast_prefix(self._tree, places, namespace=NAMESPACE)
+            return spread(self._tree, tree)
         except ValueError as error:
             raise PytreeError(f"{self._caller} does not fit the {what}: {error}") from None
-        return [entry.sharding for entry in entries]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +111,6 @@ class JitShardings:
         args = _constrained(call.args, self.inputs.of(call.args, "positional arguments"))
         result = call.function(*args, **call.kwargs)
         return _constrained(result, self.outputs.of(result, "results"))
-
-
-def constrained(caller: str, leaf: ArrayLike, sharding: object) -> Any:
-    """An array, divided as is said where a compiled function computes it.
-
-    Raises:
-        ShardingError: it is not a sharding, or has more axes than the array.
-    """
-    meta = leaf_meta(leaf, f"{caller}: argument")
-    spec = executor_module("xla").sharding.spec_entries(caller, sharding, meta.rank)
-    return leaf if spec is None else apply(OpFunction(ShardingConstraint(spec)), leaf)
 
 
 def _constrained(tree: PyTree, shardings: Sequence[Any]) -> Any:
