@@ -181,6 +181,8 @@ class Jitted(Generic[P, R_co]):
         executor = self.executor
         bring_packages(executor.packages if isinstance(executor, TakesPackages) else ())
         bring_limit(self.options.memory_limit)
+        if self._shardings is not None:
+            return self._shardings.inlined(call)
         return call.function(*call.args, **call.kwargs)
 
     def _remember(self, key: Hashable, entry: CompiledVersion) -> None:
