@@ -7,6 +7,7 @@ change any setting of JAX.
 """
 
 from tenferro.compiler import DeviceCosts, SegmentPlan, XlaSegment
+from tenferro_xla import sharding
 from tenferro_xla.compiled import (
     BucketedExecutable,
     Change,
@@ -20,18 +21,12 @@ from tenferro_xla.compiled import (
     SegmentedExecutable,
     Subject,
 )
-from tenferro_xla.devices import (
-    device_facts,
-    device_name,
-    devices,
-    find_device,
-    import_dlpack,
-    platforms,
-)
-from tenferro_xla.executor import XlaExecutor, default_executor, executor_on
+from tenferro_xla.devices import device_name, devices, find_device, import_dlpack, platforms
+from tenferro_xla.executor import XlaExecutor
 from tenferro_xla.interop import Exported, export, from_jax, jax_gradient, load_exported, to_jax
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function, lower
-from tenferro_xla.platforms import keep_host_memory
+from tenferro_xla.named import default_executor, executor_on
+from tenferro_xla.platforms import device_facts, keep_host_memory
 
 Costs = DeviceCosts
 """The former name of `DeviceCosts`."""
@@ -71,5 +66,6 @@ __all__ = [
     "load_exported",
     "lower",
     "platforms",
+    "sharding",
     "to_jax",
 ]

@@ -7,7 +7,6 @@ from typing import Any
 import jax
 
 from tenferro.errors import DeviceError
-from tenferro_xla.platforms import facts_of, platform_of
 
 
 def devices() -> list[jax.Device]:
@@ -16,28 +15,19 @@ def devices() -> list[jax.Device]:
     >>> [device_name(device) for device in devices()][-1]
     'cpu:0'
     """
-    default = jax.devices()
+    default: list[jax.Device] = jax.local_devices()
     if default[0].platform == "cpu":
         return default
     try:
-        return [*default, *jax.devices("cpu")]
+        further: list[jax.Device] = jax.local_devices(backend="cpu")
     except RuntimeError:  # JAX_PLATFORMS leaves the CPU out
         return default
+    return [*default, *further]
 
 
 def device_name(device: jax.Device) -> str:
     """The name by which `find_device` finds a device again: `cpu:0`."""
     return f"{device.platform}:{device.id}"
-
-
-def device_facts(device: jax.Device) -> dict[str, Any]:
-    """What is known of a device, for reports such as that of `tenferro doctor`.
-
-    >>> facts = device_facts(find_device("cpu"))
-    >>> facts["name"], facts["platform"]
-    ('cpu:0', 'cpu')
-    """
-    return {"name": device_name(device), **facts_of(device, platform_of(device))}
 
 
 def platforms() -> set[str]:
@@ -82,7 +72,7 @@ def find_device(device: int | str | jax.Device | None = None) -> jax.Device:
 def _named(name: str) -> jax.Device | None:
     platform, _, number = name.partition(":")
     try:
-        candidates = jax.devices(platform)
+        candidates = jax.local_devices(backend=platform)
     except RuntimeError:
         return None
     if not number:

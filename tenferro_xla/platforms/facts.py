@@ -7,14 +7,23 @@ from typing import Any
 import jax
 
 from tenferro.errors import ConfigError
+from tenferro_xla.devices import device_name
+from tenferro_xla.platforms.known import platform_of
 from tenferro_xla.platforms.options import taken_options
 from tenferro_xla.platforms.platform import Platform
 
 
-def facts_of(device: jax.Device, platform: Platform) -> dict[str, Any]:
-    """What can be written as JSON: memory, precision, compiler options taken and dropped."""
+def device_facts(device: jax.Device) -> dict[str, Any]:
+    """What is known of a device, for reports such as that of `tenferro doctor`, as for JSON.
+
+    >>> facts = device_facts(jax.devices("cpu")[0])
+    >>> facts["name"], facts["platform"], sorted(facts["options"])
+    ('cpu:0', 'cpu', ['dropped', 'taken'])
+    """
+    platform = platform_of(device)
     options = taken_options(platform.wanted, device)
     return {
+        "name": device_name(device),
         "platform": platform.name,
         "kind": device.device_kind,
         "rewrites": platform.rewrites,

@@ -14,6 +14,7 @@ from tenferro.compiler import (
     DeviceCosts,
     DeviceModel,
     Pass,
+    Pinned,
     Runs,
     contraction_passes,
 )
@@ -72,12 +73,13 @@ class Platform:
         """What plans are made by."""
         return DeviceModel(self.costs, self.runs)
 
-    def passes(self, costs: DeviceCosts | None) -> tuple[Pass, ...]:
+    def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
         """The passes that bring contractions into the form that the platform is fast at.
 
-        Without costs they only become matrix products.
+        Without costs they only become matrix products. `pinned` are the axes that are divided among
+        devices.
         """
-        return contraction_passes(costs)
+        return contraction_passes(costs, pinned=pinned)
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The wanted options that are good for this program, which is ready to be lowered."""
