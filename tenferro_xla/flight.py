@@ -134,7 +134,35 @@ def smallest(results: Sequence[jax.Array]) -> jax.Array:
 def _await(result: jax.Array) -> None:
     """Wait for a result. A deleted one was donated to a later call, which is waited for itself."""
     if not result.is_deleted():
-        result.block_until_ready()
+        await_parts(result)
+
+
+def await_parts(array: jax.Array) -> None:
+    """Wait for the parts of an array that are here.
+
+    When another process is gone, the parts of some devices have an error, while others wait for
+    these devices. So of a computation of several processes all parts are waited for at once, and
+    the first error is raised.
+    """
+    if array.is_fully_addressable:
+        array.block_until_ready()
+        return
+    parts = [shard.data for shard in array.addressable_shards]
+    done: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
+
+    def wait(part: jax.Array) -> None:
+        try:
+            part.block_until_ready()
+            done.put(None)
+        except Exception as error:  # raised by the thread that asks
+            done.put(error)
+
+    for part in parts:
+        threading.Thread(target=wait, args=(part,), daemon=True).start()
+    for _ in parts:
+        error = done.get()
+        if error is not None:
+            raise error
 
 
 _SIGNS = ("connection", "gloo", "peer", "unavailable", "deadline", "heartbeat")

@@ -24,7 +24,7 @@ from tenferro.errors import DeviceError, ShardingError
 from tenferro.exec_ir import Array
 from tenferro.shape import make_meta
 from tenferro_xla.devices import find_device
-from tenferro_xla.flight import refuse_lost
+from tenferro_xla.flight import await_parts, refuse_lost
 
 Sharding = SingleDeviceSharding | NamedSharding
 
@@ -205,6 +205,8 @@ def read(array: jax.Array) -> Array:
             "tn.sharding.gather(x) brings it here, in all processes at once"
         )
     try:
+        if not array.is_fully_addressable:
+            await_parts(array)
         return np.asarray(array)
     except jax.errors.JaxRuntimeError as error:
         refuse_lost(error)
