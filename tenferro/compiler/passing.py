@@ -48,6 +48,10 @@ class Pass(ABC):
     keeps_more: ClassVar[bool] = False
     refuses: ClassVar[bool] = False
 
+    def inside(self, program: ExecProgram) -> Pass:
+        """The pass for the programs inside the ops of a program that it is about to rewrite."""
+        return self
+
     @abstractmethod
     def run(self, program: ExecProgram) -> ExecProgram:
         """The rewritten program; its `last_use` marks are not filled in."""
@@ -132,7 +136,9 @@ def checked_passes(passes: Iterable[Pass]) -> list[Pass]:
 def _run(optimization: Pass, program: ExecProgram, observe: Observer | None) -> ExecProgram:
     start = time.perf_counter()
     try:
-        inside = program.map_bodies(optimization.run) if optimization.enters_bodies else program
+        inside = program
+        if optimization.enters_bodies:
+            inside = program.map_bodies(optimization.inside(program).run)
         result = optimization.run(inside)
     except TenferroError as error:
         if not optimization.refuses:

@@ -41,6 +41,7 @@ from tenferro.compiler.target import (
     DeviceCosts,
     DotDecomposer,
     ExpandFamilies,
+    Pinned,
     Settle,
     StopGradientRemoval,
 )
@@ -82,16 +83,20 @@ CANONICAL: tuple[Pass, ...] = (
 """Passes that need neither sizes nor a device. Files hold their result."""
 
 
-def contraction_passes(costs: DeviceCosts | None, search: bool = True) -> tuple[Pass, ...]:
+def contraction_passes(
+    costs: DeviceCosts | None, search: bool = True, pinned: Pinned | None = None
+) -> tuple[Pass, ...]:
     """Passes that bring contractions into the form that a device is fast at.
 
     Without `costs`, axes stay in their orders. Without `search`, orders follow from rules alone,
-    which takes milliseconds.
+    which takes milliseconds. `pinned` are axes that are divided among devices.
     """
     if costs is None:
-        return (DotDecomposer(), *SIMPLIFICATION)
-    layout = ContractionLayout(costs) if search else ContractionLayout(costs, trials=0)
-    return (layout, DotDecomposer(), *SIMPLIFICATION)
+        return (DotDecomposer(pinned), *SIMPLIFICATION)
+    layout = ContractionLayout(costs, pinned=pinned)
+    if not search:
+        layout = replace(layout, trials=0)
+    return (layout, DotDecomposer(pinned), *SIMPLIFICATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +214,7 @@ class OptimizerOptions:
         """
         costs = self.layout_costs
         return [
-            ContractionLayout(costs, optimization.trials)
+            replace(optimization, costs=costs)
             if isinstance(optimization, ContractionLayout) and costs is not None
             else optimization
             for optimization in checked_passes(passes)

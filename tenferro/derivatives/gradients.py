@@ -94,7 +94,7 @@ def grad_optional(
     """
     limit = MemoryLimit.read("grad_optional", memory_limit)
     return Gradients(
-        "grad", function, argnums, has_aux, holomorphic, ad_context, limit, fill=False
+        "grad_optional", function, argnums, has_aux, holomorphic, ad_context, limit, fill=False
     ).as_function()
 
 
@@ -116,7 +116,9 @@ def value_and_grad(
     (Tensor(9.), Tensor(6.))
     """
     limit = MemoryLimit.read("value_and_grad", memory_limit)
-    gradients = Gradients("grad", function, argnums, has_aux, holomorphic, ad_context, limit)
+    gradients = Gradients(
+        "value_and_grad", function, argnums, has_aux, holomorphic, ad_context, limit
+    )
 
     def both(*args: P.args, **kwargs: P.kwargs) -> tuple[R, PyTree]:
         return gradients.with_value(args, kwargs)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar, overload
 from tenferro.chainrules import KeyEmitter
 from tenferro.compiler import MemoryLimit
 from tenferro.derivatives.context import AdContext, context_of, results_of, traced_with
-from tenferro.derivatives.gradients import Bytes, grad, matching_leaves, require_active
+from tenferro.derivatives.gradients import Bytes, Gradients, matching_leaves, require_active
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import ADError, PytreeError, ShapeError
 from tenferro.ops import full_like
@@ -154,7 +154,7 @@ def hvp(
     limit = MemoryLimit.read("hvp", memory_limit)
     primals, tangents = _tuples("hvp", primals, tangents)
     argnums: Any = 0 if len(primals) == 1 else tuple(range(len(primals)))
-    gradient = grad(function, argnums, ad_context=ad_context)
+    gradient = Gradients("hvp", function, argnums, ad_context=ad_context).as_function()
     return jvp(gradient, primals, tangents, ad_context=ad_context, memory_limit=limit)[1]
 
 
@@ -184,8 +184,10 @@ def derivative(
         ad = context_of(ad_context)
         trace, leaves = traced_with(ad, function, (x,), {})
         if len(trace.inputs) != 1 or ad.shapes.meta(trace.inputs[0]).rank != 0:
+            got = ", ".join(str(ad.shapes.meta(key)) for key in trace.inputs)
             raise ShapeError(
-                "derivative: the function must take one scalar; use jacfwd or hessian for arrays"
+                f"derivative: the function must take one scalar, got {got}; use jacfwd or hessian "
+                "for arrays"
             )
         require_active(trace.inputs)
         seed = full_like(KeyEmitter(ad.shapes), 1, trace.inputs[0])

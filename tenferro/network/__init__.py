@@ -3,15 +3,17 @@
 `tenferro.planning` reads the notation and chooses contraction orders; `tenferro.families` holds the
 extension families. File by file: `program` emits a planned network and compiles it; `plan` is a
 contraction order with its costs and its program; `drawing` draws a plan; `budget` slices a plan so
-that it keeps a memory limit; `progress` shows a bar for long searches; `einsum` holds the functions
-that users call.
+that it keeps a memory limit; `lanes` shares out the rounds of a loop; `progress` shows a bar for
+long searches; `einsum` holds the functions that users call.
 """
 
 from tenferro.compiler import DeviceCosts, MemoryNeed, predict_memory
 from tenferro.families import EINSUM, EinsumOp, NetworkDerivative, SlicedNetwork
 from tenferro.family import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.network.einsum import PLANS, einsum, einsum_plan
+from tenferro.network.lanes import TreeSum, lane_bounds
 from tenferro.network.plan import EinsumPlan
+from tenferro.network.progress import progress_bar
 from tenferro.planning import (
     PLANNER,
     Auto,
@@ -69,9 +71,12 @@ __all__ = [
     "Step",
     "Subscripts",
     "Tree",
+    "TreeSum",
     "ad_rules",
     "einsum",
     "einsum_plan",
+    "lane_bounds",
     "predict_memory",
+    "progress_bar",
     "register_runtime",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -29,12 +29,14 @@ from tenferro.transforms.call import CallArguments, StaticArguments
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
 from tenferro.transforms.leaves import Ready, are_leaves, buffer_of, leaf_types, ready
+from tenferro.transforms.shardings import JitShardings
 from tenferro.transforms.symbolic import SymbolicArguments
+from tenferro.transforms.versions import CompiledVersion, TracedFunction
+from tenferro.typing import PyTree
 from tenferro.values import (
-    Buffer,
-    Executable,
     Executor,
     GraphProgram,
+    RunsOnMesh,
     TakesPackages,
     Tensor,
     bind_shapes,
@@ -54,39 +56,6 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class TracedFunction:
-    """A function traced for arguments of certain types, whose extents may be symbolic.
-
-    Attributes:
-        program: the program of the function.
-        captured: buffers of arrays in the function's closure, passed after the arguments.
-        donated: the inputs of the program that belong to donated arguments.
-        out_tree: structure of the result.
-    """
-
-    program: GraphProgram
-    captured: tuple[Buffer, ...]
-    donated: tuple[int, ...]
-    out_tree: TreeDef
-    packages: Sequence[Package]
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledVersion:
-    """A traced function, compiled by its executor for arguments of certain sizes.
-
-    Attributes:
-        traced: the function.
-        executable: its program for these sizes.
-        is_leaf: whether the result is a single array and not a tree.
-    """
-
-    traced: TracedFunction
-    executable: Executable
-    is_leaf: bool
-
-
 class Jitted(Generic[P, R_co]):
     """The result of `jit`; call it like the function it wraps.
 
@@ -103,14 +72,21 @@ class Jitted(Generic[P, R_co]):
         options: OptimizerOptions | None = None,
         symbolic: Mapping[str, Any] | None = None,
         packages: Sequence[Package] = (),
+        mesh: object = None,
+        in_shardings: PyTree = None,
+        out_shardings: PyTree = None,
     ) -> None:
         wraps(function, self)
         self._function = function
         settings = (function, executor, static_argnames, donate_argnums, options, symbolic)
-        self._settings: tuple[Any, ...] = (*settings, packages)
+        placing = (mesh, in_shardings, out_shardings)
+        self._settings: tuple[Any, ...] = (*settings, packages, *placing)
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
         self._choice: str | Executor = config.executor if executor is None else executor
+        self._shardings = JitShardings.read(self._choice, *placing)
+        if self._shardings is not None:
+            self._choice = self._shardings.executor
         self._packages: Sequence[Package] = further(packages)
         self._static = StaticArguments(function, static_argnames)
         self._symbolic = (
@@ -271,10 +247,15 @@ class Jitted(Generic[P, R_co]):
                 f"lower: the executor {executor.name!r} runs programs as they are; see "
                 "f.program(...), or choose executor='xla'"
             )
-        program, call = self.program(*args, **kwargs), self._static.split(args, kwargs, self)
-        leaves, _ = flatten((call.args, call.kwargs))
+        traced, leaves = self._program_of(args, kwargs, "lower")
+        program = traced.program
         named = zip((declared.name for declared in program.inputs), leaves, strict=False)
-        return executor.lower(program, dict(named) if self._symbolic is not None else None)
+        specs = dict(named) if self._symbolic is not None else None
+        if self._shardings is None:
+            return executor.lower(program, specs)
+        call = self._static.split(args, kwargs, self)
+        shardings = self._shardings.of(call, (), traced.out_tree)
+        return executor.lower(program, specs, shardings=shardings.given_by(leaves))
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
@@ -320,15 +301,25 @@ class Jitted(Generic[P, R_co]):
         if entry is not None:
             return entry
         traced = self._traced(call, leaves, treedef, types)
-        return None if traced is None else self._cache.put(key, self._compile(traced, leaves))
+        return None if traced is None else self._cache.put(key, self._compile(traced, call, leaves))
 
-    def _compile(self, traced: TracedFunction, leaves: Sequence[Any]) -> CompiledVersion:
+    def _compile(
+        self, traced: TracedFunction, call: CallArguments, leaves: Sequence[Any]
+    ) -> CompiledVersion:
         shapes = [getattr(leaf, "shape", ()) for leaf in (*leaves, *traced.captured)]
         sizes = bind_shapes(traced.program, shapes)
         program = traced.program
-        executable = with_brought(self.executor, traced.packages).compile_exec(
-            program.exec_program, traced.donated, sizes, program.options
-        )
+        executor = with_brought(self.executor, traced.packages)
+        if self._shardings is not None and isinstance(executor, RunsOnMesh):
+            names = [declared.name for declared in program.inputs]
+            shardings = self._shardings.of(call, names, traced.out_tree)
+            executable = executor.compile_exec(
+                program.exec_program, traced.donated, sizes, program.options, shardings
+            )
+        else:
+            executable = executor.compile_exec(
+                program.exec_program, traced.donated, sizes, program.options
+            )
         return CompiledVersion(traced, executable, traced.out_tree.is_leaf())
 
     def _traced(

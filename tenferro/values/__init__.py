@@ -1,9 +1,9 @@
 """Values of users: tensors, and moving them to the executor of a program.
 
-Read in this order: `executors` (protocol, and lookup by name), `devices`, `free_memory`,
-`planning_device` (what plans are made for), `host` (NumPy arrays),
-`emitter`, `placing`, `display` (how tensors are printed), `tensor`, `lifting` (kinds of values),
-`sizes` (symbols solved from shapes), `program`, `binding`.
+Read in this order: `executors` (protocol, and lookup by name), `shardings`, `devices`,
+`free_memory`, `planning_device` (what plans are made for), `host` (NumPy arrays), `emitter`,
+`placing`, `display` (how tensors are printed), `tensor`, `lifting` (kinds of values), `sizes`
+(symbols solved from shapes), `program`, `binding`.
 """
 
 from tenferro.values.binding import Bound, bind_inputs, bind_shapes, bind_specs
@@ -41,11 +41,13 @@ from tenferro.values.planning_device import (
     planning_for,
 )
 from tenferro.values.program import GraphProgram, ProgramInput, check_program
+from tenferro.values.shardings import INFERRED, RunsOnMesh, Shardings, on_mesh
 from tenferro.values.shortcut import SHORTCUT
 from tenferro.values.sizes import Solved, learn_sizes, lone_symbol, solve_sizes
 from tenferro.values.tensor import Tensor, as_operand, leading, run_eagerly
 
 __all__ = [
+    "INFERRED",
     "SHORTCUT",
     "Bound",
     "Buffer",
@@ -55,6 +57,8 @@ __all__ = [
     "KnowsDevice",
     "ProgramInput",
     "RunEmitter",
+    "RunsOnMesh",
+    "Shardings",
     "Solved",
     "TakesPackages",
     "Tensor",
@@ -82,6 +86,7 @@ __all__ = [
     "lone_symbol",
     "memory_of",
     "meta_of_value",
+    "on_mesh",
     "owner_of",
     "page_of",
     "place",

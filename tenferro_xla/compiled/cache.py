@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
+from jax.sharding import NamedSharding
 
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
@@ -22,12 +23,20 @@ from tenferro.compiler import (
     run_passes,
 )
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
-from tenferro.errors import MemoryLimitError, PadSafetyError, UnsupportedExtensionError
-from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, program_of_op
+from tenferro.config import config
+from tenferro.errors import (
+    DistributedError,
+    MemoryLimitError,
+    PadSafetyError,
+    UnsupportedExtensionError,
+)
+from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget, program_of_op
 from tenferro.shape import Leaf, make_meta
-from tenferro.values import planning_for
+from tenferro.values import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketed import BucketedExecutable
-from tenferro_xla.compiled.executable import Buffers, LoadedExecutable
+from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
+from tenferro_xla.compiled.on_mesh import MeshExecutable
+from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
 from tenferro_xla.compiled.sharing import SizeSharing
@@ -40,13 +49,16 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
+from tenferro_xla.distributed import agree
+from tenferro_xla.placement import OnMesh, put
 from tenferro_xla.target import XlaTarget
 
 SizesKey = tuple[tuple[str, int], ...]
 TOLERANCE = 1.2
 """How many times a memory limit an executable may need, as XLA tells."""
-Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable
-"""A program on a device: whole, in segments where data decide sizes, or at sizes rounded up."""
+Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable | MeshExecutable
+"""A program on a device: whole, in segments where data decide sizes, or at sizes rounded up; or on
+a mesh of devices."""
 
 
 class Executables:
@@ -59,6 +71,9 @@ class Executables:
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
             capacity, measure=lambda executable: executable.code_size
         )
+        self._prepared: BoundedCache[Hashable, ExecProgram] = BoundedCache(
+            Capacity(config.cache_entries)
+        )
         self._log = CompileLog()
 
     def of(
@@ -68,6 +83,7 @@ class Executables:
         sizes: Mapping[Leaf, int] | None = None,
         donate: tuple[int, ...] = (),
         options: OptimizerOptions = DEFAULT_OPTIONS,
+        shardings: Shardings = INFERRED,
     ) -> Loaded:
         """The program for these sizes of its symbols; `digest` is the program's.
 
@@ -75,10 +91,11 @@ class Executables:
         an output is not overwritten.
         """
         sizes = dict(sizes or {})
-        donated = usable_donations(program, donate, sizes)
+        donated = donate if isinstance(self.target.placement, OnMesh) else ()
+        donated = donated or usable_donations(program, donate, sizes)
         return self.cache.get_or_make(
-            (digest, sizes_key(sizes), donated, options),
-            lambda: self._made(program, digest, sizes, donated, options),
+            (digest, sizes_key(sizes), donated, options, shardings),
+            lambda: self._made(program, digest, sizes, donated, options, shardings),
         )
 
     def _made(
@@ -88,6 +105,7 @@ class Executables:
         sizes: dict[Leaf, int],
         donated: tuple[int, ...],
         options: OptimizerOptions,
+        shardings: Shardings,
     ) -> Loaded:
         """The program for these sizes, or for larger ones that others share."""
         rounded = self._buckets.rounded(sizes)
@@ -100,7 +118,7 @@ class Executables:
                     return self._bucketed(program, digest, sizes, shared, options)
                 except PadSafetyError as error:
                     self._sharing.refuse(digest, error.symbol)
-        return self._compiled(program, digest, sizes, donated, options)
+        return self._compiled(program, digest, sizes, donated, options, shardings=shardings)
 
     def op(self, op: ExecOp, operands: Sequence[jax.Array]) -> Loaded:
         """One op on operands of these types."""
@@ -131,14 +149,65 @@ class Executables:
         donated: tuple[int, ...],
         options: OptimizerOptions,
         part: Part = "program",
+        shardings: Shardings = INFERRED,
     ) -> Loaded:
         bound = self.resolved(program, sizes, options)
         if is_dynamic(bound):
             require_bound(bound)
+            self._refuse_segments()
             return SegmentedExecutable(
-                bound, digest, self.target.device, lambda ready: self._segment(ready, options)
+                bound,
+                digest,
+                self.upload,
+                lambda ready: self._segment(ready, options),
             )
-        return self.load(bound, digest, sizes, donated, part, options=options)
+        return self._static(bound, digest, sizes, donated, options, part, shardings)
+
+    def _refuse_segments(self) -> None:
+        """Raise DistributedError if several processes would have to know sizes that data decide."""
+        placement = self.target.placement
+        if isinstance(placement, OnMesh) and len(placement.processes) > 1:
+            raise DistributedError(
+                f"compile: data decide sizes in the program, and {placement} has devices of "
+                f"{len(placement.processes)} processes, which would have to agree on them; give "
+                "the sizes bounds, or run it on the devices of one process"
+            )
+
+    def _static(
+        self,
+        bound: ExecProgram,
+        digest: str,
+        sizes: Mapping[Any, int],
+        donate: tuple[int, ...],
+        options: OptimizerOptions,
+        part: Part,
+        shardings: Shardings,
+    ) -> LoadedExecutable | MeshExecutable:
+        """A program of constant sizes; on a mesh it is compiled when shardings are known."""
+        placement = self.target.placement
+        if not isinstance(placement, OnMesh):
+            return self.load(bound, digest, sizes, donate, part, options=options)
+
+        def load(inputs: tuple[NamedSharding, ...]) -> LoadedExecutable:
+            outputs = shardings.outputs
+            if not inputs:  # nothing else says where the program runs
+                declared = outputs or (None,) * len(bound.output_metas)
+                outputs = tuple([each or placement.whole for each in declared])
+            own = Shardings(inputs, outputs, shardings.names)
+            donated = usable_donations(bound, donate, shardings=own)
+            key = (digest, sizes_key(sizes), donated, options, own, part)
+            executable = self.cache.get(key)
+            if executable is None:
+                divided = [None if each is None else str(each.spec) for each in inputs + outputs]
+                agree(placement.processes, (digest, key[1], donated, str(placement), divided))
+                loaded = self.load(
+                    bound, digest, sizes, donated, part, options=options, shardings=own
+                )
+                executable = self.cache.put(key, loaded)
+            assert isinstance(executable, LoadedExecutable), "the shardings are known"
+            return executable
+
+        return MeshExecutable(bound, placement, shardings, load)
 
     def _bucketed(
         self,
@@ -155,7 +224,7 @@ class Executables:
         named = self._with_names(program, sizes, larger, frozenset(rounded), options)
         masked = mask_program(named, frozenset(rounded))
         executable = self.cache.get_or_make(
-            (masked.program.digest, sizes_key(larger), (), options),
+            (masked.program.digest, sizes_key(larger), (), options, INFERRED),
             lambda: self.load(
                 self.resolved(masked.program, larger, options),
                 digest,
@@ -166,7 +235,7 @@ class Executables:
         )
         assert isinstance(executable, LoadedExecutable), "a masked program is static"
         return BucketedExecutable(
-            bound, masked, sizes, larger, executable, self.run_op, self.target.device
+            bound, masked, sizes, larger, executable, self.run_op, self.upload
         )
 
     def _with_names(
@@ -192,20 +261,23 @@ class Executables:
             reason = "it is lowered for constant sizes only"
             raise PadSafetyError(error.family_id, str(first), reason) from error
 
+    def upload(self, array: Array) -> jax.Array:
+        """A NumPy array as one of the devices, each of which holds all of it."""
+        own = private(array, self.target.platform.alignment)
+        return put(own, self.target.placement.whole)
+
     def run_op(self, op: ExecOp, *operands: jax.Array) -> Buffers:
         """The results of one op, computed immediately."""
         return self.op(op, operands)(*operands)
 
-    def _segment(self, ready: Ready, options: OptimizerOptions) -> LoadedExecutable:
+    def _segment(self, ready: Ready, options: OptimizerOptions) -> Loaded:
         """A segment for given sizes; sizes that give the same program share an executable."""
-        executable = self.cache.get_or_make(
-            (ready.digest, (), (), options),
-            lambda: self.load(
-                ready.program, ready.label, ready.sizes, part="segment", options=options
+        return self.cache.get_or_make(
+            (ready.digest, (), (), options, INFERRED),
+            lambda: self._static(
+                ready.program, ready.label, ready.sizes, (), options, "segment", INFERRED
             ),
         )
-        assert isinstance(executable, LoadedExecutable), "a segment is static"
-        return executable
 
     def load(
         self,
@@ -216,15 +288,16 @@ class Executables:
         part: Part = "program",
         module: Module | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
+        shardings: Shardings = INFERRED,
     ) -> LoadedExecutable:
         """Compile a program of constant sizes, or its given lowering; record the compilation."""
         start = time.perf_counter()
         options = options.on_device(self.target.free_bytes)
         with announced(bound):
             if options.memory_limit is not None:
-                compiled = self._within(bound, donated, options.memory_limit, options)
+                compiled = self._within(bound, donated, options.memory_limit, options, shardings)
             else:
-                module = module or self._lowered(bound, donated, options)
+                module = module or self._lowered(bound, donated, options, shardings)
                 compiled = compile_stablehlo(module, self.target)
         loaded = LoadedExecutable(bound, compiled, self.target, donated)
         seconds = time.perf_counter() - start
@@ -232,9 +305,20 @@ class Executables:
         return loaded
 
     def _lowered(
-        self, bound: ExecProgram, donated: tuple[int, ...], options: OptimizerOptions
+        self,
+        bound: ExecProgram,
+        donated: tuple[int, ...],
+        options: OptimizerOptions,
+        shardings: Shardings,
     ) -> Module:
-        return lower_to_stablehlo(prepare(bound, self.target, options), self.target, donated)
+        pinned = pinned_by(bound, self.target.placement, shardings)
+        key = (bound.digest, options, pinned)
+        prepared = None if pinned is None else self._prepared.get(key)
+        if prepared is None:
+            prepared = prepare(bound, self.target, options, pinned=pinned)
+            if pinned is not None:
+                self._prepared.put(key, prepared)
+        return lower_to_stablehlo(prepared, self.target, donated, shardings)
 
     def _within(
         self,
@@ -242,6 +326,7 @@ class Executables:
         donated: tuple[int, ...],
         limit: MemoryLimit,
         options: OptimizerOptions,
+        shardings: Shardings,
     ) -> jax.stages.Compiled:
         """The executable whose memory, as XLA tells, is at most a little above the limit.
 
@@ -253,7 +338,7 @@ class Executables:
         goal, least = limit, None
         while True:
             try:
-                module = self._lowered(bound, donated, options.limited(goal))
+                module = self._lowered(bound, donated, options.limited(goal), shardings)
             except MemoryLimitError:
                 if least is None:
                     raise

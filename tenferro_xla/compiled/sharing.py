@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
+from tenferro.compiler import Buckets, Rounding
 from tenferro.computegraph import BoundedCache, Capacity
 from tenferro.exec_ir import ExecProgram
 from tenferro.shape import Leaf, SymDim
@@ -23,6 +25,15 @@ STEPS = (1, 8)
 LEAST = 4
 """A shared program has at least so many instructions for each array that is padded or cut."""
 KEPT = 4096
+
+
+def buckets_of(
+    bucketing: Mapping[str, Rounding] | Literal["auto"] | None, may_choose: bool
+) -> Buckets | None:
+    """The buckets that a user asks for; None to choose them. On a mesh parts have exact sizes."""
+    if bucketing == "auto":
+        return None if may_choose else Buckets({})
+    return Buckets({} if bucketing is None else bucketing)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import jax
 
-from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass
+from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.values import free_host_bytes
@@ -42,9 +42,9 @@ class CpuPlatform(Platform):
     instruction as soon as its operands are there.
     """
 
-    def passes(self, costs: DeviceCosts | None) -> tuple[Pass, ...]:
+    def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
         """Orders of axes, real contractions in place of complex ones, transposes that are kept."""
-        passes = super().passes(costs)
+        passes = super().passes(costs, pinned)
         return passes if costs is None else (*passes, RealContractions(costs), KeptTransposes())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
@@ -82,6 +82,7 @@ CPU_PLATFORM = CpuPlatform(
     costs=CPU,
     rewrites=True,
     runs=COMPILED,
+    precision={"highest": "32 bits, as every other"},
     wanted=(NO_FUSION_EMITTERS,),
     in_flight=1,
     alignment=64,

@@ -254,6 +254,15 @@ def test_within_other_transforms() -> None:
     np.testing.assert_allclose(recorded.todense().numpy(), expected[0], rtol=1e-12, atol=1e-12)
 
 
+def test_it_is_not_an_array() -> None:
+    matrix = tn.jacobian(lambda x: x * x, sparsity="auto")(np.ones(3))
+    with pytest.raises(TypeError, match=r"a sparse matrix is not an array; .*todense\(\) is"):
+        np.asarray(matrix)
+    for product in (lambda: matrix @ np.ones(3), lambda: np.ones(3) @ matrix, lambda: matrix + 1):
+        with pytest.raises(TypeError, match=r"unsupported operand type|does not support ufuncs"):
+            product()
+
+
 def test_a_large_hessian_has_no_dense_matrix_on_the_way() -> None:
     n = 10_000
     compiled = jit(tn.hessian(rosenbrock, sparsity="auto"))
