@@ -55,7 +55,7 @@ def job_folder(store: Path) -> Path:
     return folder
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 99),
     fates=st.lists(
@@ -97,7 +97,7 @@ def flipped(data: bytes) -> bytes:
     return data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :]
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(damage=st.dictionaries(st.sampled_from([0, 1, 2, 5, 7]), st.sampled_from(sorted(DAMAGE))))
 def test_damaged_parts_are_found_renamed_and_made_again(
     damage: dict[int, str], bits: bytes, sound: Path, tmp_path_factory: pytest.TempPathFactory
@@ -217,9 +217,9 @@ def test_a_disk_that_fills_up_fails_a_part_and_keeps_the_others(
         def write(self, data: Any) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    def opened(path: Path, mode: str = "r", *args: Any) -> Any:
+    def opened(path: Path, mode: str = "r", **options: Any) -> Any:
         is_part_5 = path.name.startswith(".part-000005")
-        return Full(path, "xb") if is_part_5 else really(path, mode, *args)
+        return Full(path, "xb") if is_part_5 else really(path, mode, **options)
 
     monkeypatch.setattr(Path, "open", opened)
     text = r"part 5 .* the last: FarmError: farm: .* cannot be written: No space left on device; 7 "
