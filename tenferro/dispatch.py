@@ -19,7 +19,7 @@ from tenferro.arrays import is_number
 from tenferro.chainrules import Emitter, V
 from tenferro.config import config
 from tenferro.eager import EagerTensor
-from tenferro.errors import DTypeError, ExtentError
+from tenferro.errors import DTypeError, ExtentError, ShapeError
 from tenferro.exec_ir import check_size
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Tensor, run_eagerly
@@ -198,10 +198,21 @@ def _run(
         except ExtentError as error:
             what = str(error).partition(": ")[2] or str(error)
             raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
+        except ShapeError:
+            if not _mentions_symbols(list(options.values())):
+                raise
+            result = record(function, operands, options)  # the sizes are those of traced values
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
     return result  # type: ignore[no-any-return]
+
+
+def _mentions_symbols(option: object) -> bool:
+    """Whether an option is a size without a number yet, or has one among its items."""
+    if isinstance(option, tuple | list):
+        return any(map(_mentions_symbols, option))
+    return isinstance(option, DimExpr)
 
 
 def _check_new(name: str, options: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import jax
-import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
 from tenferro.compiler import (
@@ -26,12 +25,13 @@ from tenferro.compiler import (
 from tenferro.computegraph import CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import DeviceError
-from tenferro.exec_ir import Array, ExecOp, ExecProgram
+from tenferro.exec_ir import ExecOp, ExecProgram
 from tenferro.families import STANDARD, further
 from tenferro.family import Package, require_function
 from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs, bind_specs
-from tenferro.shape import Leaf, make_meta
+from tenferro.shape import Leaf
 from tenferro.values import INFERRED, Shardings
+from tenferro_xla.arrays import Arrays
 from tenferro_xla.compiled import (
     CompileReport,
     Executables,
@@ -43,12 +43,12 @@ from tenferro_xla.compiled import (
 )
 from tenferro_xla.devices import device_name, devices
 from tenferro_xla.lowering import ExtensionLowerings, Precision
-from tenferro_xla.placement import OneDevice, OnMesh, Placement, check_here, placement_of, where
+from tenferro_xla.placement import OneDevice, OnMesh, placement_of
 from tenferro_xla.platforms import platform_of
 from tenferro_xla.target import OfDevice, target_for
 
 
-class XlaExecutor:
+class XlaExecutor(Arrays):
     """Runs programs with XLA on one device or on a mesh of devices, always in 64-bit mode.
 
     There is one executable for each combination of program, input types and donated inputs. Device
@@ -101,6 +101,7 @@ class XlaExecutor:
         in_flight: int | None = None,
     ) -> None:
         placement = placement_of(device, mesh, bucketing)
+        super().__init__(placement)
         self._packages = further(packages)
         self._settings: dict[str, Any] = {
             "compiler_options": compiler_options,
@@ -125,9 +126,6 @@ class XlaExecutor:
         )
         bounds = capacity or Capacity(config.cache_entries, config.cache_bytes)
         self._executables = Executables(target, bounds, buckets_of(bucketing, mesh is None))
-        self._placement = placement
-        self._whole = placement.whole
-        self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))
         self._on_meshes: dict[Mesh, XlaExecutor] = {}
         self._making = threading.Lock()
 
@@ -202,26 +200,6 @@ class XlaExecutor:
         executor = XlaExecutor(**{**self._settings, **changes})
         executor.register_extension(self._executables.target.lowering.extensions.copy_to)
         return executor
-
-    @property
-    def placement(self) -> Placement:
-        """Where everything runs: on one device, or on a mesh."""
-        return self._placement
-
-    @property
-    def device(self) -> jax.Device:
-        """The device on which everything runs.
-
-        Raises:
-            DeviceError: it is a mesh of devices; see `placement`.
-        """
-        if isinstance(self._placement, OnMesh):
-            raise DeviceError(f"device: the executor runs on {self._placement}; see placement")
-        return self._placement.device
-
-    def where(self, buffer: jax.Array) -> str:
-        """Where an array is: the name of a device or of a mesh."""
-        return where(buffer)
 
     def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
         """The program's outputs for the given inputs.
@@ -325,29 +303,6 @@ class XlaExecutor:
     def run_op(self, op: ExecOp, *buffers: jax.Array) -> tuple[jax.Array, ...]:
         """The results of one op, computed immediately."""
         return self._executables.run_op(op, *buffers)
-
-    def put(self, array: Array) -> jax.Array:
-        """A NumPy array as an array here, which does not share memory with it.
-
-        On a mesh each device holds all of it.
-        """
-        return self._executables.upload(array)
-
-    def get(self, buffer: jax.Array) -> Array:
-        """A device array as a read-only NumPy array.
-
-        Raises:
-            DeviceError: the array was donated to a call, which has overwritten it.
-        """
-        if buffer.is_deleted():
-            meta = make_meta(buffer.dtype, buffer.shape)
-            raise DeviceError(f"get: {meta} was donated to an earlier call; keep a copy of it")
-        check_here(buffer)
-        return np.asarray(buffer)
-
-    def owns(self, value: object) -> bool:
-        """Whether the value is a JAX array with elements, on any device; False for a tracer."""
-        return type(value) is self._array_type
 
     def stats(self) -> CacheStats:
         """Entries, hits, misses and evictions of the cache, and bytes of code, estimated on CPU."""

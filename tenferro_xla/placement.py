@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 from jax.sharding import (
     AbstractMesh,
     AxisType,
@@ -23,6 +24,7 @@ from tenferro.errors import DeviceError, ShardingError
 from tenferro.exec_ir import Array
 from tenferro.shape import make_meta
 from tenferro_xla.devices import find_device
+from tenferro_xla.flight import await_parts, refuse_lost
 
 Sharding = SingleDeviceSharding | NamedSharding
 
@@ -44,8 +46,8 @@ class OneDevice:
         return SingleDeviceSharding(self.device)
 
     @property
-    def spans_processes(self) -> bool:
-        """Whether other processes hold parts of arrays."""
+    def spans_devices(self) -> bool:
+        """Whether a program runs on several devices."""
         return False
 
     def lowering(self) -> AbstractContextManager[Any]:
@@ -95,9 +97,14 @@ class OnMesh:
         return NamedSharding(self.mesh, spec_of(()))
 
     @property
-    def spans_processes(self) -> bool:
-        """Whether other processes hold parts of arrays."""
-        return process_count(self.mesh.devices.flat) > 1
+    def spans_devices(self) -> bool:
+        """Whether a program runs on several devices."""
+        return self.mesh.devices.size > 1
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The numbers of the processes that the devices belong to."""
+        return tuple(sorted({device.process_index for device in self.mesh.devices.flat}))
 
     def lowering(self) -> AbstractContextManager[Any]:
         """The context in which programs are lowered."""
@@ -180,19 +187,30 @@ def placement_of(
     return OnMesh.of(mesh)
 
 
-def check_here(array: jax.Array) -> None:
-    """Raise DeviceError if other processes hold parts of the array that this one has not."""
+def read(array: jax.Array) -> Array:
+    """The elements of an array as a read-only NumPy array.
+
+    Raises:
+        DeviceError: it was donated to a call, or other processes hold parts of it.
+        DistributedError: the computation of it lost another process.
+    """
+    if array.is_deleted():
+        meta = make_meta(array.dtype, array.shape)
+        raise DeviceError(f"get: {meta} was donated to an earlier call; keep a copy of it")
     if not (array.is_fully_addressable or array.is_fully_replicated):
+        devices: Any = array.sharding.device_set
+        count = len({device.process_index for device in devices})
         raise DeviceError(
-            f"numpy: {make_meta(array.dtype, array.shape)} lies on "
-            f"{process_count(array.sharding.device_set)} processes; "
+            f"numpy: {make_meta(array.dtype, array.shape)} lies on {count} processes; "
             "tn.sharding.gather(x) brings it here, in all processes at once"
         )
-
-
-def process_count(devices: Iterable[Any]) -> int:
-    """The number of processes that devices belong to."""
-    return len({device.process_index for device in devices})
+    try:
+        if not array.is_fully_addressable:
+            await_parts(array)
+        return np.asarray(array)
+    except jax.errors.JaxRuntimeError as error:
+        refuse_lost(error)
+        raise
 
 
 def where(array: jax.Array) -> str:

@@ -17,17 +17,33 @@ from jax.sharding import (
 
 from tenferro.errors import ShardingError
 from tenferro.exec_ir import Array
+from tenferro.ops import ShardingConstraint
+from tenferro.runtime import Tensor
 from tenferro.shape import make_meta
+from tenferro.traced import flatten, unflatten
+from tenferro.typing import ArrayLike, PyTree
 from tenferro_xla.compiled import private
-from tenferro_xla.placement import automatic, check_divides, entry_names, put
+from tenferro_xla.distributed import initialize, shutdown
+from tenferro_xla.executor import XlaExecutor
+from tenferro_xla.placement import (
+    automatic,
+    check_divides,
+    entry_names,
+    mesh_name,
+    put,
+)
 
 __all__ = [
     "Mesh",
     "NamedSharding",
     "PartitionSpec",
     "SingleDeviceSharding",
+    "from_local",
+    "gather",
+    "initialize",
     "make_mesh",
     "placed",
+    "shutdown",
     "spec_entries",
 ]
 
@@ -53,6 +69,61 @@ def make_mesh(
         return jax.make_mesh(axis_shapes, axis_names, kinds, devices=devices)
     except (ValueError, TypeError) as error:
         raise ShardingError(f"make_mesh: {error}") from None
+
+
+def from_local(sharding: NamedSharding, block: ArrayLike) -> Tensor:
+    """The tensor of which each process has a block: the parts of its own devices, put together.
+
+    All processes call it, each with its own block. Where there is one process, the block is all.
+
+    Raises:
+        ShardingError: it is not a sharding, or the block does not have the shape of the parts.
+
+    >>> mesh = make_mesh((1,), ("data",))
+    >>> from_local(NamedSharding(mesh, PartitionSpec("data")), [1.0, 2.0])
+    Tensor([1., 2.])
+    """
+    if not isinstance(sharding, NamedSharding):
+        raise ShardingError(f"from_local: takes a NamedSharding, got {sharding!r}")
+    own = Tensor(block)
+    array = own.numpy()
+    divided = NamedSharding(automatic(sharding.mesh), sharding.spec)
+    try:
+        with jax.enable_x64(True):
+            made = jax.make_array_from_process_local_data(  # type: ignore[no-untyped-call]
+                divided, private(array)
+            )
+    except ValueError as error:
+        raise ShardingError(
+            f"from_local: {own.meta} does not fit {sharding.spec} on {mesh_name(sharding.mesh)}: "
+            f"{error}"
+        ) from None
+    return Tensor(made)
+
+
+def gather(tree: PyTree) -> Any:
+    """The tensors of a tree, whole and on the host, in every process; all of them call it.
+
+    Raises:
+        PytreeError: a leaf is not an array or number.
+
+    >>> mesh = make_mesh((1,), ("data",))
+    >>> gather({"x": from_local(NamedSharding(mesh, PartitionSpec("data")), [1.0, 2.0])})
+    {'x': Tensor([1., 2.])}
+    """
+    leaves, treedef = flatten(tree)
+    return unflatten(treedef, [_gathered(Tensor(leaf)) for leaf in leaves])
+
+
+def _gathered(tensor: Tensor) -> Tensor:
+    data = tensor.data
+    if isinstance(data, np.ndarray):
+        return tensor
+    if not (data.is_fully_addressable or data.is_fully_replicated):
+        executor = tensor.executor
+        assert isinstance(executor, XlaExecutor), "it holds parts"
+        (data,) = executor.run_op(ShardingConstraint(((),) * tensor.ndim), data)
+    return Tensor(np.asarray(data))
 
 
 def placed(data: jax.Array | Array, sharding: object) -> jax.Array:

@@ -18,6 +18,7 @@ from tenferro.control.checks import ControlOp, Interpreter
 from tenferro.control.custom import Custom
 from tenferro.control.graphs import (
     emitted,
+    foreign,
     graph_of,
     inlined,
     inner_emitter,
@@ -54,6 +55,7 @@ __all__ = [
     "Switch",
     "While",
     "emitted",
+    "foreign",
     "graph_of",
     "inlined",
     "inner_emitter",

@@ -62,6 +62,7 @@ class AdContext(Derivatives[TracedTensor]):
             _require_rules("AdContext", rules)
         own = rules_of(self._packages)
         own = own if rules is None else own | rules
+        self._own_rules = own
         self._rules = own.over(rules_of(STANDARD))
         self._shapes = shape_context(self._rules.lookup)
         self._cache: BoundedCache[_CacheKey, Linear] = BoundedCache(Capacity(capacity))
@@ -80,6 +81,13 @@ class AdContext(Derivatives[TracedTensor]):
     def shapes(self) -> ShapeGuardContext:
         """Metadata of graph values, and the guards that rules recorded."""
         return self._shapes
+
+    def is_ruled_by_hand(self, family: str) -> bool:
+        """Whether derivatives of a family follow from a rule that is not tenferro's own.
+
+        Such a rule need not be the derivative of anything, nor have a symmetric second one.
+        """
+        return self._own_rules.lookup(family) is not None
 
     @property
     def extension_rules(self) -> ExtensionRuleSet:

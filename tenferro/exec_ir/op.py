@@ -185,6 +185,10 @@ class ExecOp(Payload):
         compiler can compute them on the way."""
         return self.inlined
 
+    def streams_from(self, operand: TensorMeta) -> bool:
+        """Whether a compiler computes an operand of this type on the way, and does not store it."""
+        return self.streams
+
     @property
     def inlined(self) -> bool:
         """Whether an element of the result follows from few elements of the operands, so that a

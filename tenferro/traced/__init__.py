@@ -17,6 +17,7 @@ from tenferro.traced.function import Trace, argument_names, is_traced, leaf_meta
 from tenferro.traced.results import Results
 from tenferro.traced.scopes import (
     Scope,
+    check_named,
     innermost,
     is_tracing,
     open_scopes,
@@ -52,6 +53,7 @@ __all__ = [
     "capture",
     "captured_before",
     "capturing_tracked",
+    "check_named",
     "compiled_within",
     "flatten",
     "innermost",

@@ -134,9 +134,10 @@ def jit(
         keep_unused: must be False: programs have all their inputs, whether read or not.
         inline: must be False: in another trace, functions are always inlined.
         memory_limit: the most bytes that results and intermediate values may take at once, as
-            predicted: a number, or a text such as `"1.5 GB"`. Where a program needs more, values
-            are computed again in place of being kept; see `memory`. In another trace the smallest
-            limit holds for the whole program.
+            predicted: a number, a text such as `"1.5 GB"`, or `"device"` for what the device has
+            free when the program is compiled. Where a program needs more, values are computed again
+            in place of being kept; see `memory`. In another trace the smallest limit holds for the
+            whole program.
         mesh: the devices to run on, a `tn.sharding.Mesh`, among which XLA divides the work.
         in_shardings: how the positional arguments are divided: a `tn.sharding.NamedSharding` or a
             `PartitionSpec` for all of their arrays, or a tree of these that is a prefix of theirs.

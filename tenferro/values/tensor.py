@@ -210,8 +210,9 @@ class Tensor(ArrayOperators):
 
     def block_until_ready(self) -> Self:
         """The tensor, once its device has computed it."""
-        if self._executor is not None and hasattr(self._buffer, "block_until_ready"):
-            self._buffer.block_until_ready()
+        wait = getattr(self._executor, "wait", None)
+        if wait is not None:
+            wait(self._buffer)
         return self
 
     def numpy(self) -> Array:

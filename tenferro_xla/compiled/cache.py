@@ -24,7 +24,12 @@ from tenferro.compiler import (
 )
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
-from tenferro.errors import MemoryLimitError, PadSafetyError, UnsupportedExtensionError
+from tenferro.errors import (
+    DistributedError,
+    MemoryLimitError,
+    PadSafetyError,
+    UnsupportedExtensionError,
+)
 from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget, program_of_op
 from tenferro.shape import Leaf, make_meta
 from tenferro.values import INFERRED, Shardings, planning_for
@@ -44,6 +49,7 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
+from tenferro_xla.distributed import agree
 from tenferro_xla.placement import OnMesh, put
 from tenferro_xla.target import XlaTarget
 
@@ -148,6 +154,7 @@ class Executables:
         bound = self.resolved(program, sizes, options)
         if is_dynamic(bound):
             require_bound(bound)
+            self._refuse_segments()
             return SegmentedExecutable(
                 bound,
                 digest,
@@ -155,6 +162,16 @@ class Executables:
                 lambda ready: self._segment(ready, options),
             )
         return self._static(bound, digest, sizes, donated, options, part, shardings)
+
+    def _refuse_segments(self) -> None:
+        """Raise DistributedError if several processes would have to know sizes that data decide."""
+        placement = self.target.placement
+        if isinstance(placement, OnMesh) and len(placement.processes) > 1:
+            raise DistributedError(
+                f"compile: data decide sizes in the program, and {placement} has devices of "
+                f"{len(placement.processes)} processes, which would have to agree on them; give "
+                "the sizes bounds, or run it on the devices of one process"
+            )
 
     def _static(
         self,
@@ -178,12 +195,15 @@ class Executables:
                 outputs = tuple([each or placement.whole for each in declared])
             own = Shardings(inputs, outputs, shardings.names)
             donated = usable_donations(bound, donate, shardings=own)
-            executable = self.cache.get_or_make(
-                (digest, sizes_key(sizes), donated, options, own, part),
-                lambda: self.load(
+            key = (digest, sizes_key(sizes), donated, options, own, part)
+            executable = self.cache.get(key)
+            if executable is None:
+                divided = [None if each is None else str(each.spec) for each in inputs + outputs]
+                agree(placement.processes, (digest, key[1], donated, str(placement), divided))
+                loaded = self.load(
                     bound, digest, sizes, donated, part, options=options, shardings=own
-                ),
-            )
+                )
+                executable = self.cache.put(key, loaded)
             assert isinstance(executable, LoadedExecutable), "the shardings are known"
             return executable
 

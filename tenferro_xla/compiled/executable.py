@@ -10,6 +10,7 @@ import numpy as np
 from tenferro.errors import BindingError, DeviceError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.shape import TensorMeta
+from tenferro_xla.flight import FLIGHT
 from tenferro_xla.lowering import check_callbacks
 from tenferro_xla.placement import OneDevice, Placement, where
 from tenferro_xla.target import XlaTarget
@@ -22,7 +23,7 @@ Upload = Callable[[Array], jax.Array]
 class LoadedExecutable:
     """A compiled program of fixed types on one device: device arrays in, device arrays out."""
 
-    __slots__ = ("_call", "_donated", "_metas", "_target", "code_size", "compiled")
+    __slots__ = ("_call", "_donated", "_metas", "_name", "_target", "code_size", "compiled")
 
     def __init__(
         self,
@@ -36,6 +37,9 @@ class LoadedExecutable:
         self._target = target
         self._metas = program.input_metas
         self._call: Callable[..., Buffers] = self._checked_call if target.checked else compiled
+        if target.placement.spans_devices and (donated or has_collective(compiled)):
+            self._name = f"program {program.digest[:8]}"
+            self._call = self._bounded_call
         analysis = compiled.memory_analysis()
         reported = 0 if analysis is None else analysis.generated_code_size_in_bytes
         # XLA on CPU reports 0; machine code of an op is about a KiB.
@@ -82,6 +86,11 @@ class LoadedExecutable:
         results: Buffers = self.compiled(*buffers)
         return results
 
+    def _bounded_call(self, *buffers: jax.Array | Array) -> Buffers:
+        """Run when few enough calls are outstanding that all of them can end."""
+        bound = self._target.in_flight
+        return tuple(FLIGHT.run(self.compiled, buffers, bound, self._name))
+
     def _explain(self, buffers: tuple[object, ...], host: bool = False) -> None:
         """Raise a typed error if the buffers are not what the program takes."""
         if len(buffers) != len(self._metas):
@@ -102,6 +111,15 @@ class LoadedExecutable:
             elif not host:
                 raise BindingError(f"run: input {position}: {meta} is on the host; use run_host")
         _explain_shared(buffers, self._donated)
+
+
+def has_collective(compiled: jax.stages.Compiled) -> bool:
+    """Whether devices wait for each other in an executable, as far as its text tells."""
+    text = compiled.as_text()
+    return text is None or any(f" {name}" in text for name in _COLLECTIVES)
+
+
+_COLLECTIVES = ("all-reduce", "all-gather", "all-to-all", "reduce-scatter", "collective-")
 
 
 def refuse_deleted(buffers: Sequence[object]) -> None:

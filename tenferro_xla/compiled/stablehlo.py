@@ -18,6 +18,7 @@ from tenferro.ops import Transpose
 from tenferro.shape import Exact, Leaf, TensorMeta, describe
 from tenferro.values import INFERRED, Shardings
 from tenferro_xla.lowering import JaxFunction, jax_function
+from tenferro_xla.placement import OneDevice
 from tenferro_xla.target import XlaTarget
 
 
@@ -90,8 +91,8 @@ def lower_to_stablehlo(
     placement = target.placement
     inputs = shardings.inputs or (None,) * len(program.input_metas)
     function = jax_function(program, target.lowering)
-    if target.platform.results_in_rows:
-        function = _in_rows(program, function)
+    if target.platform.results_in_rows and isinstance(placement, OneDevice):
+        function = _in_rows(program, function)  # on a mesh, XLA gathers what has a given layout
     with jax.enable_x64(True), placement.lowering():
         lowered = jax.jit(
             function, donate_argnums=donate, out_shardings=shardings.outputs or None

@@ -77,21 +77,21 @@ class Lowered:
         digest, options = self._program.digest, self._program.options
         key: tuple[object, ...] = (digest, sizes_key(self._sizes), (), options, self._shardings)
         cache = self._executables.cache
-        if not isinstance(cache.get(key), LoadedExecutable | None):  # for larger sizes, or a mesh
-            key = (*key, "program")
-        executable = cache.get_or_make(
-            key,
-            lambda: self._executables.load(
-                self._bound,
-                digest,
-                self._sizes,
-                module=self._module,
-                options=options,
-                shardings=self._shardings,
-            ),
-        )
+        executable = cache.get_or_make(key, self._load)
+        if not isinstance(executable, LoadedExecutable):  # it is for larger sizes, or for any mesh
+            executable = cache.get_or_make((*key, "program"), self._load)
         assert isinstance(executable, LoadedExecutable), "a lowered program is static"
         return Compiled(self._program, self._sizes, executable, self._run)
+
+    def _load(self) -> LoadedExecutable:
+        return self._executables.load(
+            self._bound,
+            self._program.digest,
+            self._sizes,
+            module=self._module,
+            options=self._program.options,
+            shardings=self._shardings,
+        )
 
 
 class Compiled:

@@ -82,6 +82,7 @@ CPU_PLATFORM = CpuPlatform(
     costs=CPU,
     rewrites=True,
     runs=COMPILED,
+    precision={"highest": "32 bits, as every other"},
     wanted=(NO_FUSION_EMITTERS,),
     in_flight=1,
     alignment=64,

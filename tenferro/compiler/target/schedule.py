@@ -55,7 +55,7 @@ class Schedule:
     A *moment* is a position in the order in which the instructions run.
 
     Attributes:
-        peaks: the predicted peaks of the programs inside its ops, by their ids.
+        peaks: the programs inside its ops, and their predicted peaks, by their ids.
         order: the numbers of the instructions, in the order in which they run.
         made: by buffer, the moment when it is allocated.
         reads: by buffer, the moments when it is read.
@@ -64,7 +64,10 @@ class Schedule:
     """
 
     def __init__(
-        self, program: ExecProgram, peaks: Mapping[int, int], runs: Runs = COMPILED
+        self,
+        program: ExecProgram,
+        peaks: Mapping[int, tuple[ExecProgram, int]],
+        runs: Runs = COMPILED,
     ) -> None:
         self.program = program
         self.peaks = peaks
@@ -93,6 +96,11 @@ class Schedule:
     def highest(self) -> int:
         """The most bytes alive at one moment."""
         return max(self.profile, default=0)
+
+    @property
+    def need(self) -> int:
+        """The bytes of the results and of intermediate values at the peak."""
+        return max(self.highest, self.output_bytes)
 
     @property
     def peak(self) -> int:
@@ -177,7 +185,7 @@ class Schedule:
         if not step.op.body_fields:
             return 0
         counted = sum(self.bytes[step.output_slots[place]] for place in step.op.written_inside)
-        peaks = [self.peaks[id(body)] for body in step.op.bodies.values()]
+        peaks = [self.peaks[id(body)][1] for body in step.op.bodies.values()]
         return max(0, max(peaks) - counted)
 
     def _place(self, step: ExecInstruction) -> None:
@@ -212,7 +220,7 @@ class Schedule:
         streamed: set[int] = set()
         outputs = set(self.program.output_slots)
         for step in reversed(self.program.instructions):
-            for slot in step.output_slots:
+            for slot, meta in zip(step.output_slots, step.output_metas, strict=True):
                 numbers = self.readers.get(slot, ())
                 readers = [self.program.instructions[number] for number in numbers]
                 if (
@@ -220,7 +228,9 @@ class Schedule:
                     and slot not in outputs
                     and (len(readers) == 1 or step.op.cheap)
                     and all(
-                        reader.output_slots[0] in streamed if reader.op.view else reader.op.streams
+                        reader.output_slots[0] in streamed
+                        if reader.op.view
+                        else reader.op.streams_from(meta)
                         for reader in readers
                     )
                 ):
