@@ -85,9 +85,10 @@ class JobFolder:
         if found == described:
             return
         if isinstance(found, dict) and {**found, "tenferro": version} == described:
+            begun = found.get("tenferro")
             raise FarmError(
-                f"farm: {self} was begun with tenferro {found['tenferro']}, this is {version}; go "
-                "on with that version, or remove the folder"
+                f"farm: {self} was begun with tenferro {begun}, this is {version}; go on with that "
+                "version, or remove the folder"
             )
         self._publish("job.json", text, over=True)
 
