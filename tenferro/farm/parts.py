@@ -13,7 +13,7 @@ from tenferro.ops import Compare
 from tenferro.shape import INT64, TensorMeta, make_meta
 
 FEWEST, MOST = 16, 4096
-WORK = 5e10
+WORK = 1e11
 """The operations of a part, which take one core about ten seconds."""
 
 
@@ -26,7 +26,7 @@ def part_count(total: int, work: float, parts: int | None = None) -> int:
         parts: the number that a user asks for; None chooses parts of about ten seconds. It never
             depends on who does the work, so that a job has the same parts everywhere.
 
-    >>> part_count(10**6, 1e13), part_count(10**6, 1.0), part_count(5, 1.0), part_count(64, 0, 4)
+    >>> part_count(10**6, 2e13), part_count(10**6, 1.0), part_count(5, 1.0), part_count(64, 0, 4)
     (200, 16, 5, 4)
     """
     wanted = min(max(round(work / WORK), FEWEST), MOST) if parts is None else parts

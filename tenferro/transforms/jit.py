@@ -62,7 +62,7 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
-    mesh: Any = None,
+    mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
 ) -> Jitted[P, R]: ...
@@ -83,7 +83,7 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
-    mesh: Any = None,
+    mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
 ) -> Decorator: ...
@@ -103,7 +103,7 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
-    mesh: Any = None,
+    mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
 ) -> Jitted[P, R] | Decorator:
