@@ -75,11 +75,12 @@ class Jitted(Generic[P, R_co]):
         mesh: object = None,
         in_shardings: PyTree = None,
         out_shardings: PyTree = None,
+        slices: str | Sequence[str] | None = None,
     ) -> None:
         wraps(function, self)
         self._function = function
         settings = (function, executor, static_argnames, donate_argnums, options, symbolic)
-        placing = (mesh, in_shardings, out_shardings)
+        placing = (mesh, in_shardings, out_shardings, slices)
         self._settings: tuple[Any, ...] = (*settings, packages, *placing)
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
