@@ -160,6 +160,17 @@ class XlaExecutor:
         return executor
 
     @property
+    def compile_seconds(self) -> float:
+        """About how long XLA compiles for each kernel of a program."""
+        return 4e-3
+
+    @property
+    def on_host(self) -> bool:
+        """Whether its arrays are in the memory of the host."""
+        platform: str = self._device.platform
+        return platform == "cpu"
+
+    @property
     def device(self) -> jax.Device:
         """The device on which everything runs."""
         return self._device

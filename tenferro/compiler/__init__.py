@@ -6,6 +6,7 @@ rounded up, `structure` tells of loops and branches, and `text` reads programs b
 """
 
 from tenferro.compiler.assumptions import guards_of
+from tenferro.compiler.background import TURNS, Stopped, give_way
 from tenferro.compiler.canonical import (
     ROLLED,
     AlgebraicSimplifier,
@@ -71,6 +72,8 @@ from tenferro.compiler.target import (
     PlanFamilies,
     Settle,
     StopGradientRemoval,
+    kernels,
+    numpy_seconds,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
 from tenferro.compiler.text import parse
@@ -86,6 +89,7 @@ __all__ = [
     "NATIVE",
     "PASSES",
     "ROLLED",
+    "TURNS",
     "AlgebraicSimplifier",
     "Axes",
     "BindSizes",
@@ -125,6 +129,7 @@ __all__ = [
     "Settle",
     "Specialised",
     "StopGradientRemoval",
+    "Stopped",
     "SummedProducts",
     "SwitchJoining",
     "Target",
@@ -135,11 +140,14 @@ __all__ = [
     "compile_program",
     "compile_std_to_exec",
     "contraction_passes",
+    "give_way",
     "guards_of",
     "in_words",
     "is_dynamic",
+    "kernels",
     "mask_program",
     "memory_report",
+    "numpy_seconds",
     "optimize",
     "optimize_for",
     "parse",

@@ -62,6 +62,7 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
+    tiers: bool = False,
 ) -> Jitted[P, R]: ...
 
 
@@ -80,6 +81,7 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
+    tiers: bool = False,
 ) -> Decorator: ...
 
 
@@ -97,6 +99,7 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
+    tiers: bool = False,
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
@@ -128,6 +131,9 @@ def jit(
             predicted: a number, or a text such as `"1.5 GB"`. Where a program needs more, values
             are computed again in place of being kept; see `memory`. In another trace the smallest
             limit holds for the whole program.
+        tiers: let NumPy answer calls while the executor compiles in another thread, where that is
+            faster. Results of the two agree up to rounding; `f.tier(...)` says which one answers,
+            `f.ready(...)` waits for the executor. Without it all results are of the executor.
 
     Raises:
         TracingError: a parameter that is named does not exist, or an option must be False.
@@ -164,6 +170,7 @@ def jit(
             _limited(options, memory_limit),
             symbolic,
             packages,
+            tiers,
         )
     MemoryLimit.read("jit", memory_limit)
 
@@ -179,6 +186,7 @@ def jit(
             static_argnums=static_argnums,
             donate_argnames=donate_argnames,
             memory_limit=memory_limit,
+            tiers=tiers,
         )
 
     return cast(Decorator, decorator)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -25,14 +25,14 @@ from tenferro.traced import (
     unflatten,
     wraps,
 )
-from tenferro.transforms.call import CallArguments, StaticArguments
+from tenferro.transforms.call import CallArguments, StaticArguments, donated_inputs
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
 from tenferro.transforms.leaves import Ready, are_leaves, buffer_of, leaf_types, ready
 from tenferro.transforms.symbolic import SymbolicArguments
+from tenferro.transforms.tiers import TieredExecutable, tiered
+from tenferro.transforms.versions import CompiledVersion, TracedFunction
 from tenferro.values import (
-    Buffer,
-    Executable,
     Executor,
     GraphProgram,
     TakesPackages,
@@ -53,39 +53,6 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class TracedFunction:
-    """A function traced for arguments of certain types, whose extents may be symbolic.
-
-    Attributes:
-        program: the program of the function.
-        captured: buffers of arrays in the function's closure, passed after the arguments.
-        donated: the inputs of the program that belong to donated arguments.
-        out_tree: structure of the result.
-    """
-
-    program: GraphProgram
-    captured: tuple[Buffer, ...]
-    donated: tuple[int, ...]
-    out_tree: TreeDef
-    packages: Sequence[Package]
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledVersion:
-    """A traced function, compiled by its executor for arguments of certain sizes.
-
-    Attributes:
-        traced: the function.
-        executable: its program for these sizes.
-        is_leaf: whether the result is a single array and not a tree.
-    """
-
-    traced: TracedFunction
-    executable: Executable
-    is_leaf: bool
-
-
 class Jitted(Generic[P, R_co]):
     """The result of `jit`; call it like the function it wraps.
 
@@ -102,11 +69,12 @@ class Jitted(Generic[P, R_co]):
         options: OptimizerOptions | None = None,
         symbolic: Mapping[str, Any] | None = None,
         packages: Sequence[Package] = (),
+        tiers: bool = False,
     ) -> None:
         wraps(function, self)
         self._function = function
         settings = (function, executor, static_argnames, donate_argnums, options, symbolic)
-        self._settings: tuple[Any, ...] = (*settings, packages)
+        self._settings: tuple[Any, ...] = (*settings, packages, tiers)
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
         self._choice: str | Executor = config.executor if executor is None else executor
@@ -128,6 +96,7 @@ class Jitted(Generic[P, R_co]):
         self._seen: dict[Hashable, CompiledVersion] = {}
         self._seen_hits = 0
         self._owner: Executor | None = None
+        self._tiers = tiers
 
     @property
     def options(self) -> OptimizerOptions:
@@ -226,17 +195,24 @@ class Jitted(Generic[P, R_co]):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
     ) -> tuple[TracedFunction, list[Any]]:
         """The traced function for these arguments, and the inputs of its program."""
-        call = self._static.split(args, kwargs, self)
-        leaves, treedef = flatten((call.args, call.kwargs))
-        types = leaf_types(leaves)
-        if types is None:
-            raise TracingError(f"{caller}: needs concrete arguments, got traced ones")
+        call, leaves, treedef, types = self._taken_apart(args, kwargs, caller)
         traced = self._traced(call, leaves, treedef, types)
         if traced is None:
             raise TracingError(
                 f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
         return traced, [*leaves, *traced.captured]
+
+    def _taken_apart(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
+    ) -> tuple[CallArguments, list[Any], TreeDef, list[Hashable]]:
+        """The call, its leaves and their structure, and the types of the leaves."""
+        call = self._static.split(args, kwargs, self)
+        leaves, treedef = flatten((call.args, call.kwargs))
+        types = leaf_types(leaves)
+        if types is None:
+            raise TracingError(f"{caller}: needs concrete arguments, got traced ones")
+        return call, leaves, treedef, types
 
     def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
         """What the program for these arguments needs of memory, and what it computes again.
@@ -257,6 +233,37 @@ class Jitted(Generic[P, R_co]):
         sizes = bind_shapes(program, [getattr(leaf, "shape", ()) for leaf in leaves])
         executor = with_brought(self.executor, traced.packages)
         return memory_of(executor, program.exec_program, sizes, program.options)
+
+    def tier(self, *args: P.args, **kwargs: P.kwargs) -> str | None:
+        """The name of the executor that answers such a call now; None if it is not compiled for it.
+
+        >>> import tenferro as tn
+        >>> f = tn.jit(tn.exp, executor="numpy")
+        >>> f.tier(1.0), f(1.0).item() > 2, f.tier(1.0)
+        (None, True, 'numpy')
+        """
+        call, _, treedef, types = self._taken_apart(args, kwargs, "tier")
+        entry = self._cache.get((treedef, call.static, *types))
+        if entry is None:
+            return None
+        executable = entry.executable
+        return executable.tier if isinstance(executable, TieredExecutable) else self.executor.name
+
+    def ready(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Wait until the executor itself answers such calls: compile the function, and run it once.
+
+        >>> import tenferro as tn
+        >>> f = tn.jit(tn.exp, tiers=True)
+        >>> before = f(1.0), f.tier(1.0)
+        >>> f.ready(1.0)
+        >>> before[1], f.tier(1.0)
+        ('numpy', 'xla')
+        """
+        call, leaves, treedef, types = self._taken_apart(args, kwargs, "ready")
+        entry = self._entry(call, leaves, treedef, types)
+        if entry is not None and isinstance(entry.executable, TieredExecutable):
+            buffers = [buffer_of(leaf, self.executor) for leaf in leaves]
+            entry.executable.ready([*buffers, *entry.traced.captured])
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """What the executor makes of the program for these arguments: XLA's is a `Lowered`.
@@ -325,10 +332,12 @@ class Jitted(Generic[P, R_co]):
         shapes = [getattr(leaf, "shape", ()) for leaf in (*leaves, *traced.captured)]
         sizes = bind_shapes(traced.program, shapes)
         program = traced.program
-        executable = with_brought(self.executor, traced.packages).compile_exec(
-            program.exec_program, traced.donated, sizes, program.options
+        executor = with_brought(self.executor, traced.packages)
+        compile_now = functools.partial(
+            executor.compile_exec, program.exec_program, traced.donated, sizes, program.options
         )
-        return CompiledVersion(traced, executable, traced.out_tree.is_leaf())
+        first = tiered(executor, traced, sizes, compile_now) if self._tiers else None
+        return CompiledVersion(traced, first or compile_now(), traced.out_tree.is_leaf())
 
     def _traced(
         self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
@@ -368,24 +377,5 @@ class Jitted(Generic[P, R_co]):
             for declared in captured
             if declared.default is not None
         ]
-        donated = self._donated(call)
+        donated = donated_inputs(self, self._donate, call)
         return TracedFunction(program, tuple(buffers), donated, trace.out_tree, trace.packages)
-
-    def _donated(self, call: CallArguments) -> tuple[int, ...]:
-        """The inputs of the program that belong to donated arguments.
-
-        Raises:
-            TracingError: there is no such argument.
-        """
-        for number in self._donate:
-            if number not in call.positions:
-                raise TracingError(
-                    f"{self!r}: donate_argnums {number!r} is not an argument to donate"
-                )
-        donated: list[int] = []
-        start = 0
-        for number, arg in zip(call.positions, call.args, strict=True):
-            count = len(flatten(arg)[0])
-            donated += range(start, start + count) if number in self._donate else ()
-            start += count
-        return tuple(donated)

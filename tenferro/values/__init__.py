@@ -11,6 +11,7 @@ from tenferro.values.display import page_of
 from tenferro.values.emitter import RunEmitter
 from tenferro.values.executors import (
     Buffer,
+    CompilesSlowly,
     Executable,
     Executor,
     executor_module,
@@ -41,6 +42,7 @@ __all__ = [
     "SHORTCUT",
     "Bound",
     "Buffer",
+    "CompilesSlowly",
     "Executable",
     "Executor",
     "GraphProgram",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tenferro.compiler import structure
+from tenferro.compiler import TURNS, structure
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.exec_ir import ExecProgram
 
@@ -74,6 +74,7 @@ class CompileEvent:
             donated (`donation`); the cache had evicted it (`dropped`).
         changes: what changed since the program was compiled before.
         seconds: how long lowering and compiling took.
+        in_background: whether NumPy answered calls meanwhile; see `tn.jit(tiers=True)`.
     """
 
     number: int
@@ -81,12 +82,14 @@ class CompileEvent:
     cause: Cause
     changes: tuple[Change, ...]
     seconds: float
+    in_background: bool = False
 
     def __str__(self) -> str:
         types = ", ".join(self.subject.inputs)
         sizes = "".join(f", {name} = {size}" for name, size in self.subject.sizes)
         text = f"#{self.number} {self.seconds:.3f} s  {self.subject.label}({types}){sizes}: "
-        return "\n    ".join([text + self._reason(), *self.subject.structure])
+        meanwhile = "; meanwhile numpy answered" if self.in_background else ""
+        return "\n    ".join([text + self._reason() + meanwhile, *self.subject.structure])
 
     def _reason(self) -> str:
         changed = "; ".join(map(str, self.changes))
@@ -167,7 +170,7 @@ class CompileLog:
             if cause != "first":
                 self._again += 1
             self._seconds += seconds
-            event = CompileEvent(self._count, subject, cause, changes, seconds)
+            event = CompileEvent(self._count, subject, cause, changes, seconds, TURNS.in_background)
             self._events.append(event)
             self._keys.put(subject.key, True)
             self._programs.put(subject.digest, [subject])[0] = subject

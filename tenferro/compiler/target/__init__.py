@@ -3,7 +3,8 @@
 `bind_sizes`, `expand` and `settle` make a program of constant sizes out of ordinary ops;
 `stop_gradients` leaves out what only derivatives ask for; `costs` says what products and moves
 take on a device; `contraction_layout`, with the package `layout`, and `dot_decomposer` bring
-contractions into the form that the device is fast at; `memory` predicts what a program needs.
+contractions into the form that the device is fast at; `memory` predicts what a program needs, and
+`duration` how long it takes.
 """
 
 from tenferro.compiler.target.bind_sizes import BindSizes
@@ -11,6 +12,7 @@ from tenferro.compiler.target.checkpoints import CheckpointInlining
 from tenferro.compiler.target.contraction_layout import ContractionLayout
 from tenferro.compiler.target.costs import CPU, DeviceCosts
 from tenferro.compiler.target.dot_decomposer import DotDecomposer
+from tenferro.compiler.target.duration import kernels, numpy_seconds
 from tenferro.compiler.target.expand import (
     GIVE_THE_EXECUTOR_A_LOWERING,
     ExpandFamilies,
@@ -31,4 +33,6 @@ __all__ = [
     "PlanFamilies",
     "Settle",
     "StopGradientRemoval",
+    "kernels",
+    "numpy_seconds",
 ]

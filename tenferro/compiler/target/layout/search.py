@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
+from tenferro.compiler.background import give_way
 from tenferro.compiler.target.costs import DeviceCosts
 from tenferro.compiler.target.layout.problem import Problem
 from tenferro.compiler.target.layout.requests import NOTHING_CHOSEN, Choice, Requests
@@ -77,6 +78,7 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
 
 def estimate(problem: Problem, costs: DeviceCosts, choices: Choices) -> Estimated:
     """The cost of the program with these choices; the rules decide the rest."""
+    give_way()
     writer, requests = Estimate(costs), Requests(problem, costs, choices)
     rewrite = LayoutRewrite(requests, writer)
     rewrite.run()
