@@ -43,10 +43,6 @@ class ExtensionOp(ABC):
     commutative: ClassVar[bool] = False
     """Whether its two inputs may be exchanged."""
 
-    open_ended: ClassVar[bool] = False
-    """Whether a run may take much longer than the sizes of operands and results tell, as that of a
-    loop does. Such ops are left to the executor that was chosen; see `tn.jit(tiers=True)`."""
-
     undefined: ClassVar[str | None] = None
     """For a derivative: what NaN means in its results where its inputs have none. Eager runtimes
     made with `check_gauge=True` raise it as the text of a `GaugeError`."""

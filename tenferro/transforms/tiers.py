@@ -169,7 +169,7 @@ def tiered(
     lowered = getattr(first, "program", None)
     if lowered is None or lowered.holds_unknown_shapes:
         return None
-    if numpy_seconds(lowered) > WORTH * executor.compile_seconds * kernels(lowered):
+    if numpy_seconds(lowered) > WORTH * executor.compile_seconds * max(1, kernels(lowered)):
         return None
     if memory_report(lowered, NATIVE.runs).peak > config.max_bytes:
         return None

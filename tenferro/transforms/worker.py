@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,8 +14,12 @@ from tenferro.compiler import TURNS, Stopped
 WAITING = 256
 """How many jobs wait at most; the one that has waited longest is dropped for another."""
 
-PATIENCE = 1.0
-"""Seconds that the end of the process waits for the job that runs."""
+PATIENCE = 1.0 if sys.version_info >= (3, 14) else None
+"""Seconds that the end of the process waits for the job that runs.
+
+XLA cannot be interrupted. Before Python 3.14 a thread that comes back from it at the end of the
+process aborts the process, so that there is no bound.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +57,8 @@ class Worker:
             if not self.closed and self._thread is None:
                 self._start()
             self._jobs.append(job)
-            bound = 0 if self.closed else WAITING
-            dropped = self._jobs[: len(self._jobs) - bound]
+            excess = len(self._jobs) - (0 if self.closed else WAITING)
+            dropped = self._jobs[: max(0, excess)]
             del self._jobs[: len(dropped)]
             self._changed.notify()
         for each in dropped:

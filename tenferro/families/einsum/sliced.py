@@ -52,8 +52,6 @@ class SlicedNetwork(ExtensionOp):
     sliced: Labels
     transforms: tuple[Transform, ...] = ()
 
-    open_ended = True
-
     @property
     def whole(self) -> NetworkDerivative:
         """The same op without slicing."""
