@@ -72,7 +72,6 @@ class Worker:
             self._changed.notify()
         for job in dropped:
             job.drop()
-        TURNS.stop()
         if self._thread is not None:
             self._thread.join(PATIENCE)
 
@@ -86,6 +85,7 @@ class Worker:
         self._thread = threading.Thread(target=self._work, name="tenferro-compile", daemon=True)
         self._thread.start()
         atexit.register(self.close)
+        atexit.register(TURNS.stop)  # runs first
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
