@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -37,6 +38,7 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
+from tenferro_xla.disk_cache import executable_kept
 from tenferro_xla.target import XlaTarget
 
 SizesKey = tuple[tuple[str, int], ...]
@@ -195,15 +197,23 @@ class Executables:
         """Compile a program of constant sizes, or its given lowering; record the compilation."""
         start = time.perf_counter()
         with announced(bound):
-            if options.memory_limit is not None:
-                compiled = self._within(bound, donated, options.memory_limit, options)
+            if lowered is not None:
+                compiled, from_disk = compile_stablehlo(lowered, self.target), False
             else:
-                lowered = lowered or self._lowered(bound, donated, options)
-                compiled = compile_stablehlo(lowered, self.target)
+                make = functools.partial(self._made, bound, donated, options)
+                compiled, from_disk = executable_kept(bound, self.target, donated, options, make)
         loaded = LoadedExecutable(bound, compiled, self.target, donated)
         seconds = time.perf_counter() - start
-        self._log.record(subject_of(bound, digest, sizes_key(sizes or {}), donated, part), seconds)
+        subject = subject_of(bound, digest, sizes_key(sizes or {}), donated, part)
+        self._log.record(subject, seconds, from_disk)
         return loaded
+
+    def _made(
+        self, bound: ExecProgram, donated: tuple[int, ...], options: OptimizerOptions
+    ) -> jax.stages.Compiled:
+        if options.memory_limit is not None:
+            return self._within(bound, donated, options.memory_limit, options)
+        return compile_stablehlo(self._lowered(bound, donated, options), self.target)
 
     def _lowered(
         self, bound: ExecProgram, donated: tuple[int, ...], options: OptimizerOptions

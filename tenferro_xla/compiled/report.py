@@ -75,6 +75,7 @@ class CompileEvent:
         changes: what changed since the program was compiled before.
         seconds: how long lowering and compiling took.
         in_background: whether NumPy answered calls meanwhile; see `tn.jit(tiers=True)`.
+        from_disk: whether it was read from the folder of `tn.cache`.
     """
 
     number: int
@@ -83,13 +84,16 @@ class CompileEvent:
     changes: tuple[Change, ...]
     seconds: float
     in_background: bool = False
+    from_disk: bool = False
 
     def __str__(self) -> str:
         types = ", ".join(self.subject.inputs)
         sizes = "".join(f", {name} = {size}" for name, size in self.subject.sizes)
         text = f"#{self.number} {self.seconds:.3f} s  {self.subject.label}({types}){sizes}: "
-        meanwhile = "; meanwhile numpy answered" if self.in_background else ""
-        return "\n    ".join([text + self._reason() + meanwhile, *self.subject.structure])
+        text += self._reason()
+        text += ", read from disk" if self.from_disk else ""
+        text += "; meanwhile numpy answered" if self.in_background else ""
+        return "\n    ".join([text, *self.subject.structure])
 
     def _reason(self) -> str:
         changed = "; ".join(map(str, self.changes))
@@ -162,7 +166,7 @@ class CompileLog:
         self._programs: BoundedCache[str, list[Subject]] = BoundedCache(bound)
         self._skeletons: BoundedCache[str, list[Subject]] = BoundedCache(bound)
 
-    def record(self, subject: Subject, seconds: float) -> CompileEvent:
+    def record(self, subject: Subject, seconds: float, from_disk: bool = False) -> CompileEvent:
         """Add a compilation that has just happened."""
         with self._lock:
             cause, changes = self._cause(subject)
@@ -170,7 +174,9 @@ class CompileLog:
             if cause != "first":
                 self._again += 1
             self._seconds += seconds
-            event = CompileEvent(self._count, subject, cause, changes, seconds, TURNS.in_background)
+            event = CompileEvent(
+                self._count, subject, cause, changes, seconds, TURNS.in_background, from_disk
+            )
             self._events.append(event)
             self._keys.put(subject.key, True)
             self._programs.put(subject.digest, [subject])[0] = subject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import ExecProgram, check_budget, verify
 from tenferro.ops import Transpose
 from tenferro.shape import Exact, Leaf, TensorMeta, describe
+from tenferro_xla.disk_cache import passes_kept
 from tenferro_xla.lowering import JaxFunction, jax_function
 from tenferro_xla.target import XlaTarget
 
@@ -58,7 +60,8 @@ def prepare(
     require_static(program)
     verify(program)
     check_budget(program, target.max_bytes)  # before passes that compute constants
-    program = optimize_for(program, target.optimized_for, None, options, observe)
+    make = functools.partial(optimize_for, program, target.optimized_for, None, options, observe)
+    program = make() if observe is not None else passes_kept(program, target, options, make)
     verify(program)
     check_budget(program, target.max_bytes)
     return program
