@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tenferro import random as random
     from tenferro import scipy as scipy
     from tenferro import shape as shape
+    from tenferro import sharding as sharding
     from tenferro import testing as testing
     from tenferro import tree as tree
     from tenferro import tree_util as tree_util
@@ -148,6 +149,7 @@ _MODULES = (
     "random",
     "scipy",
     "shape",
+    "sharding",
     "testing",
     "tree",
     "tree_util",

@@ -327,6 +327,14 @@ class DeviceError(ExecutorError):
     """A device does not exist, or operands are on different devices."""
 
 
+class ShardingError(ExecutorError, ValueError):
+    """A sharding does not fit the mesh, the array, or the arguments of a function."""
+
+
+class DistributedError(ExecutorError):
+    """The processes of a computation disagree, or one of them is gone."""
+
+
 class ExchangeError(TenferroError, ValueError, BufferError):
     """A value cannot be shared with another library as asked, for instance without a copy."""
 

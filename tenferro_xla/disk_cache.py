@@ -17,7 +17,7 @@ from pathlib import Path
 import jax
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
-from tenferro.compiler import OptimizerOptions
+from tenferro.compiler import OptimizerOptions, Target
 from tenferro.errors import FileError
 from tenferro.exec_ir import ExecProgram
 from tenferro.families import STANDARD
@@ -33,6 +33,7 @@ from tenferro.files import (
     unpack,
 )
 from tenferro_xla.passes import OPS
+from tenferro_xla.placement import OneDevice
 from tenferro_xla.target import XlaTarget
 
 _OWN = frozenset(family for package in STANDARD for family in package.families)
@@ -40,15 +41,14 @@ _OWN = frozenset(family for package in STANDARD for family in package.families)
 
 def passes_kept(
     program: ExecProgram,
-    target: XlaTarget,
+    goal: Target,
     options: OptimizerOptions,
     make: Callable[[], ExecProgram],
 ) -> ExecProgram:
-    """What the passes of the target make of a program: read from disk, or made now and kept."""
+    """What the passes of a target make of a program: read from disk, or made now and kept."""
     if disk_cache() is None or not _is_own(program):
         return make()
-    key = (replace(target.optimized_for, families=()), options)
-    return program_kept(key, program, make, Families(ops=OPS))
+    return program_kept((_text(goal), options), program, make, Families(ops=OPS))
 
 
 def executable_kept(
@@ -59,12 +59,14 @@ def executable_kept(
     make: Callable[[], jax.stages.Compiled],
 ) -> tuple[jax.stages.Compiled, bool]:
     """The executable of a program, and whether it was read from disk rather than made now."""
-    disk = disk_cache()
-    if disk is None or not disk.executables or not program.portable or not _is_own(program):
+    disk, placement = disk_cache(), target.placement
+    if disk is None or not disk.executables or not isinstance(placement, OneDevice):
+        return make(), False
+    if not program.portable or not _is_own(program):
         return make(), False
     folder = disk.folder("executables", _version(), trusted=True)
-    name = key_of(program.digest, donated, options, _text(target))
-    found = _read(folder, name, program, target)
+    name = key_of(program.digest, donated, options, _depends(target, placement.device))
+    found = _read(folder, name, program, placement.device)
     if found is not None:
         return found, True
     made = make()
@@ -77,7 +79,7 @@ def executable_kept(
 
 
 def _read(
-    folder: CacheFolder, name: str, program: ExecProgram, target: XlaTarget
+    folder: CacheFolder, name: str, program: ExecProgram, device: jax.Device
 ) -> jax.stages.Compiled | None:
     data = folder.get(name)
     if data is None:
@@ -89,7 +91,7 @@ def _read(
         outputs = jax.tree.structure((0,) * len(program.output_slots))
         with jax.enable_x64(True):
             found: jax.stages.Compiled = deserialize_and_load(
-                bytes(body[:size]), inputs, outputs, execution_devices=[target.device]
+                bytes(body[:size]), inputs, outputs, execution_devices=[device]
             )
     except FileError as error:
         folder.discard(name, str(error))
@@ -106,13 +108,19 @@ def _is_own(program: ExecProgram) -> bool:
     return all(op.family_id in _OWN for op in ops)
 
 
-def _text(target: XlaTarget) -> str:
-    """What an executable depends on beside the program and its options."""
-    device = target.device
+def _depends(target: XlaTarget, device: jax.Device) -> str:
+    """What an executable depends on beside the program and its options, as text.
+
+    What the platform wants of XLA follows from the program and the versions.
+    """
     lowering = replace(target.lowering, extensions=None)  # type: ignore[arg-type]  # for its text
-    optimized_for = replace(target.optimized_for, families=())
-    options = sorted(target.compiler_options.items())
-    return key_of(device.platform, device.device_kind, device.id, lowering, optimized_for, options)
+    asked = sorted(target.compiler_options.items())
+    where = (device.platform, device.device_kind, device.id)
+    return key_of(where, lowering, _text(target.optimized_for), asked)
+
+
+def _text(goal: Target) -> str:
+    return str(replace(goal, families=()))
 
 
 @functools.cache

@@ -63,12 +63,14 @@ from tenferro.compiler.remat import MemoryReport, Rematerialize, memory_report
 from tenferro.compiler.structure import JACOBIAN, structure
 from tenferro.compiler.target import (
     CPU,
+    NEUTRAL,
     BindSizes,
     CheckpointInlining,
     ContractionLayout,
     DeviceCosts,
     DotDecomposer,
     ExpandFamilies,
+    Pinned,
     PlanFamilies,
     Settle,
     StopGradientRemoval,
@@ -76,6 +78,12 @@ from tenferro.compiler.target import (
     numpy_seconds,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
+from tenferro.compiler.target.schedule import (
+    COMPILED,
+    COMPILED_AS_WRITTEN,
+    DeviceModel,
+    Runs,
+)
 from tenferro.compiler.text import parse
 
 LayoutCosts = DeviceCosts
@@ -83,10 +91,13 @@ LayoutCosts = DeviceCosts
 
 __all__ = [
     "CANONICAL",
+    "COMPILED",
+    "COMPILED_AS_WRITTEN",
     "CPU",
     "DEFAULT_OPTIONS",
     "JACOBIAN",
     "NATIVE",
+    "NEUTRAL",
     "PASSES",
     "ROLLED",
     "TURNS",
@@ -100,6 +111,7 @@ __all__ = [
     "ContractionLayout",
     "DeadCode",
     "DeviceCosts",
+    "DeviceModel",
     "DotDecomposer",
     "DotDimensionSorter",
     "ExpandFamilies",
@@ -120,11 +132,13 @@ __all__ = [
     "PadJoining",
     "Pass",
     "PassReport",
+    "Pinned",
     "PlanFamilies",
     "Rematerialize",
     "RepeatedOperands",
     "Rolling",
     "Rounding",
+    "Runs",
     "SegmentPlan",
     "Settle",
     "Specialised",

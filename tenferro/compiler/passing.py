@@ -49,6 +49,10 @@ class Pass(ABC):
     keeps_more: ClassVar[bool] = False
     refuses: ClassVar[bool] = False
 
+    def inside(self, program: ExecProgram) -> Pass:
+        """The pass for the programs inside the ops of a program that it is about to rewrite."""
+        return self
+
     @abstractmethod
     def run(self, program: ExecProgram) -> ExecProgram:
         """The rewritten program; its `last_use` marks are not filled in."""
@@ -134,7 +138,9 @@ def _run(optimization: Pass, program: ExecProgram, observe: Observer | None) -> 
     give_way()
     start = time.perf_counter()
     try:
-        inside = program.map_bodies(optimization.run) if optimization.enters_bodies else program
+        inside = program
+        if optimization.enters_bodies:
+            inside = program.map_bodies(optimization.inside(program).run)
         result = optimization.run(inside)
     except TenferroError as error:
         if not optimization.refuses:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -41,6 +41,7 @@ from tenferro.compiler.target import (
     DeviceCosts,
     DotDecomposer,
     ExpandFamilies,
+    Pinned,
     Settle,
     StopGradientRemoval,
 )
@@ -81,16 +82,20 @@ CANONICAL: tuple[Pass, ...] = (
 """Passes that need neither sizes nor a device. Files hold their result."""
 
 
-def contraction_passes(costs: DeviceCosts | None, search: bool = True) -> tuple[Pass, ...]:
+def contraction_passes(
+    costs: DeviceCosts | None, search: bool = True, pinned: Pinned | None = None
+) -> tuple[Pass, ...]:
     """Passes that bring contractions into the form that a device is fast at.
 
     Without `costs`, axes stay in their orders. Without `search`, orders follow from rules alone,
-    which takes milliseconds.
+    which takes milliseconds. `pinned` are axes that are divided among devices.
     """
     if costs is None:
-        return (DotDecomposer(), *SIMPLIFICATION)
-    layout = ContractionLayout(costs) if search else ContractionLayout(costs, trials=0)
-    return (layout, DotDecomposer(), *SIMPLIFICATION)
+        return (DotDecomposer(pinned), *SIMPLIFICATION)
+    layout = ContractionLayout(costs, pinned=pinned)
+    if not search:
+        layout = replace(layout, trials=0)
+    return (layout, DotDecomposer(pinned), *SIMPLIFICATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,7 @@ class OptimizerOptions:
     Attributes:
         layout_costs: the costs to choose orders of axes by, in place of the device's own.
         memory_limit: the most bytes that a program may need in addition to its arguments: a number,
-            a text such as "1.5 GB", or None.
+            a text such as "1.5 GB", "device" for as much as the device has free, or None.
 
     Raises:
         ConfigError: there is no option of that name; the text lists those that exist. Or a switch
@@ -188,6 +193,13 @@ class OptimizerOptions:
         """These options with the smallest of several limits and their own."""
         return replace(self, memory_limit=tighter([self.memory_limit, *limits]))
 
+    def on_device(self, free_bytes: Callable[[], int]) -> Self:
+        """These options for a device that has `free_bytes()`, which a limit of the device is."""
+        limit = self.memory_limit
+        if limit is None or not limit.of_device:
+            return self
+        return replace(self, memory_limit=limit.known(free_bytes))
+
     @classmethod
     def none(cls) -> Self:
         """None of the passes that have a switch."""
@@ -201,7 +213,7 @@ class OptimizerOptions:
         """
         costs = self.layout_costs
         return [
-            ContractionLayout(costs, optimization.trials)
+            replace(optimization, costs=costs)
             if isinstance(optimization, ContractionLayout) and costs is not None
             else optimization
             for optimization in checked_passes(passes)

@@ -136,6 +136,14 @@ class ExecOp(Payload):
     size_operand: int | None = None
     """The operand whose number decides a size of the result, if there is one."""
 
+    @property
+    def divides(self) -> Sequence[Sequence[str]] | None:
+        """For each axis of the result the axes of a mesh by which it is divided.
+
+        None if the op does not say how its result is divided.
+        """
+        return None
+
     family: str | None = None
     """The extension family whose runtime or lowering runs it; None for an op of the vocabulary."""
 

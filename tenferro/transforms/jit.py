@@ -62,6 +62,9 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
+    mesh: Any = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
     tiers: bool = False,
 ) -> Jitted[P, R]: ...
 
@@ -81,6 +84,9 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
+    mesh: Any = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
     tiers: bool = False,
 ) -> Decorator: ...
 
@@ -99,6 +105,9 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
+    mesh: Any = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
     tiers: bool = False,
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
@@ -131,6 +140,11 @@ def jit(
             predicted: a number, or a text such as `"1.5 GB"`. Where a program needs more, values
             are computed again in place of being kept; see `memory`. In another trace the smallest
             limit holds for the whole program.
+        mesh: the devices to run on, a `tn.sharding.Mesh`, among which XLA divides the work.
+        in_shardings: how the positional arguments are divided: a `tn.sharding.NamedSharding` or a
+            `PartitionSpec` for all of their arrays, or a tree of these that is a prefix of theirs.
+            None takes an array as it is divided, and gives a NumPy array to every device whole.
+        out_shardings: how the results are divided; None lets XLA choose.
         tiers: let NumPy answer calls while the executor compiles in another thread, where that is
             faster. Results of the two agree up to rounding; `f.tier(...)` says which one answers,
             `f.ready(...)` waits for the executor. Without it all results are of the executor.
@@ -143,6 +157,7 @@ def jit(
         ExecutorError: the executor is not installed.
         ConfigError: `memory_limit` is not a number of bytes.
         MemoryLimitError: when the function is compiled: no way to keep the limit was found.
+        ShardingError: a sharding does not fit the mesh, or does not divide its array.
 
     >>> import tenferro as tn
     >>> @tn.jit
@@ -170,6 +185,9 @@ def jit(
             _limited(options, memory_limit),
             symbolic,
             packages,
+            mesh,
+            in_shardings,
+            out_shardings,
             tiers,
         )
     MemoryLimit.read("jit", memory_limit)
@@ -186,6 +204,9 @@ def jit(
             static_argnums=static_argnums,
             donate_argnames=donate_argnames,
             memory_limit=memory_limit,
+            mesh=mesh,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
             tiers=tiers,
         )
 

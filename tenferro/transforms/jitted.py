@@ -29,9 +29,11 @@ from tenferro.transforms.call import CallArguments, StaticArguments, donated_inp
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
 from tenferro.transforms.leaves import Ready, are_leaves, buffer_of, leaf_types, ready
+from tenferro.transforms.shardings import JitShardings
 from tenferro.transforms.symbolic import SymbolicArguments
-from tenferro.transforms.tiers import TieredExecutable, tiered
+from tenferro.transforms.tiers import TieredExecutable, compiled_version
 from tenferro.transforms.versions import CompiledVersion, TracedFunction
+from tenferro.typing import PyTree
 from tenferro.values import (
     Executor,
     GraphProgram,
@@ -43,6 +45,7 @@ from tenferro.values import (
     executor_named,
     memory_of,
     place,
+    planning_for,
     tensor_owner,
     with_brought,
     with_packages,
@@ -69,15 +72,22 @@ class Jitted(Generic[P, R_co]):
         options: OptimizerOptions | None = None,
         symbolic: Mapping[str, Any] | None = None,
         packages: Sequence[Package] = (),
+        mesh: object = None,
+        in_shardings: PyTree = None,
+        out_shardings: PyTree = None,
         tiers: bool = False,
     ) -> None:
         wraps(function, self)
         self._function = function
         settings = (function, executor, static_argnames, donate_argnums, options, symbolic)
-        self._settings: tuple[Any, ...] = (*settings, packages, tiers)
+        placing = (mesh, in_shardings, out_shardings)
+        self._settings: tuple[Any, ...] = (*settings, packages, *placing, tiers)
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
         self._choice: str | Executor = config.executor if executor is None else executor
+        self._shardings = JitShardings.read(self._choice, *placing)
+        if self._shardings is not None:
+            self._choice = self._shardings.executor
         self._packages: Sequence[Package] = further(packages)
         self._static = StaticArguments(function, static_argnames)
         self._symbolic = (
@@ -277,10 +287,15 @@ class Jitted(Generic[P, R_co]):
                 f"lower: the executor {executor.name!r} runs programs as they are; see "
                 "f.program(...), or choose executor='xla'"
             )
-        program, call = self.program(*args, **kwargs), self._static.split(args, kwargs, self)
-        leaves, _ = flatten((call.args, call.kwargs))
+        traced, leaves = self._program_of(args, kwargs, "lower")
+        program = traced.program
         named = zip((declared.name for declared in program.inputs), leaves, strict=False)
-        return executor.lower(program, dict(named) if self._symbolic is not None else None)
+        specs = dict(named) if self._symbolic is not None else None
+        if self._shardings is None:
+            return executor.lower(program, specs)
+        call = self._static.split(args, kwargs, self)
+        shardings = self._shardings.of(call, (), traced.out_tree)
+        return executor.lower(program, specs, shardings=shardings.given_by(leaves))
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
@@ -326,18 +341,11 @@ class Jitted(Generic[P, R_co]):
         if entry is not None:
             return entry
         traced = self._traced(call, leaves, treedef, types)
-        return None if traced is None else self._cache.put(key, self._compile(traced, leaves))
-
-    def _compile(self, traced: TracedFunction, leaves: Sequence[Any]) -> CompiledVersion:
-        shapes = [getattr(leaf, "shape", ()) for leaf in (*leaves, *traced.captured)]
-        sizes = bind_shapes(traced.program, shapes)
-        program = traced.program
+        if traced is None:
+            return None
         executor = with_brought(self.executor, traced.packages)
-        compile_now = functools.partial(
-            executor.compile_exec, program.exec_program, traced.donated, sizes, program.options
-        )
-        first = tiered(executor, traced, sizes, compile_now) if self._tiers else None
-        return CompiledVersion(traced, first or compile_now(), traced.out_tree.is_leaf())
+        version = compiled_version(executor, traced, call, leaves, self._shardings, self._tiers)
+        return self._cache.put(key, version)
 
     def _traced(
         self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
@@ -361,7 +369,8 @@ class Jitted(Generic[P, R_co]):
         return None if traced is None else self._traces.put(key, traced)
 
     def _trace(self, call: CallArguments) -> TracedFunction | None:
-        trace, _ = trace_function(call.function, call.args, call.kwargs)
+        with planning_for(self.executor):
+            trace, _ = trace_function(call.function, call.args, call.kwargs)
         if trace.outer and is_tracing():
             return None
         if trace.outer:

@@ -1,8 +1,9 @@
 """Values of users: tensors, and moving them to the executor of a program.
 
-Read in this order: `executors` (protocol, and lookup by name), `devices`, `host` (NumPy arrays),
-`emitter`, `placing`, `display` (how tensors are printed), `tensor`, `lifting` (kinds of values),
-`sizes` (symbols solved from shapes), `program`, `binding`.
+Read in this order: `executors` (protocol, and lookup by name), `shardings`, `devices`,
+`free_memory`, `planning_device` (what plans are made for), `host` (NumPy arrays), `emitter`,
+`placing`, `display` (how tensors are printed), `tensor`, `lifting` (kinds of values), `sizes`
+(symbols solved from shapes), `program`, `binding`.
 """
 
 from tenferro.values.binding import Bound, bind_inputs, bind_shapes, bind_specs
@@ -22,6 +23,7 @@ from tenferro.values.executors import (
     register_executor,
     tensor_owner,
 )
+from tenferro.values.free_memory import free_host_bytes
 from tenferro.values.host import buffer_meta, host_array
 from tenferro.values.lifting import fitted, is_array, meta_of_value, weak_number
 from tenferro.values.limits import bring_limit, collecting_limits
@@ -33,12 +35,20 @@ from tenferro.values.packages import (
     with_packages,
 )
 from tenferro.values.placing import place, where_to_run
+from tenferro.values.planning_device import (
+    KnowsDevice,
+    planned_free_bytes,
+    planned_model,
+    planning_for,
+)
 from tenferro.values.program import GraphProgram, ProgramInput, check_program
+from tenferro.values.shardings import INFERRED, RunsOnMesh, Shardings, on_mesh
 from tenferro.values.shortcut import SHORTCUT
 from tenferro.values.sizes import Solved, learn_sizes, lone_symbol, solve_sizes
 from tenferro.values.tensor import Tensor, as_operand, leading, run_eagerly
 
 __all__ = [
+    "INFERRED",
     "SHORTCUT",
     "Bound",
     "Buffer",
@@ -46,8 +56,11 @@ __all__ = [
     "Executable",
     "Executor",
     "GraphProgram",
+    "KnowsDevice",
     "ProgramInput",
     "RunEmitter",
+    "RunsOnMesh",
+    "Shardings",
     "Solved",
     "TakesPackages",
     "Tensor",
@@ -66,6 +79,7 @@ __all__ = [
     "executor_named",
     "executor_on",
     "fitted",
+    "free_host_bytes",
     "host_array",
     "installed_executors",
     "is_array",
@@ -74,9 +88,13 @@ __all__ = [
     "lone_symbol",
     "memory_of",
     "meta_of_value",
+    "on_mesh",
     "owner_of",
     "page_of",
     "place",
+    "planned_free_bytes",
+    "planned_model",
+    "planning_for",
     "register_executor",
     "run_eagerly",
     "solve_sizes",

@@ -183,4 +183,7 @@ def owner_of(value: object) -> Executor | None:
     if root not in ("jax", "jaxlib") or "jax" not in sys.modules:
         return None
     executor = executor_named("xla")
-    return executor if executor.owns(value) else None
+    if not executor.owns(value):
+        return None
+    holding = getattr(executor, "holding", None)  # of executors that have others on meshes
+    return executor if holding is None else holding(value)

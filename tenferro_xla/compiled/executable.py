@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import numpy as np
@@ -10,17 +10,20 @@ import numpy as np
 from tenferro.errors import BindingError, DeviceError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.shape import TensorMeta
-from tenferro_xla.devices import device_name
+from tenferro_xla.flight import FLIGHT
 from tenferro_xla.lowering import check_callbacks
+from tenferro_xla.placement import OneDevice, Placement, where
 from tenferro_xla.target import XlaTarget
 
 Buffers = tuple[jax.Array, ...]
+Upload = Callable[[Array], jax.Array]
+"""Makes a NumPy array one of the devices."""
 
 
 class LoadedExecutable:
     """A compiled program of fixed types on one device: device arrays in, device arrays out."""
 
-    __slots__ = ("_call", "_donated", "_metas", "_target", "code_size", "compiled")
+    __slots__ = ("_call", "_donated", "_metas", "_name", "_target", "code_size", "compiled")
 
     def __init__(
         self,
@@ -34,6 +37,9 @@ class LoadedExecutable:
         self._target = target
         self._metas = program.input_metas
         self._call: Callable[..., Buffers] = self._checked_call if target.checked else compiled
+        if target.placement.spans_devices and (donated or has_collective(compiled)):
+            self._name = f"program {program.digest[:8]}"
+            self._call = self._bounded_call
         analysis = compiled.memory_analysis()
         reported = 0 if analysis is None else analysis.generated_code_size_in_bytes
         # XLA on CPU reports 0; machine code of an op is about a KiB.
@@ -59,7 +65,11 @@ class LoadedExecutable:
 
         JAX may read a NumPy array after it has returned, so one that can change is copied first.
         """
-        own = [private(value) if isinstance(value, np.ndarray) else value for value in values]
+        alignment = self._target.platform.alignment
+        own = [
+            private(value, alignment) if isinstance(value, np.ndarray) else value
+            for value in values
+        ]
         try:
             with jax.enable_x64(True):
                 return self._call(*own)
@@ -72,9 +82,14 @@ class LoadedExecutable:
         """Run after checking devices, since JAX would move an array from another device."""
         for buffer in buffers:
             if isinstance(buffer, jax.Array):
-                check_placed(buffer, self._target.device)
+                check_placed(buffer, self._target.placement)
         results: Buffers = self.compiled(*buffers)
         return results
+
+    def _bounded_call(self, *buffers: jax.Array | Array) -> Buffers:
+        """Run when few enough calls are outstanding that all of them can end."""
+        bound = self._target.in_flight
+        return tuple(FLIGHT.run(self.compiled, buffers, bound, self._name))
 
     def _explain(self, buffers: tuple[object, ...], host: bool = False) -> None:
         """Raise a typed error if the buffers are not what the program takes."""
@@ -82,7 +97,7 @@ class LoadedExecutable:
             raise BindingError(
                 f"run: the program takes {len(self._metas)} inputs, got {len(buffers)}"
             )
-        _explain_deleted(buffers)
+        refuse_deleted(buffers)
         for position, (meta, buffer) in enumerate(zip(self._metas, buffers, strict=True)):
             if not isinstance(buffer, jax.Array | np.ndarray):
                 raise BindingError(
@@ -92,13 +107,22 @@ class LoadedExecutable:
                 actual = TensorMeta.of(buffer.dtype, buffer.shape)
                 raise BindingError(f"run: input {position} is {meta}, but is given {actual}")
             if isinstance(buffer, jax.Array):
-                check_placed(buffer, self._target.device)
+                check_placed(buffer, self._target.placement)
             elif not host:
                 raise BindingError(f"run: input {position}: {meta} is on the host; use run_host")
         _explain_shared(buffers, self._donated)
 
 
-def _explain_deleted(buffers: tuple[object, ...]) -> None:
+def has_collective(compiled: jax.stages.Compiled) -> bool:
+    """Whether devices wait for each other in an executable, as far as its text tells."""
+    text = compiled.as_text()
+    return text is None or any(f" {name}" in text for name in _COLLECTIVES)
+
+
+_COLLECTIVES = ("all-reduce", "all-gather", "all-to-all", "reduce-scatter", "collective-")
+
+
+def refuse_deleted(buffers: Sequence[object]) -> None:
     """Raise BindingError if a buffer has been donated."""
     for position, buffer in enumerate(buffers):
         if isinstance(buffer, jax.Array) and buffer.is_deleted():
@@ -118,31 +142,35 @@ def _explain_shared(buffers: tuple[object, ...], donated: tuple[int, ...]) -> No
                 )
 
 
-def private(array: Array) -> Array:
-    """The array if it cannot be written to; otherwise a copy, aligned as XLA on CPU needs it.
+def private(array: Array, alignment: int = 1) -> Array:
+    """The array if it cannot be written to; otherwise a copy, aligned as the platform reads it.
 
     XLA copies a small array that is not aligned, which costs less than to align it.
     """
     if not array.flags.writeable and array.base is None:
         return array
-    if array.nbytes <= _SMALL:
+    if alignment == 1 or array.nbytes <= _SMALL:
         return np.array(array, order="C")  # not of a subclass, which JAX may refuse
-    memory = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
-    own: Array = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % _ALIGNMENT)
+    memory = np.empty(array.nbytes + alignment, np.uint8)
+    own: Array = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % alignment)
     own[...] = array
     return own
 
 
-_ALIGNMENT = 64
 _SMALL = 1 << 14
 
 
-def check_placed(buffer: jax.Array, device: jax.Device) -> None:
-    """Raise DeviceError unless the whole array is on `device`."""
+def check_placed(buffer: jax.Array, placement: Placement) -> None:
+    """Raise DeviceError unless the whole array is on the device.
+
+    On a mesh, `MeshExecutable` has compared shardings.
+    """
+    if not isinstance(placement, OneDevice):
+        return
     holders = buffer.sharding.device_set
-    if len(holders) != 1 or device not in holders:
-        where = ", ".join(sorted(device_name(holder) for holder in holders))
+    if len(holders) != 1 or placement.device not in holders:
+        advice = "" if len(holders) == 1 else ", or run the program there with tn.jit(mesh=)"
         raise DeviceError(
-            f"run: an array is on {where}, but the program runs on {device_name(device)}; "
-            "move it with jax.device_put or tn.to_device"
+            f"run: an array is on {where(buffer)}, but the program runs on {placement}; "
+            f"move it with tn.device_put{advice}"
         )

@@ -14,7 +14,7 @@ from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.exec_ir import ExecProgram
 
 Cause = Literal["first", "sizes", "types", "donation", "dropped"]
-Part = Literal["program", "segment", "op"]
+Part = Literal["program", "bucket", "segment", "op"]
 
 KEPT_EVENTS = 256
 KEPT_PROGRAMS = 4096
@@ -27,7 +27,8 @@ class Subject:
     Attributes:
         digest: of the program, before symbols are bound.
         skeleton: a digest without sizes; programs that are traced at several sizes share it.
-        part: whether it is a whole program, a segment of one, or one op.
+        part: whether it is a whole program, one for sizes up to those given, a segment of a
+            program, or one op.
         label: its name in reports.
         sizes: the symbols and their sizes.
         inputs: the types of the inputs.
@@ -88,7 +89,8 @@ class CompileEvent:
 
     def __str__(self) -> str:
         types = ", ".join(self.subject.inputs)
-        sizes = "".join(f", {name} = {size}" for name, size in self.subject.sizes)
+        relation = "up to" if self.subject.part == "bucket" else "="
+        sizes = "".join(f", {name} {relation} {size}" for name, size in self.subject.sizes)
         text = f"#{self.number} {self.seconds:.3f} s  {self.subject.label}({types}){sizes}: "
         text += self._reason()
         text += ", read from disk" if self.from_disk else ""

@@ -10,16 +10,17 @@ from typing import Any
 
 import jax
 from jax.experimental.layout import Layout, with_layout_constraint
-from jax.sharding import SingleDeviceSharding
 
-from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, optimize_for
+from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, Pinned, optimize_for
 from tenferro.config import config
 from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import ExecProgram, check_budget, verify
 from tenferro.ops import Transpose
 from tenferro.shape import Exact, Leaf, TensorMeta, describe
+from tenferro.values import INFERRED, Shardings
 from tenferro_xla.disk_cache import passes_kept
 from tenferro_xla.lowering import JaxFunction, jax_function
+from tenferro_xla.placement import OneDevice
 from tenferro_xla.target import XlaTarget
 
 
@@ -43,13 +44,24 @@ class Memory:
     code: int
 
 
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A program that is ready, and what JAX has lowered of it."""
+
+    program: ExecProgram
+    lowered: jax.stages.Lowered
+
+
 def prepare(
     program: ExecProgram,
     target: XlaTarget,
     options: OptimizerOptions = DEFAULT_OPTIONS,
     observe: Observer | None = None,
+    pinned: Pinned | None = None,
 ) -> ExecProgram:
     """The program to lower: verified, within the byte budget, and optimized for the device.
+
+    `pinned` are its axes that are divided among devices.
 
     Raises:
         UnsupportedDynamicShapeError: an extent is not an integer; bind the symbols first.
@@ -60,37 +72,46 @@ def prepare(
     require_static(program)
     verify(program)
     check_budget(program, target.max_bytes)  # before passes that compute constants
-    make = functools.partial(optimize_for, program, target.optimized_for, None, options, observe)
-    program = make() if observe is not None else passes_kept(program, target, options, make)
+    options = options.on_device(target.free_bytes)
+    goal = target.optimized_with(pinned)
+    make = functools.partial(optimize_for, program, goal, None, options, observe)
+    is_plain = observe is None and pinned is None
+    program = passes_kept(program, goal, options, make) if is_plain else make()
     verify(program)
     check_budget(program, target.max_bytes)
     return program
 
 
 def lower_to_stablehlo(
-    program: ExecProgram, target: XlaTarget, donate: tuple[int, ...] = ()
-) -> jax.stages.Lowered:
-    """A program of `prepare` as StableHLO.
+    program: ExecProgram,
+    target: XlaTarget,
+    donate: tuple[int, ...] = (),
+    shardings: Shardings = INFERRED,
+) -> Module:
+    """A program of `prepare` as StableHLO, for inputs and outputs that are divided so.
 
     Raises:
         ExecutorError: an op has no lowering.
     """
-    sharding = SingleDeviceSharding(target.device)
-    with jax.enable_x64(True), jax.default_device(target.device):
-        function = jax.jit(
-            _in_rows(program, jax_function(program, target.lowering)), donate_argnums=donate
-        )
-        lowered = function.lower(
+    placement = target.placement
+    inputs = shardings.inputs or (None,) * len(program.input_metas)
+    function = jax_function(program, target.lowering)
+    if target.platform.results_in_rows and isinstance(placement, OneDevice):
+        function = _in_rows(program, function)  # on a mesh, XLA gathers what has a given layout
+    with jax.enable_x64(True), placement.lowering():
+        lowered = jax.jit(
+            function, donate_argnums=donate, out_shardings=shardings.outputs or None
+        ).lower(
             *(
                 jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]  # JAX has no types there
-                    meta.static_shape, meta.dtype, sharding=sharding
+                    meta.static_shape, meta.dtype, sharding=sharding or placement.whole
                 )
-                for meta in program.input_metas
+                for meta, sharding in zip(program.input_metas, inputs, strict=True)
             )
         )
     if "stablehlo" in config.dump:
         sys.stderr.write(lowered.as_text())
-    return lowered
+    return Module(program, lowered)
 
 
 def _in_rows(program: ExecProgram, function: JaxFunction) -> JaxFunction:
@@ -118,36 +139,47 @@ def _by_rows(x: jax.Array) -> jax.Array:
     return result
 
 
-def compile_stablehlo(lowered: jax.stages.Lowered, target: XlaTarget) -> jax.stages.Compiled:
-    """The executable of XLA.
+def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
+    """The executable of XLA, made with the options that the platform has for the program.
 
     Raises:
         ExecutorError: XLA reports an error, such as an unknown compiler option.
     """
     try:
         with jax.enable_x64(True):
-            return lowered.compile(compiler_options=dict(target.compiler_options) or None)
+            options = target.options_for(module.program)
+            return module.lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
         raise ExecutorError(f"compile: XLA says {str(error).splitlines()[0]}") from error
 
 
 def usable_donations(
-    program: ExecProgram, donate: tuple[int, ...], sizes: Mapping[Leaf, int] | None = None
+    program: ExecProgram,
+    donate: tuple[int, ...],
+    sizes: Mapping[Leaf, int] | None = None,
+    shardings: Shardings = INFERRED,
 ) -> tuple[int, ...]:
     """The inputs in `donate` whose buffer an output of the same type can use; one for each output.
 
-    `sizes` are those of the program's symbols.
+    An output that is divided in another way cannot. `sizes` are those of the program's symbols.
     """
     if not donate:
         return ()
     bound = dict(sizes or {})
-    free_outputs = [meta.bind(bound) for meta in program.output_metas]
+    divided = shardings.outputs or (None,) * len(program.output_metas)
+    free = [
+        (meta.bind(bound), sharding)
+        for meta, sharding in zip(program.output_metas, divided, strict=True)
+    ]
     usable: list[int] = []
     for position in donate:
         meta = program.input_metas[position].bind(bound)
-        if meta in free_outputs:
-            free_outputs.remove(meta)
-            usable.append(position)
+        own = shardings.inputs[position] if shardings.inputs else None
+        for output in ((meta, own), (meta, None)):
+            if output in free:
+                free.remove(output)
+                usable.append(position)
+                break
     return tuple(usable)
 
 

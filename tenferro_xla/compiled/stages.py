@@ -10,8 +10,10 @@ from tenferro.errors import BindingError, ExecutorError
 from tenferro.exec_ir import ExecProgram
 from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs
 from tenferro.shape import Leaf
+from tenferro.values import INFERRED, Shardings
 from tenferro_xla.compiled.cache import Executables, sizes_key, sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
+from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.stablehlo import (
     Cost,
     Memory,
@@ -35,16 +37,19 @@ class Lowered:
         executables: Executables,
         run: Runner,
         observe: Observer | None = None,
+        shardings: Shardings = INFERRED,
     ) -> None:
         self._program = program
         self._sizes = sizes
         self._executables = executables
         self._run = run
+        self._shardings = shardings
         options = program.options
         self._bound = executables.resolved(program.exec_program, sizes, options, observe)
         refuse_dynamic(self._bound, "lower")
-        self._prepared = prepare(self._bound, executables.target, options, observe)
-        self._lowered = lower_to_stablehlo(self._prepared, executables.target)
+        pinned = pinned_by(self._bound, executables.target.placement, shardings)
+        self._prepared = prepare(self._bound, executables.target, options, observe, pinned)
+        self._module = lower_to_stablehlo(self._prepared, executables.target, shardings=shardings)
 
     @property
     def exec_program(self) -> ExecProgram:
@@ -53,7 +58,7 @@ class Lowered:
 
     def stablehlo(self) -> str:
         """The text of the StableHLO module."""
-        return self._lowered.as_text()
+        return self._module.lowered.as_text()
 
     def as_text(self) -> str:
         """The same, under the name that JAX gives it."""
@@ -61,7 +66,7 @@ class Lowered:
 
     def cost(self) -> Cost:
         """XLA's estimate of the work of one run, before it optimizes the program."""
-        return cost_of(self._lowered.cost_analysis() or {})
+        return cost_of(self._module.lowered.cost_analysis() or {})
 
     def memory(self) -> Memory:
         """The memory that the executable needs; compiles the program."""
@@ -70,14 +75,23 @@ class Lowered:
     def compile(self) -> Compiled:
         """The executable."""
         digest, options = self._program.digest, self._program.options
-        executable = self._executables.cache.get_or_make(
-            (digest, sizes_key(self._sizes), (), options),
-            lambda: self._executables.load(
-                self._bound, digest, self._sizes, lowered=self._lowered, options=options
-            ),
-        )
+        key: tuple[object, ...] = (digest, sizes_key(self._sizes), (), options, self._shardings)
+        cache = self._executables.cache
+        executable = cache.get_or_make(key, self._load)
+        if not isinstance(executable, LoadedExecutable):  # it is for larger sizes, or for any mesh
+            executable = cache.get_or_make((*key, "program"), self._load)
         assert isinstance(executable, LoadedExecutable), "a lowered program is static"
         return Compiled(self._program, self._sizes, executable, self._run)
+
+    def _load(self) -> LoadedExecutable:
+        return self._executables.load(
+            self._bound,
+            self._program.digest,
+            self._sizes,
+            module=self._module,
+            options=self._program.options,
+            shardings=self._shardings,
+        )
 
 
 class Compiled:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 import jax
+from jax.sharding import Mesh
 
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import ExecOp
@@ -27,11 +28,13 @@ class LoweringOptions:
         extensions: the lowerings of extension families.
         waits_in_branch: whether what is computed again stands in a branch, since the compiler
             drops barriers.
+        mesh: the devices that values are divided among; None on one device.
     """
 
     precision: Precision = "highest"
     extensions: ExtensionLowerings = field(default_factory=ExtensionLowerings)
     waits_in_branch: bool = True
+    mesh: Mesh | None = None
 
     def __post_init__(self) -> None:
         if self.precision not in get_args(Precision):

@@ -1,0 +1,90 @@
+"""XLA on the CPU."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import jax
+
+from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned
+from tenferro.exec_ir import ExecProgram
+from tenferro.ops import DotGeneral
+from tenferro.values import free_host_bytes
+from tenferro_xla.passes import KeptTransposes, RealContractions
+from tenferro_xla.platforms.platform import Option, Platform
+
+NO_FUSION_EMITTERS = Option(
+    "xla_cpu_use_fusion_emitters",
+    False,
+    "XLA compiles gradients of networks of small tensors in a quarter to a half of the time",
+)
+"""Loops, paddings, functions of elements and transposes of many axes run up to four times as long
+with it, or are compiled longer, and so are complex numbers; so only programs get it that have none
+of these."""
+
+FEWEST_MOVES = 16
+"""Transposes and the like below which there is little to save."""
+MOST_OTHERS = 8
+"""Kernels that are neither contractions nor moves, such as the sum at the end."""
+MOST_AXES = 3
+"""Axes of what is moved."""
+SMALL = 1 << 14
+"""Numbers that each instruction moves, on average."""
+
+
+@dataclass(frozen=True)
+class CpuPlatform(Platform):
+    """The CPU.
+
+    Its matrix product wants the longer side left and contracted axes last there. Its complex
+    product is slow. It merges transposes into products that are slower for it, and it runs an
+    instruction as soon as its operands are there.
+    """
+
+    def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
+        """Orders of axes, real contractions in place of complex ones, transposes that are kept."""
+        passes = super().passes(costs, pinned)
+        return passes if costs is None else (*passes, RealContractions(costs), KeptTransposes())
+
+    def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
+        """The older emitter of kernels for straight programs of many small contractions."""
+        return self.wanted if _contracts_small_tensors(program) else ()
+
+    def bytes_limit(self, device: jax.Device) -> int | None:
+        """None: the host's memory, which `config.max_bytes` is about."""
+        return None
+
+    def free_bytes(self, device: jax.Device) -> int:
+        """The bytes that the system says are free."""
+        return free_host_bytes()
+
+
+def _contracts_small_tensors(program: ExecProgram) -> bool:
+    """Whether a program is contractions of real numbers and moves of operands, without loops."""
+    steps = program.instructions
+    kernels = [
+        step
+        for step in steps
+        if not (step.op.view or step.op.source or isinstance(step.op, DotGeneral))
+    ]
+    moves = [step for step in kernels if step.op.moves]
+    if len(moves) < FEWEST_MOVES or len(kernels) - len(moves) > MOST_OTHERS:
+        return False
+    if any(step.op.bodies or step.dtype.kind == "c" for step in steps):
+        return False
+    shapes = [meta.static_shape or () for step in moves for meta in step.output_metas]
+    return max(map(len, shapes)) <= MOST_AXES and sum(map(math.prod, shapes)) <= SMALL * len(steps)
+
+
+CPU_PLATFORM = CpuPlatform(
+    "cpu",
+    costs=CPU,
+    rewrites=True,
+    runs=COMPILED,
+    wanted=(NO_FUSION_EMITTERS,),
+    in_flight=1,
+    alignment=64,
+    keeps_barriers=False,
+    results_in_rows=True,
+)

@@ -1,0 +1,80 @@
+"""Compiler options are asked for, never assumed; and only for programs that they are good for."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from tenferro.compiler import parse
+from tenferro.exec_ir import ExecProgram
+from tenferro.families import STANDARD
+from tenferro_xla import XlaExecutor
+from tenferro_xla.lowering import ExtensionLowerings
+from tenferro_xla.platforms import CPU_PLATFORM, Option, options, taken_options
+from tenferro_xla.platforms.cpu import NO_FUSION_EMITTERS
+from tenferro_xla.target import target_for
+
+HOST = jax.devices("cpu")[0]
+UNKNOWN = Option("xla_cpu_no_such_option", True, "nothing")
+KNOWN = Option("xla_cpu_enable_fast_math", False, "nothing")
+
+
+def test_an_option_that_this_xla_does_not_know_is_dropped_with_what_it_says() -> None:
+    found = taken_options([UNKNOWN, KNOWN], HOST)
+    assert found.taken == (KNOWN,)
+    ((dropped, words),) = found.dropped
+    assert dropped == UNKNOWN
+    assert "xla_cpu_no_such_option" in words
+
+
+def test_each_option_is_tried_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken_options([UNKNOWN], HOST)
+    monkeypatch.setattr(options.jax, "jit", None)  # another try would call it
+    assert taken_options([UNKNOWN], HOST).taken == ()
+
+
+def chain(products: int, size: int = 3, dtype: str = "f64", other: str = "") -> ExecProgram:
+    """Products of a matrix with the transposes of what they give, and other ops in between."""
+    one = f"{dtype}[{size},{size}]"
+    lines, value = [], 0
+    for _ in range(products):
+        lines.append(f"%{value + 1}: {one} = transpose[perm=(1, 0)] %{value}")
+        dot = "dot_general[lhs_contract=(1,), rhs_contract=(0,)]"
+        lines.append(f"%{value + 2}: {one} = {dot} %{value + 1}, %0")
+        value += 2
+        if other:
+            lines.append(f"%{value + 1}: {one} = {other} %{value}")
+            value += 1
+    body = "\n".join(lines)
+    return parse(f"exec_program(%0: {one}) {{\n{body}\nreturn %{value}\n}}")
+
+
+def test_the_older_emitters_compile_small_real_contractions_of_moved_operands() -> None:
+    assert CPU_PLATFORM.options_for(chain(30)) == (NO_FUSION_EMITTERS,)
+    assert CPU_PLATFORM.options_for(chain(3)) == ()
+    assert CPU_PLATFORM.options_for(chain(30, size=300)) == ()
+    assert CPU_PLATFORM.options_for(chain(30, dtype="c128")) == ()
+    assert CPU_PLATFORM.options_for(chain(30, other="sine")) == ()
+
+
+def test_the_options_of_the_user_win() -> None:
+    program = chain(30)
+    asked = {NO_FUSION_EMITTERS.name: True, "xla_cpu_enable_fast_math": False}
+    lowerings = ExtensionLowerings(STANDARD)
+    assert target_for(HOST, CPU_PLATFORM, lowerings).options_for(program) == {
+        option.name: option.value for option in taken_options([NO_FUSION_EMITTERS], HOST).taken
+    }
+    own = target_for(HOST, CPU_PLATFORM, lowerings, compiler_options=asked)
+    assert own.options_for(program) == asked
+
+
+def test_results_do_not_depend_on_the_option() -> None:
+    program = chain(30)
+    x = np.random.default_rng(0).normal(size=(3, 3))
+    results = [
+        XlaExecutor("cpu", compiler_options=given).compile_exec(program).run_host(x)
+        for given in ({}, {NO_FUSION_EMITTERS.name: True})
+    ]
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
