@@ -1,9 +1,9 @@
 """The XLA executor: execution programs through `jax.lax` and StableHLO to PJRT.
 
 Read in this order: `devices`, `passes` (rewritings for XLA), `lowering` (each op in
-`jax.lax`), `target`, `compiled` (StableHLO, executables, their cache and reports), `executor`; then
-`interop` (JAX functions, artifacts) and `host_memory`. Importing it does not change any setting of
-JAX.
+`jax.lax`), `platforms` (what is known of CPUs and GPUs), `target`, `compiled` (StableHLO,
+executables, their cache and reports), `executor`; then `interop` (JAX functions, artifacts).
+Importing it does not change any setting of JAX.
 """
 
 from tenferro.compiler import DeviceCosts, SegmentPlan, XlaSegment
@@ -22,9 +22,9 @@ from tenferro_xla.compiled import (
 )
 from tenferro_xla.devices import device_name, devices, find_device, import_dlpack, platforms
 from tenferro_xla.executor import XlaExecutor, default_executor, executor_on
-from tenferro_xla.host_memory import keep_host_memory
 from tenferro_xla.interop import Exported, export, from_jax, jax_gradient, load_exported, to_jax
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function, lower
+from tenferro_xla.platforms import keep_host_memory
 
 Costs = DeviceCosts
 """The former name of `DeviceCosts`."""

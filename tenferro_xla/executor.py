@@ -12,10 +12,10 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from tenferro.compiler import (
-    CPU,
     DEFAULT_OPTIONS,
     Buckets,
     DeviceCosts,
+    DeviceModel,
     MemoryReport,
     Observer,
     OptimizerOptions,
@@ -51,8 +51,9 @@ from tenferro_xla.compiled import (
     private,
 )
 from tenferro_xla.devices import device_name, devices, find_device
-from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision
-from tenferro_xla.target import XlaTarget
+from tenferro_xla.lowering import ExtensionLowerings, Precision
+from tenferro_xla.platforms import platform_of
+from tenferro_xla.target import OfDevice, target_for
 
 
 class XlaExecutor:
@@ -66,12 +67,14 @@ class XlaExecutor:
         compiler_options: options of the XLA compiler, as `jax.jit` takes them.
         precision: of contractions: "default", "high" or "highest".
         max_bytes: the largest value in bytes that a program may hold; checked before XLA sees it.
+            None stands for `TENFERRO_MAX_BYTES`; if that is not set, what the device has.
         capacity: the bounds of the cache of executables.
         bucketing: symbols, by name, whose sizes are rounded up before XLA compiles: to
             "powers_of_two", or to the next of some sizes, `{"n": (64, 256)}`. A program whose
             results would change is refused.
-        contraction_costs: the costs by which contractions are brought into the form that is fast on
-            the CPU; None does not change them. Not used for other devices.
+        contraction_costs: the costs by which contractions are brought into the form that the device
+            is fast at, and by which networks are planned; `"device"` for those that are known of
+            it, None to leave contractions as they are.
         packages: families that programs may hold, beside those that come with tenferro.
 
     Raises:
@@ -91,10 +94,10 @@ class XlaExecutor:
         device: int | str | jax.Device | None = None,
         compiler_options: Mapping[str, Any] | None = None,
         precision: Precision = "highest",
-        max_bytes: int = config.max_bytes,
+        max_bytes: int | None = None,
         capacity: Capacity | None = None,
         bucketing: Mapping[str, Rounding] | None = None,
-        contraction_costs: DeviceCosts | None = CPU,
+        contraction_costs: DeviceCosts | OfDevice | None = "device",
         packages: Sequence[Package] = (),
     ) -> None:
         xla_device = find_device(device)
@@ -110,13 +113,15 @@ class XlaExecutor:
             bucketing,
             contraction_costs,
         )
-        target = XlaTarget(
+        target = target_for(
             xla_device,
-            LoweringOptions(precision, lowerings, waits_in_branch=xla_device.platform == "cpu"),
-            dict(compiler_options or {}),
+            platform_of(xla_device),
+            lowerings,
+            precision,
+            compiler_options,
             max_bytes,
+            contraction_costs,
             checked=len(devices()) > 1,
-            costs=contraction_costs if xla_device.platform == "cpu" else None,
         )
         bounds = (
             Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity
@@ -209,6 +214,19 @@ class XlaExecutor:
             self._executables.resolved(program.exec_program, sizes, program.options)
         )
 
+    @property
+    def device_model(self) -> DeviceModel:
+        """What plans of programs are made by before anything is compiled."""
+        return self._executables.target.device_model
+
+    def free_bytes(self) -> int:
+        """The bytes that a program may take on the device now.
+
+        Raises:
+            ConfigError: the device does not tell.
+        """
+        return self._executables.target.free_bytes()
+
     def memory(
         self,
         program: ExecProgram,
@@ -224,7 +242,8 @@ class XlaExecutor:
         bound = self._executables.resolved(program, dict(sizes or {}), options)
         refuse_dynamic(bound, "memory")
         prepared = prepare(bound, self._executables.target, options)
-        return memory_report(prepared, limit=options.memory_limit)
+        limit = options.on_device(self.free_bytes).memory_limit
+        return memory_report(prepared, self._executables.target.platform.runs, limit)
 
     def compile_exec(
         self,
@@ -251,7 +270,7 @@ class XlaExecutor:
 
     def put(self, array: Array) -> jax.Array:
         """A NumPy array as an array on the device, which does not share memory with it."""
-        own = private(array)
+        own = private(array, self._executables.target.platform.alignment)
         with jax.enable_x64(True):  # twice as fast as jax.device_put
             return jax.make_array_from_callback(own.shape, self._sharding, lambda index: own)
 

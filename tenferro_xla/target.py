@@ -1,16 +1,20 @@
-"""The device that an executor compiles for, and the passes that programs go through for it."""
+"""The device that an executor compiles for, and what programs go through for it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import jax
 
-from tenferro.compiler import DeviceCosts, Pass, Target, contraction_passes
-from tenferro_xla.lowering import LoweringOptions
-from tenferro_xla.passes import KeptTransposes, RealContractions
+from tenferro.compiler import DeviceCosts, DeviceModel, Target
+from tenferro.config import Config, config
+from tenferro.exec_ir import ExecProgram
+from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision
+from tenferro_xla.platforms import Platform, taken_options
+
+OfDevice = Literal["device"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +23,9 @@ class XlaTarget:
 
     Attributes:
         device: where the programs run.
+        platform: what is known of the device.
         lowering: options of the lowering.
-        compiler_options: options of the XLA compiler.
+        compiler_options: options of the XLA compiler that the user asks for.
         max_bytes: the largest value in bytes that a program may hold.
         checked: whether each call checks that its buffers are on the device.
         costs: the costs by which contractions are brought into the form that the device is fast
@@ -28,6 +33,7 @@ class XlaTarget:
     """
 
     device: jax.Device
+    platform: Platform
     lowering: LoweringOptions
     compiler_options: Mapping[str, Any]
     max_bytes: int
@@ -37,18 +43,59 @@ class XlaTarget:
     @property
     def optimized_for(self) -> Target:
         """The target that the compiler optimizes for."""
-        passes = passes_for(self.device.platform, self.costs)
-        return Target(f"xla:{self.device.platform}", passes, self.lowering.extensions)
+        platform = self.platform
+        passes = platform.passes(self.costs)
+        name = f"xla:{platform.name}"
+        return Target(name, passes, self.lowering.extensions, runs=platform.runs)
+
+    @property
+    def device_model(self) -> DeviceModel:
+        """What plans are made by."""
+        return DeviceModel(self.costs or self.platform.costs, self.platform.runs)
+
+    def free_bytes(self) -> int:
+        """The bytes that a program may take on the device now.
+
+        Raises:
+            ConfigError: the device does not tell.
+        """
+        return self.platform.free_bytes(self.device)
+
+    def options_for(self, program: ExecProgram) -> dict[str, Any]:
+        """The options of the XLA compiler for one program, ready to be lowered.
+
+        Those of the platform that this XLA knows, and over them the user's.
+        """
+        wanted = self.platform.options_for(program)
+        taken = taken_options(wanted, self.device).taken
+        return {option.name: option.value for option in taken} | dict(self.compiler_options)
 
 
-def passes_for(platform: str, costs: DeviceCosts | None) -> tuple[Pass, ...]:
-    """The passes for a platform of XLA.
+def target_for(
+    device: jax.Device,
+    platform: Platform,
+    lowerings: ExtensionLowerings,
+    precision: Precision = "highest",
+    compiler_options: Mapping[str, Any] | None = None,
+    max_bytes: int | None = None,
+    costs: DeviceCosts | OfDevice | None = "device",
+    checked: bool = False,
+) -> XlaTarget:
+    """The target of an executor on a device of a platform; for the arguments, see `XlaExecutor`."""
+    known = platform.costs if platform.rewrites else None
+    return XlaTarget(
+        device,
+        platform,
+        LoweringOptions(precision, lowerings, waits_in_branch=not platform.keeps_barriers),
+        dict(compiler_options or {}),
+        _budget(platform, device) if max_bytes is None else max_bytes,
+        checked,
+        known if costs == "device" else costs,
+    )
 
-    Costs are known only for the CPU. For other platforms contractions only become matrix products.
-    """
-    if costs is None:
-        return contraction_passes(None)
-    passes = contraction_passes(costs)
-    if platform == "cpu":
-        return (*passes, RealContractions(costs), KeptTransposes())
-    return passes
+
+def _budget(platform: Platform, device: jax.Device) -> int:
+    """The largest value in bytes, unless the user says another: that of the device's memory."""
+    limit = platform.bytes_limit(device)
+    is_default = config.max_bytes == Config().max_bytes
+    return config.max_bytes if limit is None or not is_default else limit

@@ -62,6 +62,7 @@ from tenferro.compiler.remat import MemoryReport, Rematerialize, memory_report
 from tenferro.compiler.structure import JACOBIAN, structure
 from tenferro.compiler.target import (
     CPU,
+    NEUTRAL,
     BindSizes,
     CheckpointInlining,
     ContractionLayout,
@@ -73,6 +74,12 @@ from tenferro.compiler.target import (
     StopGradientRemoval,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
+from tenferro.compiler.target.schedule import (
+    COMPILED,
+    COMPILED_AS_WRITTEN,
+    DeviceModel,
+    Runs,
+)
 from tenferro.compiler.text import parse
 
 LayoutCosts = DeviceCosts
@@ -80,10 +87,13 @@ LayoutCosts = DeviceCosts
 
 __all__ = [
     "CANONICAL",
+    "COMPILED",
+    "COMPILED_AS_WRITTEN",
     "CPU",
     "DEFAULT_OPTIONS",
     "JACOBIAN",
     "NATIVE",
+    "NEUTRAL",
     "PASSES",
     "ROLLED",
     "AlgebraicSimplifier",
@@ -96,6 +106,7 @@ __all__ = [
     "ContractionLayout",
     "DeadCode",
     "DeviceCosts",
+    "DeviceModel",
     "DotDecomposer",
     "DotDimensionSorter",
     "ExpandFamilies",
@@ -121,6 +132,7 @@ __all__ = [
     "RepeatedOperands",
     "Rolling",
     "Rounding",
+    "Runs",
     "SegmentPlan",
     "Settle",
     "Specialised",

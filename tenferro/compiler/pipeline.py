@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -122,7 +122,7 @@ class OptimizerOptions:
     Attributes:
         layout_costs: the costs to choose orders of axes by, in place of the device's own.
         memory_limit: the most bytes that a program may need in addition to its arguments: a number,
-            a text such as "1.5 GB", or None.
+            a text such as "1.5 GB", "device" for as much as the device has free, or None.
 
     Raises:
         ConfigError: there is no option of that name; the text lists those that exist. Or a switch
@@ -187,6 +187,13 @@ class OptimizerOptions:
     def limited(self, *limits: MemoryLimit | None) -> Self:
         """These options with the smallest of several limits and their own."""
         return replace(self, memory_limit=tighter([self.memory_limit, *limits]))
+
+    def on_device(self, free_bytes: Callable[[], int]) -> Self:
+        """These options for a device that has `free_bytes()`, which a limit of the device is."""
+        limit = self.memory_limit
+        if limit is None or not limit.of_device:
+            return self
+        return replace(self, memory_limit=limit.known(free_bytes))
 
     @classmethod
     def none(cls) -> Self:

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tenferro.autodiff import active_operands
-from tenferro.compiler import CPU
 from tenferro.computegraph import Derived, GlobalOpKey, GlobalValKey
 from tenferro.derivatives import Linear
 from tenferro.jacobians.cuts import narrow_cut
 from tenferro.ops import StdTensorOp
 from tenferro.shape import ShapeGuardContext, is_complex
+from tenferro.values import planned_model
 
 Mode = Literal["auto", "forward", "reverse", "cross"]
 
@@ -71,10 +71,11 @@ Plan = Pass | Cut
 class Costs:
     """How to compute the matrix of a linear part, and what that costs.
 
-    The cost of a pass is that of its ops for each unit vector: `CPU.multiply` for each
-    multiplication of a contraction, `CPU.write` for each number that is read or written. Once for
-    all unit vectors, each op costs a kernel and the reading of its coefficients. A value whose size
-    is not constant is on no cut, and its size counts as 1 in costs.
+    The cost of a pass is that of its ops for each unit vector, by the `DeviceCosts` that plans are
+    made by: `multiply` for each multiplication of a contraction, `write` for each number that is
+    read or written. Once for all unit vectors, each op costs a kernel and the reading of its
+    coefficients. A value whose size is not constant is on no cut, and its size counts as 1 in
+    costs.
 
     Args:
         linear: the linear part; its inputs and outputs have constant sizes.
@@ -91,6 +92,7 @@ class Costs:
         self, linear: Linear, ctx: ShapeGuardContext, holomorphic: bool, symmetric: bool
     ) -> None:
         self._linear, self._ctx = linear, ctx
+        self._device = planned_model().costs
         self._holomorphic, self._symmetric = holomorphic, symmetric
         nodes = linear.live_nodes()
         read = {key for node in nodes for key in active_operands(node)}
@@ -118,7 +120,9 @@ class Costs:
 
     def of_colours(self, count: int, places: int) -> float:
         """Seconds for a dense matrix by a pass of so many colours, of which so many places."""
-        written = CPU.write * (self.rows * self.columns + 4 * places) + 4 * CPU.kernel
+        written = (
+            self._device.write * (self.rows * self.columns + 4 * places) + 4 * self._device.kernel
+        )
         return self._once + count * self._each + written
 
     def _passes(self, forward: bool) -> list[Plan]:
@@ -126,7 +130,7 @@ class Costs:
         seeds, count = (self._inputs, self.columns) if forward else (self._outputs, self.rows)
         if not all(map(self._has_units, seeds)):
             return []
-        turned = CPU.move * self.rows * self.columns
+        turned = self._device.move * self.rows * self.columns
         result = 0.0 if forward == self._symmetric else turned
         return [Pass(forward, count, self._once + count * self._each + result)]
 
@@ -151,7 +155,7 @@ class Costs:
     def _through(self, size: int) -> float:
         """Seconds for the passes to and from a cut of so many elements, and the product."""
         sizes = (max(count, 1) for count in (self.rows, self.columns, size))
-        return self._once + size * self._each + CPU.contraction(1, *sizes)
+        return self._once + size * self._each + self._device.contraction(1, *sizes)
 
     def _cost(self, node: GlobalOpKey) -> tuple[float, float]:
         """Seconds that an op takes once, and for each unit vector."""
@@ -162,9 +166,9 @@ class Costs:
             return 0.0, 0.0
         active = self._size(active_operands(node))
         numbers = active + sum(meta.known_size for meta in results)
-        each = CPU.write * numbers + CPU.multiply * op.work(operands, results)
+        each = self._device.write * numbers + self._device.multiply * op.work(operands, results)
         fixed = sum(meta.known_size for meta in operands) - active
-        return CPU.kernel + CPU.write * fixed, each
+        return self._device.kernel + self._device.write * fixed, each
 
     def _size(self, keys: Iterable[GlobalValKey]) -> int:
         """The number of elements."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from tenferro.compiler import MemoryLimit
 from tenferro.errors import MemoryLimitError, PathError
 from tenferro.network.plan import EinsumPlan
 from tenferro.planning import (
@@ -17,9 +18,25 @@ from tenferro.planning import (
     is_lettered,
     labels_text,
 )
+from tenferro.values import planned_free_bytes
 
 EXACT_LABELS = 12
 """Most labels that are sliced in addition while the predicted peak is over the limit."""
+
+
+_STEPS = 4
+"""How many bits of a number of free bytes a plan heeds, so that equal calls share plans."""
+
+
+def bytes_of(limit: MemoryLimit | None) -> int | None:
+    """A limit as a number of bytes; for as much as is free, that of the planned device, rounded."""
+    if limit is None:
+        return None
+    known = limit.known(planned_free_bytes).bytes
+    if not limit.of_device:
+        return known
+    unit = 1 << max(known.bit_length() - _STEPS, 0)
+    return known // unit * unit
 
 
 @dataclass(frozen=True, slots=True)

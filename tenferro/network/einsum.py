@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.compiler import MemoryLimit
 from tenferro.computegraph import BoundedCache, Capacity
 from tenferro.config import config
 from tenferro.dispatch import apply
 from tenferro.errors import DTypeError, PathError, SubscriptError
 from tenferro.extension import apply as apply_extension
 from tenferro.families import EinsumOp
-from tenferro.network.budget import Slices, read_slices, within
+from tenferro.network.budget import Slices, bytes_of, read_slices, within
 from tenferro.network.plan import EinsumPlan
 from tenferro.network.progress import with_progress_bar
 from tenferro.planning import (
@@ -29,7 +30,9 @@ from tenferro.planning import (
 from tenferro.runtime import Tensor
 from tenferro.shape import Dim, DType, Exact, InputDim, TensorMeta, TensorSpec, as_dtype, symbol
 from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.values import Executor, planned_model, planning_for
 
+Bytes = int | float | str | None
 PLANS: BoundedCache[Any, EinsumPlan] = BoundedCache(Capacity(config.cache_entries))
 """The plans of calls of `einsum`, each with its compiled program."""
 
@@ -39,7 +42,7 @@ def einsum(
     *operands: ArrayLike,
     optimize: Any = True,
     slices: Any = None,
-    memory_limit: int | None = None,
+    memory_limit: Bytes = None,
 ) -> AnyTensor:
     """Sum of products of the operands over the labels that the output does not have.
 
@@ -56,7 +59,10 @@ def einsum(
         slices: labels to loop over in order to save memory, or the least number of slices. True
             slices as much as the memory limit needs and is the default of an automatic order;
             False does not slice. The default of a tree of cotengra is its own slices.
-        memory_limit: most bytes that intermediates and the result may take at once, as predicted.
+        memory_limit: most bytes that intermediates and the result may take at once, as predicted:
+            a number, a text such as `"1.5 GB"`, or `"device"` for as much as is free when the plan
+            is made, rounded down. The device is that of the operands, or that of the function
+            which `tn.jit` compiles; otherwise the host.
 
     Raises:
         SubscriptError: the subscripts are invalid, or do not fit the number or ranks of operands.
@@ -82,7 +88,7 @@ def einsum_plan(
     *operands: Any,
     optimize: Any = True,
     slices: Any = None,
-    memory_limit: int | None = None,
+    memory_limit: Bytes = None,
 ) -> EinsumPlan:
     """The plan by which `einsum` contracts these operands: arrays or `TensorSpec`s of known sizes.
 
@@ -119,6 +125,12 @@ class EinsumCall:
         self.limit: int | None = None
 
     @property
+    def executor(self) -> Executor | None:
+        """The executor that holds the operands; None if they are on the host or are traced."""
+        owners = (getattr(operand, "executor", None) for operand in self.operands)
+        return next((owner for owner in owners if owner is not None), None)
+
+    @property
     def dtype(self) -> DType:
         """The operands' common dtype."""
         return as_dtype(np.result_type(*[_meta(operand).dtype for operand in self.operands]))
@@ -129,12 +141,13 @@ def read_call(
     operands: Sequence[Any],
     optimize: Any,
     slices: Any = None,
-    memory_limit: int | None = None,
+    memory_limit: Bytes = None,
 ) -> EinsumCall:
     """Subscripts, operands and strategy of a call in any of its forms."""
     if _is_interleaved(expression, operands):
         expression, operands = _interleaved([expression, *operands])
-    _check_arguments(expression, operands, memory_limit)
+    _check_arguments(expression, operands)
+    limit = MemoryLimit.read("einsum", memory_limit)
     values = [_operand(operand, position) for position, operand in enumerate(operands)]
     if not values:
         raise SubscriptError("einsum: there are no operands; pass at least one")
@@ -144,11 +157,12 @@ def read_call(
         slices = call.made.slices
     call.slices = read_slices(slices, call.subscripts, automatic)
     options = call.strategy.options if isinstance(call.strategy, Auto) else None
-    call.limit = options.memory_limit if memory_limit is None and options else memory_limit
+    with planning_for(call.executor):
+        call.limit = options.memory_limit if limit is None and options else bytes_of(limit)
     return call
 
 
-def _check_arguments(expression: Any, operands: Sequence[Any], memory_limit: object) -> None:
+def _check_arguments(expression: Any, operands: Sequence[Any]) -> None:
     """Raise a typed error for arguments that are exchanged, in a list, or of another kind."""
     if not isinstance(expression, str) and any(isinstance(each, str) for each in operands):
         raise SubscriptError(
@@ -162,11 +176,6 @@ def _check_arguments(expression: Any, operands: Sequence[Any], memory_limit: obj
                 f"einsum: {expression} takes its operands one by one, not in a "
                 f"{type(operands[0]).__name__}; write einsum({expression!r}, *operands)"
             )
-    is_number = isinstance(memory_limit, int | float) and not isinstance(memory_limit, bool)
-    if memory_limit is not None and not is_number:
-        raise SubscriptError(
-            f"einsum: memory_limit must be a number of bytes, got {memory_limit!r}; 1 GB is 10**9"
-        )
 
 
 def _ordered_call(expression: Any, values: Sequence[Any], optimize: Any) -> EinsumCall:
@@ -232,13 +241,16 @@ def _planned(call: EinsumCall) -> EinsumPlan:
     options = call.strategy.options if isinstance(call.strategy, Auto) else None
     shapes = tuple(_known(call.shapes))
     dtype = call.dtype
+    with planning_for(call.executor):
+        device = planned_model()
 
     def make() -> EinsumPlan:
         with with_progress_bar(options) as reporting:
-            tree = PLANNER.tree(call.subscripts, shapes, spec, reporting)
-        return within(EinsumPlan(shapes, dtype, tree), call.slices, call.limit)
+            tree = PLANNER.tree(call.subscripts, shapes, spec, reporting, device.costs)
+        plan = EinsumPlan(shapes, dtype, tree, device.costs, runs=device.runs)
+        return within(plan, call.slices, call.limit)
 
-    key = (call.subscripts, shapes, dtype, spec, call.slices, call.limit)
+    key = (call.subscripts, shapes, dtype, spec, call.slices, call.limit, device)
     return PLANS.get_or_make(key, make)
 
 

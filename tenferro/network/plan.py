@@ -13,9 +13,11 @@ from typing import Any
 from tenferro.arrays import convert
 from tenferro.chainrules import Emitter, V
 from tenferro.compiler import (
+    COMPILED,
     CPU,
     DeviceCosts,
     MemoryNeed,
+    Runs,
     Target,
     contraction_passes,
     optimize_for,
@@ -51,7 +53,8 @@ class EinsumPlan:
         shapes: shapes of the operands.
         dtype: common dtype of the operands.
         tree: the contractions.
-        costs: the cost model that predicts run times.
+        costs: the cost model that predicts run times, and by which the order was chosen.
+        runs: how the device runs programs, by which memory is predicted.
         slices: labels that the contraction loops over in order to save memory.
     """
 
@@ -60,6 +63,7 @@ class EinsumPlan:
     tree: ContractionTree
     costs: DeviceCosts = CPU
     slices: Labels = ()
+    runs: Runs = COMPILED
 
     @property
     def subscripts(self) -> Subscripts:
@@ -108,9 +112,9 @@ class EinsumPlan:
 
     @cached_property
     def memory(self) -> MemoryNeed:
-        """Predicted bytes of a run on the device of `costs`; nothing is compiled for it."""
+        """Predicted bytes of a run on the device; nothing is compiled for it."""
         target = Target("plan", contraction_passes(self.costs))
-        return predict_memory(optimize_for(self.program.exec_program, target))
+        return predict_memory(optimize_for(self.program.exec_program, target), self.runs)
 
     @property
     def peak_bytes(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, assert_never
 
+from tenferro.compiler import CPU, DeviceCosts
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import MemoryLimitError, PathError
@@ -96,8 +97,9 @@ class Planner:
         shapes: Sequence[tuple[int, ...]],
         plan: Specification,
         options: ContractionOptimizerOptions | None = None,
+        costs: DeviceCosts = CPU,
     ) -> ContractionTree:
-        """The tree for operands of these shapes; each pair of shapes and plan is searched once.
+        """The tree for operands of these shapes on a device of these costs; searched once for each.
 
         `options` are the options that the specification was made of, with their progress callback;
         if None, they are read from the specification.
@@ -108,8 +110,10 @@ class Planner:
         canonical = subscripts.canonical()
         if options is None:
             options = options_of(plan)
-        key = (canonical, tuple(tuple(shape) for shape in shapes), plan)
-        pairs = self._trees.get_or_make(key, lambda: find_tree(subscripts, sizes, options).pairs)
+        key = (canonical, tuple(tuple(shape) for shape in shapes), plan, costs)
+        pairs = self._trees.get_or_make(
+            key, lambda: find_tree(subscripts, sizes, options, costs).pairs
+        )
         return ContractionTree(subscripts, sizes, pairs)
 
     def stats(self) -> CacheStats:

@@ -11,6 +11,7 @@ import numpy as np
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
     NATIVE,
+    DeviceModel,
     MemoryReport,
     OptimizerOptions,
     memory_report,
@@ -36,6 +37,7 @@ from tenferro.values import (
     GraphProgram,
     Tensor,
     bind_inputs,
+    free_host_bytes,
     place,
     register_executor,
 )
@@ -177,6 +179,19 @@ class GraphExecutor:
             program, self._backend, self._boundary, self._segmented, self._max_bytes
         )
 
+    @property
+    def device_model(self) -> DeviceModel:
+        """What plans are made by: the CPU's."""
+        return DeviceModel()
+
+    def free_bytes(self) -> int:
+        """The bytes that the system says are free.
+
+        Raises:
+            ConfigError: the system does not tell.
+        """
+        return free_host_bytes()
+
     def memory(
         self,
         program: ExecProgram,
@@ -191,7 +206,8 @@ class GraphExecutor:
         """
         optimized = self._optimized(program, sizes, options)
         refuse_dynamic(optimized, "memory")
-        return memory_report(optimized, NATIVE.runs, options.memory_limit)
+        limit = options.on_device(self.free_bytes).memory_limit
+        return memory_report(optimized, NATIVE.runs, limit)
 
     def _optimized(
         self,
@@ -200,7 +216,7 @@ class GraphExecutor:
         options: OptimizerOptions,
     ) -> ExecProgram:
         target = replace(NATIVE, families=self._boundary)
-        return optimize_for(program, target, sizes, options)
+        return optimize_for(program, target, sizes, options.on_device(self.free_bytes))
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
         """The results of one op, computed immediately."""

@@ -43,6 +43,7 @@ from tenferro.values import (
     executor_named,
     memory_of,
     place,
+    planning_for,
     tensor_owner,
     with_brought,
     with_packages,
@@ -352,7 +353,8 @@ class Jitted(Generic[P, R_co]):
         return None if traced is None else self._traces.put(key, traced)
 
     def _trace(self, call: CallArguments) -> TracedFunction | None:
-        trace, _ = trace_function(call.function, call.args, call.kwargs)
+        with planning_for(self.executor):
+            trace, _ = trace_function(call.function, call.args, call.kwargs)
         if trace.outer and is_tracing():
             return None
         if trace.outer:

@@ -1,6 +1,7 @@
 """Values of users: tensors, and moving them to the executor of a program.
 
-Read in this order: `executors` (protocol, and lookup by name), `devices`, `host` (NumPy arrays),
+Read in this order: `executors` (protocol, and lookup by name), `devices`, `free_memory`,
+`planning_device` (what plans are made for), `host` (NumPy arrays),
 `emitter`, `placing`, `display` (how tensors are printed), `tensor`, `lifting` (kinds of values),
 `sizes` (symbols solved from shapes), `program`, `binding`.
 """
@@ -21,6 +22,7 @@ from tenferro.values.executors import (
     register_executor,
     tensor_owner,
 )
+from tenferro.values.free_memory import free_host_bytes
 from tenferro.values.host import buffer_meta, host_array
 from tenferro.values.lifting import fitted, is_array, meta_of_value, weak_number
 from tenferro.values.limits import bring_limit, collecting_limits
@@ -32,6 +34,12 @@ from tenferro.values.packages import (
     with_packages,
 )
 from tenferro.values.placing import place, where_to_run
+from tenferro.values.planning_device import (
+    KnowsDevice,
+    planned_free_bytes,
+    planned_model,
+    planning_for,
+)
 from tenferro.values.program import GraphProgram, ProgramInput, check_program
 from tenferro.values.shortcut import SHORTCUT
 from tenferro.values.sizes import Solved, learn_sizes, lone_symbol, solve_sizes
@@ -44,6 +52,7 @@ __all__ = [
     "Executable",
     "Executor",
     "GraphProgram",
+    "KnowsDevice",
     "ProgramInput",
     "RunEmitter",
     "Solved",
@@ -64,6 +73,7 @@ __all__ = [
     "executor_named",
     "executor_on",
     "fitted",
+    "free_host_bytes",
     "host_array",
     "installed_executors",
     "is_array",
@@ -75,6 +85,9 @@ __all__ = [
     "owner_of",
     "page_of",
     "place",
+    "planned_free_bytes",
+    "planned_model",
+    "planning_for",
     "register_executor",
     "run_eagerly",
     "solve_sizes",

@@ -13,6 +13,7 @@ from tenferro.exec_ir import Array, ExecProgram
 from tenferro.ops import Pad, Slice
 from tenferro.shape import Leaf, make_meta
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
+from tenferro_xla.platforms import platform_of
 
 RunOp = Callable[..., Buffers]
 """Runs one op on device arrays."""
@@ -101,7 +102,8 @@ class BucketedExecutable:
         return self._run_op(Pad(none, tuple(missing), none), value, self._zeros[value.dtype])[0]
 
     def _put(self, array: Array) -> jax.Array:
-        placed: jax.Array = jax.device_put(private(array), self._device)
+        own = private(array, platform_of(self._device).alignment)
+        placed: jax.Array = jax.device_put(own, self._device)
         return placed
 
 

@@ -25,12 +25,14 @@ from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.errors import MemoryLimitError, PadSafetyError, UnsupportedExtensionError
 from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, program_of_op
 from tenferro.shape import Leaf, make_meta
+from tenferro.values import planning_for
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
 from tenferro_xla.compiled.slow import announced
 from tenferro_xla.compiled.stablehlo import (
+    Module,
     compile_stablehlo,
     lower_to_stablehlo,
     prepare,
@@ -99,7 +101,8 @@ class Executables:
         observe: Observer | None = None,
     ) -> ExecProgram:
         """The program for these sizes, of ops that XLA runs; before the passes of the target."""
-        return resolve_sizes(program, self.target.optimized_for, sizes, options, observe)
+        with planning_for(self.target):
+            return resolve_sizes(program, self.target.optimized_for, sizes, options, observe)
 
     def _compiled(
         self,
@@ -189,17 +192,18 @@ class Executables:
         sizes: Mapping[Any, int] | None = None,
         donated: tuple[int, ...] = (),
         part: Part = "program",
-        lowered: jax.stages.Lowered | None = None,
+        module: Module | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
     ) -> LoadedExecutable:
         """Compile a program of constant sizes, or its given lowering; record the compilation."""
         start = time.perf_counter()
+        options = options.on_device(self.target.free_bytes)
         with announced(bound):
             if options.memory_limit is not None:
                 compiled = self._within(bound, donated, options.memory_limit, options)
             else:
-                lowered = lowered or self._lowered(bound, donated, options)
-                compiled = compile_stablehlo(lowered, self.target)
+                module = module or self._lowered(bound, donated, options)
+                compiled = compile_stablehlo(module, self.target)
         loaded = LoadedExecutable(bound, compiled, self.target, donated)
         seconds = time.perf_counter() - start
         self._log.record(subject_of(bound, digest, sizes_key(sizes or {}), donated, part), seconds)
@@ -207,7 +211,7 @@ class Executables:
 
     def _lowered(
         self, bound: ExecProgram, donated: tuple[int, ...], options: OptimizerOptions
-    ) -> jax.stages.Lowered:
+    ) -> Module:
         return lower_to_stablehlo(prepare(bound, self.target, options), self.target, donated)
 
     def _within(
@@ -227,12 +231,12 @@ class Executables:
         goal, least = limit, None
         while True:
             try:
-                lowered = self._lowered(bound, donated, options.limited(goal))
+                module = self._lowered(bound, donated, options.limited(goal))
             except MemoryLimitError:
                 if least is None:
                     raise
                 raise refused_by_xla(limit, least) from None
-            compiled = compile_stablehlo(lowered, self.target)
+            compiled = compile_stablehlo(module, self.target)
             analysis = compiled.memory_analysis()
             if analysis is None:
                 return compiled

@@ -59,7 +59,11 @@ class LoadedExecutable:
 
         JAX may read a NumPy array after it has returned, so one that can change is copied first.
         """
-        own = [private(value) if isinstance(value, np.ndarray) else value for value in values]
+        alignment = self._target.platform.alignment
+        own = [
+            private(value, alignment) if isinstance(value, np.ndarray) else value
+            for value in values
+        ]
         try:
             with jax.enable_x64(True):
                 return self._call(*own)
@@ -118,22 +122,21 @@ def _explain_shared(buffers: tuple[object, ...], donated: tuple[int, ...]) -> No
                 )
 
 
-def private(array: Array) -> Array:
-    """The array if it cannot be written to; otherwise a copy, aligned as XLA on CPU needs it.
+def private(array: Array, alignment: int = 1) -> Array:
+    """The array if it cannot be written to; otherwise a copy, aligned as the platform reads it.
 
     XLA copies a small array that is not aligned, which costs less than to align it.
     """
     if not array.flags.writeable and array.base is None:
         return array
-    if array.nbytes <= _SMALL:
+    if alignment == 1 or array.nbytes <= _SMALL:
         return np.array(array, order="C")  # not of a subclass, which JAX may refuse
-    memory = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
-    own: Array = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % _ALIGNMENT)
+    memory = np.empty(array.nbytes + alignment, np.uint8)
+    own: Array = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % alignment)
     own[...] = array
     return own
 
 
-_ALIGNMENT = 64
 _SMALL = 1 << 14
 
 

@@ -16,6 +16,7 @@ from tenferro.exec_ir import Array, ExecProgram, verify
 from tenferro.ops import size_of_scalar
 from tenferro.shape import Exact, ShapeExtent, TensorMeta, UpperBound, make_meta
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
+from tenferro_xla.platforms import platform_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,8 @@ class SegmentedExecutable:
     def _put(self, value: jax.Array | Array) -> jax.Array:
         if isinstance(value, jax.Array):
             return value
-        placed: jax.Array = jax.device_put(private(value), self._device)
+        own = private(value, platform_of(self._device).alignment)
+        placed: jax.Array = jax.device_put(own, self._device)
         return placed
 
 

@@ -41,6 +41,14 @@ class Memory:
     code: int
 
 
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A program that is ready, and what JAX has lowered of it."""
+
+    program: ExecProgram
+    lowered: jax.stages.Lowered
+
+
 def prepare(
     program: ExecProgram,
     target: XlaTarget,
@@ -58,6 +66,7 @@ def prepare(
     require_static(program)
     verify(program)
     check_budget(program, target.max_bytes)  # before passes that compute constants
+    options = options.on_device(target.free_bytes)
     program = optimize_for(program, target.optimized_for, None, options, observe)
     verify(program)
     check_budget(program, target.max_bytes)
@@ -66,7 +75,7 @@ def prepare(
 
 def lower_to_stablehlo(
     program: ExecProgram, target: XlaTarget, donate: tuple[int, ...] = ()
-) -> jax.stages.Lowered:
+) -> Module:
     """A program of `prepare` as StableHLO.
 
     Raises:
@@ -74,10 +83,10 @@ def lower_to_stablehlo(
     """
     sharding = SingleDeviceSharding(target.device)
     with jax.enable_x64(True), jax.default_device(target.device):
-        function = jax.jit(
-            _in_rows(program, jax_function(program, target.lowering)), donate_argnums=donate
-        )
-        lowered = function.lower(
+        function = jax_function(program, target.lowering)
+        if target.platform.results_in_rows:
+            function = _in_rows(program, function)
+        lowered = jax.jit(function, donate_argnums=donate).lower(
             *(
                 jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]  # JAX has no types there
                     meta.static_shape, meta.dtype, sharding=sharding
@@ -87,7 +96,7 @@ def lower_to_stablehlo(
         )
     if "stablehlo" in config.dump:
         sys.stderr.write(lowered.as_text())
-    return lowered
+    return Module(program, lowered)
 
 
 def _in_rows(program: ExecProgram, function: JaxFunction) -> JaxFunction:
@@ -115,15 +124,16 @@ def _by_rows(x: jax.Array) -> jax.Array:
     return result
 
 
-def compile_stablehlo(lowered: jax.stages.Lowered, target: XlaTarget) -> jax.stages.Compiled:
-    """The executable of XLA.
+def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
+    """The executable of XLA, made with the options that the platform has for the program.
 
     Raises:
         ExecutorError: XLA reports an error, such as an unknown compiler option.
     """
     try:
         with jax.enable_x64(True):
-            return lowered.compile(compiler_options=dict(target.compiler_options) or None)
+            options = target.options_for(module.program)
+            return module.lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
         raise ExecutorError(f"compile: XLA says {str(error).splitlines()[0]}") from error
 

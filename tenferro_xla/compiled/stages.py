@@ -44,7 +44,7 @@ class Lowered:
         self._bound = executables.resolved(program.exec_program, sizes, options, observe)
         refuse_dynamic(self._bound, "lower")
         self._prepared = prepare(self._bound, executables.target, options, observe)
-        self._lowered = lower_to_stablehlo(self._prepared, executables.target)
+        self._module = lower_to_stablehlo(self._prepared, executables.target)
 
     @property
     def exec_program(self) -> ExecProgram:
@@ -53,7 +53,7 @@ class Lowered:
 
     def stablehlo(self) -> str:
         """The text of the StableHLO module."""
-        return self._lowered.as_text()
+        return self._module.lowered.as_text()
 
     def as_text(self) -> str:
         """The same, under the name that JAX gives it."""
@@ -61,7 +61,7 @@ class Lowered:
 
     def cost(self) -> Cost:
         """XLA's estimate of the work of one run, before it optimizes the program."""
-        return cost_of(self._lowered.cost_analysis() or {})
+        return cost_of(self._module.lowered.cost_analysis() or {})
 
     def memory(self) -> Memory:
         """The memory that the executable needs; compiles the program."""
@@ -73,7 +73,7 @@ class Lowered:
         executable = self._executables.cache.get_or_make(
             (digest, sizes_key(self._sizes), (), options),
             lambda: self._executables.load(
-                self._bound, digest, self._sizes, lowered=self._lowered, options=options
+                self._bound, digest, self._sizes, module=self._module, options=options
             ),
         )
         assert isinstance(executable, LoadedExecutable), "a lowered program is static"

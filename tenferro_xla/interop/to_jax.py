@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tenferro.compiler import CPU, Target, contraction_passes, optimize_for, refuse_dynamic
+from tenferro.compiler import Target, contraction_passes, optimize_for, refuse_dynamic
 from tenferro.errors import BindingError
 from tenferro.exec_ir import Array
 from tenferro.families import STANDARD, further
@@ -17,6 +17,7 @@ from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_specs, che
 from tenferro.shape import TensorSpec
 from tenferro_xla.compiled import require_static
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
+from tenferro_xla.platforms import platform_of
 
 _ADVICE = "give a package that has one to to_jax or jax_gradient, packages=(...)"
 
@@ -50,11 +51,10 @@ def to_jax(
     6.0
     """
     check_program("to_jax", program)
-    on_cpu = jax.default_backend() == "cpu"
+    platform = platform_of(jax.devices()[0])
     lowerings = ExtensionLowerings((*STANDARD, *further(packages)))
-    options = LoweringOptions(precision, lowerings, waits_in_branch=on_cpu)
-    costs = CPU if on_cpu else None
-    passes = contraction_passes(costs)
+    options = LoweringOptions(precision, lowerings, waits_in_branch=not platform.keeps_barriers)
+    passes = contraction_passes(platform.costs if platform.rewrites else None)
     target = Target("jax", passes, options.extensions, advice=_ADVICE, differentiates=True)
 
     def tenferro_function(*args: Any) -> Any:

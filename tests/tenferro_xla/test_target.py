@@ -8,7 +8,7 @@ import pytest
 
 from tenferro.compiler import CANONICAL, CPU, Numbering, OptimizerOptions, Pass, optimize
 from tenferro.exec_ir import verify
-from tenferro_xla.target import passes_for
+from tenferro_xla.platforms import CPU_PLATFORM
 from tests.compiler.canonical.test_loop_joining import STARTING_ALIKE
 from tests.compiler.canonical.test_loop_products import SUM
 from tests.compiler.canonical.test_switch_joining import VALUE_AND_DERIVATIVE
@@ -16,7 +16,7 @@ from tests.compiler.canonical.test_while_joining import VALUES
 from tests.compiler.canonical.test_while_joining import program as while_loops
 from tests.programs import SEVERAL, SIZES, assert_same_results, read
 
-XLA_CPU = (*CANONICAL, *passes_for("cpu", CPU))
+XLA_CPU = (*CANONICAL, *CPU_PLATFORM.passes(CPU))
 NOT_PASSES = {"layout_costs", "memory_limit"}
 NAMES = [each.name for each in fields(OptimizerOptions) if each.name not in NOT_PASSES]
 

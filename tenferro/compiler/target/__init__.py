@@ -9,7 +9,7 @@ contractions into the form that the device is fast at; `memory` predicts what a 
 from tenferro.compiler.target.bind_sizes import BindSizes
 from tenferro.compiler.target.checkpoints import CheckpointInlining
 from tenferro.compiler.target.contraction_layout import ContractionLayout
-from tenferro.compiler.target.costs import CPU, DeviceCosts
+from tenferro.compiler.target.costs import CPU, NEUTRAL, DeviceCosts
 from tenferro.compiler.target.dot_decomposer import DotDecomposer
 from tenferro.compiler.target.expand import (
     GIVE_THE_EXECUTOR_A_LOWERING,
@@ -22,6 +22,7 @@ from tenferro.compiler.target.stop_gradients import StopGradientRemoval
 __all__ = [
     "CPU",
     "GIVE_THE_EXECUTOR_A_LOWERING",
+    "NEUTRAL",
     "BindSizes",
     "CheckpointInlining",
     "ContractionLayout",

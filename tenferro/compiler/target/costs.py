@@ -1,4 +1,7 @@
-"""The cost model: seconds for products, moves and kernels on one kind of device."""
+"""The cost model: seconds for products, moves and kernels on one kind of device.
+
+What is of one platform of XLA only, such as the costs of GPUs, is in `tenferro_xla.platforms`.
+"""
 
 from __future__ import annotations
 
@@ -107,3 +110,6 @@ class DeviceCosts:
 
 CPU = DeviceCosts()
 """XLA on two threads of a CPU."""
+
+NEUTRAL = DeviceCosts(contracted_first=0.0, short_left=0.0)
+"""A device of which nothing is known: no order of axes is better than another."""

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from tenferro.compiler.target.costs import CPU, DeviceCosts
 from tenferro.exec_ir import ExecInstruction, ExecProgram
+from tenferro.ops import DotGeneral, Transpose
 from tenferro.shape import TensorMeta
 
 
@@ -23,10 +25,20 @@ class Runs:
     Attributes:
         as_written: whether it runs instructions in their order, not as soon as they can run.
         fuses: whether it computes elementwise results where they are read, or over an operand.
+        reads_transposed: whether a contraction reads a transposed operand without a copy of it.
+        block: the number of bytes of which each buffer takes a multiple.
+        workspace: the bytes that contractions need beside their operands and results.
     """
 
     as_written: bool
     fuses: bool
+    reads_transposed: bool = False
+    block: int = 1
+    workspace: int = 0
+
+    def size(self, meta: TensorMeta) -> int:
+        """The bytes of the buffer of a value; 0 if its size is not known."""
+        return -(-size_of(meta) // self.block) * self.block
 
 
 COMPILED = Runs(as_written=False, fuses=True)
@@ -56,12 +68,13 @@ class Schedule:
     ) -> None:
         self.program = program
         self.peaks = peaks
+        self.runs = runs
         self.fuses = runs.fuses
         self.readers: dict[int, list[int]] = {}
         for number, step in enumerate(program.instructions):
             for slot in dict.fromkeys(step.input_slots):
                 self.readers.setdefault(slot, []).append(number)
-        self.bytes = [0 if meta is None else size_of(meta) for meta in program.slot_metas()]
+        self.bytes = [0 if meta is None else runs.size(meta) for meta in program.slot_metas()]
         self.buffer = list(range(program.n_slots))
         self.fused: dict[int, tuple[int, ...]] = {}
         self.streamed = self._streamed() if runs.fuses else set()
@@ -139,6 +152,8 @@ class Schedule:
             ]
             spared = self._spared(step, gone) if gone else 0
             profile.append(live - spared + self.inside(step))
+            if self.runs.workspace and isinstance(step.op, DotGeneral):
+                profile[-1] += self.runs.workspace
             live -= sum(self.bytes[buffer] for buffer in gone)
         return profile
 
@@ -170,12 +185,24 @@ class Schedule:
         if len(step.output_slots) != 1:
             return
         (slot,) = step.output_slots
-        if step.op.view:
+        if step.op.view or self._is_read_transposed(step):
             self.buffer[slot] = self.buffer[step.input_slots[0]]
             if self.buffer[slot] in self.fused:
                 self.fused[slot] = self.fused[self.buffer[slot]]
         elif step.op.inlined and not step.op.source and slot in self.streamed:
             self.fused[slot] = tuple(self._read(step))
+
+    def _is_read_transposed(self, step: ExecInstruction) -> bool:
+        """Whether it is a transpose that only contractions read, which do not need a copy."""
+        if not (self.runs.reads_transposed and isinstance(step.op, Transpose)):
+            return False
+        (slot,) = step.output_slots
+        readers = [self.program.instructions[number] for number in self.readers.get(slot, ())]
+        return (
+            bool(readers)
+            and slot not in self.program.output_slots
+            and all(isinstance(reader.op, DotGeneral) for reader in readers)
+        )
 
     def _streamed(self) -> set[int]:
         """The values whose elements every reader can compute where it reads them.
@@ -244,3 +271,16 @@ def size_of(meta: TensorMeta) -> int:
     for size in shape:
         count *= size
     return count * meta.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceModel:
+    """What plans of programs are made by before anything is compiled for a device.
+
+    Attributes:
+        costs: the seconds that programs take.
+        runs: how programs run, by which their memory is predicted.
+    """
+
+    costs: DeviceCosts = CPU
+    runs: Runs = COMPILED

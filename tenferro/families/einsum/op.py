@@ -23,6 +23,7 @@ from tenferro.planning import (
     options_of,
 )
 from tenferro.shape import Dim, DType, short_name
+from tenferro.values import planned_model
 
 
 @family_id(namespace="tenferro-einsum", name="einsum", version=1)
@@ -97,7 +98,7 @@ def pairs_at(op: EinsumOp, dtype: DType, shapes: Sequence[tuple[int, ...]]) -> S
     """
     if op.plan[0] == "pairs":
         return op.plan
-    tree = PLANNER.tree(op.subscripts, shapes, op.plan)
+    tree = PLANNER.tree(op.subscripts, shapes, op.plan, costs=planned_model().costs)
     check_memory(tree, dtype.itemsize, options_of(op.plan).memory_limit)
     return ("pairs", tree.pairs)
 

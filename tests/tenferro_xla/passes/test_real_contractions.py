@@ -18,7 +18,7 @@ from tenferro.shape import COMPLEX64, COMPLEX128, make_meta
 from tenferro_xla import XlaExecutor
 from tenferro_xla.lowering import LoweringOptions, jax_function
 from tenferro_xla.passes import RealContractions
-from tenferro_xla.target import passes_for
+from tenferro_xla.platforms import CPU_PLATFORM
 from tests.programs import arguments, assert_same_results, read, run, short
 from tests.tolerances import rounding
 
@@ -29,7 +29,7 @@ NEVER = replace(CPU, multiply=1.0)
 
 def for_cpu(program: ExecProgram, costs: DeviceCosts = CPU) -> ExecProgram:
     """The program as it is lowered for a CPU."""
-    return optimize(program, passes=passes_for("cpu", costs))
+    return optimize(program, passes=CPU_PLATFORM.passes(costs))
 
 
 def as_real(text: str, costs: DeviceCosts = ALWAYS) -> str:

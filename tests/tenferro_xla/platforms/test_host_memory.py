@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tenferro.errors import ConfigError, ExecutorError
-from tenferro_xla import host_memory
+from tenferro_xla.platforms import host_memory
 
 PROGRAM = """
 import resource

@@ -1,0 +1,64 @@
+"""The device that plans are made for: orders of networks, modes of derivatives, memory limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol, runtime_checkable
+
+from tenferro.compiler import DeviceModel
+from tenferro.values.free_memory import free_host_bytes
+
+
+@runtime_checkable
+class KnowsDevice(Protocol):
+    """An executor that tells what its device is like before anything is compiled for it."""
+
+    @property
+    def device_model(self) -> DeviceModel:
+        """What programs cost on the device, and how they use its memory."""
+
+    def free_bytes(self) -> int:
+        """The bytes that a program may take on the device now.
+
+        Raises:
+            ConfigError: the device does not tell.
+        """
+
+
+_planned_for: ContextVar[object] = ContextVar("tenferro_planned_for", default=None)
+
+
+@contextmanager
+def planning_for(executor: object) -> Iterator[None]:
+    """Within the block, plans are made for the device of `executor`; None changes nothing."""
+    if executor is None:
+        yield
+        return
+    token = _planned_for.set(executor)
+    try:
+        yield
+    finally:
+        _planned_for.reset(token)
+
+
+def planned_model() -> DeviceModel:
+    """The model of the device that plans are made for; the CPU's if it has none.
+
+    >>> from tenferro.compiler import CPU
+    >>> planned_model().costs == CPU
+    True
+    """
+    executor = _planned_for.get()
+    return executor.device_model if isinstance(executor, KnowsDevice) else DeviceModel()
+
+
+def planned_free_bytes() -> int:
+    """The bytes that are free on the device that plans are made for; by default the host.
+
+    Raises:
+        ConfigError: the device does not tell.
+    """
+    executor = _planned_for.get()
+    return executor.free_bytes() if isinstance(executor, KnowsDevice) else free_host_bytes()

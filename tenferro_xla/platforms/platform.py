@@ -1,0 +1,105 @@
+"""What may be known of a platform, and the neutral platform, of which nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from tenferro.compiler import (
+    COMPILED_AS_WRITTEN,
+    NEUTRAL,
+    DeviceCosts,
+    DeviceModel,
+    Pass,
+    Runs,
+    contraction_passes,
+)
+from tenferro.errors import ConfigError
+from tenferro.exec_ir import ExecProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of XLA's compiler that programs are better off with.
+
+    Attributes:
+        name: its name.
+        value: the value that is wanted.
+        why: what it does, for readers of reports.
+    """
+
+    name: str
+    value: bool | str
+    why: str
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A platform of XLA. As it stands, one of which nothing is known.
+
+    Attributes:
+        name: as JAX lowers for it: `cpu`, `cuda`.
+        costs: by which networks are planned.
+        rewrites: whether contractions are rewritten by these costs where the user gives none.
+        runs: by which memory is predicted.
+        wanted: the compiler options that some programs are compiled with, if XLA knows them.
+        in_flight: how many calls of executables that span devices may be outstanding.
+        alignment: of host arrays that XLA reads without a copy.
+        keeps_barriers: whether the compiler heeds optimization barriers until equal values have
+            become one. Where it does not, what is computed again stands in a branch.
+        results_in_rows: whether the compiler is told that transposed results are stored by rows.
+        kernel_seconds: seconds of compilation for each kernel, about.
+    """
+
+    name: str
+    costs: DeviceCosts = NEUTRAL
+    rewrites: bool = False
+    runs: Runs = COMPILED_AS_WRITTEN
+    wanted: tuple[Option, ...] = ()
+    in_flight: int = 16
+    alignment: int = 1
+    keeps_barriers: bool = True
+    results_in_rows: bool = False
+    kernel_seconds: float = 4e-3
+
+    @property
+    def model(self) -> DeviceModel:
+        """What plans are made by."""
+        return DeviceModel(self.costs, self.runs)
+
+    def passes(self, costs: DeviceCosts | None) -> tuple[Pass, ...]:
+        """The passes that bring contractions into the form that the platform is fast at.
+
+        Without costs they only become matrix products.
+        """
+        return contraction_passes(costs)
+
+    def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
+        """The wanted options that are good for this program, which is ready to be lowered."""
+        return self.wanted
+
+    def bytes_limit(self, device: jax.Device) -> int | None:
+        """The bytes that XLA may use of the device's memory; None if the device does not tell."""
+        limit = _stats(device).get("bytes_limit")
+        return None if limit is None else int(limit)
+
+    def free_bytes(self, device: jax.Device) -> int:
+        """The bytes that a program may take now.
+
+        Raises:
+            ConfigError: the device does not tell.
+        """
+        stats = _stats(device)
+        if "bytes_limit" not in stats:
+            raise ConfigError(
+                f"memory_limit: {device} does not tell how much memory it has; pass a number of "
+                "bytes in place of 'device'"
+            )
+        return max(int(stats["bytes_limit"]) - int(stats.get("bytes_in_use", 0)), 1)
+
+
+def _stats(device: jax.Device) -> Mapping[str, Any]:
+    return device.memory_stats() or {}

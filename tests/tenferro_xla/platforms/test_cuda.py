@@ -1,0 +1,203 @@
+"""CUDA without a GPU: what is chosen for it, and that nothing of the CPU is in what is lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.compiler import CPU, DeviceCosts, MemoryNeed, parse, predict_memory
+from tenferro.config import Config, config
+from tenferro.exec_ir import ExecProgram, evaluate
+from tenferro.families import STANDARD
+from tenferro_xla.compiled import prepare, private
+from tenferro_xla.lowering import ExtensionLowerings, jax_function
+from tenferro_xla.platforms import (
+    CPU_PLATFORM,
+    CUDA_PLATFORM,
+    Platform,
+    platform_named,
+    platform_of,
+)
+from tenferro_xla.target import XlaTarget, target_for
+
+HOST = jax.devices("cpu")[0]
+
+
+def target(platform: Platform, costs: Any = "device") -> XlaTarget:
+    return target_for(HOST, platform, ExtensionLowerings(STANDARD), costs=costs)
+
+
+def lowered(program: ExecProgram, platform: Platform) -> tuple[ExecProgram, str]:
+    """The program after the passes of a platform, and its StableHLO there; no device is asked."""
+    made = target(platform)
+    ready = prepare(program, made)
+    with jax.enable_x64(True):
+        specs = [jax.ShapeDtypeStruct(m.static_shape or (), m.dtype) for m in ready.input_metas]
+        traced = jax.jit(jax_function(ready, made.lowering)).trace(*specs)
+        return ready, traced.lower(lowering_platforms=(platform.name,)).as_text()
+
+
+def chain(a: Any, b: Any, c: Any) -> Any:
+    return tn.einsum("ab,bc,ad->cd", a, b, c, optimize=((0, 1), (0, 1)))
+
+
+def exec_program(function: Any, shapes: Sequence[tuple[int, ...]], dtype: str) -> ExecProgram:
+    return tn.make_program(function, *[tn.TensorSpec(s, dtype) for s in shapes]).exec_program
+
+
+CHAIN = [(300, 8), (8, 200), (300, 9)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_a_network_and_its_gradient_for_cuda_have_nothing_of_the_cpu(dtype: str) -> None:
+    def loss(*tensors: Any) -> Any:
+        return tn.sum(tn.real(chain(*tensors)) ** 2)
+
+    program = exec_program(tn.value_and_grad(loss, argnums=(0, 1, 2)), CHAIN, dtype)
+    on_gpu, gpu_text = lowered(program, CUDA_PLATFORM)
+    names = {step.op.name for step in on_gpu.instructions}
+    assert names.isdisjoint({"xla_kept", "xla_split", "xla_join", "xla_factor"})
+    assert "optimization_barrier" not in gpu_text
+    assert gpu_text.count("stablehlo.dot_general") == 6
+    if dtype == "complex128":
+        assert "complex<f64>>, tensor" in gpu_text  # products of complex matrices as they are
+        on_cpu, _ = lowered(program, CPU_PLATFORM)
+        assert {step.op.name for step in on_cpu.instructions} & {"xla_split", "xla_join"}
+
+
+def test_an_axis_lies_where_it_is_cheapest_on_the_platform() -> None:
+    program = exec_program(chain, CHAIN, "float64")
+    texts = {each.name: lowered(program, each)[1] for each in (CPU_PLATFORM, CUDA_PLATFORM)}
+    assert {name: text.count("stablehlo.transpose") for name, text in texts.items()} == {
+        "cpu": 1,
+        "cuda": 0,
+    }
+    assert {name: "optimization_barrier" in text for name, text in texts.items()} == {
+        "cpu": True,
+        "cuda": False,
+    }
+
+
+def test_what_is_computed_again_waits_at_a_barrier_and_not_in_a_branch() -> None:
+    def loss(x: Any) -> Any:
+        return tn.sum(tn.checkpoint(lambda y: tn.sin(tn.sin(y)))(x))
+
+    program = exec_program(tn.grad(loss), [(50,)], "f8")
+    texts = {each.name: lowered(program, each)[1] for each in (CPU_PLATFORM, CUDA_PLATFORM)}
+    assert "stablehlo.case" in texts["cpu"]
+    assert "stablehlo.case" not in texts["cuda"]
+    assert "optimization_barrier" in texts["cuda"]
+
+
+def test_the_passes_for_cuda_keep_the_results() -> None:
+    program = exec_program(tn.grad(lambda *a: tn.sum(chain(*a)), argnums=(0, 1)), CHAIN, "f8")
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=shape) for shape in CHAIN]
+    for one, other in zip(
+        evaluate(program, values),
+        evaluate(prepare(program, target(CUDA_PLATFORM)), values),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_a_platform_of_which_nothing_is_known_rewrites_nothing() -> None:
+    unknown = platform_named("some_accelerator")
+    program = exec_program(chain, CHAIN, "complex128")
+    ready = prepare(program, target(unknown))
+    assert [step.op.name for step in ready.instructions if step.op.name.startswith("xla_")] == []
+    assert str(ready) == str(prepare(program, target(CUDA_PLATFORM, costs=None)))
+    assert unknown.options_for(ready) == ()
+    own = target(unknown, costs=CPU).optimized_for
+    assert "contraction_layout" in [each.name for each in own.passes]  # asked for
+
+
+def test_memory_on_cuda_is_of_blocks_and_a_workspace_and_without_copies_for_products() -> None:
+    text = """
+    exec_program(%0: f64[2,3]) {
+      %1: f64[3,2] = transpose[perm=(1, 0)] %0
+      %2: f64[3,3] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %1, %0!
+      return %2
+    }"""
+    program = parse(text)
+    assert predict_memory(program, CPU_PLATFORM.runs) == MemoryNeed(48, 72, 48)
+    assert predict_memory(program, CUDA_PLATFORM.runs) == MemoryNeed(256, 256, 32 << 20)
+
+
+def test_cuda_runs_independent_parts_one_after_the_other() -> None:
+    branches = "\n".join(
+        f"%{2 * i + 1}: f64[64,64] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0, %0\n"
+        f"%{2 * i + 2}: f64[] = reduce_sum[axes=(0, 1)] %{2 * i + 1}"
+        for i in range(6)
+    )
+    results = ", ".join(f"%{2 * i + 2}" for i in range(6))
+    text = f"exec_program(%0: f64[64,64]) {{\n{branches}\nreturn {results}\n}}"
+    cpu, gpu = (
+        predict_memory(parse(text), each)
+        for each in (CPU_PLATFORM.runs, replace(CUDA_PLATFORM.runs, workspace=0))
+    )
+    assert cpu.temporaries > 5 * 64 * 64 * 8
+    assert gpu.temporaries < 2 * 64 * 64 * 8
+
+
+class Gpu:
+    """What a device of CUDA answers."""
+
+    platform = "gpu"
+
+    def __init__(self, stats: dict[str, int] | None, name: str = "cuda:0") -> None:
+        self.stats, self.name = stats, name
+
+    def memory_stats(self) -> dict[str, int] | None:
+        return self.stats
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def test_jax_calls_cuda_and_rocm_gpu() -> None:
+    assert platform_of(Gpu({})) is CUDA_PLATFORM  # type: ignore[arg-type]
+    assert platform_of(Gpu({}, "rocm:0")) == Platform("rocm")  # type: ignore[arg-type]
+    assert platform_of(HOST) is CPU_PLATFORM
+
+
+def test_the_budget_is_what_the_device_has_unless_the_user_says_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gpu: Any = Gpu({"bytes_limit": 10**12, "bytes_in_use": 10**9})
+    lowerings = ExtensionLowerings(STANDARD)
+    assert target_for(gpu, CUDA_PLATFORM, lowerings).max_bytes == 10**12
+    assert target_for(gpu, CUDA_PLATFORM, lowerings, max_bytes=5).max_bytes == 5
+    assert target_for(HOST, CPU_PLATFORM, lowerings).max_bytes == config.max_bytes
+    monkeypatch.setattr("tenferro_xla.target.config", Config(max_bytes=7))
+    assert target_for(gpu, CUDA_PLATFORM, lowerings).max_bytes == 7
+
+
+def test_free_is_the_limit_of_the_device_less_what_is_in_use() -> None:
+    gpu: Any = Gpu({"bytes_limit": 1000, "bytes_in_use": 300})
+    assert CUDA_PLATFORM.free_bytes(gpu) == 700
+    silent: Any = Gpu(None)
+    with pytest.raises(tn.TenferroError, match="cuda:0 does not tell how much memory it has; pass"):
+        CUDA_PLATFORM.free_bytes(silent)
+
+
+def test_host_arrays_are_aligned_for_the_cpu_alone() -> None:
+    array = np.zeros(5000)
+    for alignment in (CPU_PLATFORM.alignment, 4096):
+        assert private(array, alignment).ctypes.data % alignment == 0
+    assert CUDA_PLATFORM.alignment == 1
+    assert private(array).base is None  # copied as NumPy does it
+
+
+def test_the_costs_of_cuda_know_no_better_side() -> None:
+    costs: DeviceCosts = CUDA_PLATFORM.costs
+    assert costs.short_side(2, 100) == costs.contracted_first == 0
+    assert costs.product(np.dtype("f8"), 1, 4096, 4096, 4096) < 1e-2 * CPU.product(
+        np.dtype("f8"), 1, 4096, 4096, 4096
+    )
