@@ -5,12 +5,19 @@ What is of one platform of XLA only, such as the costs of GPUs, is in `tenferro_
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenferro.shape import DType
 
 SHORT = 64
 """Rows of a left side below which a product takes `short_left` longer."""
+
+
+SEVERAL = 4
+"""Runs of axes that a transpose may move before each number takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +41,11 @@ class DeviceCosts:
             axes of its left operand come first.
         short_left: how much longer a product takes, as a part of its time, if its left side has
             fewer than 64 rows and its right side has more columns than that.
-        move: one number of a transpose of a value that a cache holds.
+        move: one number of a transpose that leaves the last axis last.
+        turn: one number of a transpose that has another axis last.
+        scatter: more for each number, for each axis beyond four that a transpose moves on its own.
         load: one number that comes from memory and not from a cache: of an input of the program,
-            or of a value larger than the caches. A transpose of an input loads and writes it.
+            or of a value larger than the caches.
         write: one number of a value that is written for one product, repeated or split.
         kernel: each kernel, whatever its size.
         worthwhile: a complex product is computed as real ones if that takes at most this part of
@@ -49,9 +58,11 @@ class DeviceCosts:
     matrix: float = 1.5e-7
     complex_matrix: float = 1.5e-6
     reduce: float = 1.1e-9
-    contracted_first: float = 0.6
-    short_left: float = 0.3
-    move: float = 1.6e-9
+    contracted_first: float = 1.0
+    short_left: float = 0.1
+    move: float = 0.4e-9
+    turn: float = 0.9e-9
+    scatter: float = 0.15e-9
     load: float = 2.5e-9
     write: float = 0.9e-9
     kernel: float = 1.5e-6
@@ -88,10 +99,12 @@ class DeviceCosts:
             seconds = max(arithmetic + (batch - 1) * self.matrix, seconds)
         return seconds + self.kernel
 
-    def moving(self, dtype: DType, numbers: int, loaded: bool = False) -> float:
-        """Seconds for a transpose; `loaded` if it is one of an input of the program."""
-        move = self.load + self.write if loaded else self.move
-        return self.kernel + move * numbers * dtype.itemsize / 8
+    def moving(self, dtype: DType, shape: Sequence[int], perm: Sequence[int]) -> float:
+        """Seconds for a transpose."""
+        runs = _runs(shape, perm)
+        each = self.move if runs[-1] == _last(shape) else self.turn
+        each += self.scatter * max(0, len(runs) - SEVERAL)
+        return self.kernel + each * math.prod(shape) * dtype.itemsize / 8
 
     def writing(self, dtype: DType, numbers: int) -> float:
         """Seconds for writing repeated numbers."""
@@ -106,6 +119,19 @@ class DeviceCosts:
     def scale(self, dtype: DType) -> float:
         """The bytes of a real or imaginary part, relative to a 64-bit number."""
         return dtype.itemsize / (16 if dtype.kind == "c" else 8)
+
+
+def _last(shape: Sequence[int]) -> int:
+    """The last axis whose size is not 1."""
+    return max((axis for axis, size in enumerate(shape) if size > 1), default=len(shape) - 1)
+
+
+def _runs(shape: Sequence[int], perm: Sequence[int]) -> list[int]:
+    """The last axis of each run of axes that stay together, in the new order."""
+    moved = [axis for axis in perm if shape[axis] > 1]
+    after = dict(itertools.pairwise(sorted(moved)))
+    ends = [one for one, other in itertools.pairwise(moved) if after.get(one) != other]
+    return [*ends, moved[-1] if moved else _last(shape)]
 
 
 CPU = DeviceCosts()

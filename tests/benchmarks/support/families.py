@@ -6,6 +6,7 @@ asked for. Seeds below `JUDGING` are for tuning; the others only judge.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -97,7 +98,12 @@ def grid(rng: Generator) -> Draft:
     down = {(i, j): draft.label() for i in range(rows - 1) for j in range(columns)}
     for i in range(rows):
         for j in range(columns):
-            around = (right.get((i, j - 1)), right.get((i, j)), down.get((i - 1, j)), down.get((i, j)))
+            around = (
+                right.get((i, j - 1)),
+                right.get((i, j)),
+                down.get((i - 1, j)),
+                down.get((i, j)),
+            )
             draft.tensor(*(bond for bond in around if bond is not None))
     return draft
 
@@ -110,7 +116,9 @@ def chain(rng: Generator) -> Draft:
     physical = [draft.label(int(rng.integers(2, 5))) for _ in range(sites)]
     for site in range(sites):
         for layer in bonds:
-            draft.tensor(layer[site], *(physical[site:site + 1] if layers > 1 else ()), layer[site + 1])
+            draft.tensor(
+                layer[site], *(physical[site : site + 1] if layers > 1 else ()), layer[site + 1]
+            )
     draft.output = [label for layer in bonds for label in (layer[0], layer[-1])]
     if layers > 1:
         for layer in bonds:
@@ -217,7 +225,7 @@ def few_rows(rng: Generator) -> Draft:
     rows = draft.label(int(rng.integers(1, 17)))
     wide = [draft.label(power=float(rng.uniform(0.9, 1.1))) for _ in range(steps + 1)]
     draft.tensor(rows, wide[0])
-    for one, other in zip(wide, wide[1:], strict=False):
+    for one, other in itertools.pairwise(wide):
         draft.tensor(*((one, other) if rng.integers(2) else (other, one)))
     draft.output = [rows, wide[-1]] if rng.integers(2) else [wide[-1], rows]
     return draft
@@ -226,7 +234,10 @@ def few_rows(rng: Generator) -> Draft:
 def small_axes(rng: Generator) -> Draft:
     """A circuit of gates on two of many axes of size 2 each, or 3."""
     draft, size = Draft(most=2), int(rng.integers(2, 4))
-    axes, gates = (int(rng.integers(14, 20)) if size == 2 else int(rng.integers(9, 12))), int(rng.integers(6, 16))
+    axes, gates = (
+        (int(rng.integers(14, 20)) if size == 2 else int(rng.integers(9, 12))),
+        int(rng.integers(6, 16)),
+    )
     state = [draft.label(size) for _ in range(axes)]
     draft.tensor(*state)
     for _ in range(gates):
@@ -278,7 +289,9 @@ def _with_bond(family: str, seed: int, draft: Draft, bond: float) -> Network:
     optimize = "optimal" if len(shapes) <= EXACT and family != "small_axes" else "greedy"
     if family == "small_axes":
         optimize = [(0, 1), *((0, last) for last in range(len(shapes) - 2, 0, -1))]
-    found, info = opt_einsum.contract_path(draft.expression, *shapes, shapes=True, optimize=optimize)
+    found, info = opt_einsum.contract_path(
+        draft.expression, *shapes, shapes=True, optimize=optimize
+    )
     flops = math.log10(max(float(info.opt_cost), 1.0))
     return Network(f"{family} {seed}", draft.expression, tuple(shapes), f"bond {bond:g}",
                    tuple(map(tuple, found)), flops)  # fmt: skip

@@ -187,7 +187,8 @@ class LayoutRewrite:
 
     def _moving(self, contraction: Contraction, x: Operand) -> float:
         """Seconds to move an operand."""
-        return self.costs.moving(contraction.dtype, x.side.size, x.side.slot in self.problem.inputs)
+        shape = self.writer.shape(x.value.number)
+        return self.costs.moving(contraction.dtype, shape, places(x.value.order, x.best))
 
     def _with_repeated(
         self, contraction: Contraction, batch: Order, first: Operand, second: Operand
