@@ -85,7 +85,7 @@ def step_seconds(
                 longer += costs.contracted_first
             return product * longer + costs.kernel
         case Transpose():
-            return costs.moving(step.dtype, numbers, loaded)
+            return costs.moving(step.dtype, shapes[0], step.op.perm)
         case Reshape():
             return 0.0
         case BroadcastInDim():

@@ -16,10 +16,6 @@ SHORT = 64
 """Rows of a left side below which a product takes `short_left` longer."""
 
 
-SEVERAL = 4
-"""Runs of axes that a transpose may move before each number takes longer."""
-
-
 @dataclass(frozen=True, slots=True)
 class DeviceCosts:
     """Seconds on one kind of device, for 64-bit real numbers; others in proportion to their bytes.
@@ -43,7 +39,9 @@ class DeviceCosts:
             fewer than 64 rows and its right side has more columns than that.
         move: one number of a transpose that leaves the last axis last.
         turn: one number of a transpose that has another axis last.
-        scatter: more for each number, for each axis beyond four that a transpose moves on its own.
+        divide: more for each number of a transpose, for each axis but two whose size is not a power
+            of two: XLA divides by these sizes to find where a number comes from. Axes that stay
+            together count as one.
         load: one number that comes from memory and not from a cache: of an input of the program,
             or of a value larger than the caches.
         write: one number of a value that is written for one product, repeated or split.
@@ -61,8 +59,8 @@ class DeviceCosts:
     contracted_first: float = 1.0
     short_left: float = 0.1
     move: float = 0.4e-9
-    turn: float = 0.9e-9
-    scatter: float = 0.15e-9
+    turn: float = 0.6e-9
+    divide: float = 0.25e-9
     load: float = 2.5e-9
     write: float = 0.9e-9
     kernel: float = 1.5e-6
@@ -101,9 +99,9 @@ class DeviceCosts:
 
     def moving(self, dtype: DType, shape: Sequence[int], perm: Sequence[int]) -> float:
         """Seconds for a transpose."""
-        runs = _runs(shape, perm)
-        each = self.move if runs[-1] == _last(shape) else self.turn
-        each += self.scatter * max(0, len(runs) - SEVERAL)
+        sizes, is_turned = _runs(shape, perm)
+        each = self.turn if is_turned else self.move
+        each += self.divide * max(0, sum(size & (size - 1) > 0 for size in sizes[1:]) - 1)
         return self.kernel + each * math.prod(shape) * dtype.itemsize / 8
 
     def writing(self, dtype: DType, numbers: int) -> float:
@@ -121,17 +119,19 @@ class DeviceCosts:
         return dtype.itemsize / (16 if dtype.kind == "c" else 8)
 
 
-def _last(shape: Sequence[int]) -> int:
-    """The last axis whose size is not 1."""
-    return max((axis for axis, size in enumerate(shape) if size > 1), default=len(shape) - 1)
-
-
-def _runs(shape: Sequence[int], perm: Sequence[int]) -> list[int]:
-    """The last axis of each run of axes that stay together, in the new order."""
+def _runs(shape: Sequence[int], perm: Sequence[int]) -> tuple[list[int], bool]:
+    """The sizes of the runs of axes that stay together, in the new order; whether another axis than
+    before comes last."""
     moved = [axis for axis in perm if shape[axis] > 1]
-    after = dict(itertools.pairwise(sorted(moved)))
-    ends = [one for one, other in itertools.pairwise(moved) if after.get(one) != other]
-    return [*ends, moved[-1] if moved else _last(shape)]
+    before = sorted(moved)
+    after = dict(itertools.pairwise(before))
+    sizes = [shape[axis] for axis in moved[:1]]
+    for one, other in itertools.pairwise(moved):
+        if after.get(one) == other:
+            sizes[-1] *= shape[other]
+        else:
+            sizes.append(shape[other])
+    return sizes, moved[-1:] != before[-1:]
 
 
 CPU = DeviceCosts()
