@@ -16,7 +16,6 @@ H200 = DeviceCosts(
     short_left=0.0,
     move=6e-12,
     turn=6e-12,
-    divide=0.0,
     load=2.5e-12,
     write=2.5e-12,
     kernel=4e-6,

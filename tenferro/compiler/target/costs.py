@@ -5,7 +5,6 @@ What is of one platform of XLA only, such as the costs of GPUs, is in `tenferro_
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,9 +38,6 @@ class DeviceCosts:
             fewer than 64 rows and its right side has more columns than that.
         move: one number of a transpose that leaves the last axis last.
         turn: one number of a transpose that has another axis last.
-        divide: more for each number of a transpose, for each axis but two whose size is not a power
-            of two: XLA divides by these sizes to find where a number comes from. Axes that stay
-            together count as one.
         load: one number that comes from memory and not from a cache: of an input of the program,
             or of a value larger than the caches.
         write: one number of a value that is written for one product, repeated or split.
@@ -60,7 +56,6 @@ class DeviceCosts:
     short_left: float = 0.1
     move: float = 0.4e-9
     turn: float = 0.6e-9
-    divide: float = 0.25e-9
     load: float = 2.5e-9
     write: float = 0.9e-9
     kernel: float = 1.5e-6
@@ -99,9 +94,8 @@ class DeviceCosts:
 
     def moving(self, dtype: DType, shape: Sequence[int], perm: Sequence[int]) -> float:
         """Seconds for a transpose."""
-        sizes, is_turned = _runs(shape, perm)
-        each = self.turn if is_turned else self.move
-        each += self.divide * max(0, sum(size & (size - 1) > 0 for size in sizes[1:]) - 1)
+        moved = [axis for axis in perm if shape[axis] > 1]
+        each = self.turn if moved and moved[-1] != max(moved) else self.move
         return self.kernel + each * math.prod(shape) * dtype.itemsize / 8
 
     def writing(self, dtype: DType, numbers: int) -> float:
@@ -117,21 +111,6 @@ class DeviceCosts:
     def scale(self, dtype: DType) -> float:
         """The bytes of a real or imaginary part, relative to a 64-bit number."""
         return dtype.itemsize / (16 if dtype.kind == "c" else 8)
-
-
-def _runs(shape: Sequence[int], perm: Sequence[int]) -> tuple[list[int], bool]:
-    """The sizes of the runs of axes that stay together, in the new order; whether another axis than
-    before comes last."""
-    moved = [axis for axis in perm if shape[axis] > 1]
-    before = sorted(moved)
-    after = dict(itertools.pairwise(before))
-    sizes = [shape[axis] for axis in moved[:1]]
-    for one, other in itertools.pairwise(moved):
-        if after.get(one) == other:
-            sizes[-1] *= shape[other]
-        else:
-            sizes.append(shape[other])
-    return sizes, moved[-1:] != before[-1:]
 
 
 CPU = DeviceCosts()
