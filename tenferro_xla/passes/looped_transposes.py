@@ -12,8 +12,11 @@ from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
 from tenferro.ops import Transpose
 from tenferro_xla.passes.parts import Looped, known_shape
 
-LEAST = 1 << 15
+LEAST = 1 << 16
 """Numbers that a transpose moves for which the loop is worth its start."""
+
+DIVISOR = 48
+"""The product of the sizes that are divided by, above which the loop is faster."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +25,8 @@ class LoopedTransposes(Pass):
 
     XLA has a kernel for transposes that divides by the sizes of axes to find where each number
     comes from, unless they are powers of two. A transpose together with an operation on each
-    element it computes in a loop that does not divide. So each transpose in which two divisors
-    count, and that is large, is followed by an operation that changes nothing.
+    element it computes in a loop that does not divide. So each large transpose that divides by
+    large sizes is followed by an operation that changes nothing.
     """
 
     name = "looped_transposes"
@@ -44,14 +47,15 @@ class LoopedTransposes(Pass):
 
 
 def _is_slow(step: ExecInstruction) -> bool:
-    """Whether XLA's kernel would divide by two sizes or more for each number."""
+    """Whether XLA's kernel would divide by large sizes for each number."""
     if not isinstance(step.op, Transpose) or step.dtype.kind not in "fc":
         return False
     shape = known_shape(step.output_metas[0])
     if math.prod(shape) < LEAST:
         return False
     runs = _runs(shape, step.op.perm)
-    return sum(size & (size - 1) > 0 for size in runs[1:]) >= 2
+    divisor = math.prod(size for size in runs[1:] if size & (size - 1))
+    return len(runs) > 2 and divisor > DIVISOR
 
 
 def _runs(shape: Sequence[int], perm: Sequence[int]) -> list[int]:
