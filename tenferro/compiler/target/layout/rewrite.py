@@ -164,6 +164,8 @@ class LayoutRewrite:
                 lead = self._grouped(first, keep=False)
             else:
                 excess += slow
+        if trail.is_contracted_last:
+            excess += self.costs.turning(contraction.dtype, second.side.size)
         dot = DotGeneral(
             lead.inner_places, trail.inner_places, lead.batch_places, trail.batch_places
         )
