@@ -21,10 +21,10 @@ from tenferro.config import config
 from tenferro.eager import EagerTensor
 from tenferro.errors import DTypeError, ExtentError, ShapeError
 from tenferro.exec_ir import check_size
-from tenferro.ops import StdTensorOp
-from tenferro.runtime import Tensor, run_eagerly
+from tenferro.ops import ShardingConstraint, StdTensorOp
+from tenferro.runtime import Tensor, executor_module, run_eagerly
 from tenferro.shape import FLOAT64, DimExpr, TensorMeta
-from tenferro.traced import TracedTensor, called_function, is_tracing, record
+from tenferro.traced import TracedTensor, called_function, is_tracing, leaf_meta, record
 from tenferro.typing import AnyTensor, ArrayLike
 
 P = ParamSpec("P")
@@ -136,6 +136,20 @@ def apply(
         DTypeError: an operand is not an array or number.
     """
     return _apply(function, operands, options)
+
+
+def constrained(caller: str, leaf: ArrayLike, sharding: object) -> AnyTensor:
+    """An array, divided as is said where a compiled function computes it.
+
+    A sharding on one device leaves it as it is.
+
+    Raises:
+        ShardingError: it is not a sharding, or has more axes than the array.
+    """
+    meta = leaf_meta(leaf, f"{caller}: argument")
+    spec = executor_module("xla").sharding.spec_entries(caller, sharding, meta.rank)
+    op = ShardingConstraint((None,) * meta.rank if spec is None else spec)
+    return apply(OpFunction(op), leaf)
 
 
 def apply_to_array(

@@ -13,6 +13,7 @@ from tenferro.compiler.canonical import (
     ConjugateSinking,
     DeadCode,
     DotDimensionSorter,
+    LaneJoining,
     LoopInlining,
     LoopInvariants,
     LoopJoining,
@@ -72,6 +73,7 @@ from tenferro.compiler.target import (
     Pinned,
     PlanFamilies,
     Settle,
+    SharedLanes,
     StopGradientRemoval,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
@@ -111,6 +113,7 @@ __all__ = [
     "DotDecomposer",
     "DotDimensionSorter",
     "ExpandFamilies",
+    "LaneJoining",
     "LayoutCosts",
     "LoopInlining",
     "LoopInvariants",
@@ -137,6 +140,7 @@ __all__ = [
     "Runs",
     "SegmentPlan",
     "Settle",
+    "SharedLanes",
     "Specialised",
     "StopGradientRemoval",
     "SummedProducts",

@@ -32,7 +32,7 @@ from tenferro.traced.tensor import (
     as_key,
     record,
 )
-from tenferro.traced.trees import NAMESPACE, TreeDef, flatten, leaf_names, unflatten
+from tenferro.traced.trees import NAMESPACE, TreeDef, flatten, leaf_names, spread, unflatten
 from tenferro.traced.wrapping import compiled_within, wraps
 
 __all__ = [
@@ -69,6 +69,7 @@ __all__ = [
     "reopened",
     "settled",
     "specialise",
+    "spread",
     "substitute",
     "trace_function",
     "tracing",

@@ -62,9 +62,10 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
-    mesh: Any = None,
+    mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
 ) -> Jitted[P, R]: ...
 
 
@@ -83,9 +84,10 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
-    mesh: Any = None,
+    mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
 ) -> Decorator: ...
 
 
@@ -103,9 +105,10 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
-    mesh: Any = None,
+    mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
@@ -143,6 +146,8 @@ def jit(
             `PartitionSpec` for all of their arrays, or a tree of these that is a prefix of theirs.
             None takes an array as it is divided, and gives a NumPy array to every device whole.
         out_shardings: how the results are divided; None lets XLA choose.
+        slices: the axis of the mesh, or a tuple of axes, whose devices share the slices of sliced
+            networks; see `einsum`. None lets every device contract all of them.
 
     Raises:
         TracingError: a parameter that is named does not exist, or an option must be False.
@@ -183,6 +188,7 @@ def jit(
             mesh,
             in_shardings,
             out_shardings,
+            slices,
         )
     MemoryLimit.read("jit", memory_limit)
 
@@ -201,6 +207,7 @@ def jit(
             mesh=mesh,
             in_shardings=in_shardings,
             out_shardings=out_shardings,
+            slices=slices,
         )
 
     return cast(Decorator, decorator)

@@ -3,8 +3,8 @@
 `bind_sizes`, `expand` and `settle` make a program of constant sizes out of ordinary ops;
 `stop_gradients` leaves out what only derivatives ask for; `costs` says what products and moves
 take on a device; `contraction_layout`, with the package `layout`, and `dot_decomposer` bring
-contractions into the form that the device is fast at; `memory` predicts what a program needs;
-`pinned` says which axes are divided among devices.
+contractions into the form that the device is fast at; `shared_lanes` shares sums among devices;
+`memory` predicts what a program needs; `pinned` says which axes are divided among devices.
 """
 
 from tenferro.compiler.target.bind_sizes import BindSizes
@@ -19,6 +19,7 @@ from tenferro.compiler.target.expand import (
 )
 from tenferro.compiler.target.pinned import Pinned
 from tenferro.compiler.target.settle import Settle
+from tenferro.compiler.target.shared_lanes import SharedLanes
 from tenferro.compiler.target.stop_gradients import StopGradientRemoval
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "Pinned",
     "PlanFamilies",
     "Settle",
+    "SharedLanes",
     "StopGradientRemoval",
 ]
