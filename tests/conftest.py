@@ -10,6 +10,7 @@ from hypothesis import settings
 # Read once, when `tenferro.config` is first imported: the verifier runs after every pass.
 os.environ.setdefault("TENFERRO_VERIFY", "1")
 
+from tenferro.errors import TenferroError
 from tenferro.values import executor_module, register_executor
 
 # Runs repeat exactly and leave no files; look further with --hypothesis-profile=explore.
