@@ -6,6 +6,7 @@ rounded up, `structure` tells of loops and branches, and `text` reads programs b
 """
 
 from tenferro.compiler.assumptions import guards_of
+from tenferro.compiler.background import TURNS, Stopped, give_way
 from tenferro.compiler.canonical import (
     ROLLED,
     AlgebraicSimplifier,
@@ -13,6 +14,7 @@ from tenferro.compiler.canonical import (
     ConjugateSinking,
     DeadCode,
     DotDimensionSorter,
+    LaneJoining,
     LoopInlining,
     LoopInvariants,
     LoopJoining,
@@ -72,7 +74,10 @@ from tenferro.compiler.target import (
     Pinned,
     PlanFamilies,
     Settle,
+    SharedLanes,
     StopGradientRemoval,
+    kernels,
+    numpy_seconds,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
 from tenferro.compiler.target.schedule import (
@@ -97,6 +102,7 @@ __all__ = [
     "NEUTRAL",
     "PASSES",
     "ROLLED",
+    "TURNS",
     "AlgebraicSimplifier",
     "Axes",
     "BindSizes",
@@ -111,6 +117,7 @@ __all__ = [
     "DotDecomposer",
     "DotDimensionSorter",
     "ExpandFamilies",
+    "LaneJoining",
     "LayoutCosts",
     "LoopInlining",
     "LoopInvariants",
@@ -137,8 +144,10 @@ __all__ = [
     "Runs",
     "SegmentPlan",
     "Settle",
+    "SharedLanes",
     "Specialised",
     "StopGradientRemoval",
+    "Stopped",
     "SummedProducts",
     "SwitchJoining",
     "Target",
@@ -149,11 +158,14 @@ __all__ = [
     "compile_program",
     "compile_std_to_exec",
     "contraction_passes",
+    "give_way",
     "guards_of",
     "in_words",
     "is_dynamic",
+    "kernels",
     "mask_program",
     "memory_report",
+    "numpy_seconds",
     "optimize",
     "optimize_for",
     "parse",

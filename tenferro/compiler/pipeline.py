@@ -15,6 +15,7 @@ from tenferro.compiler.canonical import (
     ConjugateSinking,
     DeadCode,
     DotDimensionSorter,
+    LaneJoining,
     LoopInlining,
     LoopInvariants,
     LoopJoining,
@@ -64,6 +65,7 @@ CANONICAL: tuple[Pass, ...] = (
     DeadCode(),  # before passes that ask whether a value is used once
     LoopInlining(),
     LoopJoining(),
+    LaneJoining(),
     SwitchJoining(),
     WhileJoining(),
     LoopInvariants(),
@@ -144,6 +146,7 @@ class OptimizerOptions:
     dead_code: bool = True
     loop_inlining: bool = True
     loop_joining: bool = True
+    lane_joining: bool = True
     switch_joining: bool = True
     while_joining: bool = True
     loop_invariants: bool = True

@@ -27,7 +27,8 @@ from tenferro.families import STANDARD, further
 from tenferro.family import ExtensionRuleSet, Package, rules_of
 from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
 from tenferro.shape import ShapeGuardContext, TensorMeta
-from tenferro.traced import Results, Trace, TracedTensor, as_key, trace_function
+from tenferro.traced import Results, Trace, TracedTensor, as_key, flatten, trace_function
+from tenferro.values import holder_of, planning_for
 
 Linear = LinearFragment[StdTensorOp]
 _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
@@ -299,7 +300,7 @@ def traced_with(
     ad: AdContext, function: Callable[..., Any], args: tuple[Any, ...], *rest: Any
 ) -> tuple[Trace, list[Any]]:
     """`trace_function`, with the context for the transforms that the function calls."""
-    with inside(ad):
+    with inside(ad), planning_for(holder_of(flatten(args)[0])):
         return trace_function(function, args, *rest)
 
 

@@ -322,6 +322,18 @@ class ExecOp(Payload):
         """
         return self.overwrites.keys()
 
+    @property
+    def takes_whole(self) -> bool:
+        """Whether each device has its operands and results whole, however they are divided."""
+        return False
+
+    def scratch(self, results: Sequence[int]) -> int:
+        """Bytes that it needs beside operands, results of these sizes, and programs that it holds.
+
+        Only an op that holds programs is asked.
+        """
+        return 0
+
     def masked(self, at: MaskSite) -> None:
         """Write the op where sizes are rounded up, so that no true element depends on padding.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import time
 from collections import Counter, deque
@@ -30,9 +29,13 @@ _NO_BOUND = 1 << 30
 
 @dataclass(frozen=True)
 class Rules:
-    """How a farm goes about its jobs; see `FarmExecutor`."""
+    """How a farm goes about its jobs; see `FarmExecutor`.
+
+    `store` is the folder as the user names it, `folder` is its absolute path.
+    """
 
     store: str
+    folder: str
     attempts: int
     restarts: int
     same_maker: bool
@@ -46,7 +49,7 @@ def complete(job: Job, engines: Engines, rules: Rules, report: JobReport) -> tup
     Raises:
         FarmError: the store cannot be used, a part failed, or the engine broke.
     """
-    files = JobFolder(rules.store, job.digest)
+    files = JobFolder(rules.folder, job.digest, rules.store)
     files.begin(job, own_version())
     with reporting(rules.progress) as tell:
         return Coordinator(job, files, engines, rules, report, tell).result().arrays
@@ -80,7 +83,6 @@ class Coordinator:
         self._pool: Pool | None = None
         self._breaks = 0
         self._ahead = _NO_BOUND
-        self._folder = os.path.abspath(rules.store)
         self._started = time.monotonic()
 
     def result(self) -> Sums:
@@ -212,15 +214,13 @@ class Coordinator:
         """Give parts to the engine, at most two for each worker."""
         if self._failed and not self._made:
             return  # what fails in this way fails for all parts
-        while self._to_do:
-            self._pool = self._pool or self._engines.pool()
-            pool = self._pool
-            if len(self._begun) >= min(self._ahead, 2 * pool.workers):
-                return
-            part = self._to_do[0]
-            first, stop = self._job.bounds(part)
+        self._pool = self._pool or self._engines.pool()
+        most = 2 * self._pool.workers
+        while self._to_do and len(self._begun) < min(self._ahead, most):
+            pool, part = self._pool, self._to_do[0]
+            arguments = (self._rules.folder, self._job.digest, part, *self._job.bounds(part))
             try:
-                future = pool.submit(work, self._folder, self._job.digest, part, first, stop)
+                future = pool.submit(work, *arguments)
             except Exception as error:
                 if not is_broken(error):
                     raise

@@ -88,7 +88,9 @@ class FarmExecutor(GraphExecutor):
                 f"FarmExecutor: progress must be a function, True or None, got {progress!r}"
             )
         self._engines = Engines(engine)
-        rules = Rules(_folder(store), attempts, restarts, same_maker, keep, progress)
+        shown = _folder(store)
+        folder = os.path.abspath(shown)
+        rules = Rules(shown, folder, attempts, restarts, same_maker, keep, progress)
         self._farm = FarmRuntime(self._engines, rules, parts, worker)
         self.register_extension(lambda registry: registry.register(self._farm))
 

@@ -56,15 +56,17 @@ class JobFolder:
     Args:
         store: the folder of all jobs, which coordinator and workers see.
         digest: that of the job.
+        shown: the store as errors name it; by default its path.
     """
 
-    def __init__(self, store: str | os.PathLike[str], digest: str) -> None:
-        self.store = Path(store)
+    def __init__(self, store: str, digest: str, shown: str | None = None) -> None:
+        self.store = store
         self.digest = digest
-        self.path = self.store / digest
+        self.path = Path(store, digest)
+        self._shown = store if shown is None else shown
 
     def __str__(self) -> str:
-        return str(self.store / in_short(self.digest))
+        return os.path.join(self._shown, in_short(self.digest))
 
     def begin(self, job: Job, version: str) -> None:
         """Write down what the job is, unless that is written.
@@ -83,9 +85,10 @@ class JobFolder:
         if found == described:
             return
         if isinstance(found, dict) and {**found, "tenferro": version} == described:
+            begun = found.get("tenferro")
             raise FarmError(
-                f"farm: {self} was begun with tenferro {found['tenferro']}, this is {version}; go "
-                "on with that version, or remove the folder"
+                f"farm: {self} was begun with tenferro {begun}, this is {version}; go on with that "
+                "version, or remove the folder"
             )
         self._publish("job.json", text, over=True)
 
@@ -166,7 +169,7 @@ class JobFolder:
         needed = (missing + 1) * (job.bytes + _HEADER_BYTES)
         if needed > free:
             raise FarmError(
-                f"farm: {self.store} has {in_words(free)} free, {missing} parts need "
+                f"farm: {self._shown} has {in_words(free)} free, {missing} parts need "
                 f"{in_words(needed)}; free some, choose another store, or fewer parts, parts="
             )
 

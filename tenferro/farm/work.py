@@ -86,5 +86,5 @@ def _prepared(files: JobFolder) -> Prepared:
     """The job of a folder; read and compiled once, also if several threads work on it."""
     with _preparing:
         return PREPARED.get_or_make(
-            (str(files.store), files.digest), lambda: Prepared.of(files.read_job(own_version()))
+            (files.store, files.digest), lambda: Prepared.of(files.read_job(own_version()))
         )

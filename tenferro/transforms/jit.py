@@ -65,6 +65,8 @@ def jit(
     mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
+    tiers: bool = False,
 ) -> Jitted[P, R]: ...
 
 
@@ -86,6 +88,8 @@ def jit(
     mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
+    tiers: bool = False,
 ) -> Decorator: ...
 
 
@@ -106,6 +110,8 @@ def jit(
     mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
+    tiers: bool = False,
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
@@ -143,6 +149,11 @@ def jit(
             `PartitionSpec` for all of their arrays, or a tree of these that is a prefix of theirs.
             None takes an array as it is divided, and gives a NumPy array to every device whole.
         out_shardings: how the results are divided; None lets XLA choose.
+        slices: the axis of the mesh, or a tuple of axes, whose devices share the slices of sliced
+            networks; see `einsum`. None lets every device contract all of them.
+        tiers: let NumPy answer calls while the executor compiles in another thread, where that is
+            faster. Results of the two agree up to rounding; `f.tier(...)` says which one answers,
+            `f.ready(...)` waits for the executor. Without it all results are of the executor.
 
     Raises:
         TracingError: a parameter that is named does not exist, or an option must be False.
@@ -183,6 +194,8 @@ def jit(
             mesh,
             in_shardings,
             out_shardings,
+            slices,
+            tiers,
         )
     MemoryLimit.read("jit", memory_limit)
 
@@ -201,6 +214,8 @@ def jit(
             mesh=mesh,
             in_shardings=in_shardings,
             out_shardings=out_shardings,
+            slices=slices,
+            tiers=tiers,
         )
 
     return cast(Decorator, decorator)

@@ -1,4 +1,4 @@
-"""The shardings of arguments and results: `mesh`, `in_shardings` and `out_shardings` of `jit`."""
+"""The shardings of arguments and results, and what runs on a mesh: options of `jit`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,12 @@ class JitShardings:
 
     @classmethod
     def read(
-        cls, executor: str | Executor, mesh: object, inputs: PyTree, outputs: PyTree
+        cls,
+        executor: str | Executor,
+        mesh: object,
+        inputs: PyTree,
+        outputs: PyTree,
+        slices: object = None,
     ) -> JitShardings | None:
         """The shardings that a user passes to `jit`; None if there are none.
 
@@ -76,14 +81,16 @@ class JitShardings:
         """
         given = (executor, inputs, outputs)
         known = getattr(getattr(executor, "placement", None), "mesh", None)
-        if mesh is None and inputs is None and outputs is None and known is None:
+        if all(each is None for each in (mesh, inputs, outputs, known, slices)):
             return None
         mesh = next((found for found in (mesh, known, _mesh_in(given)) if found is not None), None)
+        if mesh is None and slices is not None:
+            raise ShardingError("jit: slices= needs a mesh; pass mesh=")
         if mesh is None:
             raise ShardingError(
                 "jit: in_shardings and out_shardings need a mesh; pass mesh=, or NamedShardings"
             )
-        runs = on_mesh("jit", executor, mesh)
+        runs = on_mesh("jit", executor, mesh, slices)
         assert isinstance(runs, RunsOnMesh), "it has a mesh"
         return cls(
             runs,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import re
 import shutil
@@ -53,7 +55,7 @@ def job_folder(store: Path) -> Path:
     return folder
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 99),
     fates=st.lists(
@@ -95,7 +97,7 @@ def flipped(data: bytes) -> bytes:
     return data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :]
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(damage=st.dictionaries(st.sampled_from([0, 1, 2, 5, 7]), st.sampled_from(sorted(DAMAGE))))
 def test_damaged_parts_are_found_renamed_and_made_again(
     damage: dict[int, str], bits: bytes, sound: Path, tmp_path_factory: pytest.TempPathFactory
@@ -206,6 +208,26 @@ def test_a_store_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         value(farm(Faulty(), tmp_path / "file"))
 
 
+def test_a_disk_that_fills_up_fails_a_part_and_keeps_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = Path.open
+
+    class Full(io.FileIO):
+        def write(self, data: Any) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def opened(path: Path, mode: str = "r", **options: Any) -> Any:
+        is_part_5 = path.name.startswith(".part-000005")
+        return Full(path, "xb") if is_part_5 else really(path, mode, **options)
+
+    monkeypatch.setattr(Path, "open", opened)
+    text = r"part 5 .* the last: FarmError: farm: .* cannot be written: No space left on device; 7 "
+    with pytest.raises(FarmError, match=text):
+        value(farm(Faulty(), tmp_path, parts=PARTS))
+    assert not list(job_folder(tmp_path).glob(".*"))
+
+
 def test_versions_of_worker_and_job_must_be_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,6 +323,18 @@ def test_an_interruption_cancels_what_has_not_begun(tmp_path: Path, bits: bytes)
     again = farm(Faulty(), tmp_path, parts=PARTS)
     assert value(again) == bits
     assert again.report().jobs[0].found >= 3
+
+
+def test_a_relative_store_stays_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    executor = farm(Faulty(lambda part, attempt: "raise"), "runs", parts=PARTS, attempts=1)
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    with pytest.raises(FarmError, match=r"0 of 8 parts are kept in runs/[0-9a-f]{8}…; run again"):
+        value(executor)
+    assert job_folder(tmp_path / "runs").is_dir()
 
 
 def test_two_coordinators_may_run_one_job(tmp_path: Path, bits: bytes) -> None:

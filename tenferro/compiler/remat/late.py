@@ -51,7 +51,8 @@ class _Writer:
                 self._write_again(range(start, end))
             else:
                 self._written += self._steps[start:end]
-        return replace(self._marked.program, instructions=tuple(self._written))
+        program = replace(self._marked.program, instructions=tuple(self._written))
+        return Marked(program, [False] * len(self._written)).without_dead().program
 
     def _write_again(self, run: range) -> None:
         """Write a run of instructions that compute values again."""

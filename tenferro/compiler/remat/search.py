@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from tenferro.compiler.remat.again import Marked, computed_again
-from tenferro.compiler.remat.choice import Cones, dropped_at
+from tenferro.compiler.remat.choice import Cones, drop_at
 from tenferro.compiler.remat.late import stored, with_late_ops
 from tenferro.compiler.remat.order import economical
 from tenferro.compiler.target.memory import Known, schedule_of
@@ -117,12 +117,12 @@ class Search:
         whichever takes fewer operations.
         """
         cones, moment = Cones(schedule, work), schedule.peak
-        dropped = dropped_at(cones, moment, excess)
-        outside = computed_again(marked, cones, moment, dropped) if dropped else None
+        drop_at(cones, moment, excess)
+        outside = computed_again(marked, cones, moment) if cones.dropped else None
         inside = self._with_smaller_bodies(marked, schedule, excess)
         if inside is None or outside is None:
             return outside or inside
-        frees = sum(schedule.bytes[buffer] for buffer in dropped)
+        frees = sum(schedule.bytes[buffer] for buffer in cones.dropped)
         if frees >= excess and outside.program.work() <= inside.program.work():
             return outside
         return inside

@@ -178,15 +178,16 @@ class Schedule:
         return spared + (size if fits else 0)
 
     def inside(self, step: ExecInstruction) -> int:
-        """The bytes that the programs inside an op need beside its operands and results.
+        """The bytes that an op with programs needs beside its operands and results.
 
-        What they write where results lie is counted as these results.
+        What the programs write where results lie is counted as these results.
         """
         if not step.op.body_fields:
             return 0
-        counted = sum(self.bytes[step.output_slots[place]] for place in step.op.written_inside)
+        results = [self.bytes[slot] for slot in step.output_slots]
+        counted = sum(results[place] for place in step.op.written_inside)
         peaks = [self.peaks[id(body)][1] for body in step.op.bodies.values()]
-        return max(0, max(peaks) - counted)
+        return max(0, max(peaks) - counted) + step.op.scratch(results)
 
     def _place(self, step: ExecInstruction) -> None:
         """Decide whether a result has a buffer of its own."""
