@@ -48,7 +48,7 @@ def two(part: str, seconds: float) -> list[tuple[int | str, str]]:
     finally:
         for process in processes:
             process.kill()
-            process.wait()
+            process.communicate()
     return ended
 
 
