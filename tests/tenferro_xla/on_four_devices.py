@@ -11,6 +11,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import BindingError, DeviceError, PytreeError, ShardingError
+from tenferro_xla import from_jax
 
 P = tn.sharding.PartitionSpec
 MESH = tn.sharding.make_mesh((4,), ("data",))
@@ -251,3 +252,12 @@ def test_a_donated_array_is_taken_without_a_warning(out: Any) -> None:
     x = tn.device_put(array, ROWS)
     f = tn.jit(lambda x: x.T * 2, mesh=MESH, donate_argnums=0, out_shardings=out)
     np.testing.assert_array_equal(f(x), array.T * 2)
+
+
+def test_functions_of_jax_keep_their_constraints() -> None:
+    rows = jax.sharding.NamedSharding(MESH, P("data"))
+    array = np.arange(8.0)
+    theirs = from_jax(lambda x: jax.lax.with_sharding_constraint(x * 2, rows), array)
+    result = tn.jit(lambda x: theirs(x), mesh=MESH)(array)
+    np.testing.assert_array_equal(result, 2 * array)
+    assert result.sharding.spec == P("data")
