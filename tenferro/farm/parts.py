@@ -35,6 +35,7 @@ def part_count(total: int, work: float, parts: int | None = None) -> int:
 def part_program(op: SlicedNetwork, metas: Sequence[TensorMeta]) -> ExecProgram:
     """The program of a run of neighbouring rounds: from operands, first round and stop to sums.
 
+    >>> from tenferro.shape import INT64, make_meta
     >>> op = SlicedNetwork(((0, 1), (1, 2)), (0, 2), ((0, 1),), sliced=(1,))
     >>> part = part_program(op, [make_meta(INT64, each) for each in ((4, 2), (2, 3))])
     >>> [str(meta) for meta in part.input_metas], [str(meta) for meta in part.output_metas]
