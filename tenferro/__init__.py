@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tenferro import config as config
     from tenferro import debug as debug
     from tenferro import extension as extension
+    from tenferro import farm as farm
     from tenferro import fft as fft
     from tenferro import linalg as linalg
     from tenferro import network as network
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from tenferro.eager import EagerRuntime as EagerRuntime
     from tenferro.eager import EagerTensor as EagerTensor
     from tenferro.errors import TenferroError as TenferroError
+    from tenferro.farm import FarmExecutor as FarmExecutor
     from tenferro.files import PayloadCodecs as PayloadCodecs
     from tenferro.files import cache as cache
     from tenferro.files import call as call
@@ -89,6 +91,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.derivatives": ("AdContext",),
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
+    "tenferro.farm": ("FarmExecutor",),
     "tenferro.files": ("PayloadCodecs", "cache", "call", "dumps", "load", "loads", "save"),
     "tenferro.jacobians": ("SparseMatrix",),
     "tenferro.namespace": ("__array_namespace_info__",),
@@ -142,6 +145,7 @@ _MODULES = (
     "config",
     "debug",
     "extension",
+    "farm",
     "fft",
     "linalg",
     "network",

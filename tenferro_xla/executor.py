@@ -42,8 +42,8 @@ from tenferro_xla.compiled import (
     prepare,
 )
 from tenferro_xla.devices import device_name, devices
-from tenferro_xla.lowering import ExtensionLowerings, Precision
-from tenferro_xla.placement import OneDevice, OnMesh, placement_of
+from tenferro_xla.lowering import ExtensionLowerings, Precision, SharedSlices
+from tenferro_xla.placement import OnMesh, placement_of
 from tenferro_xla.platforms import platform_of
 from tenferro_xla.target import OfDevice, target_for
 
@@ -76,9 +76,11 @@ class XlaExecutor(Arrays):
         mesh: the devices, in place of `device`; XLA divides among them what a program computes.
         in_flight: on a mesh, how many calls of programs with collectives may be outstanding in this
             process; by default 1 on the CPU and 16 elsewhere.
+        slices_over: the axis of the mesh, or the axes, whose devices share the slices of networks.
+        deterministic: whether what they compute is added in one order, whatever their number.
 
     Raises:
-        ShardingError: `mesh` is not a mesh, or is given beside a device or `bucketing`.
+        ShardingError: `mesh` is not one, is beside a device or `bucketing`, or lacks an axis.
         ExtensionRegistryError: a package is given twice, or is not one.
 
     >>> import numpy as np
@@ -102,11 +104,16 @@ class XlaExecutor(Arrays):
         packages: Sequence[Package] = (),
         mesh: Mesh | None = None,
         in_flight: int | None = None,
+        slices_over: str | Sequence[str] | None = None,
+        deterministic: bool = True,
     ) -> None:
         placement = placement_of(device, mesh, bucketing)
         super().__init__(placement)
         self._packages = further(packages)
         self._settings: dict[str, Any] = {
+            "device": device,
+            "mesh": mesh,
+            "packages": self._packages,
             "compiler_options": compiler_options,
             "precision": precision,
             "max_bytes": max_bytes,
@@ -114,6 +121,8 @@ class XlaExecutor(Arrays):
             "bucketing": bucketing,
             "contraction_costs": contraction_costs,
             "in_flight": in_flight,
+            "slices_over": slices_over,
+            "deterministic": deterministic,
         }
         lowerings = ExtensionLowerings((*STANDARD, *self._packages))
         target = target_for(
@@ -126,10 +135,12 @@ class XlaExecutor(Arrays):
             contraction_costs,
             checked=mesh is None and len(devices()) > 1,
             in_flight=in_flight,
+            slices_over=slices_over,
+            deterministic=deterministic,
         )
         bounds = capacity or Capacity(config.cache_entries, config.cache_bytes)
         self._executables = Executables(target, bounds, buckets_of(bucketing, mesh is None))
-        self._on_meshes: dict[Mesh, XlaExecutor] = {}
+        self._on_meshes: dict[object, XlaExecutor] = {}
         self._making = threading.Lock()
 
     @property
@@ -161,27 +172,24 @@ class XlaExecutor(Arrays):
         Raises:
             ExtensionRegistryError: a package is given twice, or is not one.
         """
-        match self._placement:
-            case OneDevice(device):
-                there: dict[str, Any] = {"device": device}
-            case OnMesh(mesh):
-                there = {"mesh": mesh}
-        return self._like(packages=(*self._packages, *further(packages)), **there)
+        return self._like(packages=(*self._packages, *further(packages)))
 
-    def with_mesh(self, mesh: object) -> XlaExecutor:
-        """An executor like this one on the devices of a mesh; the same one for equal meshes.
+    def with_mesh(self, mesh: object, slices: str | Sequence[str] | None = None) -> XlaExecutor:
+        """An executor like this one on a mesh; `slices` is `slices_over`, None for its own.
 
         Raises:
-            ShardingError: it is not a mesh.
+            ShardingError: it is not a mesh, or does not have these axes.
         """
         placement = OnMesh.of(mesh)
-        if placement == self._placement:
+        shared = SharedSlices.over(placement.mesh, slices, self._settings["deterministic"])
+        own = self._executables.target.lowering.shared_slices
+        if placement == self._placement and shared in (None, own):
             return self
+        there = {"device": None, "mesh": placement.mesh, "slices_over": shared and shared.axes}
         with self._making:
-            if placement.mesh not in self._on_meshes:
-                made = self._like(packages=self._packages, mesh=placement.mesh)
-                self._on_meshes[placement.mesh] = made
-            return self._on_meshes[placement.mesh]
+            if (placement.mesh, shared) not in self._on_meshes:
+                self._on_meshes[placement.mesh, shared] = self._like(**there)
+            return self._on_meshes[placement.mesh, shared]
 
     def holding(self, buffer: jax.Array) -> XlaExecutor:
         """The executor for an array: this one, or that on the mesh on which the array is."""

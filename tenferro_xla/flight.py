@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -49,10 +50,8 @@ class Flight:
                 while len(self._outstanding) >= bound:
                     _await(self._outstanding.popleft())
                 watchdog = self._watchdog
-                if watchdog is None:
-                    results = call(*buffers)
-                else:
-                    results = watchdog.run(call, buffers, name)
+                run = call if watchdog is None else partial(watchdog.run, call, name)
+                results = run(*buffers)
             except jax.errors.JaxRuntimeError as error:
                 refuse_lost(error)
                 raise
@@ -76,7 +75,7 @@ class Watchdog:
         for work in (self._wait, self._watch):
             threading.Thread(target=work, name="tenferro-watchdog", daemon=True).start()
 
-    def run(self, call: Call, buffers: Sequence[Any], name: str) -> Sequence[jax.Array]:
+    def run(self, call: Call, name: str, *buffers: Any) -> Sequence[jax.Array]:
         """The results of a call that is watched until they are there."""
         number = next(self._numbers)
         self._open[number] = (name, time.monotonic())

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import jax
 
-from tenferro.compiler import DeviceCosts, DeviceModel, Pinned, Target
+from tenferro.compiler import DeviceCosts, DeviceModel, Pinned, SharedLanes, Target
 from tenferro.config import Config, config
 from tenferro.exec_ir import ExecProgram
-from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision
+from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, SharedSlices
 from tenferro_xla.placement import OnMesh, Placement
 from tenferro_xla.platforms import Platform, taken_options
 
@@ -52,6 +52,9 @@ class XlaTarget:
         """The same for a program of which some axes are divided among devices."""
         platform = self.platform
         passes = platform.passes(self.costs, pinned)
+        shared = self.lowering.shared_slices
+        if shared is not None:
+            passes = (SharedLanes(shared.workers, shared.ordered), *passes)
         name = f"xla:{platform.name}"
         return Target(name, passes, self.lowering.extensions, runs=platform.runs)
 
@@ -88,15 +91,18 @@ def target_for(
     costs: DeviceCosts | OfDevice | None = "device",
     checked: bool = False,
     in_flight: int | None = None,
+    slices_over: str | Sequence[str] | None = None,
+    deterministic: bool = True,
 ) -> XlaTarget:
     """The target of an executor on devices of a platform; for the arguments, see `XlaExecutor`."""
     known = platform.costs if platform.rewrites else None
     mesh = placement.mesh if isinstance(placement, OnMesh) else None
     waits = not platform.keeps_barriers
+    shared = SharedSlices.over(mesh, slices_over, deterministic)
     return XlaTarget(
         placement,
         platform,
-        LoweringOptions(precision, lowerings, waits_in_branch=waits, mesh=mesh),
+        LoweringOptions(precision, lowerings, waits, mesh, shared),
         dict(compiler_options or {}),
         _budget(platform, placement.first) if max_bytes is None else max_bytes,
         checked,

@@ -185,6 +185,10 @@ class ExecOp(Payload):
         compiler can compute them on the way."""
         return self.inlined
 
+    def streams_from(self, operand: TensorMeta) -> bool:
+        """Whether a compiler computes an operand of this type on the way, and does not store it."""
+        return self.streams
+
     @property
     def inlined(self) -> bool:
         """Whether an element of the result follows from few elements of the operands, so that a
@@ -317,6 +321,18 @@ class ExecOp(Payload):
         By default those that go from round to round.
         """
         return self.overwrites.keys()
+
+    @property
+    def takes_whole(self) -> bool:
+        """Whether each device has its operands and results whole, however they are divided."""
+        return False
+
+    def scratch(self, results: Sequence[int]) -> int:
+        """Bytes that it needs beside operands, results of these sizes, and programs that it holds.
+
+        Only an op that holds programs is asked.
+        """
+        return 0
 
     def masked(self, at: MaskSite) -> None:
         """Write the op where sizes are rounded up, so that no true element depends on padding.

@@ -3,13 +3,20 @@
 Read in this order: `container` (bytes), `schema`, `types`, `missing`, `written`, `values`, `hints`
 (the parts of a header), `codecs`, `nodes` (ops), `inference`, `bodies` (instructions, and programs
 inside ops), `programs`, `fragments`, `store` (the functions for users), `calls` (programs as
-functions); `cache_folder`, `programs_cache` (what is kept on disk).
+functions), `arrays` (arrays under a header); `cache_folder` and `programs_cache` (kept on disk).
 """
 
+from tenferro.files.arrays import (
+    array_digests,
+    pack_arrays,
+    read_family_op,
+    unpack_arrays,
+    write_family_op,
+)
 from tenferro.files.cache_folder import CacheFolder, tell
 from tenferro.files.calls import call
 from tenferro.files.codecs import Families, PayloadCodecs, codecs_of
-from tenferro.files.container import pack, unpack
+from tenferro.files.container import canonical, pack, unpack
 from tenferro.files.missing import MissingExtension
 from tenferro.files.programs_cache import (
     DiskCache,
@@ -28,8 +35,10 @@ __all__ = [
     "Families",
     "MissingExtension",
     "PayloadCodecs",
+    "array_digests",
     "cache",
     "call",
+    "canonical",
     "codecs_of",
     "disk_cache",
     "dumps",
@@ -37,11 +46,15 @@ __all__ = [
     "load",
     "loads",
     "pack",
+    "pack_arrays",
     "program_kept",
     "read_bytes",
+    "read_family_op",
     "save",
     "source_digest",
     "tell",
     "unpack",
+    "unpack_arrays",
+    "write_family_op",
     "written_digest",
 ]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar, cast
 
-import numpy as np
-
+from tenferro.compiler import MemoryLimit, memory_report, optimize, tighter, without_rules
 from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
 from tenferro.config import config
-from tenferro.control import ControlOp, Custom
+from tenferro.control import ControlOp, Custom, foreign, program_of
 from tenferro.derivatives import (
     AD,
     AdContext,
@@ -33,8 +32,11 @@ from tenferro.errors import (
     ExtentError,
     PytreeError,
 )
+from tenferro.exec_ir import ExecProgram
+from tenferro.family import Extension
 from tenferro.jacobians.matrices import Matrices, block_meta
 from tenferro.jacobians.modes import Costs, Mode, Pass, Plan
+from tenferro.jacobians.options import Sparsity
 from tenferro.jacobians.pattern import MOST_ENTRIES, Pattern, TooDenseError
 from tenferro.jacobians.propagation import pattern_of
 from tenferro.jacobians.sparse_matrix import Places, SparseMatrix
@@ -55,7 +57,8 @@ MOST_STEPS_COLOURED = 500
 """The number of steps for which its loops are followed."""
 
 Metas = Sequence[TensorMeta]
-Sparsity = Literal["auto"] | None
+Blocks = tuple[list[list[GlobalValKey]], list[list[Places | None]]]
+"""For each result an array for each argument, and if it is sparse, its places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class JacobianCall:
         name: what users called. `hessian` differentiates the gradient of the function.
         mode: which passes may be taken.
         sparsity: whether the results are sparse matrices.
+        limit: the memory limit of the program.
         traced: the traces of a function whose gradient is differentiated.
     """
 
@@ -78,6 +82,7 @@ class JacobianCall:
     chunk_size: int | None
     ad_context: AdContext | None
     sparsity: Sparsity = None
+    limit: MemoryLimit | None = None
     traced: Sequence[Trace] = ()
 
     def as_function(self) -> Callable[..., Any]:
@@ -114,9 +119,9 @@ class JacobianCall:
         ad = context_of(self.ad_context)
         trace, leaves = traced_with(ad, of_some, varied, {}, self.has_aux)
         require_active(trace.inputs)
-        results = results_of(trace, leaves, function, ad)
+        results = results_of(trace, leaves, function, ad, self.limit)
         _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
-        blocks, places = self._blocks(trace, ad)
+        blocks, places = self._blocks_within(tighter([self.limit, trace.limit]), trace, ad)
         values = iter(results.of([*itertools.chain(*blocks), *trace.aux.keys]))
         rows = [
             unflatten(arg_tree, [_with_places(next(values), each) for each in row])
@@ -125,9 +130,27 @@ class JacobianCall:
         jacobian = unflatten(trace.out_tree, rows)
         return (jacobian, trace.aux.rebuild(list(values))) if self.has_aux else jacobian
 
-    def _blocks(
-        self, trace: Trace, ad: AdContext
-    ) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
+    def _blocks_within(self, limit: MemoryLimit | None, trace: Trace, ad: AdContext) -> Blocks:
+        """The blocks; under a limit by batches of as many unit vectors as are predicted to fit.
+
+        If none fits, by those that need least.
+        """
+        found = self._blocks(trace, ad)
+        if limit is None or self.chunk_size is not None:
+            return found
+        chunk = max(
+            sum(AD.shapes.meta(key).known_size for key in keys)
+            for keys in (trace.inputs, trace.outputs)
+        )
+        least = _peak(found, trace)
+        while chunk > 1 and least > limit.bytes:
+            chunk = (chunk + 1) // 2
+            other = replace(self, chunk_size=chunk)._blocks(trace, ad)
+            peak = _peak(other, trace)
+            found, least = (other, peak) if peak < least else (found, least)
+        return found
+
+    def _blocks(self, trace: Trace, ad: AdContext) -> Blocks:
         """For each result an array for each argument, and if it is sparse, its places."""
         inputs, outputs = (
             [AD.shapes.meta(key) for key in keys] for keys in (trace.inputs, trace.outputs)
@@ -141,9 +164,8 @@ class JacobianCall:
         linear = ad.linearize(trace.outputs, trace.inputs)
         matrices = Matrices(linear, inputs, outputs, ad.shapes, self.chunk_size, self.holomorphic)
         if self.sparsity is not None:
-            colours = self._colours(
-                linear, self._pattern(linear, inputs, outputs, ad), inputs, outputs
-            )
+            pattern = self._pattern(linear, inputs, outputs, ad)
+            colours = self._colours(linear, pattern, inputs, outputs, ad)
             plan, sparse = _first_possible(colours, matrices.sparse)
             return _with_types(sparse, inputs, outputs, str(plan))
         _, blocks = _first_possible(self._plans(linear, inputs, outputs, ad), matrices.dense)
@@ -202,12 +224,12 @@ class JacobianCall:
             return plans
         if pattern.is_identity and len(inputs) == 1 and inputs[0].rank == 1:
             return plans  # of which only the diagonal is computed
-        colours = self._colours(linear, pattern, inputs, outputs)
+        colours = self._colours(linear, pattern, inputs, outputs, ad)
         count, places = colours[0].colouring.count, colours[0].pattern.entries.size
         return plans if costs.of_colours(count, places) >= plans[0].seconds else [*colours, *plans]
 
     def _colours(
-        self, linear: Linear, pattern: Pattern, inputs: Metas, outputs: Metas
+        self, linear: Linear, pattern: Pattern, inputs: Metas, outputs: Metas, ad: AdContext
     ) -> list[SparsePlan]:
         """How to compute a sparse matrix; what takes few passes first."""
         forward, reverse = (
@@ -219,7 +241,7 @@ class JacobianCall:
             return sparse_plans(pattern, False, True, False)
         # rules by hand need not be the derivatives of anything, and so their matrix not symmetric
         symmetric = self.name == "hessian" and not any(
-            _has_rules_by_hand(_ops_of(trace)) for trace in self.traced
+            _has_rules_by_hand(_ops_of(trace), ad) for trace in self.traced
         )
         return sparse_plans(pattern, forward, reverse, symmetric)
 
@@ -291,30 +313,11 @@ class JacobianCall:
                 )
 
 
-def as_mode(mode: object) -> Mode:
-    """The mode.
-
-    Raises:
-        ADError: there is no such mode.
-    """
-    if mode == "auto" or mode == "forward" or mode == "reverse" or mode == "cross":
-        return mode
-    raise ADError(f"jacobian: mode must be 'auto', 'forward', 'reverse' or 'cross', got {mode!r}")
-
-
-def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
-    """The kind of sparsity.
-
-    Raises:
-        ADError: there is no such kind, or the mode is `cross`.
-    """
-    if sparsity is None:
-        return None
-    if sparsity != "auto":
-        raise ADError(f"{name}: sparsity must be None or 'auto', got {sparsity!r}")
-    if mode == "cross":
-        raise ADError(f"{name}: mode='cross' is for dense Jacobians; leave sparsity out")
-    return "auto"
+def _peak(found: Blocks, trace: Trace) -> int:
+    """The bytes that are predicted for blocks."""
+    outputs = [*itertools.chain(*found[0])]
+    inputs = [*trace.inputs, *foreign(outputs, trace.inputs)]
+    return memory_report(optimize(without_rules(program_of(inputs, outputs)))).peak
 
 
 def _ops_of(trace: Trace) -> Sequence[GlobalOpKey]:
@@ -324,10 +327,27 @@ def _ops_of(trace: Trace) -> Sequence[GlobalOpKey]:
     return ops
 
 
-def _has_rules_by_hand(nodes: Iterable[GlobalOpKey]) -> bool:
-    """Whether an op, or one in the programs inside it, has derivatives that a rule gives."""
-    ops = [node.primitive for node in nodes if isinstance(node.primitive, ControlOp)]
-    return any(isinstance(each, Custom) for op in ops for each in op.nested())
+def _has_rules_by_hand(nodes: Iterable[GlobalOpKey], ad: AdContext | None = None) -> bool:
+    """Whether an op, or one in the programs inside it, has derivatives that a rule gives.
+
+    With `ad`, also by the rules that this context has of extension families.
+    """
+    return any(
+        isinstance(op, Custom)
+        or (ad is not None and isinstance(op, Extension) and ad.is_ruled_by_hand(op.family_id))
+        for op in _all_ops(nodes)
+    )
+
+
+def _all_ops(nodes: Iterable[GlobalOpKey]) -> Iterator[object]:
+    """The ops, and those in the programs inside them."""
+    for node in nodes:
+        op: object = node.primitive
+        yield op
+        if isinstance(op, ControlOp):
+            for body in op.bodies.values():
+                for part in cast(ExecProgram, body).walk():
+                    yield from part.ops()
 
 
 def _first_possible(plans: Sequence[P], emit: Callable[[P], R]) -> tuple[P, R]:
@@ -345,7 +365,7 @@ def _first_possible(plans: Sequence[P], emit: Callable[[P], R]) -> tuple[P, R]:
 
 def _with_types(
     blocks: list[list[tuple[GlobalValKey, Pattern]]], inputs: Metas, outputs: Metas, passes: str
-) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
+) -> Blocks:
     """The values of sparse blocks, and their places with the types of results and arguments."""
     places: list[list[Places | None]] = [
         [
@@ -359,20 +379,3 @@ def _with_types(
 
 def _with_places(values: Any, places: Places | None) -> Any:
     return values if places is None else SparseMatrix(values, places)
-
-
-def as_chunk_size(name: str, chunk_size: object) -> int | None:
-    """The chunk size.
-
-    Raises:
-        ADError: it is not a positive integer.
-    """
-    if chunk_size is None:
-        return None
-    if (
-        isinstance(chunk_size, bool)
-        or not isinstance(chunk_size, int | np.integer)
-        or chunk_size < 1
-    ):
-        raise ADError(f"{name}: chunk_size must be a positive integer or None, got {chunk_size!r}")
-    return int(chunk_size)

@@ -58,7 +58,7 @@ def default_backend() -> str:
     return (host if on_host else others[0]).partition(":")[0]
 
 
-def device_put(x: PyTree, device: Any = None) -> PyTree:
+def device_put(x: PyTree, device: str | Executor | PyTree = None) -> PyTree:
     """A tree of arrays on a device or a mesh; each of them is a tensor there.
 
     In a function that is traced, `with_sharding_constraint` says how an array is divided.

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import optree
-
-from tenferro.dispatch import OpFunction, apply
+from tenferro.dispatch import constrained
 from tenferro.errors import PytreeError
-from tenferro.ops import ShardingConstraint
-from tenferro.traced import NAMESPACE, TracedTensor, flatten, leaf_meta, unflatten
+from tenferro.traced import TracedTensor, flatten, spread, unflatten
 from tenferro.typing import PyTree
 from tenferro.values import Tensor, executor_module
 
 
-def with_sharding_constraint(x: PyTree, shardings: Any) -> Any:
+def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
     """The arrays of a tree, divided as is said where a compiled function computes them.
 
     It is an identity: its derivative is divided in the same way. On one device, on NumPy, and on
@@ -50,20 +47,15 @@ def put_divided(x: PyTree, shardings: Any) -> PyTree:
 def _each(name: str, x: PyTree, shardings: Any, function: Any) -> Any:
     """The tree with `function` applied to each leaf and its sharding; None leaves it as it is."""
     leaves, treedef = flatten(x)
-    places = unflatten(treedef, range(len(leaves)))
-    flatten(shardings)  # registers dataclasses
-    boxed = optree.tree_map(lambda leaf: [leaf], shardings, none_is_leaf=True, namespace=NAMESPACE)
     try:
-        entries = optree.broadcast_prefix(
-            boxed, places, is_leaf=lambda node: type(node) is list, namespace=NAMESPACE
-        )
+        entries = spread(shardings, x)
     except ValueError as error:
         raise PytreeError(f"{name}: the shardings do not fit the tree: {error}") from None
     return unflatten(
         treedef,
         [
             leaf if sharding is None else function(leaf, sharding)
-            for leaf, (sharding,) in zip(leaves, entries, strict=True)
+            for leaf, sharding in zip(leaves, entries, strict=True)
         ],
     )
 
@@ -78,11 +70,7 @@ def _put(leaf: Any, sharding: Any) -> Any:
 
 
 def _constrained(leaf: Any, sharding: Any) -> Any:
-    meta = leaf_meta(leaf, "with_sharding_constraint: argument")
-    spec = executor_module("xla").sharding.spec_entries(
-        "with_sharding_constraint", sharding, meta.rank
-    )
-    return leaf if spec is None else apply(OpFunction(ShardingConstraint(spec)), leaf)
+    return constrained("with_sharding_constraint", leaf, sharding)
 
 
 def _tensor(leaf: Any) -> Tensor:

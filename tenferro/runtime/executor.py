@@ -31,6 +31,7 @@ from tenferro.runtime.numpy_backend import NumpyBackend
 from tenferro.runtime.segment import segment_exec_program
 from tenferro.shape import Leaf
 from tenferro.values import (
+    HOST_MODEL,
     Buffer,
     Executable,
     Executor,
@@ -183,7 +184,7 @@ class GraphExecutor:
     @property
     def device_model(self) -> DeviceModel:
         """What plans are made by: the CPU's."""
-        return DeviceModel()
+        return HOST_MODEL
 
     def free_bytes(self) -> int:
         """The bytes that the system says are free.

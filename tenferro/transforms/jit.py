@@ -62,9 +62,10 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
-    mesh: Any = None,
+    mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
     tiers: bool = False,
 ) -> Jitted[P, R]: ...
 
@@ -84,9 +85,10 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
-    mesh: Any = None,
+    mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
     tiers: bool = False,
 ) -> Decorator: ...
 
@@ -105,9 +107,10 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
-    mesh: Any = None,
+    mesh: object = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
     tiers: bool = False,
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
@@ -137,14 +140,17 @@ def jit(
         keep_unused: must be False: programs have all their inputs, whether read or not.
         inline: must be False: in another trace, functions are always inlined.
         memory_limit: the most bytes that results and intermediate values may take at once, as
-            predicted: a number, or a text such as `"1.5 GB"`. Where a program needs more, values
-            are computed again in place of being kept; see `memory`. In another trace the smallest
-            limit holds for the whole program.
+            predicted: a number, a text such as `"1.5 GB"`, or `"device"` for what the device has
+            free when the program is compiled. Where a program needs more, values are computed again
+            in place of being kept; see `memory`. In another trace the smallest limit holds for the
+            whole program.
         mesh: the devices to run on, a `tn.sharding.Mesh`, among which XLA divides the work.
         in_shardings: how the positional arguments are divided: a `tn.sharding.NamedSharding` or a
             `PartitionSpec` for all of their arrays, or a tree of these that is a prefix of theirs.
             None takes an array as it is divided, and gives a NumPy array to every device whole.
         out_shardings: how the results are divided; None lets XLA choose.
+        slices: the axis of the mesh, or a tuple of axes, whose devices share the slices of sliced
+            networks; see `einsum`. None lets every device contract all of them.
         tiers: let NumPy answer calls while the executor compiles in another thread, where that is
             faster. Results of the two agree up to rounding; `f.tier(...)` says which one answers,
             `f.ready(...)` waits for the executor. Without it all results are of the executor.
@@ -188,6 +194,7 @@ def jit(
             mesh,
             in_shardings,
             out_shardings,
+            slices,
             tiers,
         )
     MemoryLimit.read("jit", memory_limit)
@@ -207,6 +214,7 @@ def jit(
             mesh=mesh,
             in_shardings=in_shardings,
             out_shardings=out_shardings,
+            slices=slices,
             tiers=tiers,
         )
 

@@ -28,7 +28,7 @@ from tenferro.traced import (
 from tenferro.transforms.call import CallArguments, StaticArguments, donated_inputs
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
-from tenferro.transforms.leaves import Ready, are_leaves, buffer_of, leaf_types, ready
+from tenferro.transforms.leaves import are_leaves, buffer_of, leaf_types, ready
 from tenferro.transforms.shardings import JitShardings
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.transforms.tiers import TieredExecutable, compiled_version
@@ -75,12 +75,13 @@ class Jitted(Generic[P, R_co]):
         mesh: object = None,
         in_shardings: PyTree = None,
         out_shardings: PyTree = None,
+        slices: str | Sequence[str] | None = None,
         tiers: bool = False,
     ) -> None:
         wraps(function, self)
         self._function = function
         settings = (function, executor, static_argnames, donate_argnums, options, symbolic)
-        placing = (mesh, in_shardings, out_shardings)
+        placing = (mesh, in_shardings, out_shardings, slices)
         self._settings: tuple[Any, ...] = (*settings, packages, *placing, tiers)
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
@@ -135,10 +136,11 @@ class Jitted(Generic[P, R_co]):
             leaves, treedef = flatten((args, kwargs))
             taken = ready(leaves, self._owner)
         if taken is not None:
-            entry = self._seen.get((treedef, *taken.types))
+            buffers, types, on_host = taken
+            entry = self._seen.get((treedef, *types))
             if entry is not None:
                 self._seen_hits += 1
-                return cast(R_co, self._run(entry, taken))
+                return self._run(entry, buffers, on_host)  # type: ignore[no-any-return]
         return cast(R_co, self._in_full(args, kwargs))
 
     def _as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R_co:
@@ -156,7 +158,7 @@ class Jitted(Generic[P, R_co]):
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
         taken = ready(leaves, self._owner)
-        types = leaf_types(leaves) if taken is None else taken.types
+        types = leaf_types(leaves) if taken is None else taken[1]
         if types is None:
             for leaf in leaves:
                 if isinstance(leaf, TracedTensor):
@@ -170,17 +172,20 @@ class Jitted(Generic[P, R_co]):
         if taken is None:
             buffers = [buffer_of(leaf, executor) for leaf in leaves]
             on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
-            return self._run(entry, Ready(buffers, types, on_host))
+            return self._run(entry, buffers, on_host)
         if not self._static.names:
             alone = not kwargs and are_leaves(args, leaves)
             self._remember((None if alone else treedef, *types), entry)
-        return self._run(entry, taken)
+        buffers, _, on_host = taken
+        return self._run(entry, buffers, on_host)
 
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
         executor = self.executor
         bring_packages(executor.packages if isinstance(executor, TakesPackages) else ())
         bring_limit(self.options.memory_limit)
+        if self._shardings is not None:
+            return self._shardings.inlined(call)
         return call.function(*call.args, **call.kwargs)
 
     def _remember(self, key: Hashable, entry: CompiledVersion) -> None:
@@ -189,9 +194,9 @@ class Jitted(Generic[P, R_co]):
             self._seen.clear()
         self._seen[key] = entry
 
-    def _run(self, entry: CompiledVersion, taken: Ready) -> Any:
-        run = entry.executable.run_host if taken.on_host else entry.executable
-        results = run(*taken.buffers, *entry.traced.captured)
+    def _run(self, entry: CompiledVersion, buffers: Sequence[Any], on_host: bool) -> Any:
+        run = entry.executable.run_host if on_host else entry.executable
+        results = run(*buffers, *entry.traced.captured)
         owner = self._owner
         if entry.is_leaf:
             return Tensor.wrap(results[0], owner)

@@ -1,4 +1,4 @@
-"""The shardings of arguments and results: `mesh`, `in_shardings` and `out_shardings` of `jit`."""
+"""The shardings of arguments and results, and what runs on a mesh: options of `jit`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,12 @@ from typing import Any
 
 import optree
 
+from tenferro.dispatch import constrained
 from tenferro.errors import PytreeError, ShardingError
-from tenferro.traced import NAMESPACE, TreeDef, flatten, unflatten
+from tenferro.traced import NAMESPACE, TracedTensor, TreeDef, flatten, spread, unflatten
 from tenferro.transforms.call import CallArguments
 from tenferro.typing import PyTree
 from tenferro.values import Executor, RunsOnMesh, Shardings, on_mesh
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A leaf of a tree of shardings; None alone would be an empty tree."""
-
-    sharding: Any
 
 
 class ShardingTree:
@@ -30,14 +24,13 @@ class ShardingTree:
     """
 
     def __init__(self, name: str, tree: PyTree, executor: RunsOnMesh) -> None:
-        self._name = name.rpartition(" ")[2]
         self._caller = name
         flatten(tree)  # registers dataclasses
         accessors, leaves, treedef = optree.tree_flatten_with_accessor(
             tree, none_is_leaf=True, namespace=NAMESPACE
         )
         entries = [
-            _Entry(executor.sharding(leaf, accessor.codify(name)))
+            executor.sharding(leaf, accessor.codify(name))
             for accessor, leaf in zip(accessors, leaves, strict=True)
         ]
         self._tree: Any = optree.tree_unflatten(treedef, entries)
@@ -49,17 +42,15 @@ class ShardingTree:
             PytreeError: the shardings are not a prefix of the tree.
         """
         if type(self._tree) is tuple and type(tree) is tuple and len(self._tree) != len(tree):
+            count = len(self._tree)
             raise PytreeError(
-                f"{self._caller} has {len(self._tree)} entries, but there are {len(tree)} {what}; "
-                "write one for each, or one for all"
+                f"{self._caller} has {count} {'entry' if count == 1 else 'entries'}, but there are "
+                f"{len(tree)} {what}; write one for each, or one for all"
             )
-        leaves, treedef = flatten(tree)
-        places = unflatten(treedef, range(len(leaves)))
         try:
-            entries = optree.broadcast_prefix(self._tree, places, namespace=NAMESPACE)
+            return spread(self._tree, tree)
         except ValueError as error:
             raise PytreeError(f"{self._caller} does not fit the {what}: {error}") from None
-        return [entry.sharding for entry in entries]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +67,12 @@ class JitShardings:
 
     @classmethod
     def read(
-        cls, executor: str | Executor, mesh: object, inputs: PyTree, outputs: PyTree
+        cls,
+        executor: str | Executor,
+        mesh: object,
+        inputs: PyTree,
+        outputs: PyTree,
+        slices: object = None,
     ) -> JitShardings | None:
         """The shardings that a user passes to `jit`; None if there are none.
 
@@ -85,14 +81,16 @@ class JitShardings:
         """
         given = (executor, inputs, outputs)
         known = getattr(getattr(executor, "placement", None), "mesh", None)
-        if mesh is None and inputs is None and outputs is None and known is None:
+        if all(each is None for each in (mesh, inputs, outputs, known, slices)):
             return None
         mesh = next((found for found in (mesh, known, _mesh_in(given)) if found is not None), None)
+        if mesh is None and slices is not None:
+            raise ShardingError("jit: slices= needs a mesh; pass mesh=")
         if mesh is None:
             raise ShardingError(
                 "jit: in_shardings and out_shardings need a mesh; pass mesh=, or NamedShardings"
             )
-        runs = on_mesh("jit", executor, mesh)
+        runs = on_mesh("jit", executor, mesh, slices)
         assert isinstance(runs, RunsOnMesh), "it has a mesh"
         return cls(
             runs,
@@ -110,6 +108,29 @@ class JitShardings:
         results = unflatten(out_tree, range(out_tree.num_leaves))
         outputs = self.outputs.of(results, "results")
         return Shardings(tuple(inputs), tuple(outputs), tuple(names))
+
+    def inlined(self, call: CallArguments) -> Any:
+        """The function in an enclosing trace, where shardings are constraints.
+
+        Raises:
+            PytreeError: the shardings do not fit the arguments or results.
+        """
+        args = _constrained(call.args, self.inputs.of(call.args, "positional arguments"))
+        result = call.function(*args, **call.kwargs)
+        return _constrained(result, self.outputs.of(result, "results"))
+
+
+def _constrained(tree: PyTree, shardings: Sequence[Any]) -> Any:
+    leaves, treedef = flatten(tree)
+    return unflatten(
+        treedef,
+        [
+            constrained("jit", leaf, sharding)
+            if sharding is not None and isinstance(leaf, TracedTensor)
+            else leaf
+            for leaf, sharding in zip(leaves, shardings, strict=True)
+        ],
+    )
 
 
 def _mesh_in(tree: PyTree) -> object:

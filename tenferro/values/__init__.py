@@ -36,7 +36,9 @@ from tenferro.values.packages import (
 )
 from tenferro.values.placing import place, where_to_run
 from tenferro.values.planning_device import (
+    HOST_MODEL,
     KnowsDevice,
+    holder_of,
     planned_free_bytes,
     planned_model,
     planning_for,
@@ -48,6 +50,7 @@ from tenferro.values.sizes import Solved, learn_sizes, lone_symbol, solve_sizes
 from tenferro.values.tensor import Tensor, as_operand, leading, run_eagerly
 
 __all__ = [
+    "HOST_MODEL",
     "INFERRED",
     "SHORTCUT",
     "Bound",
@@ -80,6 +83,7 @@ __all__ = [
     "executor_on",
     "fitted",
     "free_host_bytes",
+    "holder_of",
     "host_array",
     "installed_executors",
     "is_array",

@@ -42,8 +42,11 @@ INFERRED = Shardings()
 class RunsOnMesh(Protocol):
     """An executor that can run on the devices of a mesh."""
 
-    def with_mesh(self, mesh: object) -> Executor:
-        """An executor like this one on the mesh; the same one for equal meshes."""
+    def with_mesh(self, mesh: object, slices: Any = None) -> Executor:
+        """An executor like this one on the mesh; the same one for equal arguments.
+
+        `slices` are the axes of the mesh whose devices share the slices of networks.
+        """
 
     def sharding(self, given: object, where: str) -> Any:
         """The sharding that a user writes, on the executor's mesh; `where` is for errors."""
@@ -62,15 +65,17 @@ class RunsOnMesh(Protocol):
         """Compile the program for inputs and outputs that are divided so."""
 
 
-def on_mesh(caller: str, executor: str | Executor, mesh: object) -> Executor:
+def on_mesh(caller: str, executor: str | Executor, mesh: object, slices: object = None) -> Executor:
     """The executor on a mesh. `caller` is the function that is called.
 
+    `slices` are the axes whose devices share the slices of networks; None for the executor's own.
+
     Raises:
-        ShardingError: the executor does not run on meshes, or `mesh` is not one.
+        ShardingError: the executor does not run on meshes, or `mesh` is not one, or lacks an axis.
     """
     found = executor_named(executor) if isinstance(executor, str) else executor
     if not isinstance(found, RunsOnMesh):
         raise ShardingError(
             f"{caller}: the executor {found.name!r} does not run on a mesh; use executor='xla'"
         )
-    return found.with_mesh(mesh)
+    return found.with_mesh(mesh, slices)

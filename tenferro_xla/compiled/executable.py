@@ -24,8 +24,8 @@ class LoadedExecutable:
     """A compiled program of fixed types on one device: device arrays in, device arrays out."""
 
     __slots__ = (
-        "__weakref__", "_again", "_call", "_compiled", "_donated", "_metas", "_name", "_target",
-        "code_size",
+        "__weakref__", "_again", "_alignment", "_call", "_compiled", "_donated", "_metas", "_name",
+        "_target", "code_size",
     )  # fmt: skip
 
     _call: Callable[..., Buffers]
@@ -45,6 +45,7 @@ class LoadedExecutable:
         self._donated = donated
         self._target = target
         self._metas = program.input_metas
+        self._alignment = target.platform.alignment
         self._take(compiled)
         analysis = compiled.memory_analysis()
         reported = 0 if analysis is None else analysis.generated_code_size_in_bytes
@@ -96,9 +97,8 @@ class LoadedExecutable:
 
         JAX may read a NumPy array after it has returned, so one that can change is copied first.
         """
-        alignment = self._target.platform.alignment
         own = [
-            private(value, alignment) if isinstance(value, np.ndarray) else value
+            private(value, self._alignment) if isinstance(value, np.ndarray) else value
             for value in values
         ]
         try:
@@ -178,9 +178,12 @@ def private(array: Array, alignment: int = 1) -> Array:
 
     XLA copies a small array that is not aligned, which costs less than to align it.
     """
+    small = alignment == 1 or array.nbytes <= _SMALL
+    if small and type(array) is np.ndarray:
+        return array.copy()  # cheaper than to ask whether it can be written to
     if not array.flags.writeable and array.base is None:
         return array
-    if alignment == 1 or array.nbytes <= _SMALL:
+    if small:
         return np.array(array, order="C")  # not of a subclass, which JAX may refuse
     memory = np.empty(array.nbytes + alignment, np.uint8)
     own: Array = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % alignment)

@@ -9,7 +9,6 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
-from tenferro.computegraph import BoundedCache, Capacity
 from tenferro.config import config
 from tenferro.errors import BindingError, DeviceError
 from tenferro.exec_ir import Array, ExecProgram
@@ -50,9 +49,7 @@ class MeshExecutable:
         ):
             if sharding is not None:
                 check_divides(sharding, _shape(meta), f"jit: result {position}", meta)
-        self._known: BoundedCache[tuple[Any, ...], LoadedExecutable] = BoundedCache(
-            Capacity(config.cache_entries)
-        )
+        self._known: dict[tuple[Any, ...], LoadedExecutable] = {}
 
     def __call__(self, *buffers: jax.Array) -> Buffers:
         """Run on buffers of the program's input types.
@@ -65,11 +62,12 @@ class MeshExecutable:
 
     def run_host(self, *values: jax.Array | Array) -> Buffers:
         """The same for inputs that may be NumPy arrays, which are uploaded."""
+        self._check_count(values)
         buffers = [
             put(private(value), sharding or self._placement.whole)
             if isinstance(value, np.ndarray)
             else value
-            for value, sharding in zip(values, self._declared, strict=False)
+            for value, sharding in zip(values, self._declared, strict=True)
         ]
         return self._of(buffers)(*buffers)
 
@@ -87,15 +85,23 @@ class MeshExecutable:
             ) from None
         executable = self._known.get(key)
         if executable is None:
-            if len(buffers) != len(self._metas):
-                raise BindingError(
-                    f"run: the program takes {len(self._metas)} inputs, got {len(buffers)}"
-                )
+            self._check_count(buffers)
             for position, buffer in enumerate(buffers):
                 self._check(position, buffer)
-            executable = self._known.put(key, self.of(key))  # type: ignore[arg-type]  # checked
-        refuse_deleted(buffers)  # JAX would read what is not there
+            if len(self._known) >= config.cache_entries:
+                self._known.clear()
+            executable = self._known[key] = self.of(key)  # type: ignore[arg-type]  # checked
+        for buffer in buffers:
+            if buffer.is_deleted():  # JAX would read what is not there
+                refuse_deleted(buffers)
         return executable
+
+    def _check_count(self, values: Sequence[object]) -> None:
+        """Raise BindingError unless there is a value for each input."""
+        if len(values) != len(self._metas):
+            raise BindingError(
+                f"run: the program takes {len(self._metas)} inputs, got {len(values)}"
+            )
 
     def _check(self, position: int, buffer: jax.Array) -> None:
         """Raise DeviceError unless the buffer is on the mesh, divided as is declared."""

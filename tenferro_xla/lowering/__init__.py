@@ -18,6 +18,7 @@ from tenferro_xla.lowering import (
     gamma,
     inactive,
     indexing,
+    lane_sum,
     parts,
     rearrange,
     reduce,
@@ -37,7 +38,13 @@ from tenferro_xla.lowering import (
 from tenferro_xla.lowering.callback import check_callbacks
 from tenferro_xla.lowering.families import ExtensionLowerings
 from tenferro_xla.lowering.program import JaxFunction, jax_function
-from tenferro_xla.lowering.registry import Lowering, LoweringOptions, Precision, lower
+from tenferro_xla.lowering.registry import (
+    Lowering,
+    LoweringOptions,
+    Precision,
+    SharedSlices,
+    lower,
+)
 
 __all__ = [
     "ExtensionLowerings",
@@ -45,6 +52,7 @@ __all__ = [
     "Lowering",
     "LoweringOptions",
     "Precision",
+    "SharedSlices",
     "analytic",
     "arithmetic",
     "bitwise",
@@ -64,6 +72,7 @@ __all__ = [
     "inactive",
     "indexing",
     "jax_function",
+    "lane_sum",
     "lower",
     "parts",
     "rearrange",

@@ -13,8 +13,10 @@ H200 = DeviceCosts(
     complex_matrix=4e-9,
     reduce=2.5e-12,
     contracted_first=0.0,
-    short_left=0.0,
+    short_right=0.0,
+    contracted_last=0.0,
     move=6e-12,
+    turn=6e-12,
     load=2.5e-12,
     write=2.5e-12,
     kernel=4e-6,
@@ -32,5 +34,9 @@ CUDA_PLATFORM = Platform(
     rewrites=True,
     # Blocks of XLA's allocator; the largest workspace that cuBLAS is given, on Hopper.
     runs=Runs(as_written=True, fuses=True, reads_transposed=True, block=256, workspace=32 << 20),
+    precision={
+        "highest": "32 bits, without TF32; the default",
+        "default": "TF32: products of 32-bit numbers have 3 digits",
+    },
 )
 """Complex products stay complex, transposes in front of products are left to cuBLAS."""

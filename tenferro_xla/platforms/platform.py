@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -52,6 +52,7 @@ class Platform:
         keeps_barriers: whether the compiler heeds optimization barriers until equal values have
             become one. Where it does not, what is computed again stands in a branch.
         results_in_rows: whether the compiler is told that transposed results are stored by rows.
+        precision: what the words of `XlaExecutor(precision=)` mean for products of 32-bit numbers.
         kernel_seconds: seconds of compilation for each kernel, about.
     """
 
@@ -64,6 +65,7 @@ class Platform:
     alignment: int = 1
     keeps_barriers: bool = True
     results_in_rows: bool = False
+    precision: Mapping[str, str] = field(default_factory=dict, hash=False)
     kernel_seconds: float = 4e-3
 
     @property

@@ -150,7 +150,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: tn.jit(tn.add, mesh=MESH, in_shardings=(P(),))(1.0, 2.0),
         PytreeError,
-        "jit: in_shardings has 1 entries, but there are 2 positional arguments; write one for "
+        "jit: in_shardings has 1 entry, but there are 2 positional arguments; write one for "
         "each, or one for all",
     ),
     (
@@ -195,3 +195,39 @@ def test_a_donated_argument_is_refused_later() -> None:
     kept = tn.device_put(np.ones(4), WHOLE)  # no output is divided as it is
     f(kept)
     assert not kept.data.is_deleted()
+
+
+def test_a_compiled_function_within_another_divides_its_values() -> None:
+    inner = tn.jit(lambda x: x * x, mesh=MESH, in_shardings=P("data"), out_shardings=P("data"))
+    x = RANDOM.normal(size=(8, 3))
+    outer = tn.jit(lambda x: inner(x) + 1, mesh=MESH)
+    assert outer(x).sharding.spec == P("data")
+    np.testing.assert_allclose(outer(x), x * x + 1)
+    np.testing.assert_allclose(tn.jit(lambda x: inner(x) + 1, executor="numpy")(x), x * x + 1)
+    np.testing.assert_allclose(tn.grad(lambda x: tn.sum(inner(x)))(x), 2 * x)
+
+
+def test_draws_do_not_depend_on_the_number_of_devices() -> None:
+    key = tn.random.key(0)
+    draws = [
+        tn.jit(lambda key: tn.random.bits(key, (8, 3)), **options)(key).numpy()
+        for options in ({}, {"mesh": TWO, "out_shardings": P("data")}, {"mesh": MESH})
+    ]
+    assert np.array_equal(draws[0], draws[1])
+    assert np.array_equal(draws[0], draws[2])
+
+
+def test_loops_branches_and_linear_algebra_run_on_a_mesh() -> None:
+    x = RANDOM.normal(size=(8, 3))
+
+    def rounds(x: Any) -> Any:
+        carry, rows = tn.scan(lambda c, row: (c + tn.sum(row @ x.T), c), 0.0, x)
+        twice = tn.while_loop(lambda s: tn.sum(s) < 100, lambda s: s * 2, x * x)
+        chosen = tn.cond(carry > 0, lambda x: x, lambda x: -x, x)
+        return carry, rows, twice, chosen, tn.linalg.svd(x.T @ x)[1]
+
+    expected = tn.jit(rounds)(x)
+    for found, other in zip(
+        tn.jit(rounds, mesh=MESH, in_shardings=P("data"))(x), expected, strict=True
+    ):
+        np.testing.assert_allclose(found, other, rtol=1e-11, atol=1e-11)

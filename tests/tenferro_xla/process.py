@@ -28,12 +28,12 @@ def say(word: str) -> None:
 
 def refused(call: Any, kind: type[Exception], text: str) -> None:
     """Check that a call raises an error whose text has these words."""
+    found = "no error"
     try:
         call()
     except kind as error:
-        assert text in str(error), str(error)
-    else:
-        raise AssertionError(f"no {kind.__name__}")
+        found = str(error)
+    assert text in found, found
 
 
 def together(me: int) -> None:
@@ -106,8 +106,7 @@ def dies(me: int) -> None:
             if me == 1 and number == 5:
                 os.kill(os.getpid(), signal.SIGKILL)
     except DistributedError as error:
-        assert "process 0 of 2 has lost another one" in str(error), str(error)
-        say("told")
+        say(str(error))
         os._exit(3)
 
 

@@ -12,20 +12,27 @@ import pytest
 HERE = Path(__file__).parent
 
 
-def checks(file: str, devices: int = 4, seconds: int = 120) -> None:
-    """Run the tests of a file where there are so many virtual devices."""
-    flags = f"--xla_force_host_platform_device_count={devices}"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / file)]
+FILES = ("on_four_devices.py", "on_four_devices_programs.py")
+
+
+def on_four_devices(*options: str) -> None:
+    """Run the tests of files where there are so many virtual devices."""
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    files = [str(HERE / file) for file in FILES]
     done = subprocess.run(
-        command,
-        env={**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, *options],
+        env={**os.environ, **flags},
         capture_output=True,
         text=True,
-        timeout=seconds,
+        timeout=240,
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
 
 
-@pytest.mark.parametrize("file", ["on_four_devices.py"])
-def test_on_four_devices(file: str) -> None:
-    checks(file)
+def test_on_four_devices() -> None:
+    on_four_devices()
+
+
+@pytest.mark.exhaustive
+def test_on_four_devices_further() -> None:
+    on_four_devices("--exhaustive")

@@ -48,7 +48,7 @@ def two(part: str, seconds: float) -> list[tuple[int | str, str]]:
     finally:
         for process in processes:
             process.kill()
-            process.wait()
+            process.communicate()
     return ended
 
 
@@ -60,7 +60,8 @@ def test_two_processes_compute_together() -> None:
 def test_a_process_is_told_that_another_is_gone() -> None:
     (status, text), (other, _) = two("dies", 60)
     assert (status, other) == (3, KILLED), text[-4000:]
-    assert "told" in text
+    assert "run: process 0 of 2 has lost another one" in text
+    assert "restart all processes from a checkpoint" in text
 
 
 def test_a_stuck_peer_ends_the_one_that_waits() -> None:

@@ -57,6 +57,24 @@ def test_a_network_in_a_compiled_function_is_planned_for_its_executor() -> None:
     assert here.memory.outputs == 512
 
 
+def test_a_gradient_of_arrays_on_a_device_is_planned_for_it() -> None:
+    class Elsewhere(Device):
+        def owns(self, value: object) -> bool:
+            return False
+
+    made = []
+
+    def f(x: Any) -> Any:
+        plan = tn.einsum_plan("ij,jk,kl->il", x, x, x)
+        made.append(plan.costs)
+        return tn.sum(x)
+
+    x = np.ones((8, 8))
+    tn.grad(f)(tn.Tensor.wrap(x, Elsewhere()))
+    tn.grad(f)(x)
+    assert made == [COSTS, CPU]
+
+
 def test_a_network_of_late_sizes_is_planned_for_its_executor() -> None:
     def searches(executor: Any) -> int:
         before = PLANNER.stats().misses

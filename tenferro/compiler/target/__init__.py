@@ -3,9 +3,9 @@
 `bind_sizes`, `expand` and `settle` make a program of constant sizes out of ordinary ops;
 `stop_gradients` leaves out what only derivatives ask for; `costs` says what products and moves
 take on a device; `contraction_layout`, with the package `layout`, and `dot_decomposer` bring
-contractions into the form that the device is fast at; `memory` predicts what a program needs,
-`duration` how long it takes; `pinned` says which axes are divided among
-devices.
+contractions into the form that the device is fast at; `shared_lanes` shares sums among devices;
+`memory` predicts what a program needs, `duration` how long it takes; `pinned` says which axes are
+divided among devices.
 """
 
 from tenferro.compiler.target.bind_sizes import BindSizes
@@ -21,6 +21,7 @@ from tenferro.compiler.target.expand import (
 )
 from tenferro.compiler.target.pinned import Pinned
 from tenferro.compiler.target.settle import Settle
+from tenferro.compiler.target.shared_lanes import SharedLanes
 from tenferro.compiler.target.stop_gradients import StopGradientRemoval
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Pinned",
     "PlanFamilies",
     "Settle",
+    "SharedLanes",
     "StopGradientRemoval",
     "kernels",
     "numpy_seconds",

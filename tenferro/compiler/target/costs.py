@@ -5,12 +5,11 @@ What is of one platform of XLA only, such as the costs of GPUs, is in `tenferro_
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenferro.shape import DType
-
-SHORT = 64
-"""Rows of a left side below which a product takes `short_left` longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +31,12 @@ class DeviceCosts:
         reduce: one multiplication and addition of a sum over products of elements.
         contracted_first: how much longer a product takes, as a part of its time, if the contracted
             axes of its left operand come first.
-        short_left: how much longer a product takes, as a part of its time, if its left side has
-            fewer than 64 rows and its right side has more columns than that.
-        move: one number of a transpose of a value that a cache holds.
+        short_right: how much more a few columns cost than as few rows, as a part of `edge`.
+        contracted_last: one number of a right operand whose contracted axes come last.
+        move: one number of a transpose that leaves the last axis last.
+        turn: one number of a transpose that has another axis last.
         load: one number that comes from memory and not from a cache: of an input of the program,
-            or of a value larger than the caches. A transpose of an input loads and writes it.
+            or of a value larger than the caches.
         write: one number of a value that is written for one product, repeated or split.
         kernel: each kernel, whatever its size.
         worthwhile: a complex product is computed as real ones if that takes at most this part of
@@ -49,9 +49,11 @@ class DeviceCosts:
     matrix: float = 1.5e-7
     complex_matrix: float = 1.5e-6
     reduce: float = 1.1e-9
-    contracted_first: float = 0.6
-    short_left: float = 0.3
-    move: float = 1.6e-9
+    contracted_first: float = 1.0
+    short_right: float = 0.75
+    contracted_last: float = 0.3e-9
+    move: float = 0.4e-9
+    turn: float = 0.6e-9
     load: float = 2.5e-9
     write: float = 0.9e-9
     kernel: float = 1.5e-6
@@ -88,20 +90,26 @@ class DeviceCosts:
             seconds = max(arithmetic + (batch - 1) * self.matrix, seconds)
         return seconds + self.kernel
 
-    def moving(self, dtype: DType, numbers: int, loaded: bool = False) -> float:
-        """Seconds for a transpose; `loaded` if it is one of an input of the program."""
-        move = self.load + self.write if loaded else self.move
-        return self.kernel + move * numbers * dtype.itemsize / 8
+    def moving(self, dtype: DType, shape: Sequence[int], perm: Sequence[int]) -> float:
+        """Seconds for a transpose."""
+        moved = [axis for axis in perm if shape[axis] > 1]
+        each = self.turn if moved and moved[-1] != max(moved) else self.move
+        return self.kernel + each * math.prod(shape) * dtype.itemsize / 8
+
+    def turning(self, dtype: DType, numbers: int) -> float:
+        """Seconds that a right operand costs if its contracted axes come last."""
+        return self.contracted_last * numbers * dtype.itemsize / 8
 
     def writing(self, dtype: DType, numbers: int) -> float:
         """Seconds for writing repeated numbers."""
         return self.write * numbers * dtype.itemsize / 8
 
     def short_side(self, left: int, right: int) -> float:
-        """How much longer a product takes, as a part of its time, if its shorter side is left."""
-        if left >= right:
+        """How much longer a product takes, as a part of its time, if its shorter side is right."""
+        if left <= right:
             return 0.0
-        return self.short_left if left < SHORT else self.short_left / 3
+        more = self.short_right * self.edge * (1 / right - 1 / left)
+        return more / (1 + self.edge / right + self.edge / left)
 
     def scale(self, dtype: DType) -> float:
         """The bytes of a real or imaginary part, relative to a 64-bit number."""
@@ -111,5 +119,5 @@ class DeviceCosts:
 CPU = DeviceCosts()
 """XLA on two threads of a CPU."""
 
-NEUTRAL = DeviceCosts(contracted_first=0.0, short_left=0.0)
+NEUTRAL = DeviceCosts(contracted_first=0.0, short_right=0.0, contracted_last=0.0)
 """A device of which nothing is known: no order of axes is better than another."""

@@ -36,7 +36,9 @@ class Pinned:
 
     def inside(self, program: ExecProgram) -> Pinned | None:
         """What holds in the programs inside the ops of a program; None if they are all whole."""
-        with_bodies = [step for step in program.instructions if step.op.body_fields]
+        with_bodies = [
+            step for step in program.instructions if step.op.body_fields and not step.op.takes_whole
+        ]
         if not with_bodies:
             return None
         parts = self.parts(program)
@@ -80,7 +82,7 @@ class Parts:
                 ]
                 self._pin(step.output_slots[0], divided)
         for step in unknown:
-            if any(self.is_divided(slot) for slot in step.input_slots):
+            if not step.op.takes_whole and any(self.is_divided(slot) for slot in step.input_slots):
                 for slot in step.output_slots:
                     self._pin(slot, [UNKNOWN] * len(self._shapes[slot]))
 

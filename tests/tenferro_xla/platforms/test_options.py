@@ -11,6 +11,7 @@ from tenferro.exec_ir import ExecProgram
 from tenferro.families import STANDARD
 from tenferro_xla import XlaExecutor
 from tenferro_xla.lowering import ExtensionLowerings
+from tenferro_xla.placement import OneDevice
 from tenferro_xla.platforms import CPU_PLATFORM, Option, options, taken_options
 from tenferro_xla.platforms.cpu import NO_FUSION_EMITTERS
 from tenferro_xla.target import target_for
@@ -62,10 +63,10 @@ def test_the_options_of_the_user_win() -> None:
     program = chain(30)
     asked = {NO_FUSION_EMITTERS.name: True, "xla_cpu_enable_fast_math": False}
     lowerings = ExtensionLowerings(STANDARD)
-    assert target_for(HOST, CPU_PLATFORM, lowerings).options_for(program) == {
+    assert target_for(OneDevice(HOST), CPU_PLATFORM, lowerings).options_for(program) == {
         option.name: option.value for option in taken_options([NO_FUSION_EMITTERS], HOST).taken
     }
-    own = target_for(HOST, CPU_PLATFORM, lowerings, compiler_options=asked)
+    own = target_for(OneDevice(HOST), CPU_PLATFORM, lowerings, compiler_options=asked)
     assert own.options_for(program) == asked
 
 
