@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tenferro.errors import TenferroError as TenferroError
     from tenferro.farm import FarmExecutor as FarmExecutor
     from tenferro.files import PayloadCodecs as PayloadCodecs
+    from tenferro.files import cache as cache
     from tenferro.files import call as call
     from tenferro.files import dumps as dumps
     from tenferro.files import load as load
@@ -91,7 +92,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
     "tenferro.farm": ("FarmExecutor",),
-    "tenferro.files": ("PayloadCodecs", "call", "dumps", "load", "loads", "save"),
+    "tenferro.files": ("PayloadCodecs", "cache", "call", "dumps", "load", "loads", "save"),
     "tenferro.jacobians": ("SparseMatrix",),
     "tenferro.namespace": ("__array_namespace_info__",),
     "tenferro.loops": (

@@ -349,5 +349,9 @@ class ConfigError(TenferroError, ValueError):
     """An environment variable or option has an invalid value."""
 
 
+class CacheWarning(UserWarning):
+    """An entry of a cache on disk is not used, or is not written; see `tenferro.cache`."""
+
+
 class CommandError(TenferroError, ValueError):
     """A command line is invalid: it names a missing or unreadable file, function or shape."""

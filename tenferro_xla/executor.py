@@ -47,6 +47,9 @@ from tenferro_xla.placement import OnMesh, placement_of
 from tenferro_xla.platforms import platform_of
 from tenferro_xla.target import OfDevice, target_for
 
+COMPILE_SECONDS = 4e-3
+"""About how long XLA compiles for each kernel of a program."""
+
 
 class XlaExecutor(Arrays):
     """Runs programs with XLA on one device or on a mesh of devices, always in 64-bit mode.
@@ -209,6 +212,16 @@ class XlaExecutor(Arrays):
         executor.register_extension(self._executables.target.lowering.extensions.copy_to)
         return executor
 
+    @property
+    def compile_seconds(self) -> float:
+        """About how long it compiles for each kernel; 0 on a mesh, where only XLA answers."""
+        return 0.0 if isinstance(self._executables.target.placement, OnMesh) else COMPILE_SECONDS
+
+    @property
+    def on_host(self) -> bool:
+        """Whether its arrays are in the memory of the host."""
+        return self._executables.target.platform.name == "cpu"
+
     def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
         """The program's outputs for the given inputs.
 
@@ -245,7 +258,12 @@ class XlaExecutor(Arrays):
                 see `segments`.
         """
         sizes = bind_specs(program, specs or {})
-        return Lowered(program, sizes, self._executables, self._run_bound, observe, shardings)
+        inputs = [
+            self._placement.sharding(each, f"lower: input {place}")
+            for place, each in enumerate(shardings.inputs)
+        ]
+        own = Shardings(tuple(inputs), shardings.outputs)
+        return Lowered(program, sizes, self._executables, self._run_bound, observe, own)
 
     def segments(
         self, program: GraphProgram, specs: Mapping[Any, Any] | None = None

@@ -51,6 +51,7 @@ COMMANDS = {
     "complex_products": "--largest 16",
     "contraction_costs": "--largest 16 --fit whole_networks --random 2 --calls 1",
     "device_memory": "--count 1",
+    "farm_workers": "--size 4 --parts 2",
     "network_costs": "--random 2 --rounds 1 --limit 0.001 --dtypes float64",
 }
 

@@ -6,6 +6,7 @@ rounded up, `structure` tells of loops and branches, and `text` reads programs b
 """
 
 from tenferro.compiler.assumptions import guards_of
+from tenferro.compiler.background import TURNS, Stopped, give_way
 from tenferro.compiler.canonical import (
     ROLLED,
     AlgebraicSimplifier,
@@ -75,6 +76,8 @@ from tenferro.compiler.target import (
     Settle,
     SharedLanes,
     StopGradientRemoval,
+    kernels,
+    numpy_seconds,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
 from tenferro.compiler.target.schedule import (
@@ -99,6 +102,7 @@ __all__ = [
     "NEUTRAL",
     "PASSES",
     "ROLLED",
+    "TURNS",
     "AlgebraicSimplifier",
     "Axes",
     "BindSizes",
@@ -143,6 +147,7 @@ __all__ = [
     "SharedLanes",
     "Specialised",
     "StopGradientRemoval",
+    "Stopped",
     "SummedProducts",
     "SwitchJoining",
     "Target",
@@ -153,11 +158,14 @@ __all__ = [
     "compile_program",
     "compile_std_to_exec",
     "contraction_passes",
+    "give_way",
     "guards_of",
     "in_words",
     "is_dynamic",
+    "kernels",
     "mask_program",
     "memory_report",
+    "numpy_seconds",
     "optimize",
     "optimize_for",
     "parse",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tenferro.compiler.background import give_way
 from tenferro.config import config
 from tenferro.errors import ConfigError, TenferroError, VerifyError
 from tenferro.exec_ir import ExecProgram, verify
@@ -134,6 +135,7 @@ def checked_passes(passes: Iterable[Pass]) -> list[Pass]:
 
 
 def _run(optimization: Pass, program: ExecProgram, observe: Observer | None) -> ExecProgram:
+    give_way()
     start = time.perf_counter()
     try:
         inside = program

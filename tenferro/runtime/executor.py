@@ -168,7 +168,7 @@ class GraphExecutor:
         donate: tuple[int, ...] = (),
         sizes: Mapping[Leaf, int] | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
-    ) -> Executable:
+    ) -> NativeExecutable:
         """The program, for these sizes of its symbols, as a function of buffers.
 
         Donated inputs are not overwritten.
@@ -259,7 +259,11 @@ class GraphExecutor:
 
 
 class NativeExecutable:
-    """A program ready to run on a native backend."""
+    """A program ready to run on a native backend.
+
+    Attributes:
+        program: what runs, after all passes.
+    """
 
     def __init__(
         self,
@@ -269,6 +273,7 @@ class NativeExecutable:
         segmented: bool,
         max_bytes: int,
     ) -> None:
+        self.program = program
         limit = max_bytes if program.holds_unknown_shapes else None
         self._backend = backend
         self._run: Callable[..., Sequence[Buffer]]

@@ -66,6 +66,7 @@ def jit(
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
     slices: str | Sequence[str] | None = None,
+    tiers: bool = False,
 ) -> Jitted[P, R]: ...
 
 
@@ -88,6 +89,7 @@ def jit(
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
     slices: str | Sequence[str] | None = None,
+    tiers: bool = False,
 ) -> Decorator: ...
 
 
@@ -109,6 +111,7 @@ def jit(
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
     slices: str | Sequence[str] | None = None,
+    tiers: bool = False,
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
@@ -148,6 +151,9 @@ def jit(
         out_shardings: how the results are divided; None lets XLA choose.
         slices: the axis of the mesh, or a tuple of axes, whose devices share the slices of sliced
             networks; see `einsum`. None lets every device contract all of them.
+        tiers: let NumPy answer calls while the executor compiles in another thread, where that is
+            faster. Results of the two agree up to rounding; `f.tier(...)` says which one answers,
+            `f.ready(...)` waits for the executor. Without it all results are of the executor.
 
     Raises:
         TracingError: a parameter that is named does not exist, or an option must be False.
@@ -189,6 +195,7 @@ def jit(
             in_shardings,
             out_shardings,
             slices,
+            tiers,
         )
     MemoryLimit.read("jit", memory_limit)
 
@@ -208,6 +215,7 @@ def jit(
             in_shardings=in_shardings,
             out_shardings=out_shardings,
             slices=slices,
+            tiers=tiers,
         )
 
     return cast(Decorator, decorator)

@@ -25,18 +25,18 @@ from tenferro.traced import (
     unflatten,
     wraps,
 )
-from tenferro.transforms.call import CallArguments, StaticArguments
+from tenferro.transforms.call import CallArguments, StaticArguments, donated_inputs
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
 from tenferro.transforms.leaves import are_leaves, buffer_of, leaf_types, ready
 from tenferro.transforms.shardings import JitShardings
 from tenferro.transforms.symbolic import SymbolicArguments
+from tenferro.transforms.tiers import TieredExecutable, compiled_version
 from tenferro.transforms.versions import CompiledVersion, TracedFunction
 from tenferro.typing import PyTree
 from tenferro.values import (
     Executor,
     GraphProgram,
-    RunsOnMesh,
     TakesPackages,
     Tensor,
     bind_shapes,
@@ -76,12 +76,13 @@ class Jitted(Generic[P, R_co]):
         in_shardings: PyTree = None,
         out_shardings: PyTree = None,
         slices: str | Sequence[str] | None = None,
+        tiers: bool = False,
     ) -> None:
         wraps(function, self)
         self._function = function
         settings = (function, executor, static_argnames, donate_argnums, options, symbolic)
         placing = (mesh, in_shardings, out_shardings, slices)
-        self._settings: tuple[Any, ...] = (*settings, packages, *placing)
+        self._settings: tuple[Any, ...] = (*settings, packages, *placing, tiers)
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
         self._choice: str | Executor = config.executor if executor is None else executor
@@ -106,6 +107,7 @@ class Jitted(Generic[P, R_co]):
         self._seen: dict[Hashable, CompiledVersion] = {}
         self._seen_hits = 0
         self._owner: Executor | None = None
+        self._tiers = tiers
 
     @property
     def options(self) -> OptimizerOptions:
@@ -208,17 +210,24 @@ class Jitted(Generic[P, R_co]):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
     ) -> tuple[TracedFunction, list[Any]]:
         """The traced function for these arguments, and the inputs of its program."""
-        call = self._static.split(args, kwargs, self)
-        leaves, treedef = flatten((call.args, call.kwargs))
-        types = leaf_types(leaves)
-        if types is None:
-            raise TracingError(f"{caller}: needs concrete arguments, got traced ones")
+        call, leaves, treedef, types = self._taken_apart(args, kwargs, caller)
         traced = self._traced(call, leaves, treedef, types)
         if traced is None:
             raise TracingError(
                 f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
         return traced, [*leaves, *traced.captured]
+
+    def _taken_apart(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
+    ) -> tuple[CallArguments, list[Any], TreeDef, list[Hashable]]:
+        """The call, its leaves and their structure, and the types of the leaves."""
+        call = self._static.split(args, kwargs, self)
+        leaves, treedef = flatten((call.args, call.kwargs))
+        types = leaf_types(leaves)
+        if types is None:
+            raise TracingError(f"{caller}: needs concrete arguments, got traced ones")
+        return call, leaves, treedef, types
 
     def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
         """What the program for these arguments needs of memory, and what it computes again.
@@ -239,6 +248,37 @@ class Jitted(Generic[P, R_co]):
         sizes = bind_shapes(program, [getattr(leaf, "shape", ()) for leaf in leaves])
         executor = with_brought(self.executor, traced.packages)
         return memory_of(executor, program.exec_program, sizes, program.options)
+
+    def tier(self, *args: P.args, **kwargs: P.kwargs) -> str | None:
+        """The name of the executor that answers such a call now; None if it is not compiled for it.
+
+        >>> import tenferro as tn
+        >>> f = tn.jit(tn.exp, executor="numpy")
+        >>> f.tier(1.0), f(1.0).item() > 2, f.tier(1.0)
+        (None, True, 'numpy')
+        """
+        call, _, treedef, types = self._taken_apart(args, kwargs, "tier")
+        entry = self._cache.get((treedef, call.static, *types))
+        if entry is None:
+            return None
+        executable = entry.executable
+        return executable.tier if isinstance(executable, TieredExecutable) else self.executor.name
+
+    def ready(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Wait until the executor itself answers such calls: compile the function, and run it once.
+
+        >>> import tenferro as tn
+        >>> f = tn.jit(tn.exp, tiers=True)
+        >>> before = f(1.0), f.tier(1.0)
+        >>> f.ready(1.0)
+        >>> before[1], f.tier(1.0)
+        ('numpy', 'xla')
+        """
+        call, leaves, treedef, types = self._taken_apart(args, kwargs, "ready")
+        entry = self._entry(call, leaves, treedef, types)
+        if entry is not None and isinstance(entry.executable, TieredExecutable):
+            buffers = [buffer_of(leaf, self.executor) for leaf in leaves]
+            entry.executable.ready([*buffers, *entry.traced.captured])
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """What the executor makes of the program for these arguments: XLA's is a `Lowered`.
@@ -306,26 +346,11 @@ class Jitted(Generic[P, R_co]):
         if entry is not None:
             return entry
         traced = self._traced(call, leaves, treedef, types)
-        return None if traced is None else self._cache.put(key, self._compile(traced, call, leaves))
-
-    def _compile(
-        self, traced: TracedFunction, call: CallArguments, leaves: Sequence[Any]
-    ) -> CompiledVersion:
-        shapes = [getattr(leaf, "shape", ()) for leaf in (*leaves, *traced.captured)]
-        sizes = bind_shapes(traced.program, shapes)
-        program = traced.program
+        if traced is None:
+            return None
         executor = with_brought(self.executor, traced.packages)
-        if self._shardings is not None and isinstance(executor, RunsOnMesh):
-            names = [declared.name for declared in program.inputs]
-            shardings = self._shardings.of(call, names, traced.out_tree)
-            executable = executor.compile_exec(
-                program.exec_program, traced.donated, sizes, program.options, shardings
-            )
-        else:
-            executable = executor.compile_exec(
-                program.exec_program, traced.donated, sizes, program.options
-            )
-        return CompiledVersion(traced, executable, traced.out_tree.is_leaf())
+        version = compiled_version(executor, traced, call, leaves, self._shardings, self._tiers)
+        return self._cache.put(key, version)
 
     def _traced(
         self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
@@ -366,24 +391,5 @@ class Jitted(Generic[P, R_co]):
             for declared in captured
             if declared.default is not None
         ]
-        donated = self._donated(call)
+        donated = donated_inputs(self, self._donate, call)
         return TracedFunction(program, tuple(buffers), donated, trace.out_tree, trace.packages)
-
-    def _donated(self, call: CallArguments) -> tuple[int, ...]:
-        """The inputs of the program that belong to donated arguments.
-
-        Raises:
-            TracingError: there is no such argument.
-        """
-        for number in self._donate:
-            if number not in call.positions:
-                raise TracingError(
-                    f"{self!r}: donate_argnums {number!r} is not an argument to donate"
-                )
-        donated: list[int] = []
-        start = 0
-        for number, arg in zip(call.positions, call.args, strict=True):
-            count = len(flatten(arg)[0])
-            donated += range(start, start + count) if number in self._donate else ()
-            start += count
-        return tuple(donated)

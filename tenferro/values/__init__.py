@@ -12,6 +12,7 @@ from tenferro.values.display import page_of
 from tenferro.values.emitter import RunEmitter
 from tenferro.values.executors import (
     Buffer,
+    CompilesSlowly,
     Executable,
     Executor,
     executor_module,
@@ -54,6 +55,7 @@ __all__ = [
     "SHORTCUT",
     "Bound",
     "Buffer",
+    "CompilesSlowly",
     "Executable",
     "Executor",
     "GraphProgram",

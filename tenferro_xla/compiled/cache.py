@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -12,11 +13,9 @@ from jax.sharding import NamedSharding
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
     Buckets,
-    MemoryLimit,
     Observer,
     OptimizerOptions,
     PlanFamilies,
-    in_words,
     is_dynamic,
     mask_program,
     resolve_sizes,
@@ -26,7 +25,6 @@ from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import (
     DistributedError,
-    MemoryLimitError,
     PadSafetyError,
     UnsupportedExtensionError,
 )
@@ -35,6 +33,8 @@ from tenferro.shape import Leaf, make_meta
 from tenferro.values import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
+from tenferro_xla.compiled.limited import within
+from tenferro_xla.compiled.memory_maps import MEMORY_MAPS
 from tenferro_xla.compiled.on_mesh import MeshExecutable
 from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
@@ -49,13 +49,12 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
+from tenferro_xla.disk_cache import executable_kept
 from tenferro_xla.distributed import agree
 from tenferro_xla.placement import OnMesh, put
 from tenferro_xla.target import XlaTarget
 
 SizesKey = tuple[tuple[str, int], ...]
-TOLERANCE = 1.2
-"""How many times a memory limit an executable may need, as XLA tells."""
 Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable | MeshExecutable
 """A program on a device: whole, in segments where data decide sizes, or at sizes rounded up; or on
 a mesh of devices."""
@@ -291,18 +290,43 @@ class Executables:
         shardings: Shardings = INFERRED,
     ) -> LoadedExecutable:
         """Compile a program of constant sizes, or its given lowering; record the compilation."""
-        start = time.perf_counter()
         options = options.on_device(self.target.free_bytes)
-        with announced(bound):
-            if options.memory_limit is not None:
-                compiled = self._within(bound, donated, options.memory_limit, options, shardings)
-            else:
-                module = module or self._lowered(bound, donated, options, shardings)
-                compiled = compile_stablehlo(module, self.target)
-        loaded = LoadedExecutable(bound, compiled, self.target, donated)
-        seconds = time.perf_counter() - start
-        self._log.record(subject_of(bound, digest, sizes_key(sizes or {}), donated, part), seconds)
+
+        def compile_now() -> jax.stages.Compiled:
+            start = time.perf_counter()
+            with announced(bound):
+                if module is not None:
+                    compiled, from_disk = compile_stablehlo(module, self.target), False
+                else:
+                    make = functools.partial(self._executable, bound, donated, options, shardings)
+                    compiled, from_disk = executable_kept(
+                        bound, self.target, donated, options, make
+                    )
+            seconds = time.perf_counter() - start
+            subject = subject_of(bound, digest, sizes_key(sizes or {}), donated, part)
+            self._log.record(subject, seconds, from_disk)
+            return compiled
+
+        compiled = compile_now()
+        if module is not None or isinstance(self.target.placement, OnMesh):
+            return LoadedExecutable(bound, compiled, self.target, donated)
+        loaded = LoadedExecutable(bound, compiled, self.target, donated, compile_now)
+        MEMORY_MAPS.add(loaded)
         return loaded
+
+    def _executable(
+        self,
+        bound: ExecProgram,
+        donated: tuple[int, ...],
+        options: OptimizerOptions,
+        shardings: Shardings,
+    ) -> jax.stages.Compiled:
+        def compile_with(options: OptimizerOptions) -> jax.stages.Compiled:
+            module = self._lowered(bound, donated, options, shardings)
+            return compile_stablehlo(module, self.target)
+
+        limit = options.memory_limit
+        return compile_with(options) if limit is None else within(limit, options, compile_with)
 
     def _lowered(
         self,
@@ -320,42 +344,10 @@ class Executables:
                 self._prepared.put(key, prepared)
         return lower_to_stablehlo(prepared, self.target, donated, shardings)
 
-    def _within(
-        self,
-        bound: ExecProgram,
-        donated: tuple[int, ...],
-        limit: MemoryLimit,
-        options: OptimizerOptions,
-        shardings: Shardings,
-    ) -> jax.stages.Compiled:
-        """The executable whose memory, as XLA tells, is at most a little above the limit.
-
-        Where XLA needs more than was predicted, a lower limit is aimed at.
-
-        Raises:
-            MemoryLimitError: none was found.
-        """
-        goal, least = limit, None
-        while True:
-            try:
-                module = self._lowered(bound, donated, options.limited(goal), shardings)
-            except MemoryLimitError:
-                if least is None:
-                    raise
-                raise refused_by_xla(limit, least) from None
-            compiled = compile_stablehlo(module, self.target)
-            analysis = compiled.memory_analysis()
-            if analysis is None:
-                return compiled
-            used = analysis.temp_size_in_bytes + analysis.output_size_in_bytes
-            if used <= TOLERANCE * limit.bytes:
-                return compiled
-            least = used if least is None else min(least, used)
-            goal = MemoryLimit(int(goal.bytes * min(0.9, limit.bytes / used)), limit.caller)
-
     def clear(self) -> None:
         """Drop all executables, and what was seen of sizes."""
         self.cache.clear()
+        self._prepared.clear()
         if self._sharing is not None:
             self._sharing.clear()
 
@@ -366,17 +358,6 @@ class Executables:
     def explain(self, executor: str) -> CompileReport:
         """A report of what was compiled, and why."""
         return self._log.report(executor, self.cache.stats(), self.cache.capacity)
-
-
-def refused_by_xla(limit: MemoryLimit, least: int) -> MemoryLimitError:
-    """The error for a program that is predicted to fit, but for which XLA needs more."""
-    return MemoryLimitError(
-        f"{limit.caller}: XLA needs {in_words(least)} for results and intermediate values, more "
-        f"than was predicted; the limit is {in_words(limit.bytes)}, and no program was found that "
-        "needs less",
-        least,
-        limit.bytes,
-    )
 
 
 def sizes_key(sizes: Mapping[Any, int]) -> SizesKey:

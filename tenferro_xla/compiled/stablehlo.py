@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from tenferro.exec_ir import ExecProgram, check_budget, verify
 from tenferro.ops import Transpose
 from tenferro.shape import Exact, Leaf, TensorMeta, describe
 from tenferro.values import INFERRED, Shardings
+from tenferro_xla.disk_cache import passes_kept
 from tenferro_xla.lowering import JaxFunction, jax_function
 from tenferro_xla.placement import OneDevice
 from tenferro_xla.target import XlaTarget
@@ -71,7 +73,10 @@ def prepare(
     verify(program)
     check_budget(program, target.max_bytes)  # before passes that compute constants
     options = options.on_device(target.free_bytes)
-    program = optimize_for(program, target.optimized_with(pinned), None, options, observe)
+    goal = target.optimized_with(pinned)
+    make = functools.partial(optimize_for, program, goal, None, options, observe)
+    is_plain = observe is None and pinned is None
+    program = passes_kept(program, goal, options, make) if is_plain else make()
     verify(program)
     check_budget(program, target.max_bytes)
     return program

@@ -94,7 +94,23 @@ class Kept(ExecOp, name="xla_kept"):
         return x
 
 
-OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept)}}
+@payload
+class Looped(ExecOp, name="xla_looped"):
+    """The value itself, which XLA computes in a loop over its elements."""
+
+    pointwise = True
+    view = True
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The same type."""
+        return x
+
+    def numpy(self, x: Array) -> Array:
+        """The same array."""
+        return x
+
+
+OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept, Looped)}}
 """The ops of programs after these passes, by name, for `parse_exec`."""
 
 

@@ -11,7 +11,7 @@ from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.values import free_host_bytes
-from tenferro_xla.passes import KeptTransposes, RealContractions
+from tenferro_xla.passes import KeptTransposes, LoopedTransposes, RealContractions
 from tenferro_xla.platforms.platform import Option, Platform
 
 NO_FUSION_EMITTERS = Option(
@@ -45,7 +45,9 @@ class CpuPlatform(Platform):
     def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
         """Orders of axes, real contractions in place of complex ones, transposes that are kept."""
         passes = super().passes(costs, pinned)
-        return passes if costs is None else (*passes, RealContractions(costs), KeptTransposes())
+        if costs is None:
+            return passes
+        return (*passes, RealContractions(costs), LoopedTransposes(), KeptTransposes())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The older emitter of kernels for straight programs of many small contractions."""

@@ -210,3 +210,19 @@ def test_data_decide_sizes_on_a_mesh_of_one_process() -> None:
     assert f(np.array([1.0, 1.0, 0.0, 0.0])).tolist() == [2.0, 2.0]
     with pytest.raises(ShardingError, match="takes mesh or bucketing, not both"):
         XlaExecutor(mesh=LINE, bucketing={"n": "powers_of_two"})
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if PROGRAMS[name][3] is LINE])
+def test_results_do_not_depend_on_the_number_of_devices(name: str, count: int) -> None:
+    function, args, specs, _ = PROGRAMS[name]
+    slopes: Any = tn.value_and_grad(
+        lambda *args: function(tn, *args), argnums=tuple(range(len(args)))
+    )
+    mesh = tn.sharding.make_mesh((count,), ("d",))
+    found = tn.tree.leaves(tn.jit(slopes, mesh=mesh, in_shardings=specs)(*args))
+    expected = tn.tree.leaves(tn.jit(slopes, executor="numpy")(*args))
+    for one, other in zip(found, expected, strict=True):
+        scale = max(1.0, float(np.abs(other.numpy()).max()))
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * scale)

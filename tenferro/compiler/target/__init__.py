@@ -4,7 +4,8 @@
 `stop_gradients` leaves out what only derivatives ask for; `costs` says what products and moves
 take on a device; `contraction_layout`, with the package `layout`, and `dot_decomposer` bring
 contractions into the form that the device is fast at; `shared_lanes` shares sums among devices;
-`memory` predicts what a program needs; `pinned` says which axes are divided among devices.
+`memory` predicts what a program needs, `duration` how long it takes; `pinned` says which axes are
+divided among devices.
 """
 
 from tenferro.compiler.target.bind_sizes import BindSizes
@@ -12,6 +13,7 @@ from tenferro.compiler.target.checkpoints import CheckpointInlining
 from tenferro.compiler.target.contraction_layout import ContractionLayout
 from tenferro.compiler.target.costs import CPU, NEUTRAL, DeviceCosts
 from tenferro.compiler.target.dot_decomposer import DotDecomposer
+from tenferro.compiler.target.duration import kernels, numpy_seconds
 from tenferro.compiler.target.expand import (
     GIVE_THE_EXECUTOR_A_LOWERING,
     ExpandFamilies,
@@ -37,4 +39,6 @@ __all__ = [
     "Settle",
     "SharedLanes",
     "StopGradientRemoval",
+    "kernels",
+    "numpy_seconds",
 ]

@@ -25,7 +25,7 @@ class Runs:
     Attributes:
         as_written: whether it runs instructions in their order, not as soon as they can run.
         fuses: whether it computes elementwise results where they are read, or over an operand.
-        reads_transposed: whether a contraction reads a transposed operand without a copy of it.
+        reads_transposed: whether a contraction reads matrices either way, without a copy of them.
         block: the number of bytes of which each buffer takes a multiple.
         workspace: the bytes that contractions need beside their operands and results.
     """
@@ -202,8 +202,11 @@ class Schedule:
             self.fused[slot] = tuple(self._read(step))
 
     def _is_read_transposed(self, step: ExecInstruction) -> bool:
-        """Whether it is a transpose that only contractions read, which do not need a copy."""
+        """Whether it only exchanges the axes of matrices that contractions read, without a copy."""
         if not (self.runs.reads_transposed and isinstance(step.op, Transpose)):
+            return False
+        batch = step.op.perm[:-2]
+        if batch != tuple(range(len(batch))):
             return False
         (slot,) = step.output_slots
         readers = [self.program.instructions[number] for number in self.readers.get(slot, ())]

@@ -129,6 +129,13 @@ def test_memory_on_cuda_is_of_blocks_and_a_workspace_and_without_copies_for_prod
     program = parse(text)
     assert predict_memory(program, CPU_PLATFORM.runs) == MemoryNeed(48, 72, 48)
     assert predict_memory(program, CUDA_PLATFORM.runs) == MemoryNeed(256, 256, 32 << 20)
+    batch_moved = """
+    exec_program(%0: f64[2,3,4]) {
+      %1: f64[3,2,4] = transpose[perm=(1, 0, 2)] %0
+      %2: f64[3,4,4] = dot_general[lhs_contract=(1,), rhs_contract=(1,), lhs_batch=(0,), rhs_batch=(0,)] %1, %1
+      return %2
+    }"""  # noqa: E501
+    assert predict_memory(parse(batch_moved), CUDA_PLATFORM.runs).temporaries == 256 + (32 << 20)
 
 
 def test_cuda_runs_independent_parts_one_after_the_other() -> None:

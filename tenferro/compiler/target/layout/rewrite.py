@@ -164,6 +164,8 @@ class LayoutRewrite:
                 lead = self._grouped(first, keep=False)
             else:
                 excess += slow
+        if trail.is_contracted_last:
+            excess += self.costs.turning(contraction.dtype, second.side.size)
         dot = DotGeneral(
             lead.inner_places, trail.inner_places, lead.batch_places, trail.batch_places
         )
@@ -192,7 +194,8 @@ class LayoutRewrite:
 
     def _moving(self, contraction: Contraction, x: Operand) -> float:
         """Seconds to move an operand."""
-        return self.costs.moving(contraction.dtype, x.side.size, x.side.slot in self.problem.inputs)
+        shape = self.writer.shape(x.value.number)
+        return self.costs.moving(contraction.dtype, shape, places(x.value.order, x.best))
 
     def _with_repeated(
         self, contraction: Contraction, batch: Order, first: Operand, second: Operand

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
+from tenferro.compiler.background import give_way
 from tenferro.compiler.target.costs import DeviceCosts
 from tenferro.compiler.target.layout.problem import Problem
 from tenferro.compiler.target.layout.requests import NOTHING_CHOSEN, Choice, Requests
@@ -19,6 +20,12 @@ TRIALS = 150
 PATIENCE = 8
 """Limit of the search time, as a multiple of what the orders cost one run of the program."""
 
+LEAST_PATIENCE = 2
+"""The multiple that is always granted; more only up to a tenth of the time to compile."""
+
+COMPILING = 4e-3
+"""Seconds that a compiler takes for each step of a program."""
+
 STEP = 5e-5
 """Seconds that an estimate takes for each step of a program."""
 
@@ -30,6 +37,16 @@ SMALL = 0.02
 
 GAIN = 0.005
 """The part of the total that a change must gain to be kept."""
+
+
+ALIKE = (
+    NOTHING_CHOSEN,
+    Choice(follows_reader=False),
+    Choice(right_last=False),
+    Choice(swapped=False, follows_reader=False, right_last=False, repeated=False, split=False),
+)
+"""Choices for all contractions alike from which the search may start; the last one leaves results
+in the order in which they were written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +71,12 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
     """
     if not limit:
         return Requests(problem, costs)
-    choices: Choices = {}
-    best = estimate(problem, costs, choices)
-    patience = PATIENCE * best.seconds / (STEP * len(problem.program.instructions))
-    trials = min(limit, int(patience)) if best.seconds > WORTH else 0
+    best, choices = _start(problem, costs)
+    trials = (
+        min(limit, _patience(best.seconds, len(problem.program.instructions)))
+        if best.seconds > WORTH
+        else 0
+    )
     while trials > 0:
         before = best
         for slot in _dearest(best, problem):
@@ -75,8 +94,24 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
     return Requests(problem, costs, choices)
 
 
+def _start(problem: Problem, costs: DeviceCosts) -> tuple[Estimated, Choices]:
+    """The best of the rules' choices and of some that are the same for all contractions."""
+    starts: list[Choices] = [dict.fromkeys(problem.contractions, choice) for choice in ALIKE]
+    return min(
+        ((estimate(problem, costs, choices), choices) for choices in starts),
+        key=lambda start: start[0].seconds,
+    )
+
+
+def _patience(seconds: float, steps: int) -> int:
+    """How many changes may be tried where orders cost a run so many seconds."""
+    granted = max(LEAST_PATIENCE * seconds, COMPILING * steps / 10)
+    return int(min(PATIENCE * seconds, granted) / (STEP * steps))
+
+
 def estimate(problem: Problem, costs: DeviceCosts, choices: Choices) -> Estimated:
     """The cost of the program with these choices; the rules decide the rest."""
+    give_way()
     writer, requests = Estimate(costs), Requests(problem, costs, choices)
     rewrite = LayoutRewrite(requests, writer)
     rewrite.run()

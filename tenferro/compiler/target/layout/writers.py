@@ -129,8 +129,7 @@ class Estimate:
     def transpose(self, value: int, perm: Shape) -> int:
         """Adds the seconds for moving the value."""
         dtype, shape = self._types[value]
-        loaded = self._makers[value] is None
-        self._spend(self.costs.moving(dtype, math.prod(shape), loaded), value)
+        self._spend(self.costs.moving(dtype, shape, perm), value)
         return self._new(dtype, tuple([shape[axis] for axis in perm]))
 
     def broadcast(self, value: int, shape: Shape, dims: Shape, in_memory: bool) -> int:
