@@ -347,6 +347,7 @@ class Executables:
     def clear(self) -> None:
         """Drop all executables, and what was seen of sizes."""
         self.cache.clear()
+        self._prepared.clear()
         if self._sharing is not None:
             self._sharing.clear()
 
