@@ -60,13 +60,24 @@ def initialize(
             heartbeat_timeout_seconds=heartbeat,
         )
     except (RuntimeError, ValueError) as error:
-        early = "before any" in str(error) or "only be called once" in str(error)
-        advice = "; call it once, before the first array is made" if early else ""
-        first = str(error).partition("\n")[0].rstrip(".")
-        raise DistributedError(f"initialize: {first}{advice}") from error
+        raise DistributedError(f"initialize: {_explained(str(error))}") from error
     _timeout = timeout
     if call_timeout is not None:
         FLIGHT.watch(call_timeout)
+
+
+def _explained(text: str) -> str:
+    """What an error of JAX says of a call of `initialize`."""
+    if "before any" in text:
+        return "this process has used a device already; call it once, before the first array"
+    if "only be called once" in text:
+        return "it has been called already; call it once, before the first array"
+    if "should be defined" in text:
+        return (
+            f"{text.rstrip('.')}; pass coordinator, processes and process, or start the processes "
+            "with srun or mpirun"
+        )
+    return text.partition("\n")[0]
 
 
 def shutdown() -> None:

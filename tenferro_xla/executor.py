@@ -258,7 +258,12 @@ class XlaExecutor(Arrays):
                 see `segments`.
         """
         sizes = bind_specs(program, specs or {})
-        return Lowered(program, sizes, self._executables, self._run_bound, observe, shardings)
+        inputs = [
+            self._placement.sharding(each, f"lower: input {place}")
+            for place, each in enumerate(shardings.inputs)
+        ]
+        own = Shardings(tuple(inputs), shardings.outputs)
+        return Lowered(program, sizes, self._executables, self._run_bound, observe, own)
 
     def segments(
         self, program: GraphProgram, specs: Mapping[Any, Any] | None = None

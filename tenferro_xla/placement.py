@@ -267,7 +267,7 @@ def put(array: Array, sharding: Sharding) -> jax.Array:
 
 
 def canonical(sharding: NamedSharding) -> NamedSharding:
-    """The sharding as it is written shortest, so that equal ones are one key.
+    """The sharding as it is written shortest, so that equal ones are one key; see `automatic`.
 
     >>> import numpy as np
     >>> mesh = Mesh(np.array(jax.devices()[:1]), ("data",))
@@ -277,7 +277,7 @@ def canonical(sharding: NamedSharding) -> NamedSharding:
     entries = [_shortest(entry) for entry in sharding.spec]
     while entries and entries[-1] is None:
         entries.pop()
-    return NamedSharding(sharding.mesh, spec_of(entries))
+    return NamedSharding(automatic(sharding.mesh), spec_of(entries))
 
 
 def _shortest(entry: Any) -> Any:

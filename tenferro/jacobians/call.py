@@ -10,7 +10,6 @@ from typing import Any, TypeVar, cast
 
 from tenferro.compiler import MemoryLimit, memory_report, optimize, tighter, without_rules
 from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
-from tenferro.config import config
 from tenferro.control import ControlOp, Custom, foreign, program_of
 from tenferro.derivatives import (
     AD,
@@ -28,12 +27,12 @@ from tenferro.errors import (
     ADError,
     ADRuleError,
     BatchRuleError,
-    DTypeError,
     ExtentError,
     PytreeError,
 )
 from tenferro.exec_ir import ExecProgram
 from tenferro.family import Extension
+from tenferro.jacobians.kinds import Kind, check_dtypes, check_sizes
 from tenferro.jacobians.matrices import Matrices, block_meta
 from tenferro.jacobians.modes import Costs, Mode, Pass, Plan
 from tenferro.jacobians.options import Sparsity
@@ -42,7 +41,7 @@ from tenferro.jacobians.propagation import pattern_of
 from tenferro.jacobians.sparse_matrix import Places, SparseMatrix
 from tenferro.jacobians.sparsity import SparsePlan, sparse_plans
 from tenferro.ops import StdTensorOp
-from tenferro.shape import TensorMeta, is_complex, is_inexact
+from tenferro.shape import TensorMeta, is_complex
 from tenferro.traced import Trace, flatten, unflatten, wraps
 
 LEAST_COLOURED = 32
@@ -66,14 +65,14 @@ class JacobianCall:
     """A function that is differentiated, with what was said of how.
 
     Attributes:
-        name: what users called. `hessian` differentiates the gradient of the function.
+        kind: the function that users called.
         mode: which passes may be taken.
         sparsity: whether the results are sparse matrices.
         limit: the memory limit of the program.
         traced: the traces of a function whose gradient is differentiated.
     """
 
-    name: str
+    kind: Kind
     mode: Mode
     function: Callable[..., Any]
     argnums: Argnums
@@ -89,7 +88,7 @@ class JacobianCall:
         """The function of the Jacobians, or of the pair of them and the auxiliary result."""
 
         def jacobian(*args: Any, **kwargs: Any) -> Any:
-            call = self._of_gradient() if self.name == "hessian" else self
+            call = self._of_gradient() if self.kind.of_gradient else self
             return call._called(args, kwargs)
 
         return wraps(self.function, jacobian)
@@ -98,7 +97,7 @@ class JacobianCall:
         """The call of the gradient in place of the function."""
         traced: list[Trace] = []
         gradient = Gradients(
-            self.name,
+            self.kind.name,
             self.function,
             self.argnums,
             self.has_aux,
@@ -109,7 +108,7 @@ class JacobianCall:
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function, argnums = self.function, self.argnums
-        numbers = normal_argnums(self.name, argnums, len(args))
+        numbers = normal_argnums(self.kind.name, argnums, len(args))
 
         def of_some(*arguments: Any) -> Any:
             replaced = dict(zip(numbers, arguments, strict=True))
@@ -158,9 +157,9 @@ class JacobianCall:
         mode = self._possible_mode(inputs, outputs)
         if mode != self.mode:
             return replace(self, mode=mode)._blocks(trace, ad)
-        self._check_dtypes(inputs, outputs)
+        check_dtypes(self.kind, self.mode, self.holomorphic, inputs, outputs)
         if self.sparsity is None:
-            self._check_sizes(inputs, outputs)
+            check_sizes(self.kind, inputs, outputs)
         linear = ad.linearize(trace.outputs, trace.inputs)
         matrices = Matrices(linear, inputs, outputs, ad.shapes, self.chunk_size, self.holomorphic)
         if self.sparsity is not None:
@@ -169,7 +168,7 @@ class JacobianCall:
             plan, sparse = _first_possible(colours, matrices.sparse)
             return _with_types(sparse, inputs, outputs, str(plan))
         _, blocks = _first_possible(self._plans(linear, inputs, outputs, ad), matrices.dense)
-        if self.name != "jacrev":  # whose results have the dtypes of the arguments
+        if not self.kind.typed_by_arguments:
             blocks = [
                 [
                     matrices.converted(key, block_meta(y, x).dtype)
@@ -198,7 +197,9 @@ class JacobianCall:
         if self.sparsity is None and possible:
             return "forward" if possible[0] == "forward" else "reverse"
         unknown = named[1] if self.mode == "reverse" else [*named[0], *named[1]]
-        raise PytreeError(f"{self.name}: needs constant extents, got {unknown[0]}; use jvp or vjp")
+        raise PytreeError(
+            f"{self.kind.name}: needs constant extents, got {unknown[0]}; use jvp or vjp"
+        )
 
     def _plans(
         self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext
@@ -208,12 +209,12 @@ class JacobianCall:
             return [Pass(self.mode == "forward")]
         if self.mode == "auto" and _has_rules_by_hand(linear.fragment.nodes):
             return [Pass(forward=False)]
-        costs = Costs(linear, ad.shapes, self.holomorphic, self.name == "hessian")
+        costs = Costs(linear, ad.shapes, self.holomorphic, self.kind.of_gradient)
         plans = costs.plans(self.mode)
         if not plans:
             raise ADError(
-                f"{self.name}: mode='cross' needs values to cut at, between the arguments and the "
-                "results, that all tangents go through; use mode='auto'"
+                f"{self.kind.name}: mode='cross' needs values to cut at, between the arguments and "
+                "the results, that all tangents go through; use mode='auto'"
             )
         if self.mode == "cross" or min(costs.rows, costs.columns) < LEAST_COLOURED:
             return plans
@@ -240,7 +241,7 @@ class JacobianCall:
         if forward and reverse and _has_rules_by_hand(linear.fragment.nodes):
             return sparse_plans(pattern, False, True, False)
         # rules by hand need not be the derivatives of anything, and so their matrix not symmetric
-        symmetric = self.name == "hessian" and not any(
+        symmetric = self.kind.of_gradient and not any(
             _has_rules_by_hand(_ops_of(trace), ad) for trace in self.traced
         )
         return sparse_plans(pattern, forward, reverse, symmetric)
@@ -253,64 +254,10 @@ class JacobianCall:
         with suppress(TooDenseError):
             return Pattern.dense(rows, columns)
         raise ExtentError(
-            f"{self.name}: of the {rows} x {columns} elements of the derivative more than "
+            f"{self.kind.name}: of the {rows} x {columns} elements of the derivative more than "
             f"{MOST_ENTRIES} may differ from zero, as far as its ops tell; take products with "
             "vectors (jvp, vjp, hvp)"
         )
-
-    def _check_dtypes(self, inputs: Sequence[TensorMeta], outputs: Sequence[TensorMeta]) -> None:
-        """Raise DTypeError unless the passes that may be taken have unit vectors."""
-        if self.holomorphic:
-            self._check_complex("arguments", inputs)
-            self._check_complex("results", outputs)
-        elif self.mode == "forward" or self.name == "hessian":
-            self._check_real(inputs)
-        elif self.mode == "reverse" or any(is_complex(meta.dtype) for meta in inputs):
-            self._check_real(outputs)
-        if self.name == "jacobian":
-            self._check_inexact(outputs)
-
-    def _check_sizes(self, inputs: Sequence[TensorMeta], outputs: Sequence[TensorMeta]) -> None:
-        """Raise ExtentError if an array of the result is larger than the byte budget."""
-        for y, x in itertools.product(outputs, inputs):
-            block = TensorMeta(y.dtype, (*y.extents, *x.extents))
-            needed = block.known_size * y.dtype.itemsize
-            if needed > config.max_bytes:
-                raise ExtentError(
-                    f"{self.name}: the result {block} takes {needed} bytes, more than the budget "
-                    f"of {config.max_bytes} bytes; chunk_size= saves memory on the way only: take "
-                    "products with vectors (jvp, vjp, hvp), or raise TENFERRO_MAX_BYTES"
-                )
-
-    def _check_complex(self, what: str, metas: Sequence[TensorMeta]) -> None:
-        """Raise DTypeError unless all are complex: a holomorphic function has no others."""
-        for meta in metas:
-            if not is_complex(meta.dtype):
-                raise DTypeError(
-                    f"{self.name}: holomorphic=True needs complex {what}, got {meta}; convert it, "
-                    "or leave holomorphic out"
-                )
-
-    def _check_real(self, metas: Sequence[TensorMeta]) -> None:
-        """Raise DTypeError unless all are real floating-point, and so have unit vectors."""
-        for meta in metas:
-            if is_complex(meta.dtype):
-                advice = (
-                    ""
-                    if self.name == "hessian"
-                    else ("pass holomorphic=True if the function is holomorphic, or ")
-                )
-                raise DTypeError(f"{self.name}: {meta} is complex; {advice}use jvp and vjp")
-        self._check_inexact(metas)
-
-    def _check_inexact(self, metas: Sequence[TensorMeta]) -> None:
-        """Raise DTypeError unless all are floating-point or complex."""
-        for meta in metas:
-            if not is_inexact(meta.dtype):
-                raise DTypeError(
-                    f"{self.name}: the result {meta} is not floating-point; leave it out, or use "
-                    "jacfwd, which gives zeros"
-                )
 
 
 def _peak(found: Blocks, trace: Trace) -> int:

@@ -8,6 +8,7 @@ from typing import ParamSpec
 from tenferro.compiler import MemoryLimit
 from tenferro.derivatives import AdContext, Argnums, Bytes
 from tenferro.jacobians.call import JacobianCall
+from tenferro.jacobians.kinds import HESSIAN, JACFWD, JACOBIAN, JACREV
 from tenferro.jacobians.modes import Mode
 from tenferro.jacobians.options import Sparsity, as_chunk_size, as_mode, as_sparsity
 from tenferro.typing import PyTree
@@ -77,7 +78,7 @@ def jacobian(
     sparse = as_sparsity("jacobian", sparsity, mode)
     limit = MemoryLimit.read("jacobian", memory_limit)
     return JacobianCall(
-        "jacobian", mode, function, argnums, has_aux, holomorphic, chunk, ad_context, sparse, limit
+        JACOBIAN, mode, function, argnums, has_aux, holomorphic, chunk, ad_context, sparse, limit
     ).as_function()
 
 
@@ -129,7 +130,7 @@ def jacfwd(
     chunk = as_chunk_size("jacfwd", chunk_size)
     limit = MemoryLimit.read("jacfwd", memory_limit)
     return JacobianCall(
-        "jacfwd", "forward", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
+        JACFWD, "forward", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
     ).as_function()
 
 
@@ -165,7 +166,7 @@ def jacrev(
     chunk = as_chunk_size("jacrev", chunk_size)
     limit = MemoryLimit.read("jacrev", memory_limit)
     return JacobianCall(
-        "jacrev", "reverse", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
+        JACREV, "reverse", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
     ).as_function()
 
 
@@ -213,7 +214,7 @@ def hessian(
     chunk = as_chunk_size("hessian", chunk_size)
     limit = MemoryLimit.read("hessian", memory_limit)
     return JacobianCall(
-        "hessian",
+        HESSIAN,
         "auto",
         function,
         argnums,

@@ -34,6 +34,7 @@ from tenferro.values import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
 from tenferro_xla.compiled.limited import within
+from tenferro_xla.compiled.memory_maps import MEMORY_MAPS
 from tenferro_xla.compiled.on_mesh import MeshExecutable
 from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
@@ -289,18 +290,28 @@ class Executables:
         shardings: Shardings = INFERRED,
     ) -> LoadedExecutable:
         """Compile a program of constant sizes, or its given lowering; record the compilation."""
-        start = time.perf_counter()
         options = options.on_device(self.target.free_bytes)
-        with announced(bound):
-            if module is not None:
-                compiled, from_disk = compile_stablehlo(module, self.target), False
-            else:
-                make = functools.partial(self._executable, bound, donated, options, shardings)
-                compiled, from_disk = executable_kept(bound, self.target, donated, options, make)
-        loaded = LoadedExecutable(bound, compiled, self.target, donated)
-        seconds = time.perf_counter() - start
-        subject = subject_of(bound, digest, sizes_key(sizes or {}), donated, part)
-        self._log.record(subject, seconds, from_disk)
+
+        def compile_now() -> jax.stages.Compiled:
+            start = time.perf_counter()
+            with announced(bound):
+                if module is not None:
+                    compiled, from_disk = compile_stablehlo(module, self.target), False
+                else:
+                    make = functools.partial(self._executable, bound, donated, options, shardings)
+                    compiled, from_disk = executable_kept(
+                        bound, self.target, donated, options, make
+                    )
+            seconds = time.perf_counter() - start
+            subject = subject_of(bound, digest, sizes_key(sizes or {}), donated, part)
+            self._log.record(subject, seconds, from_disk)
+            return compiled
+
+        compiled = compile_now()
+        if module is not None or isinstance(self.target.placement, OnMesh):
+            return LoadedExecutable(bound, compiled, self.target, donated)
+        loaded = LoadedExecutable(bound, compiled, self.target, donated, compile_now)
+        MEMORY_MAPS.add(loaded)
         return loaded
 
     def _executable(
@@ -336,6 +347,7 @@ class Executables:
     def clear(self) -> None:
         """Drop all executables, and what was seen of sizes."""
         self.cache.clear()
+        self._prepared.clear()
         if self._sharing is not None:
             self._sharing.clear()
 

@@ -24,8 +24,12 @@ class LoadedExecutable:
     """A compiled program of fixed types on one device: device arrays in, device arrays out."""
 
     __slots__ = (
-        "_alignment", "_call", "_donated", "_metas", "_name", "_target", "code_size", "compiled",
+        "__weakref__", "_again", "_alignment", "_call", "_compiled", "_donated", "_metas", "_name",
+        "_target", "code_size",
     )  # fmt: skip
+
+    _call: Callable[..., Buffers]
+    _compiled: jax.stages.Compiled | None
 
     def __init__(
         self,
@@ -33,20 +37,45 @@ class LoadedExecutable:
         compiled: jax.stages.Compiled,
         target: XlaTarget,
         donated: tuple[int, ...] = (),
+        again: Callable[[], jax.stages.Compiled] | None = None,
     ) -> None:
-        self.compiled = compiled
+        self._again = again
+        spans = target.placement.spans_devices
+        self._name = f"program {program.digest[:8]}" if spans else "program"
         self._donated = donated
         self._target = target
         self._metas = program.input_metas
         self._alignment = target.platform.alignment
-        self._call: Callable[..., Buffers] = self._checked_call if target.checked else compiled
-        if target.placement.spans_devices and (donated or has_collective(compiled)):
-            self._name = f"program {program.digest[:8]}"
-            self._call = self._bounded_call
+        self._take(compiled)
         analysis = compiled.memory_analysis()
         reported = 0 if analysis is None else analysis.generated_code_size_in_bytes
         # XLA on CPU reports 0; machine code of an op is about a KiB.
         self.code_size = int(reported) or 1024 * (1 + len(program.instructions))
+
+    @property
+    def compiled(self) -> jax.stages.Compiled:
+        """What JAX has compiled."""
+        compiled = self._compiled
+        if compiled is None:
+            assert self._again is not None, "it has been dropped"
+            compiled = self._again()
+            self._take(compiled)
+        return compiled
+
+    def drop(self) -> None:
+        """Let go of the code, which is compiled again when it is needed."""
+        if self._again is not None:
+            self._compiled, self._call = None, self._call_again
+
+    def _take(self, compiled: jax.stages.Compiled) -> None:
+        self._compiled = compiled
+        self._call = self._checked_call if self._target.checked else compiled
+        if self._target.placement.spans_devices and (self._donated or has_collective(compiled)):
+            self._call = self._bounded_call
+
+    def _call_again(self, *buffers: jax.Array) -> Buffers:
+        self._take(self.compiled)
+        return self._call(*buffers)
 
     def __call__(self, *buffers: jax.Array) -> Buffers:
         """Run on buffers of the program's input types.

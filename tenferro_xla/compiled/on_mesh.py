@@ -12,6 +12,7 @@ from jax.sharding import NamedSharding
 from tenferro.config import config
 from tenferro.errors import BindingError, DeviceError
 from tenferro.exec_ir import Array, ExecProgram
+from tenferro.shape import TensorMeta
 from tenferro.values import Shardings
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private, refuse_deleted
 from tenferro_xla.placement import OnMesh, automatic, canonical, check_divides, put, where
@@ -40,15 +41,9 @@ class MeshExecutable:
         self._names = shardings.names
         self._load = load
         self._declared = _all(shardings.inputs, len(self._metas))
-        for position, (meta, sharding) in enumerate(zip(self._metas, self._declared, strict=True)):
-            if sharding is not None:
-                check_divides(sharding, _shape(meta), f"jit: {self._name(position)}", meta)
         outputs = _all(shardings.outputs, len(program.output_metas))
-        for position, (meta, sharding) in enumerate(
-            zip(program.output_metas, outputs, strict=True)
-        ):
-            if sharding is not None:
-                check_divides(sharding, _shape(meta), f"jit: result {position}", meta)
+        _check_all(self._metas, self._declared, self._name)
+        _check_all(program.output_metas, outputs, lambda position: f"result {position}")
         self._known: dict[tuple[Any, ...], LoadedExecutable] = {}
 
     def __call__(self, *buffers: jax.Array) -> Buffers:
@@ -129,6 +124,11 @@ def _all(shardings: tuple[Any, ...], count: int) -> tuple[Any, ...]:
     return (*shardings, *(None,) * (count - len(shardings)))
 
 
-def _shape(meta: Any) -> tuple[int, ...]:
-    shape: tuple[int, ...] = meta.static_shape
-    return shape
+def _check_all(
+    metas: Sequence[TensorMeta], shardings: Sequence[Any], name: Callable[[int], str]
+) -> None:
+    """Raise ShardingError unless each declared sharding divides its array."""
+    for position, (meta, sharding) in enumerate(zip(metas, shardings, strict=True)):
+        if sharding is not None:
+            assert meta.static_shape is not None, "the program is bound"
+            check_divides(sharding, meta.static_shape, f"jit: {name(position)}", meta)

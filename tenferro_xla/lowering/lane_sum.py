@@ -142,10 +142,8 @@ class _Lanes:
 
     def _unpacked(self, apart: Values, packed: Values) -> Values:
         """All sums, in the order of the op's results."""
-        vectors, done = (
-            dict(zip(self._sizes(), packed, strict=True)),
-            dict.fromkeys(self._sizes(), 0),
-        )
+        sizes = self._sizes()
+        vectors, done = dict(zip(sizes, packed, strict=True)), dict.fromkeys(sizes, 0)
         rest, results = iter(apart), []
         for meta, on in zip(self._op.sum_metas, self._op.apart, strict=True):
             if on:

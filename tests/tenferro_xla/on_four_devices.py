@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 import tenferro as tn
 from tenferro.errors import BindingError, DeviceError, PytreeError, ShardingError
+from tenferro_xla import from_jax
 
 P = tn.sharding.PartitionSpec
 MESH = tn.sharding.make_mesh((4,), ("data",))
@@ -231,3 +233,31 @@ def test_loops_branches_and_linear_algebra_run_on_a_mesh() -> None:
         tn.jit(rounds, mesh=MESH, in_shardings=P("data"))(x), expected, strict=True
     ):
         np.testing.assert_allclose(found, other, rtol=1e-11, atol=1e-11)
+
+
+def test_meshes_of_jax_are_taken_whatever_their_axes_are() -> None:
+    explicit = jax.make_mesh((4,), ("data",))
+    array = RANDOM.normal(size=(8, 8)).astype(np.float32)
+    x = jax.device_put(array, jax.sharding.NamedSharding(explicit, P("data")))
+    f = tn.jit(lambda x: x @ x.T @ x, mesh=explicit)
+    for y in (x, tn.device_put(array, ROWS), array):
+        np.testing.assert_allclose(f(y), array @ array.T @ array, rtol=1e-4, atol=1e-4)
+    assert (tn.Tensor(x) @ x).placement == "mesh(data=4)"
+    assert f.lower(x).compile().memory().arguments == array.nbytes // 4
+
+
+@pytest.mark.parametrize("out", [None, P(), P("data")])
+def test_a_donated_array_is_taken_without_a_warning(out: Any) -> None:
+    array = RANDOM.normal(size=(8, 8))
+    x = tn.device_put(array, ROWS)
+    f = tn.jit(lambda x: x.T * 2, mesh=MESH, donate_argnums=0, out_shardings=out)
+    np.testing.assert_array_equal(f(x), array.T * 2)
+
+
+def test_functions_of_jax_keep_their_constraints() -> None:
+    rows = jax.sharding.NamedSharding(MESH, P("data"))
+    array = np.arange(8.0)
+    theirs = from_jax(lambda x: jax.lax.with_sharding_constraint(x * 2, rows), array)
+    result = tn.jit(lambda x: theirs(x), mesh=MESH)(array)
+    np.testing.assert_array_equal(result, 2 * array)
+    assert result.sharding.spec == P("data")

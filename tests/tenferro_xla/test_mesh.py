@@ -12,7 +12,7 @@ import pytest
 HERE = Path(__file__).parent
 
 
-FILES = ("on_four_devices.py", "on_four_devices_programs.py")
+FILES = ("on_four_devices.py", "on_four_devices_programs.py", "on_four_devices_slices.py")
 
 
 def on_four_devices(*options: str) -> None:

@@ -1,30 +1,22 @@
-"""Sliced networks on several devices and processes. JAX fixes devices when it starts: children."""
+"""Sliced networks that two processes share; on virtual devices see `on_four_devices_slices`."""
 
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import tenferro as tn
 from tests.tenferro_xla.sliced_networks import OPERANDS, digest, value_and_gradient
-from tests.tenferro_xla.test_mesh import checks
+from tests.tenferro_xla.test_processes import free_port
 
 HERE = Path(__file__).parent
 
 
-def test_on_four_devices() -> None:
-    checks("slices_on_four_devices.py")
-
-
 def test_two_processes_compute_the_bits_of_one_device() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     flags = "--xla_force_host_platform_device_count=2"
-    command = [sys.executable, str(HERE / "slices_on_two_processes.py"), str(port)]
+    command = [sys.executable, str(HERE / "slices_on_two_processes.py"), str(free_port())]
     both = [
         subprocess.Popen(
             [*command, str(number)],

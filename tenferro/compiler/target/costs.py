@@ -5,11 +5,23 @@ What is of one platform of XLA only, such as the costs of GPUs, is in `tenferro_
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenferro.shape import DType
+
+FEW = 64
+"""Columns of a right side from which on it is not short."""
+
+RUNS = 5
+"""Runs of axes that a transpose may move before each number takes longer."""
+
+LINE, ALIASED, WAYS, NEAR = 8, 512, 16, 4096
+"""Numbers in a cache line; numbers between lines that have one place in the cache; lines that have
+room there; numbers that the cache holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,9 @@ class DeviceCosts:
         contracted_last: one number of a right operand whose contracted axes come last.
         move: one number of a transpose that leaves the last axis last.
         turn: one number of a transpose that has another axis last.
+        scatter: more for each number of a transpose that loads a cache line for it alone.
+        run: more for each number of a transpose, for each run of axes that stay together beyond
+            five.
         load: one number that comes from memory and not from a cache: of an input of the program,
             or of a value larger than the caches.
         write: one number of a value that is written for one product, repeated or split.
@@ -54,6 +69,8 @@ class DeviceCosts:
     contracted_last: float = 0.3e-9
     move: float = 0.4e-9
     turn: float = 0.6e-9
+    scatter: float = 1.2e-9
+    run: float = 0.12e-9
     load: float = 2.5e-9
     write: float = 0.9e-9
     kernel: float = 1.5e-6
@@ -92,8 +109,9 @@ class DeviceCosts:
 
     def moving(self, dtype: DType, shape: Sequence[int], perm: Sequence[int]) -> float:
         """Seconds for a transpose."""
-        moved = [axis for axis in perm if shape[axis] > 1]
-        each = self.turn if moved and moved[-1] != max(moved) else self.move
+        is_turned, shared, runs = _reading(tuple(shape), tuple(perm))
+        each = (self.turn if is_turned else self.move) + self.scatter * (1 / shared - 1 / LINE)
+        each += self.run * max(0, runs - RUNS)
         return self.kernel + each * math.prod(shape) * dtype.itemsize / 8
 
     def turning(self, dtype: DType, numbers: int) -> float:
@@ -108,12 +126,36 @@ class DeviceCosts:
         """How much longer a product takes, as a part of its time, if its shorter side is right."""
         if left <= right:
             return 0.0
-        more = self.short_right * self.edge * (1 / right - 1 / left)
+        more = self.short_right * self.edge * max(0.0, 1 / right - 1 / left - 1 / FEW)
         return more / (1 + self.edge / right + self.edge / left)
 
     def scale(self, dtype: DType) -> float:
         """The bytes of a real or imaginary part, relative to a 64-bit number."""
         return dtype.itemsize / (16 if dtype.kind == "c" else 8)
+
+
+@functools.lru_cache(maxsize=4096)
+def _reading(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[bool, int, int]:
+    """How a transpose reads: whether another axis is last than before, how many numbers of a cache
+    line are read before the line is lost, and how many runs of axes stay together.
+
+    Lines that are a multiple of `ALIASED` numbers apart push one another out.
+    """
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    moved = [axis for axis in perm if shape[axis] > 1]
+    before = sorted(moved)
+    after = dict(itertools.pairwise(before))
+    runs = sum(after.get(one) != other for one, other in itertools.pairwise(moved)) + 1
+    count = shared = aliased = 1
+    for axis in reversed(moved):
+        if strides[axis] < LINE:
+            shared = min(LINE, shared * min(shape[axis], LINE // strides[axis]))
+        elif strides[axis] % ALIASED == 0:
+            aliased *= shape[axis]
+        count *= shape[axis]
+        if count >= NEAR or aliased > WAYS:
+            break
+    return moved[-1:] != before[-1:], shared, runs
 
 
 CPU = DeviceCosts()

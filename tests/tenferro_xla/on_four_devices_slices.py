@@ -1,4 +1,4 @@
-"""Sliced networks that devices share; `test_shared_slices` runs this file in a child process."""
+"""Sliced networks that devices share; `test_mesh` runs this file in a child process."""
 
 from __future__ import annotations
 
