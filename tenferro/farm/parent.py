@@ -23,7 +23,7 @@ class Parent:
 
     def __init__(self) -> None:
         self._process = self._coordinator = 0
-        self._number: int | None = None
+        self._starter: int | None = None
         self._parts = 0
         self._changed = threading.Condition()
 
@@ -49,15 +49,18 @@ class Parent:
 
     def _watch(self) -> None:
         """Look for the parent from now on, if this process was started to work for it."""
-        self._process, self._number, self._parts = os.getpid(), None, 0
+        self._process, self._starter, self._parts = os.getpid(), None, 0
         is_child = multiprocessing.current_process().name != "MainProcess"
         if is_child and self._process != self._coordinator:
-            parent = multiprocessing.parent_process()
-            self._number = os.getppid() if parent is None or parent.pid is None else parent.pid
+            self._starter = os.getppid()
             threading.Thread(target=self._wait, name="tenferro-parent", daemon=True).start()
 
     def _gone(self) -> bool:
-        return self._number is not None and os.getppid() != self._number
+        """Whether the coordinator has ended, or what started this process: often the same."""
+        if self._starter is None:
+            return False
+        parent = multiprocessing.parent_process()  # None in workers of loky
+        return os.getppid() != self._starter or not (parent is None or parent.is_alive())
 
     def _wait(self) -> None:
         while not self._gone():
