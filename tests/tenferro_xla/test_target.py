@@ -30,10 +30,15 @@ exec_program(%0: c128[4,5], %1: c128[5,6]) {
 }"""
 # The second contraction reads the result of the first in another order of axes.
 CONTRACTIONS = """
-exec_program(%0: f64[2,3], %1: f64[3,64], %2: f64[5,2]) {
-  %3: f64[2,64] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0!, %1!
-  %4: f64[64,5] = dot_general[lhs_contract=(0,), rhs_contract=(1,)] %3!, %2!
+exec_program(%0: f64[20,30], %1: f64[30,64], %2: f64[50,20]) {
+  %3: f64[20,64] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0!, %1!
+  %4: f64[64,50] = dot_general[lhs_contract=(0,), rhs_contract=(1,)] %3!, %2!
   return %4
+}"""
+MANY_AXES = """
+exec_program(%0: f64[18,10,18,22]) {
+  %1: f64[22,10,18,18] = transpose[perm=(3, 1, 2, 0)] %0
+  return %1
 }"""
 COMPLEX = """
 exec_program(%0: c128[90,80], %1: c128[80,70]) {
@@ -109,6 +114,7 @@ PIECES = {
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
     "kept_transposes": TURNED,
+    "looped_transposes": MANY_AXES,
 }
 
 
