@@ -198,7 +198,10 @@ class Executables:
             executable = self.cache.get(key)
             if executable is None:
                 divided = [None if each is None else str(each.spec) for each in inputs + outputs]
-                agree(placement.processes, (digest, key[1], donated, str(placement), divided))
+                lowering = self.target.lowering
+                choices = (options, lowering.precision, lowering.shared_slices)
+                types = (digest, key[1], donated, str(placement), divided)
+                agree(placement.processes, (*types, *choices))
                 loaded = self.load(
                     bound, digest, sizes, donated, part, options=options, shardings=own
                 )

@@ -57,9 +57,9 @@ class CpuPlatform(Platform):
         """None: the host's memory, which `config.max_bytes` is about."""
         return None
 
-    def free_bytes(self, device: jax.Device) -> int:
-        """The bytes that the system says are free."""
-        return free_host_bytes()
+    def free_bytes(self, device: jax.Device, devices: int = 1) -> int:
+        """What the system says is free, of which each device has a share."""
+        return max(free_host_bytes() // devices, 1)
 
 
 def _contracts_small_tensors(program: ExecProgram) -> bool:
