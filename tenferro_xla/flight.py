@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import queue
@@ -46,10 +47,10 @@ class Flight:
             DistributedError: another process is gone.
         """
         with self._lock:
+            while len(self._outstanding) >= bound:
+                _end(self._outstanding.popleft())
+            watchdog = self._watchdog
             try:
-                while len(self._outstanding) >= bound:
-                    _await(self._outstanding.popleft())
-                watchdog = self._watchdog
                 run = call if watchdog is None else partial(watchdog.run, call, name)
                 results = run(*buffers)
             except jax.errors.JaxRuntimeError as error:
@@ -93,12 +94,9 @@ class Watchdog:
     def _wait(self) -> None:
         while True:
             number, result = self._results.get()
-            try:
-                _await(result)
-            except RuntimeError:  # its error is raised where the result is read
-                pass
-            finally:
-                del result, self._open[number]
+            with contextlib.suppress(DistributedError):
+                _end(result)
+            del result, self._open[number]
 
     def _watch(self) -> None:
         while True:
@@ -130,10 +128,19 @@ def smallest(results: Sequence[jax.Array]) -> jax.Array:
     return min(results, key=lambda array: array.nbytes)
 
 
-def _await(result: jax.Array) -> None:
-    """Wait for a result. A deleted one was donated to a later call, which is waited for itself."""
-    if not result.is_deleted():
-        await_parts(result)
+def _end(result: jax.Array) -> None:
+    """Wait until the call of a result has ended; its error is raised where the result is read.
+
+    A deleted result was donated to a later call, which is waited for itself.
+
+    Raises:
+        DistributedError: another process is gone, so that further calls would fail too.
+    """
+    try:
+        if not result.is_deleted():
+            await_parts(result)
+    except RuntimeError as error:
+        refuse_lost(error)
 
 
 def await_parts(array: jax.Array) -> None:

@@ -47,7 +47,10 @@ class CpuPlatform(Platform):
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
-        return (*passes, RealContractions(costs), LoopedTransposes(), KeptTransposes())
+        passes = (*passes, RealContractions(costs), LoopedTransposes())
+        if pinned is not None:  # a copy that is kept counts on every device
+            return passes
+        return (*passes, KeptTransposes())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The older emitter of kernels for straight programs of many small contractions."""

@@ -17,6 +17,7 @@ from tenferro.errors import (
     DistributedError,
 )
 from tenferro_xla import XlaExecutor
+from tests.tenferro_xla.sliced_networks import OPERANDS, digest, value_and_gradient
 
 P = tn.sharding.PartitionSpec
 
@@ -128,6 +129,12 @@ def sticks(me: int) -> None:
     total(x).item()
 
 
+def slices(me: int) -> None:
+    """The bits of a network whose slices all four devices share."""
+    mesh = tn.sharding.make_mesh((4,), ("data",))
+    say(digest(tn.jit(value_and_gradient, mesh=mesh, slices="data")(*OPERANDS)))
+
+
 def main() -> None:
     part, port, me = sys.argv[1], sys.argv[2], int(sys.argv[3])
     tn.sharding.initialize(
@@ -136,7 +143,8 @@ def main() -> None:
     if part.startswith("flight"):
         flight(me, int(part.removeprefix("flight")))
     else:
-        {"together": together, "dies": dies, "sticks": sticks}[part](me)
+        parts = {"together": together, "dies": dies, "sticks": sticks, "slices": slices}
+        parts[part](me)
     if part == "together":
         flight(me, 1)
     tn.sharding.shutdown()

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import tenferro as tn
+from tests.tenferro_xla.sliced_networks import OPERANDS, digest, value_and_gradient
+
 PROGRAM = Path(__file__).with_name("process.py")
 KILLED, ABORTED, STUCK, TOO_LONG = -9, -6, 75, "too long"
 
@@ -57,6 +60,13 @@ def two(part: str, seconds: float) -> list[tuple[int | str, str]]:
 def test_two_processes_compute_together() -> None:
     for status, text in two("together", 100):
         assert status == 0, text[-4000:]
+
+
+def test_shared_slices_have_the_bits_of_one_device() -> None:
+    expected = digest(tn.jit(value_and_gradient)(*OPERANDS))
+    for status, text in two("slices", 100):
+        assert status == 0, text[-4000:]
+        assert expected in text
 
 
 def test_a_process_is_told_that_another_is_gone() -> None:

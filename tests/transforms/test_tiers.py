@@ -205,6 +205,19 @@ def test_the_worker_does_the_latest_job_first_and_is_bounded() -> None:
     assert dropped == [0, 1, -1]
 
 
+def run_alone(program: str) -> tuple[str, str]:
+    """What a process of its own says."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout, done.stderr
+
+
 FORKS = """
 import os, tenferro as tn
 from tests.transforms.test_tiers import SlowToCompile, until
@@ -223,14 +236,21 @@ print(f.tier(1.0))
 """
 
 
+ENDS = """
+import threading, time
+from tenferro.transforms.worker import WORKER, Job
+begun = threading.Event()
+WORKER.submit(Job(lambda: (begun.set(), time.sleep(0.3), print("ended")), int))
+begun.wait()
+WORKER.submit(Job(lambda: print("another"), lambda: print("dropped")))
+"""
+
+
+def test_a_process_that_ends_waits_for_the_job_that_runs_and_drops_the_others() -> None:
+    assert run_alone(ENDS) == ("dropped\nended\n", "")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
 def test_in_a_forked_process_numpy_goes_on_answering() -> None:
-    done = subprocess.run(  # of its own: JAX, if another test has imported it, warns of forks
-        [sys.executable, "-c", FORKS],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.stdout, done.stderr) == ("slow\n", "")
+    # of its own: JAX, if another test has imported it, warns of forks
+    assert run_alone(FORKS) == ("slow\n", "")
