@@ -41,9 +41,8 @@ from tenferro_xla.compiled import (
     check_placed,
     prepare,
 )
-from tenferro_xla.devices import device_name, devices
 from tenferro_xla.lowering import ExtensionLowerings, Precision, SharedSlices
-from tenferro_xla.placement import OnMesh, placement_of
+from tenferro_xla.places import OnMesh, device_name, devices, placement_of
 from tenferro_xla.platforms import platform_of
 from tenferro_xla.target import OfDevice, target_for
 

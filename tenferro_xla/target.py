@@ -13,7 +13,7 @@ from tenferro.config import Config, config
 from tenferro.errors import ConfigError
 from tenferro.exec_ir import ExecProgram
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, SharedSlices
-from tenferro_xla.placement import OnMesh, Placement
+from tenferro_xla.places import OnMesh, Placement
 from tenferro_xla.platforms import Platform, taken_options
 
 OfDevice = Literal["device"]

@@ -50,8 +50,7 @@ from tenferro_xla.compiled.stablehlo import (
     usable_donations,
 )
 from tenferro_xla.disk_cache import executable_kept
-from tenferro_xla.distributed import agree
-from tenferro_xla.placement import OnMesh, put
+from tenferro_xla.places import OnMesh, agree, put
 from tenferro_xla.target import XlaTarget
 
 SizesKey = tuple[tuple[str, int], ...]
