@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tenferro import config as config
     from tenferro import debug as debug
     from tenferro import extension as extension
+    from tenferro import farm as farm
     from tenferro import fft as fft
     from tenferro import linalg as linalg
     from tenferro import network as network
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tenferro import random as random
     from tenferro import scipy as scipy
     from tenferro import shape as shape
+    from tenferro import sharding as sharding
     from tenferro import testing as testing
     from tenferro import tree as tree
     from tenferro import tree_util as tree_util
@@ -47,7 +49,9 @@ if TYPE_CHECKING:
     from tenferro.eager import EagerRuntime as EagerRuntime
     from tenferro.eager import EagerTensor as EagerTensor
     from tenferro.errors import TenferroError as TenferroError
+    from tenferro.farm import FarmExecutor as FarmExecutor
     from tenferro.files import PayloadCodecs as PayloadCodecs
+    from tenferro.files import cache as cache
     from tenferro.files import call as call
     from tenferro.files import dumps as dumps
     from tenferro.files import load as load
@@ -87,7 +91,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.derivatives": ("AdContext",),
     "tenferro.eager": ("EagerRuntime", "EagerTensor"),
     "tenferro.errors": ("TenferroError",),
-    "tenferro.files": ("PayloadCodecs", "call", "dumps", "load", "loads", "save"),
+    "tenferro.farm": ("FarmExecutor",),
+    "tenferro.files": ("PayloadCodecs", "cache", "call", "dumps", "load", "loads", "save"),
     "tenferro.jacobians": ("SparseMatrix",),
     "tenferro.namespace": ("__array_namespace_info__",),
     "tenferro.loops": (
@@ -140,6 +145,7 @@ _MODULES = (
     "config",
     "debug",
     "extension",
+    "farm",
     "fft",
     "linalg",
     "network",
@@ -147,6 +153,7 @@ _MODULES = (
     "random",
     "scipy",
     "shape",
+    "sharding",
     "testing",
     "tree",
     "tree_util",

@@ -40,6 +40,8 @@ class Config:
         cache_bytes: capacity in bytes of each cache whose entries have a known size.
         verify: whether the verifier runs after each compiler pass.
         check_keys: whether a program that draws twice from one random key is refused.
+        cache_dir: folder in which programs and executables are kept; see `tenferro.cache`. None if
+            it is empty.
         quiet: whether a compilation that takes long says nothing.
     """
 
@@ -51,6 +53,7 @@ class Config:
     cache_bytes: int = 1 << 30
     verify: bool = False
     check_keys: bool = False
+    cache_dir: str = ""
     quiet: bool = False
 
 

@@ -58,7 +58,8 @@ def tap(text: str | Callable[[Any], object], x: T) -> T:
     if not is_differentiable((x,)):
         on_host(*[np.asarray(Tensor(leaf)) for leaf in leaves])
         return x
-    held = HostFunction(f"debug.tap {text!r}", on_host)
+    name = repr(text) if isinstance(text, str) else getattr(text, "__name__", type(text).__name__)
+    held = HostFunction(f"debug.tap {name}", on_host)
     types: list[tuple[DType, Any]] = [(meta.dtype, meta.exact_shape("tap")) for meta in metas]
 
     @custom_jvp

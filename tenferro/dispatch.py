@@ -19,12 +19,12 @@ from tenferro.arrays import is_number
 from tenferro.chainrules import Emitter, V
 from tenferro.config import config
 from tenferro.eager import EagerTensor
-from tenferro.errors import DTypeError, ExtentError
+from tenferro.errors import DTypeError, ExtentError, ShapeError
 from tenferro.exec_ir import check_size
-from tenferro.ops import StdTensorOp
-from tenferro.runtime import Tensor, run_eagerly
+from tenferro.ops import ShardingConstraint, StdTensorOp
+from tenferro.runtime import Tensor, executor_module, run_eagerly
 from tenferro.shape import FLOAT64, DimExpr, TensorMeta
-from tenferro.traced import TracedTensor, called_function, is_tracing, record
+from tenferro.traced import TracedTensor, called_function, is_tracing, leaf_meta, record
 from tenferro.typing import AnyTensor, ArrayLike
 
 P = ParamSpec("P")
@@ -138,6 +138,20 @@ def apply(
     return _apply(function, operands, options)
 
 
+def constrained(caller: str, leaf: ArrayLike, sharding: object) -> AnyTensor:
+    """An array, divided as is said where a compiled function computes it.
+
+    A sharding on one device leaves it as it is.
+
+    Raises:
+        ShardingError: it is not a sharding, or has more axes than the array.
+    """
+    meta = leaf_meta(leaf, f"{caller}: argument")
+    spec = executor_module("xla").sharding.spec_entries(caller, sharding, meta.rank)
+    op = ShardingConstraint((None,) * meta.rank if spec is None else spec)
+    return apply(OpFunction(op), leaf)
+
+
 def apply_to_array(
     function: Callable[Concatenate[Emitter[ArrayLike], P], ArrayLike],
     *operands: P.args,
@@ -198,10 +212,21 @@ def _run(
         except ExtentError as error:
             what = str(error).partition(": ")[2] or str(error)
             raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
+        except ShapeError:
+            if not _mentions_symbols(list(options.values())):
+                raise
+            result = record(function, operands, options)  # the sizes are those of traced values
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
     return result  # type: ignore[no-any-return]
+
+
+def _mentions_symbols(option: object) -> bool:
+    """Whether an option is a size without a number yet, or has one among its items."""
+    if isinstance(option, tuple | list):
+        return any(map(_mentions_symbols, option))
+    return isinstance(option, DimExpr)
 
 
 def _check_new(name: str, options: dict[str, Any]) -> None:

@@ -266,16 +266,18 @@ class MemoryLimitError(TenferroError, MemoryError):
     Attributes:
         needed: predicted peak in bytes.
         limit: allowed bytes.
+        least: the fewest bytes that were found; `needed`, if nothing was looked for.
     """
 
-    def __init__(self, message: str, needed: int, limit: int) -> None:
+    def __init__(self, message: str, needed: int, limit: int, least: int | None = None) -> None:
         super().__init__(message)
         self.needed = needed
         self.limit = limit
+        self.least = needed if least is None else least
 
-    def __reduce__(self) -> tuple[type, tuple[str, int, int]]:
+    def __reduce__(self) -> tuple[type, tuple[str, int, int, int]]:
         """Pickle the arguments of the constructor."""
-        return type(self), (str(self), self.needed, self.limit)
+        return type(self), (str(self), self.needed, self.limit, self.least)
 
 
 class MissingExtraError(TenferroError, ImportError):
@@ -327,12 +329,28 @@ class DeviceError(ExecutorError):
     """A device does not exist, or operands are on different devices."""
 
 
+class FarmError(ExecutorError):
+    """A farm cannot finish a job; the text says how much is kept, and what to do."""
+
+
+class ShardingError(ExecutorError, ValueError):
+    """A sharding does not fit the mesh, the array, or the arguments of a function."""
+
+
+class DistributedError(ExecutorError):
+    """The processes of a computation disagree, or one of them is gone."""
+
+
 class ExchangeError(TenferroError, ValueError, BufferError):
     """A value cannot be shared with another library as asked, for instance without a copy."""
 
 
 class ConfigError(TenferroError, ValueError):
     """An environment variable or option has an invalid value."""
+
+
+class CacheWarning(UserWarning):
+    """An entry of a cache on disk is not used, or is not written; see `tenferro.cache`."""
 
 
 class CommandError(TenferroError, ValueError):

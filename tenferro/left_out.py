@@ -13,11 +13,13 @@ INTERNAL = "it is an internal of JAX"
 KERNELS = "an op of your own is an extension; see the documentation, Write an extension"
 LINES = "values are named by the lines that made them; leave it out"
 NUMBERS = "arrays hold numbers only"
-PROCESS = "a program runs in one process"
+PROCESS = (
+    "use tn.sharding.initialize; devices know their processes: mesh.devices.flat[0].process_index"
+)
 PROFILE = "executor.explain() says what was compiled, and how long it took"
 REFERENCES = "arrays cannot be changed; x.at[i].set(v) is a changed copy"
 SETTING = "there is no such setting"
-SHARDING = "a program runs on one device; there are no shardings yet"
+SHARDING = "XLA chooses what devices do: use tn.jit(mesh=, in_shardings=, out_shardings=)"
 TYPES = "x.shape and x.dtype are the type of x; tn.eval_shape(f, x) is that of a result"
 
 NUMPY: dict[str, str] = {
@@ -45,14 +47,18 @@ JAX: dict[str, str] = {
     **dict.fromkeys(("Ref", "empty_ref", "free_ref", "freeze", "new_ref", "ref"), REFERENCES),
     **dict.fromkeys(
         (
-            *("NamedSharding", "P", "Shard", "auto_pcast", "make_array_from_callback"),
-            *("make_array_from_process_local_data", "make_array_from_single_device_arrays"),
-            *("make_mesh", "memory", "pmap", "remove_size_one_mesh_axis_from_type", "reshard"),
-            *("set_mesh", "shard_map", "sharding", "smap"),
+            *("Shard", "auto_pcast", "make_array_from_single_device_arrays", "memory", "pmap"),
+            *("remove_size_one_mesh_axis_from_type", "set_mesh", "shard_map", "smap"),
             *("get_abstract_mesh", "get_mesh", "use_abstract_mesh"),
         ),
         SHARDING,
     ),
+    "NamedSharding": "use tn.sharding.NamedSharding",
+    "P": "use tn.sharding.PartitionSpec",
+    "make_array_from_callback": "use tn.device_put(x, sharding)",
+    "make_array_from_process_local_data": "use tn.sharding.from_local",
+    "make_mesh": "use tn.sharding.make_mesh",
+    "reshard": "use tn.device_put, or tn.with_sharding_constraint in a trace",
     **dict.fromkeys(
         (
             *("distributed", "host_count", "host_id", "host_ids", "process_count"),

@@ -1,12 +1,13 @@
 """The XLA executor: execution programs through `jax.lax` and StableHLO to PJRT.
 
-Read in this order: `devices`, `passes` (rewritings for XLA), `lowering` (each op in
-`jax.lax`), `platforms` (what is known of CPUs and GPUs), `target`, `compiled` (StableHLO,
-executables, their cache and reports), `executor`; then `interop` (JAX functions, artifacts).
-Importing it does not change any setting of JAX.
+Read in this order: `passes` (rewritings for XLA), `lowering` (each op in `jax.lax`), `platforms`
+(what is known of CPUs and GPUs), `devices`, `target`, `compiled` (StableHLO, executables, their
+cache and reports), `executor`; then `interop` (JAX functions, artifacts). Importing it does not
+change any setting of JAX.
 """
 
 from tenferro.compiler import DeviceCosts, SegmentPlan, XlaSegment
+from tenferro_xla import sharding
 from tenferro_xla.compiled import (
     BucketedExecutable,
     Change,
@@ -21,10 +22,11 @@ from tenferro_xla.compiled import (
     Subject,
 )
 from tenferro_xla.devices import device_name, devices, find_device, import_dlpack, platforms
-from tenferro_xla.executor import XlaExecutor, default_executor, executor_on
+from tenferro_xla.executor import XlaExecutor
 from tenferro_xla.interop import Exported, export, from_jax, jax_gradient, load_exported, to_jax
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function, lower
-from tenferro_xla.platforms import keep_host_memory
+from tenferro_xla.named import default_executor, executor_on
+from tenferro_xla.platforms import device_facts, keep_host_memory
 
 Costs = DeviceCosts
 """The former name of `DeviceCosts`."""
@@ -50,6 +52,7 @@ __all__ = [
     "XlaExecutor",
     "XlaSegment",
     "default_executor",
+    "device_facts",
     "device_name",
     "devices",
     "executor_on",
@@ -63,5 +66,6 @@ __all__ = [
     "load_exported",
     "lower",
     "platforms",
+    "sharding",
     "to_jax",
 ]

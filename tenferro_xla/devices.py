@@ -15,13 +15,14 @@ def devices() -> list[jax.Device]:
     >>> [device_name(device) for device in devices()][-1]
     'cpu:0'
     """
-    default = jax.devices()
+    default: list[jax.Device] = jax.local_devices()
     if default[0].platform == "cpu":
         return default
     try:
-        return [*default, *jax.devices("cpu")]
+        further: list[jax.Device] = jax.local_devices(backend="cpu")
     except RuntimeError:  # JAX_PLATFORMS leaves the CPU out
         return default
+    return [*default, *further]
 
 
 def device_name(device: jax.Device) -> str:
@@ -71,7 +72,7 @@ def find_device(device: int | str | jax.Device | None = None) -> jax.Device:
 def _named(name: str) -> jax.Device | None:
     platform, _, number = name.partition(":")
     try:
-        candidates = jax.devices(platform)
+        candidates = jax.local_devices(backend=platform)
     except RuntimeError:
         return None
     if not number:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
-import numpy as np
-from jax.sharding import SingleDeviceSharding
+from jax.sharding import Mesh, NamedSharding
 
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
-    Buckets,
     DeviceCosts,
     DeviceModel,
     MemoryReport,
@@ -28,36 +25,34 @@ from tenferro.compiler import (
 from tenferro.computegraph import CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import DeviceError
-from tenferro.exec_ir import Array, ExecOp, ExecProgram
+from tenferro.exec_ir import ExecOp, ExecProgram
 from tenferro.families import STANDARD, further
 from tenferro.family import Package, require_function
-from tenferro.runtime import (
-    Bound,
-    Executor,
-    GraphProgram,
-    Tensor,
-    bind_inputs,
-    bind_specs,
-    executor_named,
-)
-from tenferro.shape import Leaf, make_meta
+from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs, bind_specs
+from tenferro.shape import Leaf
+from tenferro.values import INFERRED, Shardings
+from tenferro_xla.arrays import Arrays
 from tenferro_xla.compiled import (
     CompileReport,
     Executables,
     Loaded,
     Lowered,
+    buckets_of,
     check_placed,
     prepare,
-    private,
 )
-from tenferro_xla.devices import device_name, devices, find_device
-from tenferro_xla.lowering import ExtensionLowerings, Precision
+from tenferro_xla.devices import device_name, devices
+from tenferro_xla.lowering import ExtensionLowerings, Precision, SharedSlices
+from tenferro_xla.placement import OnMesh, placement_of
 from tenferro_xla.platforms import platform_of
 from tenferro_xla.target import OfDevice, target_for
 
+COMPILE_SECONDS = 4e-3
+"""About how long XLA compiles for each kernel of a program."""
 
-class XlaExecutor:
-    """Runs programs with XLA on one device, always in 64-bit mode.
+
+class XlaExecutor(Arrays):
+    """Runs programs with XLA on one device or on a mesh of devices, always in 64-bit mode.
 
     There is one executable for each combination of program, input types and donated inputs. Device
     and options belong to the executor. Safe to share between threads.
@@ -71,13 +66,21 @@ class XlaExecutor:
         capacity: the bounds of the cache of executables.
         bucketing: symbols, by name, whose sizes are rounded up before XLA compiles: to
             "powers_of_two", or to the next of some sizes, `{"n": (64, 256)}`. A program whose
-            results would change is refused.
+            results would change is refused. "auto" rounds sizes up where a program has run at more
+            than four, padding cannot change its results, and it costs little beside compiling;
+            None compiles for each size.
         contraction_costs: the costs by which contractions are brought into the form that the device
             is fast at, and by which networks are planned; `"device"` for those that are known of
             it, None to leave contractions as they are.
         packages: families that programs may hold, beside those that come with tenferro.
+        mesh: the devices, in place of `device`; XLA divides among them what a program computes.
+        in_flight: on a mesh, how many calls of programs with collectives may be outstanding in this
+            process; by default 1 on the CPU and 16 elsewhere.
+        slices_over: the axis of the mesh, or the axes, whose devices share the slices of networks.
+        deterministic: whether what they compute is added in one order, whatever their number.
 
     Raises:
+        ShardingError: `mesh` is not one, is beside a device or `bucketing`, or lacks an axis.
         ExtensionRegistryError: a package is given twice, or is not one.
 
     >>> import numpy as np
@@ -96,40 +99,49 @@ class XlaExecutor:
         precision: Precision = "highest",
         max_bytes: int | None = None,
         capacity: Capacity | None = None,
-        bucketing: Mapping[str, Rounding] | None = None,
+        bucketing: Mapping[str, Rounding] | Literal["auto"] | None = "auto",
         contraction_costs: DeviceCosts | OfDevice | None = "device",
         packages: Sequence[Package] = (),
+        mesh: Mesh | None = None,
+        in_flight: int | None = None,
+        slices_over: str | Sequence[str] | None = None,
+        deterministic: bool = True,
     ) -> None:
-        xla_device = find_device(device)
+        placement = placement_of(device, mesh, bucketing)
+        super().__init__(placement)
         self._packages = further(packages)
+        self._settings: dict[str, Any] = {
+            "device": device,
+            "mesh": mesh,
+            "packages": self._packages,
+            "compiler_options": compiler_options,
+            "precision": precision,
+            "max_bytes": max_bytes,
+            "capacity": capacity,
+            "bucketing": bucketing,
+            "contraction_costs": contraction_costs,
+            "in_flight": in_flight,
+            "slices_over": slices_over,
+            "deterministic": deterministic,
+        }
         lowerings = ExtensionLowerings((*STANDARD, *self._packages))
-        self._with_packages = functools.partial(
-            XlaExecutor,
-            xla_device,
-            compiler_options,
-            precision,
-            max_bytes,
-            capacity,
-            bucketing,
-            contraction_costs,
-        )
         target = target_for(
-            xla_device,
-            platform_of(xla_device),
+            placement,
+            platform_of(placement.first),
             lowerings,
             precision,
             compiler_options,
             max_bytes,
             contraction_costs,
-            checked=len(devices()) > 1,
+            checked=mesh is None and len(devices()) > 1,
+            in_flight=in_flight,
+            slices_over=slices_over,
+            deterministic=deterministic,
         )
-        bounds = (
-            Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity
-        )
-        self._executables = Executables(target, bounds, Buckets(bucketing or {}))
-        self._device = target.device
-        self._sharding = SingleDeviceSharding(self._device)
-        self._array_type = type(jax.device_put(np.zeros((), np.float32), self._device))
+        bounds = capacity or Capacity(config.cache_entries, config.cache_bytes)
+        self._executables = Executables(target, bounds, buckets_of(bucketing, mesh is None))
+        self._on_meshes: dict[object, XlaExecutor] = {}
+        self._making = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -147,7 +159,7 @@ class XlaExecutor:
             ExtensionRegistryError: `register` is not a function.
         """
         require_function(register)(self._executables.target.lowering.extensions)
-        self._executables.cache.clear()
+        self._executables.clear()
 
     @property
     def packages(self) -> Sequence[Package]:
@@ -160,14 +172,55 @@ class XlaExecutor:
         Raises:
             ExtensionRegistryError: a package is given twice, or is not one.
         """
-        executor = self._with_packages(packages=(*self._packages, *further(packages)))
+        return self._like(packages=(*self._packages, *further(packages)))
+
+    def with_mesh(self, mesh: object, slices: str | Sequence[str] | None = None) -> XlaExecutor:
+        """An executor like this one on a mesh; `slices` is `slices_over`, None for its own.
+
+        Raises:
+            ShardingError: it is not a mesh, or does not have these axes.
+        """
+        placement = OnMesh.of(mesh)
+        shared = SharedSlices.over(placement.mesh, slices, self._settings["deterministic"])
+        own = self._executables.target.lowering.shared_slices
+        if placement == self._placement and shared in (None, own):
+            return self
+        there = {"device": None, "mesh": placement.mesh, "slices_over": shared and shared.axes}
+        with self._making:
+            if (placement.mesh, shared) not in self._on_meshes:
+                self._on_meshes[placement.mesh, shared] = self._like(**there)
+            return self._on_meshes[placement.mesh, shared]
+
+    def holding(self, buffer: jax.Array) -> XlaExecutor:
+        """The executor for an array: this one, or that on the mesh on which the array is."""
+        sharding = buffer.sharding
+        return self.with_mesh(sharding.mesh) if isinstance(sharding, NamedSharding) else self
+
+    def sharding(self, given: object, where: str) -> NamedSharding | None:
+        """The sharding on the executor's mesh that a user writes; None is inferred.
+
+        `where` names it in errors.
+
+        Raises:
+            ShardingError: it is not one, or does not fit the mesh.
+        """
+        return self._placement.sharding(given, where)
+
+    def _like(self, **changes: Any) -> XlaExecutor:
+        """An executor with the same options and lowerings, but for these changes."""
+        executor = XlaExecutor(**{**self._settings, **changes})
         executor.register_extension(self._executables.target.lowering.extensions.copy_to)
         return executor
 
     @property
-    def device(self) -> jax.Device:
-        """The device on which everything runs."""
-        return self._device
+    def compile_seconds(self) -> float:
+        """About how long it compiles for each kernel; 0 on a mesh, where only XLA answers."""
+        return 0.0 if isinstance(self._executables.target.placement, OnMesh) else COMPILE_SECONDS
+
+    @property
+    def on_host(self) -> bool:
+        """Whether its arrays are in the memory of the host."""
+        return self._executables.target.platform.name == "cpu"
 
     def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
         """The program's outputs for the given inputs.
@@ -193,17 +246,24 @@ class XlaExecutor:
         program: GraphProgram,
         specs: Mapping[Any, Any] | None = None,
         observe: Observer | None = None,
+        shardings: Shardings = INFERRED,
     ) -> Lowered:
         """The program as StableHLO; `specs`, arrays or `TensorSpec`s, give the sizes of symbols.
 
-        `observe` is called with a report of each pass that has run.
+        `observe` is called with a report of each pass that has run. On a mesh, arrays are divided
+        as `shardings` say; what they do not say of inputs is whole.
 
         Raises:
             ExecutorError: data decide sizes in the program, so that there is no one module of it;
                 see `segments`.
         """
         sizes = bind_specs(program, specs or {})
-        return Lowered(program, sizes, self._executables, self._run_bound, observe)
+        inputs = [
+            self._placement.sharding(each, f"lower: input {place}")
+            for place, each in enumerate(shardings.inputs)
+        ]
+        own = Shardings(tuple(inputs), shardings.outputs)
+        return Lowered(program, sizes, self._executables, self._run_bound, observe, own)
 
     def segments(
         self, program: GraphProgram, specs: Mapping[Any, Any] | None = None
@@ -251,43 +311,24 @@ class XlaExecutor:
         donate: tuple[int, ...] = (),
         sizes: Mapping[Leaf, int] | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
+        shardings: Shardings = INFERRED,
     ) -> Loaded:
         """The program, for these sizes of its symbols, ready to run.
 
         `donate` are inputs whose buffers an output of the same type may use; a buffer without such
-        an output is not overwritten.
+        an output is not overwritten. `shardings` say how inputs and outputs are divided on a mesh.
 
         Raises:
             UnsupportedDynamicShapeError: a symbol has no size.
+            ShardingError: a sharding does not divide its array.
             PadSafetyError: the results would change if a size were rounded up.
             ExtentError: a value is larger than the byte budget.
         """
-        return self._executables.of(program, program.digest, sizes, donate, options)
+        return self._executables.of(program, program.digest, sizes, donate, options, shardings)
 
     def run_op(self, op: ExecOp, *buffers: jax.Array) -> tuple[jax.Array, ...]:
         """The results of one op, computed immediately."""
         return self._executables.run_op(op, *buffers)
-
-    def put(self, array: Array) -> jax.Array:
-        """A NumPy array as an array on the device, which does not share memory with it."""
-        own = private(array, self._executables.target.platform.alignment)
-        with jax.enable_x64(True):  # twice as fast as jax.device_put
-            return jax.make_array_from_callback(own.shape, self._sharding, lambda index: own)
-
-    def get(self, buffer: jax.Array) -> Array:
-        """A device array as a read-only NumPy array.
-
-        Raises:
-            DeviceError: the array was donated to a call, which has overwritten it.
-        """
-        if buffer.is_deleted():
-            meta = make_meta(buffer.dtype, buffer.shape)
-            raise DeviceError(f"get: {meta} was donated to an earlier call; keep a copy of it")
-        return np.asarray(buffer)
-
-    def owns(self, value: object) -> bool:
-        """Whether the value is a JAX array with elements, on any device; False for a tracer."""
-        return type(value) is self._array_type
 
     def stats(self) -> CacheStats:
         """Entries, hits, misses and evictions of the cache, and bytes of code, estimated on CPU."""
@@ -307,7 +348,7 @@ class XlaExecutor:
 
     def clear(self) -> None:
         """Drop all executables."""
-        self._executables.cache.clear()
+        self._executables.clear()
 
     @property
     def capacity(self) -> Capacity:
@@ -319,6 +360,8 @@ class XlaExecutor:
         self._executables.cache.capacity = capacity
 
     def __repr__(self) -> str:
+        if isinstance(self._placement, OnMesh):
+            return f"XlaExecutor(mesh={self._placement})"
         return f"XlaExecutor({device_name(self.device)!r})"
 
     def _run_bound(self, executable: Loaded, bound: Bound) -> list[Tensor]:
@@ -332,43 +375,5 @@ class XlaExecutor:
         buffer: jax.Array = tensor.data
         if not self.owns(buffer):
             raise DeviceError(f"run: {tensor.meta} is not an array of XLA")
-        check_placed(buffer, self._device)
+        check_placed(buffer, self._placement)
         return buffer
-
-
-def default_executor() -> XlaExecutor:
-    """The executor that the core finds under the name `xla`; created on the first call."""
-    with _making:
-        return _default()
-
-
-def executor_on(device: str) -> Executor:
-    """The executor on a device with the default options; one for each device.
-
-    On the device of the executor that is registered under the name `xla` it is that one.
-
-    Raises:
-        DeviceError: there is no such device; the text lists those that exist.
-
-    >>> executor_on("cpu:0")
-    XlaExecutor('cpu:0')
-    """
-    found = find_device(device)
-    named = executor_named("xla")
-    if getattr(named, "device", None) == found:
-        return named
-    with _making:
-        return _executor_on(found)
-
-
-_making = threading.Lock()
-
-
-@functools.cache
-def _default() -> XlaExecutor:
-    return XlaExecutor()
-
-
-@functools.cache
-def _executor_on(device: jax.Device) -> XlaExecutor:
-    return XlaExecutor(device)

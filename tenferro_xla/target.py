@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import jax
 
-from tenferro.compiler import DeviceCosts, DeviceModel, Target
+from tenferro.compiler import DeviceCosts, DeviceModel, Pinned, SharedLanes, Target
 from tenferro.config import Config, config
 from tenferro.exec_ir import ExecProgram
-from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision
+from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, SharedSlices
+from tenferro_xla.placement import OnMesh, Placement
 from tenferro_xla.platforms import Platform, taken_options
 
 OfDevice = Literal["device"]
@@ -22,29 +23,38 @@ class XlaTarget:
     """The device and the options of an executor; the same for all of its programs.
 
     Attributes:
-        device: where the programs run.
-        platform: what is known of the device.
+        placement: where the programs run.
+        platform: what is known of its devices.
         lowering: options of the lowering.
         compiler_options: options of the XLA compiler that the user asks for.
         max_bytes: the largest value in bytes that a program may hold.
         checked: whether each call checks that its buffers are on the device.
         costs: the costs by which contractions are brought into the form that the device is fast
             at; None does not change them.
+        in_flight: on a mesh, how many calls with collectives may be outstanding in this process.
     """
 
-    device: jax.Device
+    placement: Placement
     platform: Platform
     lowering: LoweringOptions
     compiler_options: Mapping[str, Any]
     max_bytes: int
     checked: bool
     costs: DeviceCosts | None = None
+    in_flight: int = 1
 
     @property
     def optimized_for(self) -> Target:
         """The target that the compiler optimizes for."""
+        return self.optimized_with(None)
+
+    def optimized_with(self, pinned: Pinned | None) -> Target:
+        """The same for a program of which some axes are divided among devices."""
         platform = self.platform
-        passes = platform.passes(self.costs)
+        passes = platform.passes(self.costs, pinned)
+        shared = self.lowering.shared_slices
+        if shared is not None:
+            passes = (SharedLanes(shared.workers, shared.ordered), *passes)
         name = f"xla:{platform.name}"
         return Target(name, passes, self.lowering.extensions, runs=platform.runs)
 
@@ -59,7 +69,7 @@ class XlaTarget:
         Raises:
             ConfigError: the device does not tell.
         """
-        return self.platform.free_bytes(self.device)
+        return self.platform.free_bytes(self.placement.first)
 
     def options_for(self, program: ExecProgram) -> dict[str, Any]:
         """The options of the XLA compiler for one program, ready to be lowered.
@@ -67,12 +77,12 @@ class XlaTarget:
         Those of the platform that this XLA knows, and over them the user's.
         """
         wanted = self.platform.options_for(program)
-        taken = taken_options(wanted, self.device).taken
+        taken = taken_options(wanted, self.placement.first).taken
         return {option.name: option.value for option in taken} | dict(self.compiler_options)
 
 
 def target_for(
-    device: jax.Device,
+    placement: Placement,
     platform: Platform,
     lowerings: ExtensionLowerings,
     precision: Precision = "highest",
@@ -80,17 +90,24 @@ def target_for(
     max_bytes: int | None = None,
     costs: DeviceCosts | OfDevice | None = "device",
     checked: bool = False,
+    in_flight: int | None = None,
+    slices_over: str | Sequence[str] | None = None,
+    deterministic: bool = True,
 ) -> XlaTarget:
-    """The target of an executor on a device of a platform; for the arguments, see `XlaExecutor`."""
+    """The target of an executor on devices of a platform; for the arguments, see `XlaExecutor`."""
     known = platform.costs if platform.rewrites else None
+    mesh = placement.mesh if isinstance(placement, OnMesh) else None
+    waits = not platform.keeps_barriers
+    shared = SharedSlices.over(mesh, slices_over, deterministic)
     return XlaTarget(
-        device,
+        placement,
         platform,
-        LoweringOptions(precision, lowerings, waits_in_branch=not platform.keeps_barriers),
+        LoweringOptions(precision, lowerings, waits, mesh, shared),
         dict(compiler_options or {}),
-        _budget(platform, device) if max_bytes is None else max_bytes,
+        _budget(platform, placement.first) if max_bytes is None else max_bytes,
         checked,
         known if costs == "device" else costs,
+        in_flight or platform.in_flight,
     )
 
 

@@ -10,6 +10,9 @@ from hypothesis import settings
 # Read once, when `tenferro.config` is first imported: the verifier runs after every pass.
 os.environ.setdefault("TENFERRO_VERIFY", "1")
 
+from tenferro.errors import TenferroError
+from tenferro.values import executor_module, register_executor
+
 # Runs repeat exactly and leave no files; look further with --hypothesis-profile=explore.
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None, max_examples=2000, print_blob=True)
@@ -44,7 +47,23 @@ def what_is_kept() -> Iterator[None]:
     gc.freeze()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Run what asks for no device by name on the device that `--device` names."""
+    device: str | None = config.getoption("--device")
+    if device is None:
+        return
+    if device.startswith("cpu"):
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")  # so that it is the first device
+    try:
+        executor = executor_module("xla").XlaExecutor(device)
+    except TenferroError as error:
+        raise pytest.UsageError(f"--device: {error}") from None
+    if register_executor(executor) is not executor:
+        raise pytest.UsageError(f"--device {device}: the default executor exists already")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--device", metavar="NAME", help="the device of XLA to test: gpu:0, cpu:0")
     parser.addoption(
         "--programs", type=int, default=150, metavar="N", help="random programs per test"
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.compiler import Pass, parse
-from tenferro.control import VOCABULARY, Scan
+from tenferro.control import VOCABULARY, LaneSum, Scan
 from tenferro.exec_ir import ExecProgram, parse_exec, verify
 from tenferro.ops import DotGeneral
 from tenferro.shape import Leaf, SymDim, TensorMeta
@@ -142,7 +142,6 @@ def dots(program: ExecProgram) -> int:
     for step in program.instructions:
         if isinstance(step.op, DotGeneral):
             count += 1
-        if isinstance(step.op, Scan):
-            assert isinstance(step.op.length, int)
-            count += step.op.length * dots(step.op.body)
+        if isinstance(step.op, Scan | LaneSum):
+            count += step.op.rounds * dots(step.op.body)
     return count

@@ -1,8 +1,11 @@
 """Figures of benchmarks: kept, gathered in one table, compared with a saved run."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 RUN = Path(__file__).parent / "benchmarks" / "support" / "run.py"
 SCRIPT = """
@@ -41,3 +44,28 @@ def test_a_script_that_does_not_exist_is_named() -> None:
     )
     assert done.returncode != 0
     assert "there is no script no_such.py; there are" in done.stderr
+
+
+COMMANDS = {
+    "agreement": "--programs 2",
+    "complex_products": "--largest 16",
+    "contraction_costs": "--largest 16 --fit whole_networks --random 2 --calls 1",
+    "device_memory": "--count 1",
+    "farm_workers": "--size 4 --parts 2",
+    "network_costs": "--random 2 --rounds 1 --limit 0.001 --dtypes float64",
+}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_measured_on_a_device_is_written(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    options = [*COMMANDS[name].split(), "--device", "cpu:0", "--json", str(file)]
+    script = RUN.parents[1] / f"{name}.py"
+    done = subprocess.run(
+        [sys.executable, str(script), *options], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    record = json.loads(file.read_text())
+    assert record["device"]["name"] == "cpu:0"
+    assert record["results"] is not None

@@ -1,7 +1,11 @@
 """Importing the packages has no effect beyond the import."""
 
+import ast
 import subprocess
 import sys
+from importlib import import_module
+
+import tenferro
 
 
 def run(code: str) -> None:
@@ -85,6 +89,18 @@ assert [name for name in tenferro.__all__ if not hasattr(tenferro, name)] == []
 assert set(tenferro.__all__) <= set(dir(tenferro))
 """
     )
+
+
+def test_type_checkers_see_every_name_of_the_front_door() -> None:
+    with open(tenferro.__file__, encoding="utf-8") as file:
+        guarded = [node for node in ast.parse(file.read()).body if isinstance(node, ast.If)]
+    imports = [node for block in guarded for node in block.body if isinstance(node, ast.ImportFrom)]
+    seen = {"__version__", "__array_api_version__"}
+    for node in imports:
+        for alias in node.names:
+            star = alias.name == "*"
+            seen.update(import_module(str(node.module)).__all__ if star else [alias.name])
+    assert set(tenferro.__all__) - seen == set()
 
 
 def test_the_first_use_of_a_process_may_name_the_executor() -> None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
+import sys
+from collections.abc import Mapping
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 import tenferro
+from tenferro.cli.cuda import installed_cuda
+from tenferro.compiler import in_words
 from tenferro.config import Config, config
 from tenferro.errors import TenferroError
 from tenferro.runtime import Executor, executor_module, executor_named, installed_executors
@@ -20,26 +26,43 @@ from tenferro.shape import TensorSpec
 from tenferro.transforms import make_program
 
 DISTRIBUTIONS = ("numpy", "jax", "jaxlib", "optree", "opt_einsum", "rich", "scipy")
+_REMARKS = (("problem", "problem"), ("to do", "advice"))
+Facts = dict[str, Any]
+"""What can be written as JSON."""
 
 
-def doctor(_: argparse.Namespace) -> int:
-    """Print the tables; 1 if an executor is missing or does not compute in 64 bits."""
-    console = Console(highlight=False)
-    console.print(_versions())
-    executors, well = _executors()
-    console.print(executors)
-    console.print(_settings())
-    console.print("all well" if well else "something is wrong: see the table of executors")
-    return 0 if well else 1
+def doctor(options: argparse.Namespace) -> int:
+    """Print the tables, or all of it as JSON; 1 if something is wrong."""
+    facts = examined()
+    if options.json:
+        sys.stdout.write(json.dumps(facts, indent=2) + "\n")
+    else:
+        _show(facts)
+    return 0 if facts["well"] else 1
 
 
-def _versions() -> Table:
-    table = Table("package", "version", title="versions")
-    table.add_row("tenferro", tenferro.__version__)
-    table.add_row("python", platform.python_version())
-    for name in DISTRIBUTIONS:
-        table.add_row(name, installed_version(name))
-    return table
+def examined() -> Facts:
+    """All that the doctor finds."""
+    executors = [_executor(name) for name in installed_executors()]
+    cuda = installed_cuda()
+    return {
+        "versions": _versions(),
+        "executors": executors,
+        "devices": [facts for name in installed_executors() for facts in _devices(name)],
+        "cuda": {
+            "driver": None if cuda.driver is None else cuda.version,
+            "extras": list(cuda.extras),
+            "problem": cuda.problem,
+            "advice": cuda.advice,
+        },
+        "configuration": _configuration(),
+        "well": cuda.problem is None and all(each["problem"] is None for each in executors),
+    }
+
+
+def _versions() -> dict[str, str]:
+    own = {"tenferro": tenferro.__version__, "python": platform.python_version()}
+    return own | {name: installed_version(name) for name in DISTRIBUTIONS}
 
 
 def installed_version(name: str) -> str:
@@ -50,26 +73,31 @@ def installed_version(name: str) -> str:
         return "not installed"
 
 
-def _executors() -> tuple[Table, bool]:
-    """The executors, their devices, and the result of the check; and whether all of it is well."""
-    table = Table("executor", "devices", "64 bits", title="executors")
-    well = True
-    for name in installed_executors():
-        try:
-            devices = _devices(name)
-            problem = check_64_bits(executor_named(name))
-        except TenferroError as error:
-            devices, problem = "-", str(error)
-        table.add_row(name, devices, problem or "yes")
-        well = well and problem is None
-    return table, well
+def _executor(name: str) -> Facts:
+    """An executor, its devices, and what the check of 64 bits finds."""
+    try:
+        devices, problem = _device_names(name), check_64_bits(executor_named(name))
+    except TenferroError as error:
+        devices, problem = [], str(error)
+    return {"name": name, "devices": devices, "problem": problem}
 
 
-def _devices(name: str) -> str:
+def _device_names(name: str) -> list[str]:
     if name == "numpy":
-        return "host"
+        return ["host"]
     module = executor_module(name)
-    return ", ".join(module.device_name(device) for device in module.devices())
+    return [module.device_name(device) for device in module.devices()]
+
+
+def _devices(name: str) -> list[Facts]:
+    """What an executor tells of its devices."""
+    try:
+        module = executor_module(name)
+    except TenferroError:
+        return []
+    if not hasattr(module, "device_facts"):
+        return []
+    return [module.device_facts(device) for device in module.devices()]
 
 
 def check_64_bits(executor: Executor) -> str | None:
@@ -90,11 +118,57 @@ def check_64_bits(executor: Executor) -> str | None:
     return None
 
 
-def _settings() -> Table:
-    table = Table("variable", "value", "set by", title="configuration")
+def _configuration() -> dict[str, Facts]:
+    settings: dict[str, Facts] = {}
     for field in fields(Config):
         name = f"TENFERRO_{field.name.upper()}"
         value = getattr(config, field.name)
         shown = ",".join(value) or "nothing" if isinstance(value, tuple) else str(value)
-        table.add_row(name, shown, "environment" if name in os.environ else "default")
+        settings[name] = {"value": shown, "by": "environment" if name in os.environ else "default"}
+    return settings
+
+
+def _show(facts: Facts) -> None:
+    console = Console(highlight=False)
+    console.print(_table("versions", ("package", "version"), facts["versions"].items()))
+    rows = [
+        (each["name"], ", ".join(each["devices"]) or "-", each["problem"] or "yes")
+        for each in facts["executors"]
+    ]
+    console.print(_table("executors", ("executor", "devices", "64 bits"), rows))
+    for device in facts["devices"]:
+        console.print(_table(f"device {device['name']}", ("", ""), _of_device(device)))
+    console.print(_table("CUDA", ("", ""), _of_cuda(facts["cuda"])))
+    settings = facts["configuration"].items()
+    rows = [(name, each["value"], each["by"]) for name, each in settings]
+    console.print(_table("configuration", ("variable", "value", "set by"), rows))
+    console.print("all well" if facts["well"] else "something is wrong: see the tables")
+
+
+def _of_device(device: Facts) -> list[tuple[str, str]]:
+    memory: Mapping[str, int | None] = device["memory"]
+    known = [f"{name} {in_words(count)}" for name, count in memory.items() if count is not None]
+    taken, dropped = device["options"]["taken"], device["options"]["dropped"]
+    return [
+        ("platform", f"{device['platform']}, {device['kind']}"),
+        ("costs", "known" if device["rewrites"] else "not known: contractions stay as they are"),
+        ("memory", ", ".join(known) or "it does not tell"),
+        *((f"precision {name!r}", meaning) for name, meaning in device["precision"].items()),
+        ("compiler options", "\n".join(f"{each}={taken[each]}" for each in taken) or "none"),
+        ("options dropped", "\n".join(f"{each}: {dropped[each]}" for each in dropped) or "none"),
+    ]
+
+
+def _of_cuda(cuda: Facts) -> list[tuple[str, str]]:
+    return [
+        ("driver takes CUDA", cuda["driver"] or "there is no driver"),
+        ("extra", ", ".join(cuda["extras"]) or "none"),
+        *((label, cuda[key]) for label, key in _REMARKS if cuda[key]),
+    ]
+
+
+def _table(title: str, columns: tuple[str, ...], rows: Any) -> Table:
+    table = Table(*columns, title=title, show_header=any(columns))
+    for row in rows:
+        table.add_row(*row)
     return table

@@ -76,7 +76,8 @@ def parser() -> argparse.ArgumentParser:
         return sub
 
     add("demo", demo, "A tour: one function, every stage, and its gradient checked against JAX's.")
-    add("doctor", doctor, "What is installed, and whether it computes in 64 bits.")
+    of_doctor = add("doctor", doctor, "What is installed, and whether it computes in 64 bits.")
+    of_doctor.add_argument("--json", action="store_true", help="print all of it as JSON")
 
     of_inspect = add("inspect", inspect, "Every stage of a function's program, as text.")
     _add_function(of_inspect)

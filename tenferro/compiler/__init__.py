@@ -6,6 +6,7 @@ rounded up, `structure` tells of loops and branches, and `text` reads programs b
 """
 
 from tenferro.compiler.assumptions import guards_of
+from tenferro.compiler.background import TURNS, Stopped, give_way
 from tenferro.compiler.canonical import (
     ROLLED,
     AlgebraicSimplifier,
@@ -13,6 +14,7 @@ from tenferro.compiler.canonical import (
     ConjugateSinking,
     DeadCode,
     DotDimensionSorter,
+    LaneJoining,
     LoopInlining,
     LoopInvariants,
     LoopJoining,
@@ -69,9 +71,13 @@ from tenferro.compiler.target import (
     DeviceCosts,
     DotDecomposer,
     ExpandFamilies,
+    Pinned,
     PlanFamilies,
     Settle,
+    SharedLanes,
     StopGradientRemoval,
+    kernels,
+    numpy_seconds,
 )
 from tenferro.compiler.target.memory import MemoryNeed, predict_memory
 from tenferro.compiler.target.schedule import (
@@ -96,6 +102,7 @@ __all__ = [
     "NEUTRAL",
     "PASSES",
     "ROLLED",
+    "TURNS",
     "AlgebraicSimplifier",
     "Axes",
     "BindSizes",
@@ -110,6 +117,7 @@ __all__ = [
     "DotDecomposer",
     "DotDimensionSorter",
     "ExpandFamilies",
+    "LaneJoining",
     "LayoutCosts",
     "LoopInlining",
     "LoopInvariants",
@@ -127,6 +135,7 @@ __all__ = [
     "PadJoining",
     "Pass",
     "PassReport",
+    "Pinned",
     "PlanFamilies",
     "Rematerialize",
     "RepeatedOperands",
@@ -135,8 +144,10 @@ __all__ = [
     "Runs",
     "SegmentPlan",
     "Settle",
+    "SharedLanes",
     "Specialised",
     "StopGradientRemoval",
+    "Stopped",
     "SummedProducts",
     "SwitchJoining",
     "Target",
@@ -147,11 +158,14 @@ __all__ = [
     "compile_program",
     "compile_std_to_exec",
     "contraction_passes",
+    "give_way",
     "guards_of",
     "in_words",
     "is_dynamic",
+    "kernels",
     "mask_program",
     "memory_report",
+    "numpy_seconds",
     "optimize",
     "optimize_for",
     "parse",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tenferro.compiler.background import give_way
 from tenferro.config import config
 from tenferro.errors import ConfigError, TenferroError, VerifyError
 from tenferro.exec_ir import ExecProgram, verify
@@ -47,6 +48,10 @@ class Pass(ABC):
     keeps_types: ClassVar[bool] = True
     keeps_more: ClassVar[bool] = False
     refuses: ClassVar[bool] = False
+
+    def inside(self, program: ExecProgram) -> Pass:
+        """The pass for the programs inside the ops of a program that it is about to rewrite."""
+        return self
 
     @abstractmethod
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -130,9 +135,12 @@ def checked_passes(passes: Iterable[Pass]) -> list[Pass]:
 
 
 def _run(optimization: Pass, program: ExecProgram, observe: Observer | None) -> ExecProgram:
+    give_way()
     start = time.perf_counter()
     try:
-        inside = program.map_bodies(optimization.run) if optimization.enters_bodies else program
+        inside = program
+        if optimization.enters_bodies:
+            inside = program.map_bodies(optimization.inside(program).run)
         result = optimization.run(inside)
     except TenferroError as error:
         if not optimization.refuses:

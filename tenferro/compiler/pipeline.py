@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from tenferro.compiler.canonical import (
     ConjugateSinking,
     DeadCode,
     DotDimensionSorter,
+    LaneJoining,
     LoopInlining,
     LoopInvariants,
     LoopJoining,
@@ -41,12 +42,14 @@ from tenferro.compiler.target import (
     DeviceCosts,
     DotDecomposer,
     ExpandFamilies,
+    Pinned,
     Settle,
     StopGradientRemoval,
 )
 from tenferro.compiler.target.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.computegraph import CompiledProgram
 from tenferro.config import config
+from tenferro.control import Checkpointed
 from tenferro.errors import ConfigError, MemoryLimitError, ProgramError
 from tenferro.exec_ir import ExecProgram, verify
 from tenferro.ops import StdTensorOp
@@ -62,6 +65,7 @@ CANONICAL: tuple[Pass, ...] = (
     DeadCode(),  # before passes that ask whether a value is used once
     LoopInlining(),
     LoopJoining(),
+    LaneJoining(),
     SwitchJoining(),
     WhileJoining(),
     LoopInvariants(),
@@ -81,16 +85,20 @@ CANONICAL: tuple[Pass, ...] = (
 """Passes that need neither sizes nor a device. Files hold their result."""
 
 
-def contraction_passes(costs: DeviceCosts | None, search: bool = True) -> tuple[Pass, ...]:
+def contraction_passes(
+    costs: DeviceCosts | None, search: bool = True, pinned: Pinned | None = None
+) -> tuple[Pass, ...]:
     """Passes that bring contractions into the form that a device is fast at.
 
     Without `costs`, axes stay in their orders. Without `search`, orders follow from rules alone,
-    which takes milliseconds.
+    which takes milliseconds. `pinned` are axes that are divided among devices.
     """
     if costs is None:
-        return (DotDecomposer(), *SIMPLIFICATION)
-    layout = ContractionLayout(costs) if search else ContractionLayout(costs, trials=0)
-    return (layout, DotDecomposer(), *SIMPLIFICATION)
+        return (DotDecomposer(pinned), *SIMPLIFICATION)
+    layout = ContractionLayout(costs, pinned=pinned)
+    if not search:
+        layout = replace(layout, trials=0)
+    return (layout, DotDecomposer(pinned), *SIMPLIFICATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +146,7 @@ class OptimizerOptions:
     dead_code: bool = True
     loop_inlining: bool = True
     loop_joining: bool = True
+    lane_joining: bool = True
     switch_joining: bool = True
     while_joining: bool = True
     loop_invariants: bool = True
@@ -208,7 +217,7 @@ class OptimizerOptions:
         """
         costs = self.layout_costs
         return [
-            ContractionLayout(costs, optimization.trials)
+            replace(optimization, costs=costs)
             if isinstance(optimization, ContractionLayout) and costs is not None
             else optimization
             for optimization in checked_passes(passes)
@@ -277,13 +286,29 @@ def optimize_for(
     if memory_report(fast, target.runs).peak <= limit.bytes:
         return fast
     kept = (*target.passes, Rematerialize(limit, target.runs))
-    try:
-        return optimize(ready, options, kept, observe)
-    except MemoryLimitError:
-        unrolled = optimize(ready, options, (LoopUnrolling(), *SIMPLIFICATION), observe)
-        if len(unrolled.instructions) <= len(ready.instructions):
-            raise
-        return optimize(unrolled, options, kept, observe)
+    refusals: list[MemoryLimitError] = []
+    for plainer in _plainer(ready, options, observe):
+        try:
+            return optimize(plainer, options, kept, observe)
+        except MemoryLimitError as refusal:
+            refusals.append(refusal)
+    raise min(refusals, key=lambda refusal: refusal.least)
+
+
+def _plainer(
+    program: ExecProgram, options: OptimizerOptions, observe: Observer | None
+) -> Iterator[ExecProgram]:
+    """The program, then with loops written out, and with what users had computed again kept.
+
+    Of these programs more values can be computed again one by one.
+    """
+    yield program
+    unrolled = optimize(program, options, (LoopUnrolling(), *SIMPLIFICATION), observe)
+    if len(unrolled.instructions) > len(program.instructions):
+        yield unrolled
+    passes = (CheckpointInlining(late=True), LoopUnrolling(), *SIMPLIFICATION)
+    if any(part.has_op(Checkpointed) for part in program.walk()):
+        yield optimize(program, options, passes, observe)
 
 
 def resolve_sizes(

@@ -2,14 +2,15 @@
 
 `Scan` is a loop of a known number of rounds, `CheckpointedScan` one of which derivatives store
 less, `While` a loop that a condition ends, `Switch` a choice among programs, `Checkpointed` a
-program of which derivatives compute values again. The ops of `tenferro.ops` do not hold programs.
+program of which derivatives compute values again, `LaneSum` a loop that adds up what its rounds
+compute, which several devices may share. The ops of `tenferro.ops` do not hold programs.
 
 Read in this order: `checks` (what they have in common), `scan`, `switch`, `while_loop`,
-`checkpointed`; `rounds`, by which NumPy runs a body often; then their rules, which write the
-programs inside as graphs (`graphs`): `kept` and `scan_derivative`, `branches` and
-`switch_derivative`, `while_derivative`, `checkpointed_derivative`, `batches` and `guards`. Rules
-read the ops through `interfaces`. `custom` is a program with derivatives by hand; see `rules` and
-`custom_rules`.
+`checkpointed`, `lanes` and `lane_sum`; `rounds`, by which NumPy runs a body often; then their
+rules, which write the programs inside as graphs (`graphs`): `kept` and `scan_derivative`,
+`branches` and `switch_derivative`, `while_derivative`, `checkpointed_derivative`, `batches` and
+`guards`. Rules read the ops through `interfaces`. `custom` is a program with derivatives by hand;
+see `rules` and `custom_rules`.
 """
 
 from tenferro.control.batches import BRANCHES_RUN
@@ -18,6 +19,7 @@ from tenferro.control.checks import ControlOp, Interpreter
 from tenferro.control.custom import Custom
 from tenferro.control.graphs import (
     emitted,
+    foreign,
     graph_of,
     inlined,
     inner_emitter,
@@ -26,6 +28,8 @@ from tenferro.control.graphs import (
     program_of,
 )
 from tenferro.control.interfaces import Ruled
+from tenferro.control.lane_sum import LaneSum
+from tenferro.control.lanes import TreeSum, lane_bounds, lane_count
 from tenferro.control.rules import Rule
 from tenferro.control.scan import CheckpointedScan, Scan
 from tenferro.control.switch import Switch
@@ -34,7 +38,7 @@ from tenferro.ops import ALL_OPS, StdTensorOp
 
 CONTROL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Scan, CheckpointedScan, Switch, While),
-    Checkpointed,
+    *(Checkpointed, LaneSum),
 )
 VOCABULARY: dict[str, type[StdTensorOp]] = {op.name: op for op in (*ALL_OPS, *CONTROL_OPS)}
 """All ops by name: what programs are parsed and loaded with."""
@@ -48,15 +52,20 @@ __all__ = [
     "ControlOp",
     "Custom",
     "Interpreter",
+    "LaneSum",
     "Rule",
     "Ruled",
     "Scan",
     "Switch",
+    "TreeSum",
     "While",
     "emitted",
+    "foreign",
     "graph_of",
     "inlined",
     "inner_emitter",
+    "lane_bounds",
+    "lane_count",
     "linear_in",
     "noted",
     "program_of",

@@ -12,7 +12,7 @@ import numpy as np
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.control.batches import batch_call
 from tenferro.control.checkpointed_derivative import linearize, transpose_rule
-from tenferro.control.checks import ControlOp, inputs_read, plain, size_in_words
+from tenferro.control.checks import ControlOp, Interpreter, T, inputs_read, plain, size_in_words
 from tenferro.control.rounds import Rounds
 from tenferro.errors import ControlFlowError
 from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
@@ -129,6 +129,10 @@ class Checkpointed(ControlOp, name="checkpointed"):
     def reached(self, active: Sequence[bool]) -> list[bool]:
         """Which results depend on the active operands."""
         return self.body.reached(active)
+
+    def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
+        """What the body returns."""
+        return at.run(self.body, values)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The tangents, by an op that computes again what they read."""

@@ -38,6 +38,9 @@ class Interpreter(Protocol[T]):
     def stacked(self, values: Sequence[T]) -> T:
         """The values, of one type, along a new first axis; at least one."""
 
+    def either(self, values: Sequence[T]) -> T:
+        """What may be any of the values, of one type; at least one."""
+
 
 class ControlOp(StdTensorOp):
     """An op that holds programs, on as many operands as they take.

@@ -9,7 +9,14 @@ from typing import Self
 
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.control.batches import batch_switch
-from tenferro.control.checks import ControlOp, inputs_read, plain, size_in_words
+from tenferro.control.checks import (
+    ControlOp,
+    Interpreter,
+    T,
+    inputs_read,
+    plain,
+    size_in_words,
+)
 from tenferro.control.rounds import Rounds
 from tenferro.control.switch_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError
@@ -136,6 +143,11 @@ class Switch(ControlOp, name="switch"):
             return [True] * self.n_outputs
         in_branches = [branch.reached(active[1:]) for branch in self.branches]
         return [any(flags) for flags in zip(*in_branches, strict=True)]
+
+    def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
+        """What any of the branches returns."""
+        found = [at.run(branch, values[1:]) for branch in self.branches]
+        return [at.either(each) for each in zip(*found, strict=True)]
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The tangents, by a switch between the linear parts of the branches."""

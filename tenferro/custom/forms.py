@@ -17,7 +17,7 @@ from tenferro.eager import EagerTensor
 from tenferro.errors import ADRuleError
 from tenferro.loops import leaves_of, operands_of, promoted, run, shown, tracing_bodies, weak_leaf
 from tenferro.ops import full
-from tenferro.shape import TensorMeta, is_inexact
+from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.traced import (
     Scope,
     TracedTensor,
@@ -126,12 +126,12 @@ class Form:
         result: Any,
         tree: TreeDef,
         metas: Sequence[TensorMeta],
-        weak: Sequence[Number | None] | None = None,
+        converted: bool = False,
     ) -> list[GlobalValKey | None]:
         """The graph values of a tree that a rule returned, which has a structure and types.
 
-        None stands for a zero, and for what belongs to an integer. Those that belong to `weak`
-        leaves may have another dtype of the kind.
+        None stands for a zero, and for what belongs to an integer. If they are to be `converted`,
+        the dtypes may be others, except for complex ones in the place of real ones.
 
         Raises:
             ADRuleError: the structure or a type differs.
@@ -144,13 +144,11 @@ class Form:
                 f"{self.name}: {what} is {described(result)}, which must have the structure of "
                 f"{shown(tree, metas)}"
             ) from None
-        yields = [number is not None for number in weak or [None] * len(leaves)]
         return [
-            self._key(what, leaf, meta, on)
-            for leaf, meta, on in zip(leaves, metas, yields, strict=True)
+            self._key(what, leaf, meta, converted) for leaf, meta in zip(leaves, metas, strict=True)
         ]
 
-    def _key(self, what: str, leaf: Any, goal: TensorMeta, yields: bool) -> GlobalValKey | None:
+    def _key(self, what: str, leaf: Any, goal: TensorMeta, converted: bool) -> GlobalValKey | None:
         """The graph value of one leaf; None for a zero."""
         if leaf is None or getattr(leaf, "dtype", None) == FLOAT0:
             return None
@@ -164,8 +162,8 @@ class Form:
             leaf = TracedTensor(as_key(leaf), weak_leaf(leaf))
         key: GlobalValKey = leaf.in_use(what)
         meta = TensorMeta(meta.dtype, meta.extents)
-        alike = meta.extents == goal.extents and meta.dtype.kind == goal.dtype.kind
-        if promoted(meta, leaf.weak, goal) or (yields and alike):
+        alike = meta.extents == goal.extents and is_complex(meta.dtype) <= is_complex(goal.dtype)
+        if promoted(meta, leaf.weak, goal) or (converted and alike and is_inexact(goal.dtype)):
             return convert(TraceEmitter(), key, goal.dtype)
         if meta != goal:
             raise ADRuleError(

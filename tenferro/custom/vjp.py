@@ -251,10 +251,10 @@ class _Pullback(Rule):
         keys: list[GlobalValKey | None] = []
         for number, (ct, tree) in enumerate(zip(result, trees, strict=True)):
             places = slice(len(keys), len(keys) + tree.num_leaves)
-            types, weak = metas[places], form.weak[places]
+            types = metas[places]
             what = f"the cotangent of argument {number} that bwd returns"
             nothing: list[GlobalValKey | None] = [None] * len(types)
-            found = nothing if ct is None else form.matched(what, ct, tree, types, weak)
+            found = nothing if ct is None else form.matched(what, ct, tree, types, True)
             for key, meta in zip(found, types, strict=True):
                 if key is not None and not is_inexact(meta.dtype):
                     raise ADRuleError(f"{form.name}: {what} belongs to {meta}; return None")
@@ -293,7 +293,9 @@ def custom_vjp(
     """A function whose derivatives follow from a rule for cotangents, which `.defvjp` defines.
 
     Use it as a decorator. The rule serves reverse mode, of any order; forward mode is an error.
-    Cotangents of complex values are in the convention of `tn.grad`: the gradient of |z|² is 2z.
+    Cotangents of complex values are in the convention of `tn.grad`: the gradient of |z|² is 2z. A
+    cotangent of another dtype than its argument is converted, unless it is complex and the argument
+    is not.
 
     Args:
         function: takes and returns trees of arrays. Without it, a decorator is returned.

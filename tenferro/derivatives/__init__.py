@@ -18,6 +18,7 @@ from tenferro.derivatives.context import (
 from tenferro.derivatives.front import Derivatives, check_active, check_scalar, listed
 from tenferro.derivatives.gradients import (
     Argnums,
+    Bytes,
     Gradients,
     grad,
     grad_optional,
@@ -37,6 +38,7 @@ __all__ = [
     "AdContextBuilder",
     "Argnums",
     "Basis",
+    "Bytes",
     "Derivatives",
     "Gradients",
     "Images",

@@ -27,7 +27,8 @@ from tenferro.families import STANDARD, further
 from tenferro.family import ExtensionRuleSet, Package, rules_of
 from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
 from tenferro.shape import ShapeGuardContext, TensorMeta
-from tenferro.traced import Results, Trace, TracedTensor, as_key, trace_function
+from tenferro.traced import Results, Trace, TracedTensor, as_key, flatten, trace_function
+from tenferro.values import holder_of, planning_for
 
 Linear = LinearFragment[StdTensorOp]
 _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
@@ -62,6 +63,7 @@ class AdContext(Derivatives[TracedTensor]):
             _require_rules("AdContext", rules)
         own = rules_of(self._packages)
         own = own if rules is None else own | rules
+        self._own_rules = own
         self._rules = own.over(rules_of(STANDARD))
         self._shapes = shape_context(self._rules.lookup)
         self._cache: BoundedCache[_CacheKey, Linear] = BoundedCache(Capacity(capacity))
@@ -80,6 +82,13 @@ class AdContext(Derivatives[TracedTensor]):
     def shapes(self) -> ShapeGuardContext:
         """Metadata of graph values, and the guards that rules recorded."""
         return self._shapes
+
+    def is_ruled_by_hand(self, family: str) -> bool:
+        """Whether derivatives of a family follow from a rule that is not tenferro's own.
+
+        Such a rule need not be the derivative of anything, nor have a symmetric second one.
+        """
+        return self._own_rules.lookup(family) is not None
 
     @property
     def extension_rules(self) -> ExtensionRuleSet:
@@ -291,7 +300,7 @@ def traced_with(
     ad: AdContext, function: Callable[..., Any], args: tuple[Any, ...], *rest: Any
 ) -> tuple[Trace, list[Any]]:
     """`trace_function`, with the context for the transforms that the function calls."""
-    with inside(ad):
+    with inside(ad), planning_for(holder_of(flatten(args)[0])):
         return trace_function(function, args, *rest)
 
 

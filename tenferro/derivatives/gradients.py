@@ -30,8 +30,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Aux = TypeVar("Aux")
 Argnums = int | Sequence[int]
-Bytes = int | float | str | None
-"""A limit on memory: a number of bytes, a text such as `"1.5 GB"`, or none."""
+Bytes = int | float | str | MemoryLimit | None
+"""A limit on memory: a number of bytes, a text such as `"1.5 GB"`, one that was read, or none."""
 Pullback = Callable[[PyTree], tuple[PyTree, ...]]
 """A function from a cotangent of the result to those of the arguments."""
 
@@ -94,7 +94,7 @@ def grad_optional(
     """
     limit = MemoryLimit.read("grad_optional", memory_limit)
     return Gradients(
-        "grad", function, argnums, has_aux, holomorphic, ad_context, limit, fill=False
+        "grad_optional", function, argnums, has_aux, holomorphic, ad_context, limit, fill=False
     ).as_function()
 
 
@@ -116,7 +116,9 @@ def value_and_grad(
     (Tensor(9.), Tensor(6.))
     """
     limit = MemoryLimit.read("value_and_grad", memory_limit)
-    gradients = Gradients("grad", function, argnums, has_aux, holomorphic, ad_context, limit)
+    gradients = Gradients(
+        "value_and_grad", function, argnums, has_aux, holomorphic, ad_context, limit
+    )
 
     def both(*args: P.args, **kwargs: P.kwargs) -> tuple[R, PyTree]:
         return gradients.with_value(args, kwargs)

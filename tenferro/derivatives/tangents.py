@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar, overload
 
 from tenferro.chainrules import KeyEmitter
+from tenferro.compiler import MemoryLimit
 from tenferro.derivatives.context import AdContext, context_of, results_of, traced_with
-from tenferro.derivatives.gradients import grad, matching_leaves, require_active
+from tenferro.derivatives.gradients import Bytes, Gradients, matching_leaves, require_active
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import ADError, PytreeError, ShapeError
 from tenferro.ops import full_like
@@ -26,6 +27,7 @@ def jvp(
     *,
     has_aux: Literal[False] = False,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> tuple[R, R]: ...
 
 
@@ -37,6 +39,7 @@ def jvp(
     *,
     has_aux: Literal[True],
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> tuple[R, R, Aux]: ...
 
 
@@ -47,6 +50,7 @@ def jvp(
     *,
     has_aux: bool = False,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> tuple[PyTree, PyTree] | tuple[PyTree, PyTree, PyTree]:
     """The value at `primals`, and its derivative in the direction `tangents`.
 
@@ -56,9 +60,12 @@ def jvp(
         tangents: tuple of the same structure and types.
         has_aux: the function returns a pair (value, aux); return (value, tangent, aux).
         ad_context: has the derivative rules of extension ops that the function uses.
+        memory_limit: the most bytes that the program may need beside its arguments; see `grad`.
 
     Raises:
         PytreeError, ShapeError: one of them is not a tuple, or `tangents` does not match `primals`.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: no way to keep the limit was found.
 
     >>> import tenferro as tn
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
@@ -74,7 +81,8 @@ def jvp(
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
     seeds = matching_leaves("jvp", "tangent", tangents, in_tree, trace.inputs)
-    keys, results = results_of(trace, leaves, function, ad).seeds(seeds, "tangent")
+    limit = MemoryLimit.read("jvp", memory_limit)
+    keys, results = results_of(trace, leaves, function, ad, limit).seeds(seeds, "tangent")
     pushed = ad.push_forward(trace.outputs, trace.inputs, keys)
     filled = [
         ad.zeros_like(out) if key is None else key
@@ -92,12 +100,16 @@ def jvp(
 
 
 def linearize(
-    function: Callable[..., R], *primals: PyTree, ad_context: AdContext | None = None
+    function: Callable[..., R],
+    *primals: PyTree,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> tuple[R, Callable[..., R]]:
     """The value at `primals`, and the derivative there as a linear function of tangents.
 
     The linear function may be called any number of times. It saves the values that it needs of the
-    forward run.
+    forward run. Un-jitted, the forward run and the linear function are two programs, and each keeps
+    `memory_limit` (see `grad`); in a function that is compiled it is a limit of the whole program.
 
     >>> import tenferro as tn
     >>> y, derivative_at = linearize(lambda x: x * x, 3.0)
@@ -108,7 +120,8 @@ def linearize(
     trace, leaves = traced_with(ad, function, primals, {})
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
-    linear_map = LinearMap.pushforward(trace, results_of(trace, leaves, function, ad), ad)
+    limit = MemoryLimit.read("linearize", memory_limit)
+    linear_map = LinearMap.pushforward(trace, results_of(trace, leaves, function, ad, limit), ad)
 
     def linear(*tangents: PyTree) -> R:
         directions = matching_leaves("linearize", "tangent", tangents, in_tree, trace.inputs)
@@ -123,6 +136,7 @@ def hvp(
     tangents: PyTree,
     *,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> PyTree:
     """The product of the Hessian of a real scalar function with a direction, forward over reverse.
 
@@ -131,15 +145,17 @@ def hvp(
         primals: tuple of arguments, or a single argument.
         tangents: direction, of the same structure.
         ad_context: has the derivative rules of extension ops that the function uses.
+        memory_limit: the most bytes that the program may need beside its arguments; see `grad`.
 
     >>> import tenferro as tn
     >>> hvp(lambda x: tn.sum(x * x * x), (tn.Tensor([1.0, 2.0]),), (tn.Tensor([1.0, 0.0]),))
     Tensor([6., 0.])
     """
+    limit = MemoryLimit.read("hvp", memory_limit)
     primals, tangents = _tuples("hvp", primals, tangents)
     argnums: Any = 0 if len(primals) == 1 else tuple(range(len(primals)))
-    gradient = grad(function, argnums, ad_context=ad_context)
-    return jvp(gradient, primals, tangents, ad_context=ad_context)[1]
+    gradient = Gradients("hvp", function, argnums, ad_context=ad_context).as_function()
+    return jvp(gradient, primals, tangents, ad_context=ad_context, memory_limit=limit)[1]
 
 
 def derivative(
@@ -168,8 +184,10 @@ def derivative(
         ad = context_of(ad_context)
         trace, leaves = traced_with(ad, function, (x,), {})
         if len(trace.inputs) != 1 or ad.shapes.meta(trace.inputs[0]).rank != 0:
+            got = ", ".join(str(ad.shapes.meta(key)) for key in trace.inputs)
             raise ShapeError(
-                "derivative: the function must take one scalar; use jacfwd or hessian for arrays"
+                f"derivative: the function must take one scalar, got {got}; use jacfwd or hessian "
+                "for arrays"
             )
         require_active(trace.inputs)
         seed = full_like(KeyEmitter(ad.shapes), 1, trace.inputs[0])

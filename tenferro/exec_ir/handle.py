@@ -22,6 +22,15 @@ def fresh_token() -> bytes:
     return _PROCESS + b"%d" % next(_numbers)
 
 
+def has_token(identity: bytes) -> bool:
+    """Whether the identity of an op has a token of this process.
+
+    >>> has_token(b"op" + fresh_token()), has_token(b"op")
+    (True, False)
+    """
+    return _PROCESS in identity
+
+
 class Handle(ABC):
     """A Python object as a part of an op, such as a derivative rule that a user wrote.
 

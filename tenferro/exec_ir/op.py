@@ -136,6 +136,14 @@ class ExecOp(Payload):
     size_operand: int | None = None
     """The operand whose number decides a size of the result, if there is one."""
 
+    @property
+    def divides(self) -> Sequence[Sequence[str]] | None:
+        """For each axis of the result the axes of a mesh by which it is divided.
+
+        None if the op does not say how its result is divided.
+        """
+        return None
+
     family: str | None = None
     """The extension family whose runtime or lowering runs it; None for an op of the vocabulary."""
 
@@ -176,6 +184,10 @@ class ExecOp(Payload):
         """Whether it reads each element of its operands about once, in any order, so that a
         compiler can compute them on the way."""
         return self.inlined
+
+    def streams_from(self, operand: TensorMeta) -> bool:
+        """Whether a compiler computes an operand of this type on the way, and does not store it."""
+        return self.streams
 
     @property
     def inlined(self) -> bool:
@@ -309,6 +321,18 @@ class ExecOp(Payload):
         By default those that go from round to round.
         """
         return self.overwrites.keys()
+
+    @property
+    def takes_whole(self) -> bool:
+        """Whether each device has its operands and results whole, however they are divided."""
+        return False
+
+    def scratch(self, results: Sequence[int]) -> int:
+        """Bytes that it needs beside operands, results of these sizes, and programs that it holds.
+
+        Only an op that holds programs is asked.
+        """
+        return 0
 
     def masked(self, at: MaskSite) -> None:
         """Write the op where sizes are rounded up, so that no true element depends on padding.

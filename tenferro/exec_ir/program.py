@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
-from tenferro.exec_ir.handle import Sizes
+from tenferro.exec_ir.handle import Sizes, has_token
 from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.op import ExecOp
 from tenferro.exec_ir.payloads import Body
@@ -72,6 +72,11 @@ class ExecProgram(Body):
         return any(meta.dims is None for meta in self.input_metas) or any(
             meta.dims is None for _, meta in self.results()
         )
+
+    @property
+    def portable(self) -> bool:
+        """Whether it means the same in every process: no op holds a Python object."""
+        return not any(has_token(op.identity) for part in self.walk() for op in part.ops())
 
     def ops(self) -> list[ExecOp]:
         """The op of each instruction, in order."""

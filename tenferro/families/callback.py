@@ -27,6 +27,8 @@ from tenferro.shape import Dim, DType, TensorMeta, is_inexact
 
 VmapMethod = Literal["sequential", "expand_dims", "broadcast_all"]
 METHODS: tuple[str, ...] = get_args(VmapMethod)
+_KINDS = "biufc"
+"""Kinds of dtypes; a Python number is converted to one that is not before its own."""
 
 
 class HostFunction(Handle):
@@ -117,10 +119,19 @@ class Callback(ExtensionOp):
     def _checked(self, place: int, value: Any, dtype: DType, shape: Sequence[Dim]) -> Array:
         if isinstance(value, tuple | dict):
             self.refuse(f"result {place} is a {type(value).__name__}, not an array")
-        plain = isinstance(value, bool | int | float | complex | list)
-        array = np.asarray(value, dtype) if plain else np.asarray(value)
+        expected = TensorMeta.of(dtype, shape)
+        try:
+            array = np.asarray(value)
+            got = TensorMeta.of(array.dtype, array.shape)
+            is_plain = isinstance(value, bool | int | float | complex | list)
+            if is_plain and _KINDS.index(array.dtype.kind) <= _KINDS.index(dtype.kind):
+                array = np.asarray(value, dtype)
+        except (ValueError, TypeError, OverflowError) as error:
+            self.refuse(
+                f"result {place} is a {type(value).__name__}, which is not {expected}: {error}",
+                error,
+            )
         if array.dtype != dtype or array.shape != tuple(shape):
-            got, expected = TensorMeta.of(array.dtype, array.shape), TensorMeta.of(dtype, shape)
             self.refuse(f"result {place} is {got}, but result_shape_dtypes says {expected}")
         return array
 

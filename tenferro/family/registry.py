@@ -9,6 +9,7 @@ import numpy as np
 
 from tenferro.errors import (
     BackendFailureError,
+    ExecutorError,
     ExtensionRegistryError,
     ExtensionRuntimeRegistryError,
     InvalidConfigError,
@@ -102,6 +103,7 @@ class ExtensionRegistry:
         Raises:
             UnregisteredExtensionError: the family has no runtime.
             BackendFailureError: the runtime failed.
+            ExecutorError: what the runtime runs on cannot run the op.
             InvalidConfigError: the results are not of the inferred types.
             ShapeError, DTypeError: the op cannot take inputs of these sizes.
         """
@@ -110,7 +112,7 @@ class ExtensionRegistry:
         try:
             protected = [_protected(buffer) for buffer in inputs]
             results = runtime.execute(backend, op.op, protected, caches.of(op.family_id))
-        except (BackendFailureError, InvalidConfigError):
+        except (BackendFailureError, InvalidConfigError, ExecutorError):
             raise
         except Exception as error:
             raise failure(op.family_id, error) from error

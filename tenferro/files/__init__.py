@@ -3,24 +3,58 @@
 Read in this order: `container` (bytes), `schema`, `types`, `missing`, `written`, `values`, `hints`
 (the parts of a header), `codecs`, `nodes` (ops), `inference`, `bodies` (instructions, and programs
 inside ops), `programs`, `fragments`, `store` (the functions for users), `calls` (programs as
-functions).
+functions), `arrays` (arrays under a header); `cache_folder` and `programs_cache` (kept on disk).
 """
 
+from tenferro.files.arrays import (
+    array_digests,
+    pack_arrays,
+    read_family_op,
+    unpack_arrays,
+    write_family_op,
+)
+from tenferro.files.cache_folder import CacheFolder, tell
 from tenferro.files.calls import call
-from tenferro.files.codecs import PayloadCodecs, codecs_of
+from tenferro.files.codecs import Families, PayloadCodecs, codecs_of
+from tenferro.files.container import canonical, pack, unpack
 from tenferro.files.missing import MissingExtension
+from tenferro.files.programs_cache import (
+    DiskCache,
+    cache,
+    disk_cache,
+    key_of,
+    program_kept,
+    source_digest,
+)
 from tenferro.files.store import dumps, load, loads, read_bytes, save
 from tenferro.files.written import written_digest
 
 __all__ = [
+    "CacheFolder",
+    "DiskCache",
+    "Families",
     "MissingExtension",
     "PayloadCodecs",
+    "array_digests",
+    "cache",
     "call",
+    "canonical",
     "codecs_of",
+    "disk_cache",
     "dumps",
+    "key_of",
     "load",
     "loads",
+    "pack",
+    "pack_arrays",
+    "program_kept",
     "read_bytes",
+    "read_family_op",
     "save",
+    "source_digest",
+    "tell",
+    "unpack",
+    "unpack_arrays",
+    "write_family_op",
     "written_digest",
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
+from types import MappingProxyType
 from typing import Any
 
 from tenferro.errors import ExtensionRegistryError, InvalidConfigError, UnsupportedExtensionError
@@ -11,6 +12,7 @@ from tenferro.exec_ir import encode
 from tenferro.families import STANDARD, further
 from tenferro.family import ExtensionOp, Package, parse_family_id, vocabulary_of
 from tenferro.files.hints import as_declared
+from tenferro.ops import StdTensorOp
 
 Decode = Callable[[tuple[Any, ...]], ExtensionOp]
 """Makes the op whose `payload()` is the tuple."""
@@ -122,19 +124,23 @@ class Families:
 
     Families of `codecs` take precedence over those of the packages, which include tenferro's own.
     If the payload of a family is not the fields of a dataclass and its package has no codec for it,
-    reading an op of the family raises an error that names both.
+    reading an op of the family raises an error that names both. `ops` are further classes of ops,
+    by name, such as those that only passes write.
 
     Raises:
         ExtensionRegistryError: a package is given twice, or is not one.
     """
 
     def __init__(
-        self, codecs: PayloadCodecs | None = None, packages: Sequence[Package] = ()
+        self,
+        codecs: PayloadCodecs | None = None,
+        packages: Sequence[Package] = (),
+        ops: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self._codecs = PayloadCodecs() if codecs is None else codecs
         self._packages = (*STANDARD, *further(packages))
         self._packaged = codecs_of(self._packages)
-        self.vocabulary = vocabulary_of(self._packages)
+        self.vocabulary: dict[str, type[StdTensorOp]] = {**vocabulary_of(self._packages), **ops}
 
     def knows(self, family_id: str) -> bool:
         """Whether ops of the family can be made.

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tenferro.compiler import DEFAULT_OPTIONS, MemoryLimit, OptimizerOptions
 from tenferro.errors import FileError
 from tenferro.exec_ir import ExecBuilder, ExecProgram, verify, with_last_use
 from tenferro.files.bodies import read_node, write_nodes
 from tenferro.files.container import Json
 from tenferro.files.inference import parse_meta, write_meta
 from tenferro.files.nodes import OpReader
-from tenferro.files.schema import items, numbers, reading, record, text
+from tenferro.files.schema import items, number, numbers, reading, record, text
 from tenferro.files.types import parse_size, size_text
 from tenferro.files.values import BlobWriter
 from tenferro.files.written import has_placeholder, written_digest
@@ -24,6 +25,8 @@ from tenferro.runtime import GraphProgram, ProgramInput, Tensor
 from tenferro.shape import Exact, Guard, SymDim, TensorMeta, fresh_input, leaves
 
 _KEYS = frozenset({"kind", "identity", "digest", "inputs", "nodes", "outputs", "guards", "blobs"})
+_LIMIT = "memory_limit"
+"""The key of the memory limit in bytes, which programs without one do not have."""
 _INPUT_KEYS = frozenset({"name", "type", "default"})
 _GUARD_KEYS = frozenset({"left", "right", "reason"})
 
@@ -34,8 +37,8 @@ def write_program(program: GraphProgram, blobs: BlobWriter) -> dict[str, Json]:
     Raises:
         FileError: the program contains a value that a file cannot hold.
     """
-    exec_program = program.exec_program
-    return {
+    exec_program, limit = program.exec_program, program.options.memory_limit
+    header: dict[str, Json] = {
         "kind": "program",
         "digest": written_digest(exec_program),
         "inputs": [_write_input(declared, blobs) for declared in program.inputs],
@@ -43,6 +46,7 @@ def write_program(program: GraphProgram, blobs: BlobWriter) -> dict[str, Json]:
         "outputs": list(exec_program.output_slots),
         "guards": [_write_guard(guard) for guard in program.guards],
     }
+    return header if limit is None else {**header, _LIMIT: limit.bytes}
 
 
 def read_program(header: Json, reader: OpReader) -> GraphProgram:
@@ -52,7 +56,9 @@ def read_program(header: Json, reader: OpReader) -> GraphProgram:
         FileError: the header does not describe a program.
         ExtensionError: an extension op cannot be made, or infers other types.
     """
-    fields = record(header, _KEYS, "the header of a program")
+    limited = isinstance(header, dict) and _LIMIT in header
+    keys = _KEYS | {_LIMIT} if limited else _KEYS
+    fields = record(header, keys, "the header of a program")
     read = _ProgramInputReader(reader)
     inputs = [read.input(entry, i) for i, entry in enumerate(items(fields["inputs"], "inputs"))]
     for position, entry in enumerate(items(fields["nodes"], "nodes")):
@@ -62,8 +68,16 @@ def read_program(header: Json, reader: OpReader) -> GraphProgram:
     guards = [_read_guard(entry) for entry in items(fields["guards"], "guards")]
     _check(program, text(fields["digest"], "the digest"))
     _check_guards(guards, program)
+    options = _read_options(fields[_LIMIT]) if limited else DEFAULT_OPTIONS
     with reading("inputs"):
-        return GraphProgram(program, tuple(inputs), tuple(guards))
+        return GraphProgram(program, tuple(inputs), tuple(guards), options)
+
+
+def _read_options(limit: Json) -> OptimizerOptions:
+    """The options of a program that keeps a limit."""
+    if not number(limit, "the memory limit"):
+        raise FileError("file: the memory limit must be at least 1 byte")
+    return OptimizerOptions(memory_limit=MemoryLimit(number(limit, "the memory limit"), "load"))
 
 
 @dataclass(frozen=True, slots=True)

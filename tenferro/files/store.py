@@ -50,8 +50,7 @@ def dumps(value: Saved, *, packages: Sequence[Package] = ()) -> bytes:
     >>> loads(data).digest == program.digest, dumps(loads(data)) == data
     (True, True)
     """
-    families = Families(None, packages)
-    return _packed(value, BlobWriter(families.vocabulary, families.check))
+    return written(value, Families(None, packages))
 
 
 def loads(
@@ -84,14 +83,7 @@ def loads(
         raise FileError(f"file: codecs takes PayloadCodecs, got a {type(codecs).__name__}")
     families = Families(codecs, packages)
     data = bytes(data)
-    header, body = unpack(data)
-    if not isinstance(header, dict):
-        raise FileError("file: the header must be an object")
-    blobs = BlobReader(header.get("blobs"), body)
-    reader = OpReader(blobs, families, skip_missing_extensions)
-    if "bodies" in header:
-        read_bodies(header.pop("bodies"), reader)
-    value = _read(header, reader)
+    value = read(data, families, skip_missing_extensions)
     if isinstance(value, GraphProgram):
         value = replace(value, packages=further(packages))
     if _packed(value, BlobWriter(families.vocabulary)) != data:
@@ -184,6 +176,22 @@ def identity(header: dict[str, Json]) -> str:
 
 def _without_sites(nodes: list[dict[str, Json]]) -> list[Json]:
     return [{**node, "site": None} for node in nodes]
+
+
+def written(value: Saved, families: Families) -> bytes:
+    """The bytes of a file; see `dumps`."""
+    return _packed(value, BlobWriter(families.vocabulary, families.check))
+
+
+def read(data: bytes, families: Families, skip_missing: bool = False) -> Saved:
+    """What a file holds, whose content may be in another form than that of `dumps`; see `loads`."""
+    header, body = unpack(data)
+    if not isinstance(header, dict):
+        raise FileError("file: the header must be an object")
+    reader = OpReader(BlobReader(header.get("blobs"), body), families, skip_missing)
+    if "bodies" in header:
+        read_bodies(header.pop("bodies"), reader)
+    return _read(header, reader)
 
 
 def _packed(value: Saved, blobs: BlobWriter) -> bytes:

@@ -2,7 +2,7 @@
 
 Read in this order: `cuts` and `modes` (which passes cost least), `pattern`, `propagation`
 (which places may differ from zero), `colours`, `sparsity` and `sparse_matrix` (sparse ones),
-`matrices` (by the passes), `call` and `functions` (of functions, over pytrees).
+`matrices` (by the passes), `options` (what users say), `kinds`, `call` and `functions` (on trees).
 """
 
 from tenferro.jacobians.functions import hessian, jacfwd, jacobian, jacrev

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar, cast
 
-import numpy as np
-
+from tenferro.compiler import MemoryLimit, memory_report, optimize, tighter, without_rules
 from tenferro.computegraph import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
-from tenferro.config import config
-from tenferro.control import ControlOp, Custom
+from tenferro.control import ControlOp, Custom, foreign, program_of
 from tenferro.derivatives import (
     AD,
     AdContext,
@@ -29,18 +27,21 @@ from tenferro.errors import (
     ADError,
     ADRuleError,
     BatchRuleError,
-    DTypeError,
     ExtentError,
     PytreeError,
 )
+from tenferro.exec_ir import ExecProgram
+from tenferro.family import Extension
+from tenferro.jacobians.kinds import Kind, check_dtypes, check_sizes
 from tenferro.jacobians.matrices import Matrices, block_meta
 from tenferro.jacobians.modes import Costs, Mode, Pass, Plan
+from tenferro.jacobians.options import Sparsity
 from tenferro.jacobians.pattern import MOST_ENTRIES, Pattern, TooDenseError
 from tenferro.jacobians.propagation import pattern_of
 from tenferro.jacobians.sparse_matrix import Places, SparseMatrix
 from tenferro.jacobians.sparsity import SparsePlan, sparse_plans
 from tenferro.ops import StdTensorOp
-from tenferro.shape import TensorMeta, is_complex, is_inexact
+from tenferro.shape import TensorMeta, is_complex
 from tenferro.traced import Trace, flatten, unflatten, wraps
 
 LEAST_COLOURED = 32
@@ -55,7 +56,8 @@ MOST_STEPS_COLOURED = 500
 """The number of steps for which its loops are followed."""
 
 Metas = Sequence[TensorMeta]
-Sparsity = Literal["auto"] | None
+Blocks = tuple[list[list[GlobalValKey]], list[list[Places | None]]]
+"""For each result an array for each argument, and if it is sparse, its places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,14 @@ class JacobianCall:
     """A function that is differentiated, with what was said of how.
 
     Attributes:
-        name: what users called. `hessian` differentiates the gradient of the function.
+        kind: the function that users called.
         mode: which passes may be taken.
         sparsity: whether the results are sparse matrices.
+        limit: the memory limit of the program.
         traced: the traces of a function whose gradient is differentiated.
     """
 
-    name: str
+    kind: Kind
     mode: Mode
     function: Callable[..., Any]
     argnums: Argnums
@@ -78,13 +81,14 @@ class JacobianCall:
     chunk_size: int | None
     ad_context: AdContext | None
     sparsity: Sparsity = None
+    limit: MemoryLimit | None = None
     traced: Sequence[Trace] = ()
 
     def as_function(self) -> Callable[..., Any]:
         """The function of the Jacobians, or of the pair of them and the auxiliary result."""
 
         def jacobian(*args: Any, **kwargs: Any) -> Any:
-            call = self._of_gradient() if self.name == "hessian" else self
+            call = self._of_gradient() if self.kind.of_gradient else self
             return call._called(args, kwargs)
 
         return wraps(self.function, jacobian)
@@ -93,7 +97,7 @@ class JacobianCall:
         """The call of the gradient in place of the function."""
         traced: list[Trace] = []
         gradient = Gradients(
-            self.name,
+            self.kind.name,
             self.function,
             self.argnums,
             self.has_aux,
@@ -104,7 +108,7 @@ class JacobianCall:
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function, argnums = self.function, self.argnums
-        numbers = normal_argnums(self.name, argnums, len(args))
+        numbers = normal_argnums(self.kind.name, argnums, len(args))
 
         def of_some(*arguments: Any) -> Any:
             replaced = dict(zip(numbers, arguments, strict=True))
@@ -114,9 +118,9 @@ class JacobianCall:
         ad = context_of(self.ad_context)
         trace, leaves = traced_with(ad, of_some, varied, {}, self.has_aux)
         require_active(trace.inputs)
-        results = results_of(trace, leaves, function, ad)
+        results = results_of(trace, leaves, function, ad, self.limit)
         _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
-        blocks, places = self._blocks(trace, ad)
+        blocks, places = self._blocks_within(tighter([self.limit, trace.limit]), trace, ad)
         values = iter(results.of([*itertools.chain(*blocks), *trace.aux.keys]))
         rows = [
             unflatten(arg_tree, [_with_places(next(values), each) for each in row])
@@ -125,9 +129,27 @@ class JacobianCall:
         jacobian = unflatten(trace.out_tree, rows)
         return (jacobian, trace.aux.rebuild(list(values))) if self.has_aux else jacobian
 
-    def _blocks(
-        self, trace: Trace, ad: AdContext
-    ) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
+    def _blocks_within(self, limit: MemoryLimit | None, trace: Trace, ad: AdContext) -> Blocks:
+        """The blocks; under a limit by batches of as many unit vectors as are predicted to fit.
+
+        If none fits, by those that need least.
+        """
+        found = self._blocks(trace, ad)
+        if limit is None or self.chunk_size is not None:
+            return found
+        chunk = max(
+            sum(AD.shapes.meta(key).known_size for key in keys)
+            for keys in (trace.inputs, trace.outputs)
+        )
+        least = _peak(found, trace)
+        while chunk > 1 and least > limit.bytes:
+            chunk = (chunk + 1) // 2
+            other = replace(self, chunk_size=chunk)._blocks(trace, ad)
+            peak = _peak(other, trace)
+            found, least = (other, peak) if peak < least else (found, least)
+        return found
+
+    def _blocks(self, trace: Trace, ad: AdContext) -> Blocks:
         """For each result an array for each argument, and if it is sparse, its places."""
         inputs, outputs = (
             [AD.shapes.meta(key) for key in keys] for keys in (trace.inputs, trace.outputs)
@@ -135,19 +157,18 @@ class JacobianCall:
         mode = self._possible_mode(inputs, outputs)
         if mode != self.mode:
             return replace(self, mode=mode)._blocks(trace, ad)
-        self._check_dtypes(inputs, outputs)
+        check_dtypes(self.kind, self.mode, self.holomorphic, inputs, outputs)
         if self.sparsity is None:
-            self._check_sizes(inputs, outputs)
+            check_sizes(self.kind, inputs, outputs)
         linear = ad.linearize(trace.outputs, trace.inputs)
         matrices = Matrices(linear, inputs, outputs, ad.shapes, self.chunk_size, self.holomorphic)
         if self.sparsity is not None:
-            colours = self._colours(
-                linear, self._pattern(linear, inputs, outputs, ad), inputs, outputs
-            )
+            pattern = self._pattern(linear, inputs, outputs, ad)
+            colours = self._colours(linear, pattern, inputs, outputs, ad)
             plan, sparse = _first_possible(colours, matrices.sparse)
             return _with_types(sparse, inputs, outputs, str(plan))
         _, blocks = _first_possible(self._plans(linear, inputs, outputs, ad), matrices.dense)
-        if self.name != "jacrev":  # whose results have the dtypes of the arguments
+        if not self.kind.typed_by_arguments:
             blocks = [
                 [
                     matrices.converted(key, block_meta(y, x).dtype)
@@ -176,7 +197,9 @@ class JacobianCall:
         if self.sparsity is None and possible:
             return "forward" if possible[0] == "forward" else "reverse"
         unknown = named[1] if self.mode == "reverse" else [*named[0], *named[1]]
-        raise PytreeError(f"{self.name}: needs constant extents, got {unknown[0]}; use jvp or vjp")
+        raise PytreeError(
+            f"{self.kind.name}: needs constant extents, got {unknown[0]}; use jvp or vjp"
+        )
 
     def _plans(
         self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext
@@ -186,12 +209,12 @@ class JacobianCall:
             return [Pass(self.mode == "forward")]
         if self.mode == "auto" and _has_rules_by_hand(linear.fragment.nodes):
             return [Pass(forward=False)]
-        costs = Costs(linear, ad.shapes, self.holomorphic, self.name == "hessian")
+        costs = Costs(linear, ad.shapes, self.holomorphic, self.kind.of_gradient)
         plans = costs.plans(self.mode)
         if not plans:
             raise ADError(
-                f"{self.name}: mode='cross' needs values to cut at, between the arguments and the "
-                "results, that all tangents go through; use mode='auto'"
+                f"{self.kind.name}: mode='cross' needs values to cut at, between the arguments and "
+                "the results, that all tangents go through; use mode='auto'"
             )
         if self.mode == "cross" or min(costs.rows, costs.columns) < LEAST_COLOURED:
             return plans
@@ -202,12 +225,12 @@ class JacobianCall:
             return plans
         if pattern.is_identity and len(inputs) == 1 and inputs[0].rank == 1:
             return plans  # of which only the diagonal is computed
-        colours = self._colours(linear, pattern, inputs, outputs)
+        colours = self._colours(linear, pattern, inputs, outputs, ad)
         count, places = colours[0].colouring.count, colours[0].pattern.entries.size
         return plans if costs.of_colours(count, places) >= plans[0].seconds else [*colours, *plans]
 
     def _colours(
-        self, linear: Linear, pattern: Pattern, inputs: Metas, outputs: Metas
+        self, linear: Linear, pattern: Pattern, inputs: Metas, outputs: Metas, ad: AdContext
     ) -> list[SparsePlan]:
         """How to compute a sparse matrix; what takes few passes first."""
         forward, reverse = (
@@ -218,8 +241,8 @@ class JacobianCall:
         if forward and reverse and _has_rules_by_hand(linear.fragment.nodes):
             return sparse_plans(pattern, False, True, False)
         # rules by hand need not be the derivatives of anything, and so their matrix not symmetric
-        symmetric = self.name == "hessian" and not any(
-            _has_rules_by_hand(_ops_of(trace)) for trace in self.traced
+        symmetric = self.kind.of_gradient and not any(
+            _has_rules_by_hand(_ops_of(trace), ad) for trace in self.traced
         )
         return sparse_plans(pattern, forward, reverse, symmetric)
 
@@ -231,90 +254,17 @@ class JacobianCall:
         with suppress(TooDenseError):
             return Pattern.dense(rows, columns)
         raise ExtentError(
-            f"{self.name}: of the {rows} x {columns} elements of the derivative more than "
+            f"{self.kind.name}: of the {rows} x {columns} elements of the derivative more than "
             f"{MOST_ENTRIES} may differ from zero, as far as its ops tell; take products with "
             "vectors (jvp, vjp, hvp)"
         )
 
-    def _check_dtypes(self, inputs: Sequence[TensorMeta], outputs: Sequence[TensorMeta]) -> None:
-        """Raise DTypeError unless the passes that may be taken have unit vectors."""
-        if self.holomorphic:
-            self._check_complex("arguments", inputs)
-            self._check_complex("results", outputs)
-        elif self.mode == "forward" or self.name == "hessian":
-            self._check_real(inputs)
-        elif self.mode == "reverse" or any(is_complex(meta.dtype) for meta in inputs):
-            self._check_real(outputs)
-        if self.name == "jacobian":
-            self._check_inexact(outputs)
 
-    def _check_sizes(self, inputs: Sequence[TensorMeta], outputs: Sequence[TensorMeta]) -> None:
-        """Raise ExtentError if an array of the result is larger than the byte budget."""
-        for y, x in itertools.product(outputs, inputs):
-            block = TensorMeta(y.dtype, (*y.extents, *x.extents))
-            needed = block.known_size * y.dtype.itemsize
-            if needed > config.max_bytes:
-                raise ExtentError(
-                    f"{self.name}: the result {block} takes {needed} bytes, more than the budget "
-                    f"of {config.max_bytes} bytes; chunk_size= saves memory on the way only: take "
-                    "products with vectors (jvp, vjp, hvp), or raise TENFERRO_MAX_BYTES"
-                )
-
-    def _check_complex(self, what: str, metas: Sequence[TensorMeta]) -> None:
-        """Raise DTypeError unless all are complex: a holomorphic function has no others."""
-        for meta in metas:
-            if not is_complex(meta.dtype):
-                raise DTypeError(
-                    f"{self.name}: holomorphic=True needs complex {what}, got {meta}; convert it, "
-                    "or leave holomorphic out"
-                )
-
-    def _check_real(self, metas: Sequence[TensorMeta]) -> None:
-        """Raise DTypeError unless all are real floating-point, and so have unit vectors."""
-        for meta in metas:
-            if is_complex(meta.dtype):
-                advice = (
-                    ""
-                    if self.name == "hessian"
-                    else ("pass holomorphic=True if the function is holomorphic, or ")
-                )
-                raise DTypeError(f"{self.name}: {meta} is complex; {advice}use jvp and vjp")
-        self._check_inexact(metas)
-
-    def _check_inexact(self, metas: Sequence[TensorMeta]) -> None:
-        """Raise DTypeError unless all are floating-point or complex."""
-        for meta in metas:
-            if not is_inexact(meta.dtype):
-                raise DTypeError(
-                    f"{self.name}: the result {meta} is not floating-point; leave it out, or use "
-                    "jacfwd, which gives zeros"
-                )
-
-
-def as_mode(mode: object) -> Mode:
-    """The mode.
-
-    Raises:
-        ADError: there is no such mode.
-    """
-    if mode == "auto" or mode == "forward" or mode == "reverse" or mode == "cross":
-        return mode
-    raise ADError(f"jacobian: mode must be 'auto', 'forward', 'reverse' or 'cross', got {mode!r}")
-
-
-def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
-    """The kind of sparsity.
-
-    Raises:
-        ADError: there is no such kind, or the mode is `cross`.
-    """
-    if sparsity is None:
-        return None
-    if sparsity != "auto":
-        raise ADError(f"{name}: sparsity must be None or 'auto', got {sparsity!r}")
-    if mode == "cross":
-        raise ADError(f"{name}: mode='cross' is for dense Jacobians; leave sparsity out")
-    return "auto"
+def _peak(found: Blocks, trace: Trace) -> int:
+    """The bytes that are predicted for blocks."""
+    outputs = [*itertools.chain(*found[0])]
+    inputs = [*trace.inputs, *foreign(outputs, trace.inputs)]
+    return memory_report(optimize(without_rules(program_of(inputs, outputs)))).peak
 
 
 def _ops_of(trace: Trace) -> Sequence[GlobalOpKey]:
@@ -324,10 +274,27 @@ def _ops_of(trace: Trace) -> Sequence[GlobalOpKey]:
     return ops
 
 
-def _has_rules_by_hand(nodes: Iterable[GlobalOpKey]) -> bool:
-    """Whether an op, or one in the programs inside it, has derivatives that a rule gives."""
-    ops = [node.primitive for node in nodes if isinstance(node.primitive, ControlOp)]
-    return any(isinstance(each, Custom) for op in ops for each in op.nested())
+def _has_rules_by_hand(nodes: Iterable[GlobalOpKey], ad: AdContext | None = None) -> bool:
+    """Whether an op, or one in the programs inside it, has derivatives that a rule gives.
+
+    With `ad`, also by the rules that this context has of extension families.
+    """
+    return any(
+        isinstance(op, Custom)
+        or (ad is not None and isinstance(op, Extension) and ad.is_ruled_by_hand(op.family_id))
+        for op in _all_ops(nodes)
+    )
+
+
+def _all_ops(nodes: Iterable[GlobalOpKey]) -> Iterator[object]:
+    """The ops, and those in the programs inside them."""
+    for node in nodes:
+        op: object = node.primitive
+        yield op
+        if isinstance(op, ControlOp):
+            for body in op.bodies.values():
+                for part in cast(ExecProgram, body).walk():
+                    yield from part.ops()
 
 
 def _first_possible(plans: Sequence[P], emit: Callable[[P], R]) -> tuple[P, R]:
@@ -345,7 +312,7 @@ def _first_possible(plans: Sequence[P], emit: Callable[[P], R]) -> tuple[P, R]:
 
 def _with_types(
     blocks: list[list[tuple[GlobalValKey, Pattern]]], inputs: Metas, outputs: Metas, passes: str
-) -> tuple[list[list[GlobalValKey]], list[list[Places | None]]]:
+) -> Blocks:
     """The values of sparse blocks, and their places with the types of results and arguments."""
     places: list[list[Places | None]] = [
         [
@@ -359,20 +326,3 @@ def _with_types(
 
 def _with_places(values: Any, places: Places | None) -> Any:
     return values if places is None else SparseMatrix(values, places)
-
-
-def as_chunk_size(name: str, chunk_size: object) -> int | None:
-    """The chunk size.
-
-    Raises:
-        ADError: it is not a positive integer.
-    """
-    if chunk_size is None:
-        return None
-    if (
-        isinstance(chunk_size, bool)
-        or not isinstance(chunk_size, int | np.integer)
-        or chunk_size < 1
-    ):
-        raise ADError(f"{name}: chunk_size must be a positive integer or None, got {chunk_size!r}")
-    return int(chunk_size)

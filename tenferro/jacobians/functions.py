@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ParamSpec
 
-from tenferro.derivatives import AdContext, Argnums
-from tenferro.jacobians.call import (
-    JacobianCall,
-    Sparsity,
-    as_chunk_size,
-    as_mode,
-    as_sparsity,
-)
+from tenferro.compiler import MemoryLimit
+from tenferro.derivatives import AdContext, Argnums, Bytes
+from tenferro.jacobians.call import JacobianCall
+from tenferro.jacobians.kinds import HESSIAN, JACFWD, JACOBIAN, JACREV
 from tenferro.jacobians.modes import Mode
+from tenferro.jacobians.options import Sparsity, as_chunk_size, as_mode, as_sparsity
 from tenferro.typing import PyTree
 
 P = ParamSpec("P")
@@ -29,6 +26,7 @@ def jacobian(
     chunk_size: int | None = None,
     sparsity: Sparsity = None,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]:
     """The Jacobian, by the passes that cost least.
 
@@ -57,6 +55,8 @@ def jacobian(
             an op that does not say what it reads, such as `while_loop`, each element depends on
             all, so that a result may be dense.
         ad_context: has the derivative rules of extension ops that the function uses.
+        memory_limit: the most bytes that the program may need beside its arguments; see `jit`.
+            Unless `chunk_size` is given, the batches are as small as that needs.
 
     Raises:
         ADError: there is no such mode; or it is `cross`, and there are no values to cut at; or
@@ -65,6 +65,8 @@ def jacobian(
             and an argument or result is real; or a result is neither floating-point nor complex.
         BatchRuleError: an op in the derivative has no batch rule.
         ExtentError: an array of the result is larger than the byte budget.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: no way to keep the limit was found.
         PytreeError: sizes of both arguments and results are not constant.
 
     >>> import tenferro as tn
@@ -74,8 +76,9 @@ def jacobian(
     """
     chunk, mode = as_chunk_size("jacobian", chunk_size), as_mode(mode)
     sparse = as_sparsity("jacobian", sparsity, mode)
+    limit = MemoryLimit.read("jacobian", memory_limit)
     return JacobianCall(
-        "jacobian", mode, function, argnums, has_aux, holomorphic, chunk, ad_context, sparse
+        JACOBIAN, mode, function, argnums, has_aux, holomorphic, chunk, ad_context, sparse, limit
     ).as_function()
 
 
@@ -87,6 +90,7 @@ def jacfwd(
     holomorphic: bool = False,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]:
     """The Jacobian, by one forward pass for all elements of the argument, as a batch.
 
@@ -106,6 +110,8 @@ def jacfwd(
         chunk_size: the largest number of elements in one batch, to save memory; a loop runs over
             the batches. None is one batch of all.
         ad_context: has the derivative rules of extension ops that the function uses.
+        memory_limit: the most bytes that the program may need beside its arguments; see `jit`.
+            Unless `chunk_size` is given, the batches are as small as that needs.
 
     Raises:
         DTypeError: the argument is complex and `holomorphic` is not set, or it is set and an
@@ -113,6 +119,8 @@ def jacfwd(
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
         ExtentError: an array of the result is larger than the byte budget.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: no way to keep the limit was found.
 
     >>> import tenferro as tn
     >>> jacfwd(lambda x: x * x)(tn.Tensor([1.0, 2.0]))
@@ -120,8 +128,9 @@ def jacfwd(
             [0., 4.]])
     """
     chunk = as_chunk_size("jacfwd", chunk_size)
+    limit = MemoryLimit.read("jacfwd", memory_limit)
     return JacobianCall(
-        "jacfwd", "forward", function, argnums, has_aux, holomorphic, chunk, ad_context
+        JACFWD, "forward", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
     ).as_function()
 
 
@@ -133,6 +142,7 @@ def jacrev(
     holomorphic: bool = False,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]:
     """The Jacobian, by one reverse pass for all elements of the result, as a batch.
 
@@ -146,14 +156,17 @@ def jacrev(
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer.
         ExtentError: an array of the result is larger than the byte budget.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: no way to keep the limit was found.
 
     >>> import tenferro as tn
     >>> jacrev(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
     Tensor([2., 4.])
     """
     chunk = as_chunk_size("jacrev", chunk_size)
+    limit = MemoryLimit.read("jacrev", memory_limit)
     return JacobianCall(
-        "jacrev", "reverse", function, argnums, has_aux, holomorphic, chunk, ad_context
+        JACREV, "reverse", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
     ).as_function()
 
 
@@ -165,6 +178,7 @@ def hessian(
     chunk_size: int | None = None,
     sparsity: Sparsity = None,
     ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]:
     """Second derivatives of a real scalar function.
 
@@ -181,12 +195,16 @@ def hessian(
             both of two equal entries, unless rules by hand, which need not be symmetric, are in
             the function.
         ad_context: has the derivative rules of extension ops that the function uses.
+        memory_limit: the most bytes that the program may need beside its arguments; see `jit`.
+            Unless `chunk_size` is given, the batches are as small as that needs.
 
     Raises:
         NonScalarGradError: the result is not a real scalar.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer, or there is no such `sparsity`.
         ExtentError: an array of the result is larger than the byte budget.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: no way to keep the limit was found.
 
     >>> import tenferro as tn
     >>> hessian(lambda x: tn.sum(x * x * x))(tn.Tensor([1.0, 2.0]))
@@ -194,8 +212,9 @@ def hessian(
             [ 0., 12.]])
     """
     chunk = as_chunk_size("hessian", chunk_size)
+    limit = MemoryLimit.read("hessian", memory_limit)
     return JacobianCall(
-        "hessian",
+        HESSIAN,
         "auto",
         function,
         argnums,
@@ -204,4 +223,5 @@ def hessian(
         chunk,
         ad_context,
         as_sparsity("hessian", sparsity),
+        limit,
     ).as_function()

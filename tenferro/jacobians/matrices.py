@@ -90,11 +90,13 @@ class Matrices:
         """By one pass."""
         domain, image = self._directed(forward)
         basis, images = self._images(self._linear, forward, domain)
-        columns = [
+        of_images = [
             [basis.block(self._at, key, leaf, meta, last=forward) for leaf in range(len(domain))]
             for key, meta in zip(images, image, strict=True)
         ]
-        return columns if forward else [list(row) for row in zip(*columns, strict=True)]
+        if forward:
+            return of_images
+        return [[blocks[leaf] for blocks in of_images] for leaf in range(len(domain))]
 
     def _filled(self, plan: SparsePlan) -> list[list[Key]]:
         """Zeros, with the values of the sparse blocks in their places."""

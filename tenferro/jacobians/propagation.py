@@ -127,6 +127,14 @@ class PatternRounds:
         rows = [empty if value.pattern is None else value.pattern for value in values]
         return Depending(meta, Pattern.stacked(rows, self._columns))
 
+    def either(self, values: Sequence[Depending]) -> Depending:
+        """What may be any of the values."""
+        meta = values[0].meta
+        patterns = [value.pattern for value in values if value.pattern is not None]
+        if not patterns:
+            return Depending(meta, None)
+        return Depending(meta, Pattern.union(patterns, meta.known_size, self._columns))
+
     def _union(
         self,
         operands: Sequence[Depending],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import optree
@@ -75,6 +75,8 @@ class SparseMatrix:
 
     __slots__ = ("_places", "values")
 
+    __array_ufunc__ = None  # operators of NumPy arrays are refused, not taken for each element
+
     def __init__(self, values: Any, places: Places) -> None:
         self.values, self._places = values, places
 
@@ -129,6 +131,13 @@ class SparseMatrix:
             )
         csr_array: Any = kernel_of("scipy.sparse:csr_array")
         return csr_array((values, (self.rows, self.columns)), shape=self.matrix_shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        """Always raises: the zeros are not there."""
+        raise TypeError(
+            "SparseMatrix: a sparse matrix is not an array; matrix.todense() is, and "
+            "matrix.to_scipy() multiplies"
+        )
 
     def __repr__(self) -> str:
         meta = getattr(self.values, "meta", None)

@@ -65,6 +65,7 @@ from tenferro.namespace.places import (
     local_devices,
 )
 from tenferro.namespace.rolling import roll
+from tenferro.namespace.sharded import with_sharding_constraint
 from tenferro.namespace.splitting import (
     array_split,
     atleast_1d,
@@ -321,5 +322,6 @@ __all__ = [
     "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan",
     "tanh", "tensordot", "tile", "top_k", "trace", "transpose", "tri", "tril", "triu",
     "true_divide", "trunc", "uint8", "uint16", "uint32", "uint64", "unstack", "var", "vdot",
-    "vecdot", "vsplit", "vstack", "xlog1py", "xlogy", "zeros", "zeros_like", "zeta",
+    "vecdot", "vsplit", "vstack", "with_sharding_constraint",
+    "xlog1py", "xlogy", "zeros", "zeros_like", "zeta",
 ]  # fmt: skip

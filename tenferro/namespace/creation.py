@@ -11,11 +11,11 @@ import numpy as np
 from tenferro.arrays import creation, elementwise, filling, is_number
 from tenferro.dispatch import apply, create
 from tenferro.eager import EagerTensor
-from tenferro.errors import DTypeError, ExchangeError, TracingError
+from tenferro.errors import DTypeError, ExchangeError
 from tenferro.namespace.joining import stack
 from tenferro.runtime import Executor, Tensor
-from tenferro.shape import as_dtype, dim
-from tenferro.traced import TracedTensor, is_tracing
+from tenferro.shape import DimExpr, as_dtype, dim
+from tenferro.traced import TracedTensor, check_named
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape, Size, SupportsDLPack
 
 Bound = float | Size | np.integer | np.floating
@@ -32,7 +32,7 @@ def asarray(
     """The value as a tensor.
 
     The value is an array, nested lists of numbers, or an object with `__array__` or `__dlpack__`. A
-    list with traced values becomes a traced array, a list with eager tensors an eager one.
+    list with traced values or sizes becomes a traced array, a list with eager tensors an eager one.
 
     Args:
         value: what becomes a tensor.
@@ -52,6 +52,8 @@ def asarray(
         value = stack([asarray(item) for item in value])
     if copy is False:
         return _uncopied(value, dtype, device)
+    if isinstance(value, DimExpr):
+        value = full((), value)
     array = value if isinstance(value, Tensor | TracedTensor) else None
     if array is None:
         return on_device(Tensor(value, dtype), device)
@@ -102,7 +104,7 @@ def from_dlpack(
 
 def _any_recorded(values: list[ArrayLike] | tuple[ArrayLike, ...]) -> bool:
     return any(
-        isinstance(item, TracedTensor | EagerTensor)
+        isinstance(item, TracedTensor | EagerTensor | DimExpr)
         or (isinstance(item, list | tuple) and _any_recorded(item))
         for item in values
     )
@@ -120,7 +122,7 @@ def full(
     >>> tn.full((2,), 7)
     Tensor([7, 7])
     """
-    _check_named("full", *(shape if isinstance(shape, tuple | list) else (shape,)))
+    check_named("full", *(shape if isinstance(shape, tuple | list) else (shape,)))
     element = None if dtype is None else as_dtype(dtype)
     return on_device(create(filling.filled, fill_value, shape=shape, dtype=element), device)
 
@@ -169,7 +171,7 @@ def arange(
     >>> tn.arange(1.0, 2.0, 0.25)
     Tensor([1.  , 1.25, 1.5 , 1.75])
     """
-    _check_named("arange", start, stop, step)
+    check_named("arange", start, stop, step)
     first, last = (0, start) if stop is None else (start, stop)
     element, count = creation.steps(first, last, step, None if dtype is None else as_dtype(dtype))
     array = create(creation.arange, first, shape=(count,), step=step, dtype=element)
@@ -193,7 +195,7 @@ def linspace(
     >>> tn.linspace(0, 1, 5)
     Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    _check_named("linspace", num)
+    check_named("linspace", num)
     element = None if dtype is None else as_dtype(dtype)
     shape = (dim(num),)
     if is_number(start) and is_number(stop):
@@ -249,7 +251,7 @@ def eye(
     Tensor([[0., 1., 0.],
             [0., 0., 1.]])
     """
-    _check_named("eye", n_rows, n_cols)
+    check_named("eye", n_rows, n_cols)
     shape = (dim(n_rows), dim(n_rows if n_cols is None else n_cols))
     return on_device(create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype)), device)
 
@@ -273,16 +275,6 @@ def tri(
     Tensor([[1., 0.],
             [1., 1.]])
     """
-    _check_named("tri", n_rows, n_cols)
+    check_named("tri", n_rows, n_cols)
     shape = (dim(n_rows), dim(n_rows if n_cols is None else n_cols))
     return create(creation.tri, 1, shape=shape, k=k, dtype=as_dtype(dtype))
-
-
-def _check_named(name: str, *sizes: object) -> None:
-    """Raise TracingError if a size is a name, and no function is traced whose inputs define it."""
-    for size in sizes:
-        if isinstance(size, str) and not is_tracing():
-            raise TracingError(
-                f"{name}: the size {size!r} has a number only in a function that is traced; pass "
-                "a number, or the size of a value, such as x.shape[0]"
-            )

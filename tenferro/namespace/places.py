@@ -6,6 +6,7 @@ from typing import Any
 
 from tenferro.config import config
 from tenferro.errors import DeviceError
+from tenferro.namespace.sharded import put_divided
 from tenferro.runtime import Tensor, device_names
 from tenferro.traced import TracedTensor, flatten, unflatten
 from tenferro.typing import PyTree
@@ -57,21 +58,33 @@ def default_backend() -> str:
     return (host if on_host else others[0]).partition(":")[0]
 
 
-def device_put(x: PyTree, device: str | Executor | None = None) -> PyTree:
-    """A tree of arrays on a device; each of them is a tensor there.
+def device_put(x: PyTree, device: str | Executor | PyTree = None) -> PyTree:
+    """A tree of arrays on a device or a mesh; each of them is a tensor there.
+
+    In a function that is traced, `with_sharding_constraint` says how an array is divided.
 
     Args:
         x: a tree of arrays and numbers.
         device: what `tn.devices()` and `x.device` say, or an executor; by default the first device.
+            Or a `tn.sharding.NamedSharding` or `SingleDeviceSharding`, or a tree of these that is a
+            prefix of `x`.
 
     Raises:
         DeviceError: there is no such device.
+        ShardingError: an axis is not divided evenly.
+        PytreeError: the tree of shardings does not fit `x`.
 
     >>> import tenferro as tn
     >>> tn.device_put({"w": [1.0]}, "host")["w"][0].device
     'host'
+    >>> mesh = tn.sharding.make_mesh((1,), ("data",))
+    >>> rows = tn.sharding.NamedSharding(mesh, tn.sharding.PartitionSpec("data"))
+    >>> tn.device_put({"w": tn.ones(2)}, rows)["w"].device
+    'mesh(data=1)'
     """
     target = devices()[0] if device is None else device
+    if not isinstance(target, str | Executor):
+        return put_divided(x, target)
     leaves, treedef = flatten(x)
     moved = [
         leaf if isinstance(leaf, TracedTensor) else Tensor(leaf).to_device(target)

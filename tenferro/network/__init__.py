@@ -2,16 +2,19 @@
 
 `tenferro.planning` reads the notation and chooses contraction orders; `tenferro.families` holds the
 extension families. File by file: `program` emits a planned network and compiles it; `plan` is a
-contraction order with its costs and its program; `drawing` draws a plan; `budget` slices a plan so
-that it keeps a memory limit; `progress` shows a bar for long searches; `einsum` holds the functions
-that users call.
+contraction order with its costs and its program; `on_devices` what a plan is on several devices;
+`drawing` draws a plan; `budget` slices a plan so that it keeps a memory limit; `progress` shows a
+bar for long searches; `einsum` holds the functions that users call.
 """
 
 from tenferro.compiler import DeviceCosts, MemoryNeed, predict_memory
+from tenferro.control import TreeSum, lane_bounds
 from tenferro.families import EINSUM, EinsumOp, NetworkDerivative, SlicedNetwork
 from tenferro.family import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.network.einsum import PLANS, einsum, einsum_plan
+from tenferro.network.on_devices import SharedPlan
 from tenferro.network.plan import EinsumPlan
+from tenferro.network.progress import progress_bar
 from tenferro.planning import (
     PLANNER,
     Auto,
@@ -64,14 +67,18 @@ __all__ = [
     "NetworkDerivative",
     "Path",
     "Planner",
+    "SharedPlan",
     "SlicedNetwork",
     "SlicedTree",
     "Step",
     "Subscripts",
     "Tree",
+    "TreeSum",
     "ad_rules",
     "einsum",
     "einsum_plan",
+    "lane_bounds",
     "predict_memory",
+    "progress_bar",
     "register_runtime",
 ]

@@ -28,11 +28,9 @@ _STEPS = 4
 """How many bits of a number of free bytes a plan heeds, so that equal calls share plans."""
 
 
-def bytes_of(limit: MemoryLimit | None) -> int | None:
-    """A limit as a number of bytes; for as much as is free, that of the planned device, rounded."""
-    if limit is None:
-        return None
-    known = limit.known(planned_free_bytes).bytes
+def bytes_of(limit: MemoryLimit, holder: object) -> int:
+    """A limit as a number of bytes; rounded down if it is what the device of `holder` has free."""
+    known = limit.known(lambda: planned_free_bytes(holder)).bytes
     if not limit.of_device:
         return known
     unit = 1 << max(known.bit_length() - _STEPS, 0)

@@ -30,7 +30,7 @@ from tenferro.planning import (
 from tenferro.runtime import Tensor
 from tenferro.shape import Dim, DType, Exact, InputDim, TensorMeta, TensorSpec, as_dtype, symbol
 from tenferro.typing import AnyTensor, ArrayLike
-from tenferro.values import Executor, planned_model, planning_for
+from tenferro.values import HOST_MODEL, holder_of, planned_model
 
 Bytes = int | float | str | None
 PLANS: BoundedCache[Any, EinsumPlan] = BoundedCache(Capacity(config.cache_entries))
@@ -125,12 +125,6 @@ class EinsumCall:
         self.limit: int | None = None
 
     @property
-    def executor(self) -> Executor | None:
-        """The executor that holds the operands; None if they are on the host or are traced."""
-        owners = (getattr(operand, "executor", None) for operand in self.operands)
-        return next((owner for owner in owners if owner is not None), None)
-
-    @property
     def dtype(self) -> DType:
         """The operands' common dtype."""
         return as_dtype(np.result_type(*[_meta(operand).dtype for operand in self.operands]))
@@ -157,8 +151,10 @@ def read_call(
         slices = call.made.slices
     call.slices = read_slices(slices, call.subscripts, automatic)
     options = call.strategy.options if isinstance(call.strategy, Auto) else None
-    with planning_for(call.executor):
-        call.limit = options.memory_limit if limit is None and options else bytes_of(limit)
+    if limit is not None:
+        call.limit = bytes_of(limit, holder_of(values))
+    elif options is not None:
+        call.limit = options.memory_limit
     return call
 
 
@@ -241,8 +237,7 @@ def _planned(call: EinsumCall) -> EinsumPlan:
     options = call.strategy.options if isinstance(call.strategy, Auto) else None
     shapes = tuple(_known(call.shapes))
     dtype = call.dtype
-    with planning_for(call.executor):
-        device = planned_model()
+    device = planned_model(holder_of(call.operands))
 
     def make() -> EinsumPlan:
         with with_progress_bar(options) as reporting:
@@ -250,7 +245,9 @@ def _planned(call: EinsumCall) -> EinsumPlan:
         plan = EinsumPlan(shapes, dtype, tree, device.costs, runs=device.runs)
         return within(plan, call.slices, call.limit)
 
-    key = (call.subscripts, shapes, dtype, spec, call.slices, call.limit, device)
+    key: tuple[Any, ...] = (call.subscripts, shapes, dtype, spec, call.slices, call.limit)
+    if device is not HOST_MODEL:
+        key = (*key, device)
     return PLANS.get_or_make(key, make)
 
 

@@ -25,6 +25,7 @@ from tenferro.compiler import (
 )
 from tenferro.errors import FileError, PathError
 from tenferro.network.drawing import draw
+from tenferro.network.on_devices import SharedPlan, shared_plan
 from tenferro.network.program import emit_contraction, network_program
 from tenferro.planning import (
     ContractionTree,
@@ -115,6 +116,25 @@ class EinsumPlan:
         """Predicted bytes of a run on the device; nothing is compiled for it."""
         target = Target("plan", contraction_passes(self.costs))
         return predict_memory(optimize_for(self.program.exec_program, target), self.runs)
+
+    def on(self, devices: int) -> SharedPlan:
+        """The plan on several devices that share its slices; print it.
+
+        Raises:
+            PathError: it is not a number of devices.
+
+        >>> import tenferro as tn
+        >>> shapes = [(16, 64), (64, 64), (64, 16)]
+        >>> specs = [tn.TensorSpec(shape) for shape in shapes]
+        >>> plan = tn.einsum_plan("ij,jk,ki->", *specs, slices="j")
+        >>> print(plan.on(4))  # doctest: +NORMALIZE_WHITESPACE
+        64 slices in 8 lanes on 4 devices: balance 1.00, 2 lanes each, 50.0 kB a device,
+        reduction 32 bytes
+        """
+        if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
+            raise PathError(f"einsum plan: on takes a number of devices, got {devices!r}")
+        program = self.program.exec_program
+        return shared_plan(program, self.costs, self.runs, self.slice_count, devices)
 
     @property
     def peak_bytes(self) -> int:

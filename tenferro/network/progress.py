@@ -1,4 +1,4 @@
-"""A bar for long searches."""
+"""A bar for long searches and long runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from tenferro.planning import ContractionOptimizerOptions
+
+_BEST = " best {task.fields[best]:.3g}"
 
 
 @contextmanager
@@ -28,7 +30,7 @@ def with_progress_bar(
 
         def report(done: int, total: int, best: float) -> None:
             if not tasks:
-                started = stack.enter_context(_bar())
+                started = stack.enter_context(progress_bar("contraction order", _BEST))
                 tasks.append((started, started.add_task("search", total=total, best=best)))
             ((bar, task),) = tasks
             bar.update(task, completed=done, total=total, best=best)
@@ -36,11 +38,12 @@ def with_progress_bar(
         yield replace(options, progress=report)
 
 
-def _bar() -> Progress:
+def progress_bar(title: str, shown: str = "") -> Progress:
+    """A bar on standard error, which goes when it ends; `shown` follows the numbers."""
     columns = (
-        TextColumn("contraction order"),
+        TextColumn(title),
         BarColumn(),
-        TextColumn("{task.completed}/{task.total} best {task.fields[best]:.3g}"),
+        TextColumn(f"{{task.completed}}/{{task.total}}{shown}"),
         TimeElapsedColumn(),
     )
     return Progress(*columns, console=Console(stderr=True), transient=True)

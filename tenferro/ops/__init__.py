@@ -122,6 +122,7 @@ from tenferro.ops.rounding import (
     SignBit,
 )
 from tenferro.ops.scatter_reduce import ScatterReduce
+from tenferro.ops.sharding_constraint import ShardingConstraint
 from tenferro.ops.sort import ArgMax, ArgMin, Sort, gather_along
 from tenferro.ops.special import (
     CBRT,
@@ -173,7 +174,7 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Cbrt, Erf, Erfc, ErfInv, Logistic, LogAddExp, Special),
     *(Floor, Ceil, RoundNearestEven, SignBit),
     *(And, Or, Xor, Not, ShiftLeft, ShiftRight),
-    *(Iota, StopGradient, CheckpointName),
+    *(Iota, StopGradient, CheckpointName, ShardingConstraint),
     *(ReduceSum, ReduceProd, ReduceMax, ReduceMin, ReduceAnd, ReduceOr),
     *(CumulativeSum, CumulativeProd, LinearRecurrence),
     *(Slice, Pad, Concatenate),
@@ -333,6 +334,7 @@ __all__ = [
     "Select",
     "ShapeGuardContext",
     "ShapeOf",
+    "ShardingConstraint",
     "ShiftLeft",
     "ShiftRight",
     "Sign",

@@ -154,6 +154,10 @@ class Reduction(StdTensorOp):
 
     streams = True
 
+    def streams_from(self, operand: TensorMeta) -> bool:
+        """If the last axis is among them: over others, compilers for the CPU add up whole rows."""
+        return operand.rank - 1 in self.axes
+
     def neutral(self, dtype: DType) -> Array:
         """The neutral element of the reduction, as a rank-0 array."""
         raise AssertionError(f"{self.name}: has no neutral element")

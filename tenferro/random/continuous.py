@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tenferro.errors import DTypeError
+from tenferro.errors import ConfigError
 from tenferro.random import formulas
 from tenferro.random.keys import Key
 from tenferro.random.parameters import draw, element, sizes
@@ -90,7 +90,7 @@ def gumbel(
         mode: "low", the default, or "high", which draws twice the bits for large results.
 
     Raises:
-        DTypeError: the mode is neither.
+        ConfigError: the mode is neither.
 
     >>> tn.random.gumbel(tn.random.key(0), (3,)).shape
     (3,)
@@ -111,10 +111,10 @@ def checked_mode(name: str, mode: str | None) -> str:
     """The mode, "low" by default.
 
     Raises:
-        DTypeError: it is neither "low" nor "high".
+        ConfigError: it is neither "low" nor "high".
     """
     if mode not in (None, "low", "high"):
-        raise DTypeError(f"{name}: mode must be 'low' or 'high', got {mode!r}")
+        raise ConfigError(f"{name}: mode must be 'low' or 'high', got {mode!r}")
     return mode or "low"
 
 

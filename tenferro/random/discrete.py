@@ -90,7 +90,8 @@ def bernoulli(
         mode: "low", or "high", which draws twice the bits for probabilities near 0.
 
     Raises:
-        DTypeError: it is not a key, p is not floating-point, or the mode is neither.
+        DTypeError: it is not a key, or p is not floating-point.
+        ConfigError: the mode is neither.
         ShapeError: it is an array of keys, or p does not broadcast to the shape.
 
     >>> tn.random.bernoulli(tn.random.key(0), 0.5, (2,)).dtype
@@ -158,6 +159,8 @@ def categorical(
     place, how = normal_axis(name, axis, meta.rank), checked_mode(name, mode)
     dims = list(meta.exact_shape(name, "logits"))
     size = dims.pop(place)
+    if size == 0:
+        raise ShapeError(f"{name}: axis {axis} of {meta} has no elements to choose from")
     result = tuple(dims) if shape is None else sizes(name, shape)
     draws = result[: len(result) - len(dims)]
     of_logits = list(result[len(draws) :])
@@ -224,6 +227,8 @@ def _population(name: str, what: str, x: Any) -> Any:
     """The array from which is drawn: a range for an integer."""
     if isinstance(x, int) and not isinstance(x, bool):
         return _range(natural(name, what, x))
+    if isinstance(x, DimExpr):
+        return arange(x)
     value: Any = asarray(x)
     if value.meta.rank:
         return value

@@ -178,6 +178,8 @@ def dirichlet(
         raise ShapeError(f"{name}: alpha must have at least one axis, got {weights.meta}")
     whole = weights.shape if shape is None else (*sizes(name, shape), weights.shape[-1])
     logs = loggamma(key, weights, whole, dtype)
+    if whole[-1] == 0:
+        return logs  # no elements, of which there is no largest one
     parts: Any = tn.exp(logs - lax.stop_gradient(tn.max(logs, axis=-1, keepdims=True)))
     result: AnyTensor = parts / tn.sum(parts, axis=-1, keepdims=True)
     return result

@@ -65,7 +65,8 @@ class Key:
         items = index if isinstance(index, tuple) else (index,)
         used = sum(item is not None and item is not Ellipsis for item in items)
         if used > self.ndim:
-            raise ShapeError(f"key: {used} indices for keys {shown(self.shape)}")
+            instead = "" if self.ndim else "; tn.random.split(key, n) makes n keys"
+            raise ShapeError(f"key: {used} indices for keys {shown(self.shape)}{instead}")
         return Key.of(self.words[(*items, slice(None))])
 
     def __len__(self) -> int:

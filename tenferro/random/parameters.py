@@ -27,6 +27,7 @@ from tenferro.shape import (
     dim,
     short_name,
 )
+from tenferro.traced import check_named
 from tenferro.typing import AnyTensor, DTypeLike, Shape
 from tenferro.values import is_array, meta_of_value
 
@@ -65,6 +66,7 @@ def sizes(name: str, shape: Shape | None, *parameters: Any) -> tuple[Dim, ...]:
     Raises:
         ExtentError: a size is negative.
         ShapeError: an item is not a size, or the parameters do not broadcast to the shape.
+        TracingError: a size is a name, and no function is traced.
     """
     metas = [meta for each in parameters if (meta := _meta(each)) is not None]
     return sizes_for(name, shape, metas)
@@ -75,7 +77,9 @@ def sizes_for(name: str, shape: Shape | None, metas: Sequence[TensorMeta]) -> tu
     metas = [meta for meta in metas if meta.rank]
     if shape is None:
         return tuple(broadcasting.broadcast_shape(name, metas)) if metas else ()
-    result = tuple(dim(size) for size in rearrange.sizes_of(shape))
+    asked = rearrange.sizes_of(shape)
+    check_named(name, *asked)
+    result = tuple(map(dim, asked))
     if any(isinstance(size, int) and size < 0 for size in result):
         raise ExtentError(f"{name}: a size must not be negative, got shape {shown(result)}")
     for meta in metas:

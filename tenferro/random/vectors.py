@@ -6,7 +6,7 @@ from typing import Any
 
 from tenferro import linalg
 from tenferro import namespace as tn
-from tenferro.errors import DTypeError, ShapeError
+from tenferro.errors import ConfigError, ShapeError
 from tenferro.random.continuous import AnyKey, exponential, normal
 from tenferro.random.derived import generalized_normal
 from tenferro.random.keys import words_of
@@ -37,8 +37,8 @@ def multivariate_normal(
         method: "cholesky"; or "eigh" or "svd", which also take singular covariances.
 
     Raises:
-        DTypeError: it is not a key, dtype is not floating-point, a parameter is complex, or the
-            method is none of these.
+        DTypeError: it is not a key, dtype is not floating-point, or a parameter is complex.
+        ConfigError: the method is none of these.
         ShapeError: it is an array of keys, or the shapes do not fit.
 
     >>> tn.random.multivariate_normal(tn.random.key(0), [0.0, 0.0], tn.eye(2), (3,)).shape
@@ -48,7 +48,7 @@ def multivariate_normal(
     words_of(name, key)
     kind = element(name, dtype)
     if method not in _METHODS:
-        raise DTypeError(f"{name}: method must be one of {', '.join(_METHODS)}, got {method!r}")
+        raise ConfigError(f"{name}: method must be one of {', '.join(_METHODS)}, got {method!r}")
     center, matrix = real_array(name, "mean", mean, kind), real_array(name, "cov", cov, kind)
     if not center.ndim or matrix.ndim < 2 or matrix.shape[-2:] != (center.shape[-1],) * 2:
         raise ShapeError(

@@ -31,6 +31,7 @@ from tenferro.runtime.numpy_backend import NumpyBackend
 from tenferro.runtime.segment import segment_exec_program
 from tenferro.shape import Leaf
 from tenferro.values import (
+    HOST_MODEL,
     Buffer,
     Executable,
     Executor,
@@ -39,6 +40,7 @@ from tenferro.values import (
     bind_inputs,
     free_host_bytes,
     place,
+    planning_for,
     register_executor,
 )
 
@@ -166,7 +168,7 @@ class GraphExecutor:
         donate: tuple[int, ...] = (),
         sizes: Mapping[Leaf, int] | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
-    ) -> Executable:
+    ) -> NativeExecutable:
         """The program, for these sizes of its symbols, as a function of buffers.
 
         Donated inputs are not overwritten.
@@ -182,7 +184,7 @@ class GraphExecutor:
     @property
     def device_model(self) -> DeviceModel:
         """What plans are made by: the CPU's."""
-        return DeviceModel()
+        return HOST_MODEL
 
     def free_bytes(self) -> int:
         """The bytes that the system says are free.
@@ -216,7 +218,8 @@ class GraphExecutor:
         options: OptimizerOptions,
     ) -> ExecProgram:
         target = replace(NATIVE, families=self._boundary)
-        return optimize_for(program, target, sizes, options.on_device(self.free_bytes))
+        with planning_for(self):
+            return optimize_for(program, target, sizes, options.on_device(self.free_bytes))
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
         """The results of one op, computed immediately."""
@@ -256,7 +259,11 @@ class GraphExecutor:
 
 
 class NativeExecutable:
-    """A program ready to run on a native backend."""
+    """A program ready to run on a native backend.
+
+    Attributes:
+        program: what runs, after all passes.
+    """
 
     def __init__(
         self,
@@ -266,6 +273,7 @@ class NativeExecutable:
         segmented: bool,
         max_bytes: int,
     ) -> None:
+        self.program = program
         limit = max_bytes if program.holds_unknown_shapes else None
         self._backend = backend
         self._run: Callable[..., Sequence[Buffer]]

@@ -17,6 +17,7 @@ from tenferro.traced.function import Trace, argument_names, is_traced, leaf_meta
 from tenferro.traced.results import Results
 from tenferro.traced.scopes import (
     Scope,
+    check_named,
     innermost,
     is_tracing,
     open_scopes,
@@ -31,7 +32,7 @@ from tenferro.traced.tensor import (
     as_key,
     record,
 )
-from tenferro.traced.trees import NAMESPACE, TreeDef, flatten, leaf_names, unflatten
+from tenferro.traced.trees import NAMESPACE, TreeDef, flatten, leaf_names, spread, unflatten
 from tenferro.traced.wrapping import compiled_within, wraps
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "capture",
     "captured_before",
     "capturing_tracked",
+    "check_named",
     "compiled_within",
     "flatten",
     "innermost",
@@ -67,6 +69,7 @@ __all__ = [
     "reopened",
     "settled",
     "specialise",
+    "spread",
     "substitute",
     "trace_function",
     "tracing",

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from tenferro.errors import TracingError
+
 _depth: ContextVar[int] = ContextVar("tenferro_tracing", default=0)
 _scopes: ContextVar[tuple[Scope, ...]] = ContextVar("tenferro_scopes", default=())
 
@@ -78,6 +80,16 @@ def reopened(scopes: Iterable[Scope]) -> Iterator[None]:
 def is_tracing() -> bool:
     """Whether a function is being traced in this thread or task."""
     return _depth.get() > 0
+
+
+def check_named(name: str, *sizes: object) -> None:
+    """Raise TracingError if a size is a name, and no function is traced whose inputs define it."""
+    for size in sizes:
+        if isinstance(size, str) and not is_tracing():
+            raise TracingError(
+                f"{name}: the size {size!r} has a number only in a function that is traced; pass "
+                "a number, or the size of a value, such as x.shape[0]"
+            )
 
 
 def innermost(scopes: Iterable[Scope | None]) -> Scope | None:

@@ -37,6 +37,29 @@ def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
     return optree.tree_unflatten(treedef, leaves)
 
 
+def spread(prefix: PyTree, tree: PyTree) -> list[PyTree]:
+    """For each leaf of a tree, the leaf of `prefix` above it. None is a leaf of `prefix`.
+
+    Raises:
+        ValueError: `prefix` is not one of the tree.
+
+    >>> spread({"a": 1, "b": None}, {"a": [3.0, 4.0], "b": 5.0})
+    [1, 1, None]
+    """
+    leaves, treedef = flatten(tree)
+    flatten(prefix)  # registers dataclasses
+    boxed = optree.tree_map(_Box, prefix, none_is_leaf=True, namespace=NAMESPACE)
+    places = unflatten(treedef, range(len(leaves)))
+    return [box.leaf for box in optree.broadcast_prefix(boxed, places, namespace=NAMESPACE)]
+
+
+class _Box:
+    """A leaf of a prefix; None alone would be an empty tree."""
+
+    def __init__(self, leaf: PyTree) -> None:
+        self.leaf = leaf
+
+
 def leaf_names(tree: PyTree, root: str) -> list[str]:
     """A name for each leaf, as a Python expression: `params['w']`."""
     flatten(tree)  # registers dataclasses

@@ -1,6 +1,7 @@
 """Compiling functions of arrays, and batching them; exports all functional transforms.
 
-Read in this order: `call`, `symbolic` (the arguments of a call), `disabling`, `leaves`, `jitted`,
+Read in this order: `call`, `symbolic` (the arguments of a call), `shardings`, `disabling`,
+`leaves`, `versions`, `worker`, `tiers`, `jitted`,
 `jit`, `programs`, `types`, `mapped_axes`, `vmap`.
 Derivatives are in `tenferro.derivatives` and `tenferro.jacobians`.
 """

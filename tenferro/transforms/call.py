@@ -9,7 +9,7 @@ from typing import Any
 
 from tenferro.errors import PytreeError, TracingError
 from tenferro.exec_ir import encode
-from tenferro.traced import wraps
+from tenferro.traced import flatten, wraps
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +175,23 @@ def static_key(arg: Any) -> Hashable:
         return (kind, arg) if (kind := type(arg)) in _PLAIN else encode(arg)
     except TypeError:
         return type(arg), arg
+
+
+def donated_inputs(function: object, donate: Sequence[int], call: CallArguments) -> tuple[int, ...]:
+    """The inputs of the program of `call` that belong to the arguments at some positions.
+
+    Raises:
+        TracingError: `function` has no such argument.
+    """
+    for number in donate:
+        if number not in call.positions:
+            raise TracingError(
+                f"{function!r}: donate_argnums {number!r} is not an argument to donate"
+            )
+    donated: list[int] = []
+    start = 0
+    for number, arg in zip(call.positions, call.args, strict=True):
+        count = len(flatten(arg)[0])
+        donated += range(start, start + count) if number in donate else ()
+        start += count
+    return tuple(donated)

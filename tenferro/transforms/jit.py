@@ -62,6 +62,11 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
+    mesh: object = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
+    tiers: bool = False,
 ) -> Jitted[P, R]: ...
 
 
@@ -80,6 +85,11 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
+    mesh: object = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
+    tiers: bool = False,
 ) -> Decorator: ...
 
 
@@ -97,6 +107,11 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     memory_limit: int | float | str | None = None,
+    mesh: object = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
+    slices: str | Sequence[str] | None = None,
+    tiers: bool = False,
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
@@ -125,9 +140,20 @@ def jit(
         keep_unused: must be False: programs have all their inputs, whether read or not.
         inline: must be False: in another trace, functions are always inlined.
         memory_limit: the most bytes that results and intermediate values may take at once, as
-            predicted: a number, or a text such as `"1.5 GB"`. Where a program needs more, values
-            are computed again in place of being kept; see `memory`. In another trace the smallest
-            limit holds for the whole program.
+            predicted: a number, a text such as `"1.5 GB"`, or `"device"` for what the device has
+            free when the program is compiled. Where a program needs more, values are computed again
+            in place of being kept; see `memory`. In another trace the smallest limit holds for the
+            whole program.
+        mesh: the devices to run on, a `tn.sharding.Mesh`, among which XLA divides the work.
+        in_shardings: how the positional arguments are divided: a `tn.sharding.NamedSharding` or a
+            `PartitionSpec` for all of their arrays, or a tree of these that is a prefix of theirs.
+            None takes an array as it is divided, and gives a NumPy array to every device whole.
+        out_shardings: how the results are divided; None lets XLA choose.
+        slices: the axis of the mesh, or a tuple of axes, whose devices share the slices of sliced
+            networks; see `einsum`. None lets every device contract all of them.
+        tiers: let NumPy answer calls while the executor compiles in another thread, where that is
+            faster. Results of the two agree up to rounding; `f.tier(...)` says which one answers,
+            `f.ready(...)` waits for the executor. Without it all results are of the executor.
 
     Raises:
         TracingError: a parameter that is named does not exist, or an option must be False.
@@ -137,6 +163,7 @@ def jit(
         ExecutorError: the executor is not installed.
         ConfigError: `memory_limit` is not a number of bytes.
         MemoryLimitError: when the function is compiled: no way to keep the limit was found.
+        ShardingError: a sharding does not fit the mesh, or does not divide its array.
 
     >>> import tenferro as tn
     >>> @tn.jit
@@ -164,6 +191,11 @@ def jit(
             _limited(options, memory_limit),
             symbolic,
             packages,
+            mesh,
+            in_shardings,
+            out_shardings,
+            slices,
+            tiers,
         )
     MemoryLimit.read("jit", memory_limit)
 
@@ -179,6 +211,11 @@ def jit(
             static_argnums=static_argnums,
             donate_argnames=donate_argnames,
             memory_limit=memory_limit,
+            mesh=mesh,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
+            slices=slices,
+            tiers=tiers,
         )
 
     return cast(Decorator, decorator)

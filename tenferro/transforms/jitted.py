@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -25,14 +25,16 @@ from tenferro.traced import (
     unflatten,
     wraps,
 )
-from tenferro.transforms.call import CallArguments, StaticArguments
+from tenferro.transforms.call import CallArguments, StaticArguments, donated_inputs
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
-from tenferro.transforms.leaves import Ready, are_leaves, buffer_of, leaf_types, ready
+from tenferro.transforms.leaves import are_leaves, buffer_of, leaf_types, ready
+from tenferro.transforms.shardings import JitShardings
 from tenferro.transforms.symbolic import SymbolicArguments
+from tenferro.transforms.tiers import TieredExecutable, compiled_version
+from tenferro.transforms.versions import CompiledVersion, TracedFunction
+from tenferro.typing import PyTree
 from tenferro.values import (
-    Buffer,
-    Executable,
     Executor,
     GraphProgram,
     TakesPackages,
@@ -54,39 +56,6 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class TracedFunction:
-    """A function traced for arguments of certain types, whose extents may be symbolic.
-
-    Attributes:
-        program: the program of the function.
-        captured: buffers of arrays in the function's closure, passed after the arguments.
-        donated: the inputs of the program that belong to donated arguments.
-        out_tree: structure of the result.
-    """
-
-    program: GraphProgram
-    captured: tuple[Buffer, ...]
-    donated: tuple[int, ...]
-    out_tree: TreeDef
-    packages: Sequence[Package]
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledVersion:
-    """A traced function, compiled by its executor for arguments of certain sizes.
-
-    Attributes:
-        traced: the function.
-        executable: its program for these sizes.
-        is_leaf: whether the result is a single array and not a tree.
-    """
-
-    traced: TracedFunction
-    executable: Executable
-    is_leaf: bool
-
-
 class Jitted(Generic[P, R_co]):
     """The result of `jit`; call it like the function it wraps.
 
@@ -103,14 +72,23 @@ class Jitted(Generic[P, R_co]):
         options: OptimizerOptions | None = None,
         symbolic: Mapping[str, Any] | None = None,
         packages: Sequence[Package] = (),
+        mesh: object = None,
+        in_shardings: PyTree = None,
+        out_shardings: PyTree = None,
+        slices: str | Sequence[str] | None = None,
+        tiers: bool = False,
     ) -> None:
         wraps(function, self)
         self._function = function
         settings = (function, executor, static_argnames, donate_argnums, options, symbolic)
-        self._settings: tuple[Any, ...] = (*settings, packages)
+        placing = (mesh, in_shardings, out_shardings, slices)
+        self._settings: tuple[Any, ...] = (*settings, packages, *placing, tiers)
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
         self._choice: str | Executor = config.executor if executor is None else executor
+        self._shardings = JitShardings.read(self._choice, *placing)
+        if self._shardings is not None:
+            self._choice = self._shardings.executor
         self._packages: Sequence[Package] = further(packages)
         self._static = StaticArguments(function, static_argnames)
         self._symbolic = (
@@ -129,6 +107,7 @@ class Jitted(Generic[P, R_co]):
         self._seen: dict[Hashable, CompiledVersion] = {}
         self._seen_hits = 0
         self._owner: Executor | None = None
+        self._tiers = tiers
 
     @property
     def options(self) -> OptimizerOptions:
@@ -157,10 +136,11 @@ class Jitted(Generic[P, R_co]):
             leaves, treedef = flatten((args, kwargs))
             taken = ready(leaves, self._owner)
         if taken is not None:
-            entry = self._seen.get((treedef, *taken.types))
+            buffers, types, on_host = taken
+            entry = self._seen.get((treedef, *types))
             if entry is not None:
                 self._seen_hits += 1
-                return cast(R_co, self._run(entry, taken))
+                return self._run(entry, buffers, on_host)  # type: ignore[no-any-return]
         return cast(R_co, self._in_full(args, kwargs))
 
     def _as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R_co:
@@ -178,7 +158,7 @@ class Jitted(Generic[P, R_co]):
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
         taken = ready(leaves, self._owner)
-        types = leaf_types(leaves) if taken is None else taken.types
+        types = leaf_types(leaves) if taken is None else taken[1]
         if types is None:
             for leaf in leaves:
                 if isinstance(leaf, TracedTensor):
@@ -192,17 +172,20 @@ class Jitted(Generic[P, R_co]):
         if taken is None:
             buffers = [buffer_of(leaf, executor) for leaf in leaves]
             on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
-            return self._run(entry, Ready(buffers, types, on_host))
+            return self._run(entry, buffers, on_host)
         if not self._static.names:
             alone = not kwargs and are_leaves(args, leaves)
             self._remember((None if alone else treedef, *types), entry)
-        return self._run(entry, taken)
+        buffers, _, on_host = taken
+        return self._run(entry, buffers, on_host)
 
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
         executor = self.executor
         bring_packages(executor.packages if isinstance(executor, TakesPackages) else ())
         bring_limit(self.options.memory_limit)
+        if self._shardings is not None:
+            return self._shardings.inlined(call)
         return call.function(*call.args, **call.kwargs)
 
     def _remember(self, key: Hashable, entry: CompiledVersion) -> None:
@@ -211,9 +194,9 @@ class Jitted(Generic[P, R_co]):
             self._seen.clear()
         self._seen[key] = entry
 
-    def _run(self, entry: CompiledVersion, taken: Ready) -> Any:
-        run = entry.executable.run_host if taken.on_host else entry.executable
-        results = run(*taken.buffers, *entry.traced.captured)
+    def _run(self, entry: CompiledVersion, buffers: Sequence[Any], on_host: bool) -> Any:
+        run = entry.executable.run_host if on_host else entry.executable
+        results = run(*buffers, *entry.traced.captured)
         owner = self._owner
         if entry.is_leaf:
             return Tensor.wrap(results[0], owner)
@@ -227,17 +210,24 @@ class Jitted(Generic[P, R_co]):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
     ) -> tuple[TracedFunction, list[Any]]:
         """The traced function for these arguments, and the inputs of its program."""
-        call = self._static.split(args, kwargs, self)
-        leaves, treedef = flatten((call.args, call.kwargs))
-        types = leaf_types(leaves)
-        if types is None:
-            raise TracingError(f"{caller}: needs concrete arguments, got traced ones")
+        call, leaves, treedef, types = self._taken_apart(args, kwargs, caller)
         traced = self._traced(call, leaves, treedef, types)
         if traced is None:
             raise TracingError(
                 f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
         return traced, [*leaves, *traced.captured]
+
+    def _taken_apart(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
+    ) -> tuple[CallArguments, list[Any], TreeDef, list[Hashable]]:
+        """The call, its leaves and their structure, and the types of the leaves."""
+        call = self._static.split(args, kwargs, self)
+        leaves, treedef = flatten((call.args, call.kwargs))
+        types = leaf_types(leaves)
+        if types is None:
+            raise TracingError(f"{caller}: needs concrete arguments, got traced ones")
+        return call, leaves, treedef, types
 
     def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
         """What the program for these arguments needs of memory, and what it computes again.
@@ -259,6 +249,37 @@ class Jitted(Generic[P, R_co]):
         executor = with_brought(self.executor, traced.packages)
         return memory_of(executor, program.exec_program, sizes, program.options)
 
+    def tier(self, *args: P.args, **kwargs: P.kwargs) -> str | None:
+        """The name of the executor that answers such a call now; None if it is not compiled for it.
+
+        >>> import tenferro as tn
+        >>> f = tn.jit(tn.exp, executor="numpy")
+        >>> f.tier(1.0), f(1.0).item() > 2, f.tier(1.0)
+        (None, True, 'numpy')
+        """
+        call, _, treedef, types = self._taken_apart(args, kwargs, "tier")
+        entry = self._cache.get((treedef, call.static, *types))
+        if entry is None:
+            return None
+        executable = entry.executable
+        return executable.tier if isinstance(executable, TieredExecutable) else self.executor.name
+
+    def ready(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Wait until the executor itself answers such calls: compile the function, and run it once.
+
+        >>> import tenferro as tn
+        >>> f = tn.jit(tn.exp, tiers=True)
+        >>> before = f(1.0), f.tier(1.0)
+        >>> f.ready(1.0)
+        >>> before[1], f.tier(1.0)
+        ('numpy', 'xla')
+        """
+        call, leaves, treedef, types = self._taken_apart(args, kwargs, "ready")
+        entry = self._entry(call, leaves, treedef, types)
+        if entry is not None and isinstance(entry.executable, TieredExecutable):
+            buffers = [buffer_of(leaf, self.executor) for leaf in leaves]
+            entry.executable.ready([*buffers, *entry.traced.captured])
+
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """What the executor makes of the program for these arguments: XLA's is a `Lowered`.
 
@@ -271,10 +292,15 @@ class Jitted(Generic[P, R_co]):
                 f"lower: the executor {executor.name!r} runs programs as they are; see "
                 "f.program(...), or choose executor='xla'"
             )
-        program, call = self.program(*args, **kwargs), self._static.split(args, kwargs, self)
-        leaves, _ = flatten((call.args, call.kwargs))
+        traced, leaves = self._program_of(args, kwargs, "lower")
+        program = traced.program
         named = zip((declared.name for declared in program.inputs), leaves, strict=False)
-        return executor.lower(program, dict(named) if self._symbolic is not None else None)
+        specs = dict(named) if self._symbolic is not None else None
+        if self._shardings is None:
+            return executor.lower(program, specs)
+        call = self._static.split(args, kwargs, self)
+        shardings = self._shardings.of(call, (), traced.out_tree)
+        return executor.lower(program, specs, shardings=shardings.given_by(leaves))
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
@@ -320,16 +346,11 @@ class Jitted(Generic[P, R_co]):
         if entry is not None:
             return entry
         traced = self._traced(call, leaves, treedef, types)
-        return None if traced is None else self._cache.put(key, self._compile(traced, leaves))
-
-    def _compile(self, traced: TracedFunction, leaves: Sequence[Any]) -> CompiledVersion:
-        shapes = [getattr(leaf, "shape", ()) for leaf in (*leaves, *traced.captured)]
-        sizes = bind_shapes(traced.program, shapes)
-        program = traced.program
-        executable = with_brought(self.executor, traced.packages).compile_exec(
-            program.exec_program, traced.donated, sizes, program.options
-        )
-        return CompiledVersion(traced, executable, traced.out_tree.is_leaf())
+        if traced is None:
+            return None
+        executor = with_brought(self.executor, traced.packages)
+        version = compiled_version(executor, traced, call, leaves, self._shardings, self._tiers)
+        return self._cache.put(key, version)
 
     def _traced(
         self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
@@ -370,24 +391,5 @@ class Jitted(Generic[P, R_co]):
             for declared in captured
             if declared.default is not None
         ]
-        donated = self._donated(call)
+        donated = donated_inputs(self, self._donate, call)
         return TracedFunction(program, tuple(buffers), donated, trace.out_tree, trace.packages)
-
-    def _donated(self, call: CallArguments) -> tuple[int, ...]:
-        """The inputs of the program that belong to donated arguments.
-
-        Raises:
-            TracingError: there is no such argument.
-        """
-        for number in self._donate:
-            if number not in call.positions:
-                raise TracingError(
-                    f"{self!r}: donate_argnums {number!r} is not an argument to donate"
-                )
-        donated: list[int] = []
-        start = 0
-        for number, arg in zip(call.positions, call.args, strict=True):
-            count = len(flatten(arg)[0])
-            donated += range(start, start + count) if number in self._donate else ()
-            start += count
-        return tuple(donated)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +15,9 @@ _INT64 = np.iinfo(np.int64)
 _NUMBERS = (float, int, bool, complex)
 
 
-class Ready(NamedTuple):
-    """Arguments that an executable takes as they are.
-
-    Attributes:
-        buffers: device arrays and, if `on_host`, NumPy arrays.
-        types: the key of a compiled version; see `leaf_types`.
-        on_host: whether some buffers are to be uploaded.
-    """
-
-    buffers: list[Buffer]
-    types: list[Hashable]
-    on_host: bool
+Ready = tuple[list[Buffer], list[Hashable], bool]
+"""Arguments that an executable takes as they are: device arrays and NumPy arrays, the key of a
+compiled version (see `leaf_types`), and whether some of the arrays are to be uploaded."""
 
 
 def ready(leaves: Sequence[Any], owner: Executor | None) -> Ready | None:
@@ -62,7 +53,7 @@ def ready(leaves: Sequence[Any], owner: Executor | None) -> Ready | None:
             return None
         buffers.append(buffer)
         types += (buffer.shape, buffer.dtype)
-    return Ready(buffers, types, on_host)
+    return buffers, types, on_host
 
 
 def are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:

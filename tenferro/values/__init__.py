@@ -1,9 +1,9 @@
 """Values of users: tensors, and moving them to the executor of a program.
 
-Read in this order: `executors` (protocol, and lookup by name), `devices`, `free_memory`,
-`planning_device` (what plans are made for), `host` (NumPy arrays),
-`emitter`, `placing`, `display` (how tensors are printed), `tensor`, `lifting` (kinds of values),
-`sizes` (symbols solved from shapes), `program`, `binding`.
+Read in this order: `executors` (protocol, and lookup by name), `shardings`, `devices`,
+`free_memory`, `planning_device` (what plans are made for), `host` (NumPy arrays), `emitter`,
+`placing`, `display` (how tensors are printed), `tensor`, `lifting` (kinds of values), `sizes`
+(symbols solved from shapes), `program`, `binding`.
 """
 
 from tenferro.values.binding import Bound, bind_inputs, bind_shapes, bind_specs
@@ -12,6 +12,7 @@ from tenferro.values.display import page_of
 from tenferro.values.emitter import RunEmitter
 from tenferro.values.executors import (
     Buffer,
+    CompilesSlowly,
     Executable,
     Executor,
     executor_module,
@@ -35,26 +36,34 @@ from tenferro.values.packages import (
 )
 from tenferro.values.placing import place, where_to_run
 from tenferro.values.planning_device import (
+    HOST_MODEL,
     KnowsDevice,
+    holder_of,
     planned_free_bytes,
     planned_model,
     planning_for,
 )
 from tenferro.values.program import GraphProgram, ProgramInput, check_program
+from tenferro.values.shardings import INFERRED, RunsOnMesh, Shardings, on_mesh
 from tenferro.values.shortcut import SHORTCUT
 from tenferro.values.sizes import Solved, learn_sizes, lone_symbol, solve_sizes
 from tenferro.values.tensor import Tensor, as_operand, leading, run_eagerly
 
 __all__ = [
+    "HOST_MODEL",
+    "INFERRED",
     "SHORTCUT",
     "Bound",
     "Buffer",
+    "CompilesSlowly",
     "Executable",
     "Executor",
     "GraphProgram",
     "KnowsDevice",
     "ProgramInput",
     "RunEmitter",
+    "RunsOnMesh",
+    "Shardings",
     "Solved",
     "TakesPackages",
     "Tensor",
@@ -74,6 +83,7 @@ __all__ = [
     "executor_on",
     "fitted",
     "free_host_bytes",
+    "holder_of",
     "host_array",
     "installed_executors",
     "is_array",
@@ -82,6 +92,7 @@ __all__ = [
     "lone_symbol",
     "memory_of",
     "meta_of_value",
+    "on_mesh",
     "owner_of",
     "page_of",
     "place",

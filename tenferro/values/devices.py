@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tenferro.errors import DeviceError, ExecutorError
@@ -18,11 +19,16 @@ HOST = "host"
 
 
 def device_of(buffer: Buffer, executor: Executor | None) -> str:
-    """The name of the device that holds a buffer of `executor`: `host`, or a name like `cpu:0`."""
+    """Where a buffer of `executor` is: `host`, a device like `cpu:0`, or a mesh of devices."""
     if executor is None:
         return HOST
-    devices = getattr(buffer, "devices", None)
-    return executor.name if devices is None else str(next(iter(devices())))
+    where: Callable[[Buffer], str] | None = getattr(executor, "where", None)
+    return executor.name if where is None else where(buffer)
+
+
+def place_of(executor: Executor) -> str:
+    """Where the buffers of an executor are."""
+    return str(getattr(executor, "placement", executor.name))
 
 
 def executor_on(device: object) -> Executor:

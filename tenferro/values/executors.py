@@ -81,6 +81,19 @@ class PredictsMemory(Protocol):
         """The memory that the program needs, for these sizes of its symbols."""
 
 
+@runtime_checkable
+class CompilesSlowly(Protocol):
+    """An executor that takes long to compile, so that another one may answer first."""
+
+    @property
+    def compile_seconds(self) -> float:
+        """About how long it compiles for each kernel of a program."""
+
+    @property
+    def on_host(self) -> bool:
+        """Whether its buffers are in the memory of the host."""
+
+
 def memory_of(
     executor: Executor,
     program: ExecProgram,
@@ -170,4 +183,7 @@ def owner_of(value: object) -> Executor | None:
     if root not in ("jax", "jaxlib") or "jax" not in sys.modules:
         return None
     executor = executor_named("xla")
-    return executor if executor.owns(value) else None
+    if not executor.owns(value):
+        return None
+    holding = getattr(executor, "holding", None)  # of executors that have others on meshes
+    return executor if holding is None else holding(value)

@@ -79,6 +79,15 @@ def shared_array(data: object) -> Array:
     return view
 
 
+def sealed(data: Buffer) -> Array:
+    """A compact array of its own memory, read-only; the same one if it is such an array."""
+    array = np.ascontiguousarray(data).reshape(np.shape(data))
+    if array.base is not None:
+        array = array.copy()
+    array.setflags(write=False)
+    return array
+
+
 def _first(error: Exception) -> str:
     """The first line of the text of an error, without a full stop."""
     return str(error).partition("\n")[0].rstrip(".")

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from tenferro.errors import DeviceError
 from tenferro.shape import TensorMeta
+from tenferro.values.devices import place_of
 from tenferro.values.executors import Buffer, Executor
 
 
@@ -47,9 +48,9 @@ def where_to_run(name: str, tensors: Sequence[PlacedValue]) -> Executor | None:
         where = " and ".join(f"{tensor.meta} on {tensor.placement}" for tensor in on_devices)
         raise DeviceError(
             f"{name}: operands are in different places ({where}); move them with "
-            f"to_device({first!r})"
+            + ("tn.device_put" if first.startswith("mesh(") else f"to_device({first!r})")
         )
-    there = (each for each in executors.values() if str(getattr(each, "device", None)) == first)
+    there = (each for each in executors.values() if each is not None and place_of(each) == first)
     return next(there, on_devices[0].executor)
 
 

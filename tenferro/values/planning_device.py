@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, runtime_checkable
@@ -27,6 +27,7 @@ class KnowsDevice(Protocol):
         """
 
 
+HOST_MODEL = DeviceModel()
 _planned_for: ContextVar[object] = ContextVar("tenferro_planned_for", default=None)
 
 
@@ -43,22 +44,29 @@ def planning_for(executor: object) -> Iterator[None]:
         _planned_for.reset(token)
 
 
-def planned_model() -> DeviceModel:
-    """The model of the device that plans are made for; the CPU's if it has none.
+def holder_of(values: Iterable[object]) -> object:
+    """The executor that holds one of the values; None if they are on the host or are traced."""
+    holders = (getattr(value, "executor", None) for value in values)
+    return next((holder for holder in holders if holder is not None), None)
+
+
+def planned_model(holder: object = None) -> DeviceModel:
+    """The model of the device of `holder`, or that plans are made for; if it has none, the CPU's.
 
     >>> from tenferro.compiler import CPU
     >>> planned_model().costs == CPU
     True
     """
-    executor = _planned_for.get()
-    return executor.device_model if isinstance(executor, KnowsDevice) else DeviceModel()
+    executor = _planned_for.get() if holder is None else holder
+    model: DeviceModel = getattr(executor, "device_model", HOST_MODEL)
+    return model
 
 
-def planned_free_bytes() -> int:
-    """The bytes that are free on the device that plans are made for; by default the host.
+def planned_free_bytes(holder: object = None) -> int:
+    """The bytes that are free on the device of `holder`, or that plans are made for, or the host.
 
     Raises:
         ConfigError: the device does not tell.
     """
-    executor = _planned_for.get()
+    executor = _planned_for.get() if holder is None else holder
     return executor.free_bytes() if isinstance(executor, KnowsDevice) else free_host_bytes()

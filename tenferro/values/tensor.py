@@ -13,7 +13,7 @@ from tenferro.errors import ADError, DeviceError, DTypeError, ShapeError
 from tenferro.exec_ir import Array
 from tenferro.shape import TensorMeta, as_dtype
 from tenferro.typing import DTypeLike
-from tenferro.values.devices import device_of, executor_on, import_dlpack
+from tenferro.values.devices import device_of, executor_on, import_dlpack, place_of
 from tenferro.values.display import formatted, page_of, text_of
 from tenferro.values.emitter import run_at
 from tenferro.values.executors import Buffer, Executor, owner_of, tensor_owner
@@ -22,6 +22,7 @@ from tenferro.values.host import (
     buffer_meta,
     exported,
     host_array,
+    sealed,
     shared_array,
 )
 from tenferro.values.placing import place, where_to_run
@@ -133,6 +134,11 @@ class Tensor(ArrayOperators):
         return device_of(self._buffer, self._executor)
 
     @property
+    def sharding(self) -> Any:
+        """How the buffer is divided among devices, as JAX says it; None on the host."""
+        return getattr(self._buffer, "sharding", None)
+
+    @property
     def device(self) -> str:
         """Where the buffer is, as `placement`: what `device=` of functions and `to_device` take."""
         return self.placement
@@ -157,7 +163,7 @@ class Tensor(ArrayOperators):
         owner = tensor_owner(executor)
         if owner is self._executor and owner is None:
             return self
-        if owner is not None and str(getattr(owner, "device", owner.name)) == self.placement:
+        if owner is not None and place_of(owner) == self.placement:
             return self if owner is self._executor else Tensor.wrap(self._buffer, owner)
         host = self._buffer if self._executor is None else self._executor.get(self._buffer)
         return Tensor.wrap(executor.put(host), owner)
@@ -181,7 +187,7 @@ class Tensor(ArrayOperators):
         """The tensor in memory of its own."""
         executor = self._executor
         host = self.numpy()
-        buffer = _sealed(host.copy(), None) if executor is None else executor.put(host)
+        buffer = sealed(host.copy()) if executor is None else executor.put(host)
         return type(self).wrap(buffer, executor)
 
     def view(self, dtype: DTypeLike) -> Tensor:
@@ -199,13 +205,14 @@ class Tensor(ArrayOperators):
         except ValueError as error:
             raise ShapeError(f"view: {self.meta} as {as_dtype(dtype)}: {error}") from None
         executor = self._executor
-        buffer = _sealed(bits, None) if executor is None else executor.put(bits)
+        buffer = sealed(bits) if executor is None else executor.put(bits)
         return Tensor.wrap(buffer, executor)
 
     def block_until_ready(self) -> Self:
         """The tensor, once its device has computed it."""
-        if self._executor is not None and hasattr(self._buffer, "block_until_ready"):
-            self._buffer.block_until_ready()
+        wait = getattr(self._executor, "wait", None)
+        if wait is not None:
+            wait(self._buffer)
         return self
 
     def numpy(self) -> Array:
@@ -353,9 +360,11 @@ def run_eagerly(
         for value in lifted
     ]
     result = run_at(executor, function, values, options)
+    if executor is None:
+        result = tuple(map(sealed, result)) if isinstance(result, tuple) else sealed(result)
     if isinstance(result, tuple):
-        return tuple([Tensor.wrap(_sealed(buffer, executor), executor) for buffer in result])
-    return Tensor.wrap(_sealed(result, executor), executor)
+        return tuple([Tensor.wrap(buffer, executor) for buffer in result])
+    return Tensor.wrap(result, executor)
 
 
 def leading(operands: Sequence[Any]) -> ArrayOperators:
@@ -387,13 +396,3 @@ def as_operand(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic) or owner_of(value) is not None:
         return Tensor(value)
     return NotImplemented
-
-
-def _sealed(buffer: Buffer, executor: Executor | None) -> Buffer:
-    if executor is not None:
-        return buffer
-    array = np.ascontiguousarray(buffer).reshape(np.shape(buffer))
-    if array.base is not None:
-        array = array.copy()
-    array.setflags(write=False)
-    return array

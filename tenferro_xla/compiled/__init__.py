@@ -1,7 +1,7 @@
 """Programs compiled by XLA: lowering, executables, their cache, running, and reports.
 
 Read in this order: `stablehlo`, `executable`, `segmented` and `bucketed` (sizes that data decide or
-that are rounded up), `report`, `slow`, `cache`,
+that are rounded up), `sharing` (which sizes are), `pins` and `on_mesh`, `report`, `slow`, `cache`,
 `stages`.
 """
 
@@ -10,6 +10,7 @@ from tenferro_xla.compiled.cache import Executables, Loaded
 from tenferro_xla.compiled.executable import LoadedExecutable, check_placed, private
 from tenferro_xla.compiled.report import Change, CompileEvent, CompileReport, Subject
 from tenferro_xla.compiled.segmented import SegmentedExecutable
+from tenferro_xla.compiled.sharing import buckets_of
 from tenferro_xla.compiled.stablehlo import Cost, Memory, prepare, require_static
 from tenferro_xla.compiled.stages import Compiled, Lowered
 
@@ -27,6 +28,7 @@ __all__ = [
     "Memory",
     "SegmentedExecutable",
     "Subject",
+    "buckets_of",
     "check_placed",
     "prepare",
     "private",

@@ -12,8 +12,7 @@ from tenferro.errors import BindingError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.ops import Pad, Slice
 from tenferro.shape import Leaf, make_meta
-from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
-from tenferro_xla.platforms import platform_of
+from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, Upload
 
 RunOp = Callable[..., Buffers]
 """Runs one op on device arrays."""
@@ -36,18 +35,18 @@ class BucketedExecutable:
         bucket_sizes: Mapping[Leaf, int],
         executable: LoadedExecutable,
         run_op: RunOp,
-        device: jax.Device,
+        upload: Upload,
     ) -> None:
         self._metas = bound.input_metas
         self._masked = masked
         self._buckets = bucket_sizes
         self._executable = executable
         self._run_op = run_op
-        self._device = device
+        self._upload = upload
         with jax.enable_x64(True):
-            self._sizes = [self._put(np.asarray(true_sizes[leaf])) for leaf in masked.sizes]
+            self._sizes = [self._upload(np.asarray(true_sizes[leaf])) for leaf in masked.sizes]
             zeros = {meta.dtype: np.zeros((), meta.dtype) for meta in self._metas}
-            self._zeros = {dtype: self._put(zero) for dtype, zero in zeros.items()}
+            self._zeros = {dtype: self._upload(zero) for dtype, zero in zeros.items()}
         self._cuts = _cuts(bound, masked, bucket_sizes)
 
     def __call__(self, *buffers: jax.Array) -> Buffers:
@@ -95,16 +94,11 @@ class BucketedExecutable:
             for axis, size in enumerate(value.shape)
         ]
         if isinstance(value, np.ndarray):
-            return self._put(np.pad(value, [(0, more) for more in missing]))
+            return self._upload(np.pad(value, [(0, more) for more in missing]))
         if not any(missing):
             return value
         none = (0,) * len(missing)
         return self._run_op(Pad(none, tuple(missing), none), value, self._zeros[value.dtype])[0]
-
-    def _put(self, array: Array) -> jax.Array:
-        own = private(array, platform_of(self._device).alignment)
-        placed: jax.Array = jax.device_put(own, self._device)
-        return placed
 
 
 def _cuts(bound: ExecProgram, masked: Masked, buckets: Mapping[Leaf, int]) -> list[Slice | None]:

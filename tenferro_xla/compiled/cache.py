@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
+from jax.sharding import NamedSharding
 
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
     Buckets,
-    MemoryLimit,
     Observer,
     OptimizerOptions,
     PlanFamilies,
-    in_words,
     is_dynamic,
     mask_program,
     resolve_sizes,
     run_passes,
 )
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
-from tenferro.errors import MemoryLimitError, PadSafetyError, UnsupportedExtensionError
-from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, program_of_op
+from tenferro.config import config
+from tenferro.errors import (
+    DistributedError,
+    PadSafetyError,
+    UnsupportedExtensionError,
+)
+from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget, program_of_op
 from tenferro.shape import Leaf, make_meta
-from tenferro.values import planning_for
+from tenferro.values import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketed import BucketedExecutable
-from tenferro_xla.compiled.executable import Buffers, LoadedExecutable
+from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
+from tenferro_xla.compiled.limited import within
+from tenferro_xla.compiled.memory_maps import MEMORY_MAPS
+from tenferro_xla.compiled.on_mesh import MeshExecutable
+from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
+from tenferro_xla.compiled.sharing import SizeSharing
 from tenferro_xla.compiled.slow import announced
 from tenferro_xla.compiled.stablehlo import (
     Module,
@@ -39,23 +49,29 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
+from tenferro_xla.disk_cache import executable_kept
+from tenferro_xla.distributed import agree
+from tenferro_xla.placement import OnMesh, put
 from tenferro_xla.target import XlaTarget
 
 SizesKey = tuple[tuple[str, int], ...]
-TOLERANCE = 1.2
-"""How many times a memory limit an executable may need, as XLA tells."""
-Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable
-"""A program on a device: whole, in segments where data decide sizes, or at sizes rounded up."""
+Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable | MeshExecutable
+"""A program on a device: whole, in segments where data decide sizes, or at sizes rounded up; or on
+a mesh of devices."""
 
 
 class Executables:
     """A bounded cache of executables, and the log of what was compiled and why."""
 
-    def __init__(self, target: XlaTarget, capacity: Capacity, buckets: Buckets) -> None:
+    def __init__(self, target: XlaTarget, capacity: Capacity, buckets: Buckets | None) -> None:
         self.target = target
-        self._buckets = buckets
+        self._buckets = Buckets({}) if buckets is None else buckets
+        self._sharing = SizeSharing() if buckets is None else None
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
             capacity, measure=lambda executable: executable.code_size
+        )
+        self._prepared: BoundedCache[Hashable, ExecProgram] = BoundedCache(
+            Capacity(config.cache_entries)
         )
         self._log = CompileLog()
 
@@ -66,6 +82,7 @@ class Executables:
         sizes: Mapping[Leaf, int] | None = None,
         donate: tuple[int, ...] = (),
         options: OptimizerOptions = DEFAULT_OPTIONS,
+        shardings: Shardings = INFERRED,
     ) -> Loaded:
         """The program for these sizes of its symbols; `digest` is the program's.
 
@@ -73,15 +90,34 @@ class Executables:
         an output is not overwritten.
         """
         sizes = dict(sizes or {})
-        donated = usable_donations(program, donate, sizes)
+        donated = donate if isinstance(self.target.placement, OnMesh) else ()
+        donated = donated or usable_donations(program, donate, sizes)
         return self.cache.get_or_make(
-            (digest, sizes_key(sizes), donated, options),
-            lambda: (
-                self._compiled(program, digest, sizes, donated, options)
-                if not self._buckets.rounded(sizes)
-                else self._bucketed(program, digest, sizes, options)
-            ),
+            (digest, sizes_key(sizes), donated, options, shardings),
+            lambda: self._made(program, digest, sizes, donated, options, shardings),
         )
+
+    def _made(
+        self,
+        program: ExecProgram,
+        digest: str,
+        sizes: dict[Leaf, int],
+        donated: tuple[int, ...],
+        options: OptimizerOptions,
+        shardings: Shardings,
+    ) -> Loaded:
+        """The program for these sizes, or for larger ones that others share."""
+        rounded = self._buckets.rounded(sizes)
+        if rounded:
+            larger = {leaf: self._buckets.size(leaf, sizes[leaf]) for leaf in rounded}
+            return self._bucketed(program, digest, sizes, larger, options)
+        if self._sharing is not None and not donated and options.memory_limit is None:
+            while shared := self._sharing.sizes(program, digest, sizes):
+                try:
+                    return self._bucketed(program, digest, sizes, shared, options)
+                except PadSafetyError as error:
+                    self._sharing.refuse(digest, error.symbol)
+        return self._compiled(program, digest, sizes, donated, options, shardings=shardings)
 
     def op(self, op: ExecOp, operands: Sequence[jax.Array]) -> Loaded:
         """One op on operands of these types."""
@@ -112,40 +148,93 @@ class Executables:
         donated: tuple[int, ...],
         options: OptimizerOptions,
         part: Part = "program",
+        shardings: Shardings = INFERRED,
     ) -> Loaded:
         bound = self.resolved(program, sizes, options)
         if is_dynamic(bound):
             require_bound(bound)
+            self._refuse_segments()
             return SegmentedExecutable(
-                bound, digest, self.target.device, lambda ready: self._segment(ready, options)
+                bound,
+                digest,
+                self.upload,
+                lambda ready: self._segment(ready, options),
             )
-        return self.load(bound, digest, sizes, donated, part, options=options)
+        return self._static(bound, digest, sizes, donated, options, part, shardings)
+
+    def _refuse_segments(self) -> None:
+        """Raise DistributedError if several processes would have to know sizes that data decide."""
+        placement = self.target.placement
+        if isinstance(placement, OnMesh) and len(placement.processes) > 1:
+            raise DistributedError(
+                f"compile: data decide sizes in the program, and {placement} has devices of "
+                f"{len(placement.processes)} processes, which would have to agree on them; give "
+                "the sizes bounds, or run it on the devices of one process"
+            )
+
+    def _static(
+        self,
+        bound: ExecProgram,
+        digest: str,
+        sizes: Mapping[Any, int],
+        donate: tuple[int, ...],
+        options: OptimizerOptions,
+        part: Part,
+        shardings: Shardings,
+    ) -> LoadedExecutable | MeshExecutable:
+        """A program of constant sizes; on a mesh it is compiled when shardings are known."""
+        placement = self.target.placement
+        if not isinstance(placement, OnMesh):
+            return self.load(bound, digest, sizes, donate, part, options=options)
+
+        def load(inputs: tuple[NamedSharding, ...]) -> LoadedExecutable:
+            outputs = shardings.outputs
+            if not inputs:  # nothing else says where the program runs
+                declared = outputs or (None,) * len(bound.output_metas)
+                outputs = tuple([each or placement.whole for each in declared])
+            own = Shardings(inputs, outputs, shardings.names)
+            donated = usable_donations(bound, donate, shardings=own)
+            key = (digest, sizes_key(sizes), donated, options, own, part)
+            executable = self.cache.get(key)
+            if executable is None:
+                divided = [None if each is None else str(each.spec) for each in inputs + outputs]
+                agree(placement.processes, (digest, key[1], donated, str(placement), divided))
+                loaded = self.load(
+                    bound, digest, sizes, donated, part, options=options, shardings=own
+                )
+                executable = self.cache.put(key, loaded)
+            assert isinstance(executable, LoadedExecutable), "the shardings are known"
+            return executable
+
+        return MeshExecutable(bound, placement, shardings, load)
 
     def _bucketed(
         self,
         program: ExecProgram,
         digest: str,
         sizes: dict[Leaf, int],
+        rounded: Mapping[Leaf, int],
         options: OptimizerOptions,
     ) -> Loaded:
         """The program for sizes that are rounded up; equal rounded sizes share an executable."""
         bound = program.bind(sizes)  # raises an error if the true sizes do not fit
         check_budget(bound, self.target.max_bytes)
-        rounded = self._buckets.rounded(sizes)
-        larger = {
-            leaf: self._buckets.size(leaf, size) if leaf in rounded else size
-            for leaf, size in sizes.items()
-        }
-        masked = mask_program(self._with_names(program, sizes, larger, options), rounded)
+        larger = {**sizes, **rounded}
+        named = self._with_names(program, sizes, larger, frozenset(rounded), options)
+        masked = mask_program(named, frozenset(rounded))
         executable = self.cache.get_or_make(
-            (masked.program.digest, sizes_key(larger), (), options),
+            (masked.program.digest, sizes_key(larger), (), options, INFERRED),
             lambda: self.load(
-                self.resolved(masked.program, larger, options), digest, larger, options=options
+                self.resolved(masked.program, larger, options),
+                digest,
+                larger,
+                part="bucket",
+                options=options,
             ),
         )
         assert isinstance(executable, LoadedExecutable), "a masked program is static"
         return BucketedExecutable(
-            bound, masked, sizes, larger, executable, self.run_op, self.target.device
+            bound, masked, sizes, larger, executable, self.run_op, self.upload
         )
 
     def _with_names(
@@ -153,6 +242,7 @@ class Executables:
         program: ExecProgram,
         sizes: Mapping[Leaf, int],
         larger: Mapping[Leaf, int],
+        rounded: frozenset[Leaf],
         options: OptimizerOptions,
     ) -> ExecProgram:
         """The program of ops that XLA runs, its sizes still named, planned for the larger ones.
@@ -166,24 +256,27 @@ class Executables:
             return self.resolved(planned, {}, options)
         except UnsupportedExtensionError as error:
             self.resolved(program, sizes, options)
-            rounded = min(self._buckets.rounded(sizes), key=str)
+            first = min(rounded, key=str)
             reason = "it is lowered for constant sizes only"
-            raise PadSafetyError(error.family_id, str(rounded), reason) from error
+            raise PadSafetyError(error.family_id, str(first), reason) from error
+
+    def upload(self, array: Array) -> jax.Array:
+        """A NumPy array as one of the devices, each of which holds all of it."""
+        own = private(array, self.target.platform.alignment)
+        return put(own, self.target.placement.whole)
 
     def run_op(self, op: ExecOp, *operands: jax.Array) -> Buffers:
         """The results of one op, computed immediately."""
         return self.op(op, operands)(*operands)
 
-    def _segment(self, ready: Ready, options: OptimizerOptions) -> LoadedExecutable:
+    def _segment(self, ready: Ready, options: OptimizerOptions) -> Loaded:
         """A segment for given sizes; sizes that give the same program share an executable."""
-        executable = self.cache.get_or_make(
-            (ready.digest, (), (), options),
-            lambda: self.load(
-                ready.program, ready.label, ready.sizes, part="segment", options=options
+        return self.cache.get_or_make(
+            (ready.digest, (), (), options, INFERRED),
+            lambda: self._static(
+                ready.program, ready.label, ready.sizes, (), options, "segment", INFERRED
             ),
         )
-        assert isinstance(executable, LoadedExecutable), "a segment is static"
-        return executable
 
     def load(
         self,
@@ -194,57 +287,69 @@ class Executables:
         part: Part = "program",
         module: Module | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
+        shardings: Shardings = INFERRED,
     ) -> LoadedExecutable:
         """Compile a program of constant sizes, or its given lowering; record the compilation."""
-        start = time.perf_counter()
         options = options.on_device(self.target.free_bytes)
-        with announced(bound):
-            if options.memory_limit is not None:
-                compiled = self._within(bound, donated, options.memory_limit, options)
-            else:
-                module = module or self._lowered(bound, donated, options)
-                compiled = compile_stablehlo(module, self.target)
-        loaded = LoadedExecutable(bound, compiled, self.target, donated)
-        seconds = time.perf_counter() - start
-        self._log.record(subject_of(bound, digest, sizes_key(sizes or {}), donated, part), seconds)
+
+        def compile_now() -> jax.stages.Compiled:
+            start = time.perf_counter()
+            with announced(bound):
+                if module is not None:
+                    compiled, from_disk = compile_stablehlo(module, self.target), False
+                else:
+                    make = functools.partial(self._executable, bound, donated, options, shardings)
+                    compiled, from_disk = executable_kept(
+                        bound, self.target, donated, options, make
+                    )
+            seconds = time.perf_counter() - start
+            subject = subject_of(bound, digest, sizes_key(sizes or {}), donated, part)
+            self._log.record(subject, seconds, from_disk)
+            return compiled
+
+        compiled = compile_now()
+        if module is not None or isinstance(self.target.placement, OnMesh):
+            return LoadedExecutable(bound, compiled, self.target, donated)
+        loaded = LoadedExecutable(bound, compiled, self.target, donated, compile_now)
+        MEMORY_MAPS.add(loaded)
         return loaded
 
-    def _lowered(
-        self, bound: ExecProgram, donated: tuple[int, ...], options: OptimizerOptions
-    ) -> Module:
-        return lower_to_stablehlo(prepare(bound, self.target, options), self.target, donated)
-
-    def _within(
+    def _executable(
         self,
         bound: ExecProgram,
         donated: tuple[int, ...],
-        limit: MemoryLimit,
         options: OptimizerOptions,
+        shardings: Shardings,
     ) -> jax.stages.Compiled:
-        """The executable whose memory, as XLA tells, is at most a little above the limit.
+        def compile_with(options: OptimizerOptions) -> jax.stages.Compiled:
+            module = self._lowered(bound, donated, options, shardings)
+            return compile_stablehlo(module, self.target)
 
-        Where XLA needs more than was predicted, a lower limit is aimed at.
+        limit = options.memory_limit
+        return compile_with(options) if limit is None else within(limit, options, compile_with)
 
-        Raises:
-            MemoryLimitError: none was found.
-        """
-        goal, least = limit, None
-        while True:
-            try:
-                module = self._lowered(bound, donated, options.limited(goal))
-            except MemoryLimitError:
-                if least is None:
-                    raise
-                raise refused_by_xla(limit, least) from None
-            compiled = compile_stablehlo(module, self.target)
-            analysis = compiled.memory_analysis()
-            if analysis is None:
-                return compiled
-            used = analysis.temp_size_in_bytes + analysis.output_size_in_bytes
-            if used <= TOLERANCE * limit.bytes:
-                return compiled
-            least = used if least is None else min(least, used)
-            goal = MemoryLimit(int(goal.bytes * min(0.9, limit.bytes / used)), limit.caller)
+    def _lowered(
+        self,
+        bound: ExecProgram,
+        donated: tuple[int, ...],
+        options: OptimizerOptions,
+        shardings: Shardings,
+    ) -> Module:
+        pinned = pinned_by(bound, self.target.placement, shardings)
+        key = (bound.digest, options, pinned)
+        prepared = None if pinned is None else self._prepared.get(key)
+        if prepared is None:
+            prepared = prepare(bound, self.target, options, pinned=pinned)
+            if pinned is not None:
+                self._prepared.put(key, prepared)
+        return lower_to_stablehlo(prepared, self.target, donated, shardings)
+
+    def clear(self) -> None:
+        """Drop all executables, and what was seen of sizes."""
+        self.cache.clear()
+        self._prepared.clear()
+        if self._sharing is not None:
+            self._sharing.clear()
 
     def stats(self) -> CacheStats:
         """Entries, hits, misses and evictions of the cache, and bytes of code."""
@@ -253,17 +358,6 @@ class Executables:
     def explain(self, executor: str) -> CompileReport:
         """A report of what was compiled, and why."""
         return self._log.report(executor, self.cache.stats(), self.cache.capacity)
-
-
-def refused_by_xla(limit: MemoryLimit, least: int) -> MemoryLimitError:
-    """The error for a program that is predicted to fit, but for which XLA needs more."""
-    return MemoryLimitError(
-        f"{limit.caller}: XLA needs {in_words(least)} for results and intermediate values, more "
-        f"than was predicted; the limit is {in_words(limit.bytes)}, and no program was found that "
-        "needs less",
-        least,
-        limit.bytes,
-    )
 
 
 def sizes_key(sizes: Mapping[Any, int]) -> SizesKey:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import numpy as np
@@ -10,17 +10,26 @@ import numpy as np
 from tenferro.errors import BindingError, DeviceError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.shape import TensorMeta
-from tenferro_xla.devices import device_name
+from tenferro_xla.flight import FLIGHT
 from tenferro_xla.lowering import check_callbacks
+from tenferro_xla.placement import OneDevice, Placement, where
 from tenferro_xla.target import XlaTarget
 
 Buffers = tuple[jax.Array, ...]
+Upload = Callable[[Array], jax.Array]
+"""Makes a NumPy array one of the devices."""
 
 
 class LoadedExecutable:
     """A compiled program of fixed types on one device: device arrays in, device arrays out."""
 
-    __slots__ = ("_call", "_donated", "_metas", "_target", "code_size", "compiled")
+    __slots__ = (
+        "__weakref__", "_again", "_alignment", "_call", "_compiled", "_donated", "_metas", "_name",
+        "_target", "code_size",
+    )  # fmt: skip
+
+    _call: Callable[..., Buffers]
+    _compiled: jax.stages.Compiled | None
 
     def __init__(
         self,
@@ -28,16 +37,45 @@ class LoadedExecutable:
         compiled: jax.stages.Compiled,
         target: XlaTarget,
         donated: tuple[int, ...] = (),
+        again: Callable[[], jax.stages.Compiled] | None = None,
     ) -> None:
-        self.compiled = compiled
+        self._again = again
+        spans = target.placement.spans_devices
+        self._name = f"program {program.digest[:8]}" if spans else "program"
         self._donated = donated
         self._target = target
         self._metas = program.input_metas
-        self._call: Callable[..., Buffers] = self._checked_call if target.checked else compiled
+        self._alignment = target.platform.alignment
+        self._take(compiled)
         analysis = compiled.memory_analysis()
         reported = 0 if analysis is None else analysis.generated_code_size_in_bytes
         # XLA on CPU reports 0; machine code of an op is about a KiB.
         self.code_size = int(reported) or 1024 * (1 + len(program.instructions))
+
+    @property
+    def compiled(self) -> jax.stages.Compiled:
+        """What JAX has compiled."""
+        compiled = self._compiled
+        if compiled is None:
+            assert self._again is not None, "it has been dropped"
+            compiled = self._again()
+            self._take(compiled)
+        return compiled
+
+    def drop(self) -> None:
+        """Let go of the code, which is compiled again when it is needed."""
+        if self._again is not None:
+            self._compiled, self._call = None, self._call_again
+
+    def _take(self, compiled: jax.stages.Compiled) -> None:
+        self._compiled = compiled
+        self._call = self._checked_call if self._target.checked else compiled
+        if self._target.placement.spans_devices and (self._donated or has_collective(compiled)):
+            self._call = self._bounded_call
+
+    def _call_again(self, *buffers: jax.Array) -> Buffers:
+        self._take(self.compiled)
+        return self._call(*buffers)
 
     def __call__(self, *buffers: jax.Array) -> Buffers:
         """Run on buffers of the program's input types.
@@ -59,9 +97,8 @@ class LoadedExecutable:
 
         JAX may read a NumPy array after it has returned, so one that can change is copied first.
         """
-        alignment = self._target.platform.alignment
         own = [
-            private(value, alignment) if isinstance(value, np.ndarray) else value
+            private(value, self._alignment) if isinstance(value, np.ndarray) else value
             for value in values
         ]
         try:
@@ -76,9 +113,14 @@ class LoadedExecutable:
         """Run after checking devices, since JAX would move an array from another device."""
         for buffer in buffers:
             if isinstance(buffer, jax.Array):
-                check_placed(buffer, self._target.device)
+                check_placed(buffer, self._target.placement)
         results: Buffers = self.compiled(*buffers)
         return results
+
+    def _bounded_call(self, *buffers: jax.Array | Array) -> Buffers:
+        """Run when few enough calls are outstanding that all of them can end."""
+        bound = self._target.in_flight
+        return tuple(FLIGHT.run(self.compiled, buffers, bound, self._name))
 
     def _explain(self, buffers: tuple[object, ...], host: bool = False) -> None:
         """Raise a typed error if the buffers are not what the program takes."""
@@ -86,7 +128,7 @@ class LoadedExecutable:
             raise BindingError(
                 f"run: the program takes {len(self._metas)} inputs, got {len(buffers)}"
             )
-        _explain_deleted(buffers)
+        refuse_deleted(buffers)
         for position, (meta, buffer) in enumerate(zip(self._metas, buffers, strict=True)):
             if not isinstance(buffer, jax.Array | np.ndarray):
                 raise BindingError(
@@ -96,13 +138,22 @@ class LoadedExecutable:
                 actual = TensorMeta.of(buffer.dtype, buffer.shape)
                 raise BindingError(f"run: input {position} is {meta}, but is given {actual}")
             if isinstance(buffer, jax.Array):
-                check_placed(buffer, self._target.device)
+                check_placed(buffer, self._target.placement)
             elif not host:
                 raise BindingError(f"run: input {position}: {meta} is on the host; use run_host")
         _explain_shared(buffers, self._donated)
 
 
-def _explain_deleted(buffers: tuple[object, ...]) -> None:
+def has_collective(compiled: jax.stages.Compiled) -> bool:
+    """Whether devices wait for each other in an executable, as far as its text tells."""
+    text = compiled.as_text()
+    return text is None or any(f" {name}" in text for name in _COLLECTIVES)
+
+
+_COLLECTIVES = ("all-reduce", "all-gather", "all-to-all", "reduce-scatter", "collective-")
+
+
+def refuse_deleted(buffers: Sequence[object]) -> None:
     """Raise BindingError if a buffer has been donated."""
     for position, buffer in enumerate(buffers):
         if isinstance(buffer, jax.Array) and buffer.is_deleted():
@@ -127,9 +178,12 @@ def private(array: Array, alignment: int = 1) -> Array:
 
     XLA copies a small array that is not aligned, which costs less than to align it.
     """
+    small = alignment == 1 or array.nbytes <= _SMALL
+    if small and type(array) is np.ndarray:
+        return array.copy()  # cheaper than to ask whether it can be written to
     if not array.flags.writeable and array.base is None:
         return array
-    if alignment == 1 or array.nbytes <= _SMALL:
+    if small:
         return np.array(array, order="C")  # not of a subclass, which JAX may refuse
     memory = np.empty(array.nbytes + alignment, np.uint8)
     own: Array = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % alignment)
@@ -140,12 +194,17 @@ def private(array: Array, alignment: int = 1) -> Array:
 _SMALL = 1 << 14
 
 
-def check_placed(buffer: jax.Array, device: jax.Device) -> None:
-    """Raise DeviceError unless the whole array is on `device`."""
+def check_placed(buffer: jax.Array, placement: Placement) -> None:
+    """Raise DeviceError unless the whole array is on the device.
+
+    On a mesh, `MeshExecutable` has compared shardings.
+    """
+    if not isinstance(placement, OneDevice):
+        return
     holders = buffer.sharding.device_set
-    if len(holders) != 1 or device not in holders:
-        where = ", ".join(sorted(device_name(holder) for holder in holders))
+    if len(holders) != 1 or placement.device not in holders:
+        advice = "" if len(holders) == 1 else ", or run the program there with tn.jit(mesh=)"
         raise DeviceError(
-            f"run: an array is on {where}, but the program runs on {device_name(device)}; "
-            "move it with jax.device_put or tn.to_device"
+            f"run: an array is on {where(buffer)}, but the program runs on {placement}; "
+            f"move it with tn.device_put{advice}"
         )

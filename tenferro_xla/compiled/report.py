@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tenferro.compiler import structure
+from tenferro.compiler import TURNS, structure
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.exec_ir import ExecProgram
 
 Cause = Literal["first", "sizes", "types", "donation", "dropped"]
-Part = Literal["program", "segment", "op"]
+Part = Literal["program", "bucket", "segment", "op"]
 
 KEPT_EVENTS = 256
 KEPT_PROGRAMS = 4096
@@ -27,7 +27,8 @@ class Subject:
     Attributes:
         digest: of the program, before symbols are bound.
         skeleton: a digest without sizes; programs that are traced at several sizes share it.
-        part: whether it is a whole program, a segment of one, or one op.
+        part: whether it is a whole program, one for sizes up to those given, a segment of a
+            program, or one op.
         label: its name in reports.
         sizes: the symbols and their sizes.
         inputs: the types of the inputs.
@@ -74,6 +75,8 @@ class CompileEvent:
             donated (`donation`); the cache had evicted it (`dropped`).
         changes: what changed since the program was compiled before.
         seconds: how long lowering and compiling took.
+        in_background: whether NumPy answered calls meanwhile; see `tn.jit(tiers=True)`.
+        from_disk: whether it was read from the folder of `tn.cache`.
     """
 
     number: int
@@ -81,12 +84,18 @@ class CompileEvent:
     cause: Cause
     changes: tuple[Change, ...]
     seconds: float
+    in_background: bool = False
+    from_disk: bool = False
 
     def __str__(self) -> str:
         types = ", ".join(self.subject.inputs)
-        sizes = "".join(f", {name} = {size}" for name, size in self.subject.sizes)
+        relation = "up to" if self.subject.part == "bucket" else "="
+        sizes = "".join(f", {name} {relation} {size}" for name, size in self.subject.sizes)
         text = f"#{self.number} {self.seconds:.3f} s  {self.subject.label}({types}){sizes}: "
-        return "\n    ".join([text + self._reason(), *self.subject.structure])
+        text += self._reason()
+        text += ", read from disk" if self.from_disk else ""
+        text += "; meanwhile numpy answered" if self.in_background else ""
+        return "\n    ".join([text, *self.subject.structure])
 
     def _reason(self) -> str:
         changed = "; ".join(map(str, self.changes))
@@ -159,7 +168,7 @@ class CompileLog:
         self._programs: BoundedCache[str, list[Subject]] = BoundedCache(bound)
         self._skeletons: BoundedCache[str, list[Subject]] = BoundedCache(bound)
 
-    def record(self, subject: Subject, seconds: float) -> CompileEvent:
+    def record(self, subject: Subject, seconds: float, from_disk: bool = False) -> CompileEvent:
         """Add a compilation that has just happened."""
         with self._lock:
             cause, changes = self._cause(subject)
@@ -167,7 +176,9 @@ class CompileLog:
             if cause != "first":
                 self._again += 1
             self._seconds += seconds
-            event = CompileEvent(self._count, subject, cause, changes, seconds)
+            event = CompileEvent(
+                self._count, subject, cause, changes, seconds, TURNS.in_background, from_disk
+            )
             self._events.append(event)
             self._keys.put(subject.key, True)
             self._programs.put(subject.digest, [subject])[0] = subject

@@ -15,8 +15,7 @@ from tenferro.errors import BindingError
 from tenferro.exec_ir import Array, ExecProgram, verify
 from tenferro.ops import size_of_scalar
 from tenferro.shape import Exact, ShapeExtent, TensorMeta, UpperBound, make_meta
-from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
-from tenferro_xla.platforms import platform_of
+from tenferro_xla.compiled.executable import Buffers, Upload
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Ready:
     known: Mapping[int, Array]
 
 
-CompileSegment = Callable[[Ready], LoadedExecutable]
+CompileSegment = Callable[[Ready], Callable[..., Buffers]]
 """The executable of a segment, cached or compiled now."""
 
 
@@ -56,13 +55,17 @@ class SegmentedExecutable:
     """The cache counts the code of the segments, which are entries of their own."""
 
     def __init__(
-        self, program: ExecProgram, digest: str, device: jax.Device, compile_segment: CompileSegment
+        self,
+        program: ExecProgram,
+        digest: str,
+        upload: Upload,
+        compile_segment: CompileSegment,
     ) -> None:
         verify(program)
         self.plan: SegmentPlan = plan_segments(program)
         self.downloaded = 0
         self._digest = digest
-        self._device = device
+        self._upload = upload
         self._compile = compile_segment
         self._hosted = frozenset(slot for seg in self.plan.segments for slot in seg.hosted)
         self._ready: BoundedCache[tuple[object, ...], Ready] = BoundedCache(
@@ -144,9 +147,7 @@ class SegmentedExecutable:
     def _put(self, value: jax.Array | Array) -> jax.Array:
         if isinstance(value, jax.Array):
             return value
-        own = private(value, platform_of(self._device).alignment)
-        placed: jax.Array = jax.device_put(own, self._device)
-        return placed
+        return self._upload(value)
 
 
 def _check(metas: Sequence[TensorMeta], buffers: Sequence[jax.Array]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,15 +10,17 @@ from typing import Any
 
 import jax
 from jax.experimental.layout import Layout, with_layout_constraint
-from jax.sharding import SingleDeviceSharding
 
-from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, optimize_for
+from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, Pinned, optimize_for
 from tenferro.config import config
 from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import ExecProgram, check_budget, verify
 from tenferro.ops import Transpose
 from tenferro.shape import Exact, Leaf, TensorMeta, describe
+from tenferro.values import INFERRED, Shardings
+from tenferro_xla.disk_cache import passes_kept
 from tenferro_xla.lowering import JaxFunction, jax_function
+from tenferro_xla.placement import OneDevice
 from tenferro_xla.target import XlaTarget
 
 
@@ -54,8 +57,11 @@ def prepare(
     target: XlaTarget,
     options: OptimizerOptions = DEFAULT_OPTIONS,
     observe: Observer | None = None,
+    pinned: Pinned | None = None,
 ) -> ExecProgram:
     """The program to lower: verified, within the byte budget, and optimized for the device.
+
+    `pinned` are its axes that are divided among devices.
 
     Raises:
         UnsupportedDynamicShapeError: an extent is not an integer; bind the symbols first.
@@ -67,31 +73,40 @@ def prepare(
     verify(program)
     check_budget(program, target.max_bytes)  # before passes that compute constants
     options = options.on_device(target.free_bytes)
-    program = optimize_for(program, target.optimized_for, None, options, observe)
+    goal = target.optimized_with(pinned)
+    make = functools.partial(optimize_for, program, goal, None, options, observe)
+    is_plain = observe is None and pinned is None
+    program = passes_kept(program, goal, options, make) if is_plain else make()
     verify(program)
     check_budget(program, target.max_bytes)
     return program
 
 
 def lower_to_stablehlo(
-    program: ExecProgram, target: XlaTarget, donate: tuple[int, ...] = ()
+    program: ExecProgram,
+    target: XlaTarget,
+    donate: tuple[int, ...] = (),
+    shardings: Shardings = INFERRED,
 ) -> Module:
-    """A program of `prepare` as StableHLO.
+    """A program of `prepare` as StableHLO, for inputs and outputs that are divided so.
 
     Raises:
         ExecutorError: an op has no lowering.
     """
-    sharding = SingleDeviceSharding(target.device)
-    with jax.enable_x64(True), jax.default_device(target.device):
-        function = jax_function(program, target.lowering)
-        if target.platform.results_in_rows:
-            function = _in_rows(program, function)
-        lowered = jax.jit(function, donate_argnums=donate).lower(
+    placement = target.placement
+    inputs = shardings.inputs or (None,) * len(program.input_metas)
+    function = jax_function(program, target.lowering)
+    if target.platform.results_in_rows and isinstance(placement, OneDevice):
+        function = _in_rows(program, function)  # on a mesh, XLA gathers what has a given layout
+    with jax.enable_x64(True), placement.lowering():
+        lowered = jax.jit(
+            function, donate_argnums=donate, out_shardings=shardings.outputs or None
+        ).lower(
             *(
                 jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]  # JAX has no types there
-                    meta.static_shape, meta.dtype, sharding=sharding
+                    meta.static_shape, meta.dtype, sharding=sharding or placement.whole
                 )
-                for meta in program.input_metas
+                for meta, sharding in zip(program.input_metas, inputs, strict=True)
             )
         )
     if "stablehlo" in config.dump:
@@ -139,22 +154,32 @@ def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
 
 
 def usable_donations(
-    program: ExecProgram, donate: tuple[int, ...], sizes: Mapping[Leaf, int] | None = None
+    program: ExecProgram,
+    donate: tuple[int, ...],
+    sizes: Mapping[Leaf, int] | None = None,
+    shardings: Shardings = INFERRED,
 ) -> tuple[int, ...]:
     """The inputs in `donate` whose buffer an output of the same type can use; one for each output.
 
-    `sizes` are those of the program's symbols.
+    An output that is divided in another way cannot. `sizes` are those of the program's symbols.
     """
     if not donate:
         return ()
     bound = dict(sizes or {})
-    free_outputs = [meta.bind(bound) for meta in program.output_metas]
+    divided = shardings.outputs or (None,) * len(program.output_metas)
+    free = [
+        (meta.bind(bound), sharding)
+        for meta, sharding in zip(program.output_metas, divided, strict=True)
+    ]
     usable: list[int] = []
     for position in donate:
         meta = program.input_metas[position].bind(bound)
-        if meta in free_outputs:
-            free_outputs.remove(meta)
-            usable.append(position)
+        own = shardings.inputs[position] if shardings.inputs else None
+        for output in ((meta, own), (meta, None)):
+            if output in free:
+                free.remove(output)
+                usable.append(position)
+                break
     return tuple(usable)
 
 

@@ -10,8 +10,10 @@ from tenferro.errors import BindingError, ExecutorError
 from tenferro.exec_ir import ExecProgram
 from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs
 from tenferro.shape import Leaf
+from tenferro.values import INFERRED, Shardings
 from tenferro_xla.compiled.cache import Executables, sizes_key, sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
+from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.stablehlo import (
     Cost,
     Memory,
@@ -35,16 +37,19 @@ class Lowered:
         executables: Executables,
         run: Runner,
         observe: Observer | None = None,
+        shardings: Shardings = INFERRED,
     ) -> None:
         self._program = program
         self._sizes = sizes
         self._executables = executables
         self._run = run
+        self._shardings = shardings
         options = program.options
         self._bound = executables.resolved(program.exec_program, sizes, options, observe)
         refuse_dynamic(self._bound, "lower")
-        self._prepared = prepare(self._bound, executables.target, options, observe)
-        self._module = lower_to_stablehlo(self._prepared, executables.target)
+        pinned = pinned_by(self._bound, executables.target.placement, shardings)
+        self._prepared = prepare(self._bound, executables.target, options, observe, pinned)
+        self._module = lower_to_stablehlo(self._prepared, executables.target, shardings=shardings)
 
     @property
     def exec_program(self) -> ExecProgram:
@@ -70,14 +75,23 @@ class Lowered:
     def compile(self) -> Compiled:
         """The executable."""
         digest, options = self._program.digest, self._program.options
-        executable = self._executables.cache.get_or_make(
-            (digest, sizes_key(self._sizes), (), options),
-            lambda: self._executables.load(
-                self._bound, digest, self._sizes, module=self._module, options=options
-            ),
-        )
+        key: tuple[object, ...] = (digest, sizes_key(self._sizes), (), options, self._shardings)
+        cache = self._executables.cache
+        executable = cache.get_or_make(key, self._load)
+        if not isinstance(executable, LoadedExecutable):  # it is for larger sizes, or for any mesh
+            executable = cache.get_or_make((*key, "program"), self._load)
         assert isinstance(executable, LoadedExecutable), "a lowered program is static"
         return Compiled(self._program, self._sizes, executable, self._run)
+
+    def _load(self) -> LoadedExecutable:
+        return self._executables.load(
+            self._bound,
+            self._program.digest,
+            self._sizes,
+            module=self._module,
+            options=self._program.options,
+            shardings=self._shardings,
+        )
 
 
 class Compiled:

@@ -53,7 +53,9 @@ def to_jax(
     check_program("to_jax", program)
     platform = platform_of(jax.devices()[0])
     lowerings = ExtensionLowerings((*STANDARD, *further(packages)))
-    options = LoweringOptions(precision, lowerings, waits_in_branch=not platform.keeps_barriers)
+    options = LoweringOptions(
+        precision, lowerings, waits_in_branch=not platform.keeps_barriers, differentiated=True
+    )
     passes = contraction_passes(platform.costs if platform.rewrites else None)
     target = Target("jax", passes, options.extensions, advice=_ADVICE, differentiates=True)
 

@@ -18,12 +18,14 @@ from tenferro_xla.lowering import (
     gamma,
     inactive,
     indexing,
+    lane_sum,
     parts,
     rearrange,
     reduce,
     rounding,
     scan,
     scatter_reduce,
+    sharding_constraint,
     sort,
     special,
     special_functions,
@@ -36,7 +38,13 @@ from tenferro_xla.lowering import (
 from tenferro_xla.lowering.callback import check_callbacks
 from tenferro_xla.lowering.families import ExtensionLowerings
 from tenferro_xla.lowering.program import JaxFunction, jax_function
-from tenferro_xla.lowering.registry import Lowering, LoweringOptions, Precision, lower
+from tenferro_xla.lowering.registry import (
+    Lowering,
+    LoweringOptions,
+    Precision,
+    SharedSlices,
+    lower,
+)
 
 __all__ = [
     "ExtensionLowerings",
@@ -44,6 +52,7 @@ __all__ = [
     "Lowering",
     "LoweringOptions",
     "Precision",
+    "SharedSlices",
     "analytic",
     "arithmetic",
     "bitwise",
@@ -63,6 +72,7 @@ __all__ = [
     "inactive",
     "indexing",
     "jax_function",
+    "lane_sum",
     "lower",
     "parts",
     "rearrange",
@@ -70,6 +80,7 @@ __all__ = [
     "rounding",
     "scan",
     "scatter_reduce",
+    "sharding_constraint",
     "sort",
     "special",
     "special_functions",

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from tenferro.compiler import give_way
 from tenferro.exec_ir import ExecInstruction, ExecProgram, run
 from tenferro.family import Extension
 from tenferro_xla.lowering.registry import LoweringOptions, lower
@@ -22,6 +23,7 @@ def jax_function(program: ExecProgram, options: LoweringOptions) -> JaxFunction:
     """
 
     def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:
+        give_way()
         if isinstance(step.op, Extension):
             return options.extensions(step.op, operands)
         return lower(step.op, operands, options)

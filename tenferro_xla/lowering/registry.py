@@ -5,17 +5,55 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 import jax
+from jax.sharding import Mesh
 
-from tenferro.errors import ExecutorError
+from tenferro.errors import ExecutorError, ShardingError
 from tenferro.exec_ir import ExecOp
 from tenferro_xla.lowering.families import ExtensionLowerings
 
 Precision = Literal["default", "high", "highest"]
 Rule = Callable[..., Any]
 R = TypeVar("R", bound=Rule)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSlices:
+    """The devices that share the slices of networks: those along some axes of a mesh.
+
+    Attributes:
+        axes: the names of the axes.
+        workers: the number of these devices; all others do what one of these does.
+        ordered: whether what the devices have summed is added in one order, whatever their number.
+    """
+
+    axes: tuple[str, ...]
+    workers: int
+    ordered: bool
+
+    @classmethod
+    def over(cls, mesh: Mesh | None, axes: object, ordered: bool) -> SharedSlices | None:
+        """The devices along an axis, or several, that a user names; None for None.
+
+        Raises:
+            ShardingError: there is no mesh, or it does not have such an axis.
+        """
+        if axes is None:
+            return None
+        names = (axes,) if isinstance(axes, str) else axes
+        if mesh is None:
+            raise ShardingError(f"slices over {axes!r} need a mesh; pass mesh=")
+        if not isinstance(names, tuple | list) or not names or len({*names}) < len(names):
+            raise ShardingError(
+                f"slices go over an axis of the mesh, or a tuple of different ones, not {axes!r}"
+            )
+        for name in names:
+            if name not in mesh.axis_names:
+                raise ShardingError(f"slices: the mesh has axes {mesh.axis_names}, not {name!r}")
+        return cls(tuple(names), prod(mesh.shape[name] for name in names), ordered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +65,17 @@ class LoweringOptions:
         extensions: the lowerings of extension families.
         waits_in_branch: whether what is computed again stands in a branch, since the compiler
             drops barriers.
+        mesh: the devices that values are divided among; None on one device.
+        shared_slices: the devices that share the slices of networks; None if each does all.
+        differentiated: whether JAX differentiates what is lowered.
     """
 
     precision: Precision = "highest"
     extensions: ExtensionLowerings = field(default_factory=ExtensionLowerings)
     waits_in_branch: bool = True
+    mesh: Mesh | None = None
+    shared_slices: SharedSlices | None = None
+    differentiated: bool = False
 
     def __post_init__(self) -> None:
         if self.precision not in get_args(Precision):

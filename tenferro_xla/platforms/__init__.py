@@ -1,42 +1,17 @@
 """What is known of each platform of XLA: its costs, memory, compiler options and passes.
 
 Read in this order: `platform` (what may be known, and the platform of which nothing is),
-`options` (which compiler options this XLA knows), `cpu`, `cuda`, `host_memory`. No other module of
-executors asks which platform it is on.
+`options` (which compiler options this XLA knows), `cpu`, `cuda`, `known`, `facts` (for reports),
+`host_memory`. No other module of executors asks which platform it is on.
 """
-
-from __future__ import annotations
-
-import jax
 
 from tenferro_xla.platforms.cpu import CPU_PLATFORM
 from tenferro_xla.platforms.cuda import CUDA_PLATFORM
+from tenferro_xla.platforms.facts import device_facts
 from tenferro_xla.platforms.host_memory import keep_host_memory
+from tenferro_xla.platforms.known import platform_named, platform_of
 from tenferro_xla.platforms.options import Options, taken_options
 from tenferro_xla.platforms.platform import Option, Platform
-
-KNOWN = {each.name: each for each in (CPU_PLATFORM, CUDA_PLATFORM)}
-
-
-def platform_named(name: str) -> Platform:
-    """The platform of this name, as JAX lowers for it: `cpu`, `cuda`; else the neutral one.
-
-    >>> platform_named("tpu").passes(None) == platform_named("cuda").passes(None)
-    True
-    """
-    return KNOWN.get(name, Platform(name))
-
-
-def platform_of(device: jax.Device) -> Platform:
-    """The platform of a device. JAX calls devices of CUDA and ROCm `gpu`; they print otherwise.
-
-    >>> platform_of(jax.devices("cpu")[0]).name
-    'cpu'
-    """
-    if device.platform != "gpu":
-        return platform_named(device.platform)
-    return platform_named(str(device).partition(":")[0].lower())
-
 
 __all__ = [
     "CPU_PLATFORM",
@@ -44,6 +19,7 @@ __all__ = [
     "Option",
     "Options",
     "Platform",
+    "device_facts",
     "keep_host_memory",
     "platform_named",
     "platform_of",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import jax
 
-from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass
+from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.values import free_host_bytes
@@ -19,15 +19,18 @@ NO_FUSION_EMITTERS = Option(
     False,
     "XLA compiles gradients of networks of small tensors in a quarter to a half of the time",
 )
-"""Loops, paddings, sums and transposes of many axes run up to four times as long with it, complex
-programs are compiled longer; so only programs get it that have none of these, or little else."""
+"""Loops, paddings, functions of elements and transposes of many axes run up to four times as long
+with it, or are compiled longer, and so are complex numbers; so only programs get it that have none
+of these."""
 
-FEWEST_CONTRACTIONS, FEWEST_KERNELS = 16, 64
-"""Below these, there is nothing to save."""
-SMALL = 1 << 14
-"""Numbers that an instruction writes, beside contractions and on average."""
+FEWEST_MOVES = 16
+"""Transposes and the like below which there is little to save."""
+MOST_OTHERS = 8
+"""Kernels that are neither contractions nor moves, such as the sum at the end."""
 MOST_AXES = 3
-"""Axes of what is written beside contractions."""
+"""Axes of what is moved."""
+SMALL = 1 << 14
+"""Numbers that each instruction moves, on average."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,15 @@ class CpuPlatform(Platform):
     instruction as soon as its operands are there.
     """
 
-    def passes(self, costs: DeviceCosts | None) -> tuple[Pass, ...]:
-        """Orders of axes, real contractions in place of complex ones, transposes that are kept."""
-        passes = super().passes(costs)
+    def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
+        """Orders of axes, real contractions in place of complex ones, transposes in loops, or kept."""
+        passes = super().passes(costs, pinned)
         if costs is None:
             return passes
-        return (*passes, RealContractions(costs), LoopedTransposes(), KeptTransposes())
+        passes = (*passes, RealContractions(costs))
+        if pinned is not None:  # a copy that is kept counts on every device
+            return passes
+        return (*passes, LoopedTransposes(), KeptTransposes())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The older emitter of kernels for straight programs of many small contractions."""
@@ -60,18 +66,19 @@ class CpuPlatform(Platform):
 
 
 def _contracts_small_tensors(program: ExecProgram) -> bool:
-    """Whether a program is contractions of real numbers, without loops, and little else."""
+    """Whether a program is contractions of real numbers and moves of operands, without loops."""
     steps = program.instructions
     kernels = [
         step
         for step in steps
         if not (step.op.view or step.op.source or isinstance(step.op, DotGeneral))
     ]
-    if len(program.steps_of(DotGeneral)) < FEWEST_CONTRACTIONS or len(kernels) < FEWEST_KERNELS:
+    moves = [step for step in kernels if step.op.moves]
+    if len(moves) < FEWEST_MOVES or len(kernels) - len(moves) > MOST_OTHERS:
         return False
     if any(step.op.bodies or step.dtype.kind == "c" for step in steps):
         return False
-    shapes = [meta.static_shape or () for step in kernels for meta in step.output_metas]
+    shapes = [meta.static_shape or () for step in moves for meta in step.output_metas]
     return max(map(len, shapes)) <= MOST_AXES and sum(map(math.prod, shapes)) <= SMALL * len(steps)
 
 
@@ -80,6 +87,7 @@ CPU_PLATFORM = CpuPlatform(
     costs=CPU,
     rewrites=True,
     runs=COMPILED,
+    precision={"highest": "32 bits, as every other"},
     wanted=(NO_FUSION_EMITTERS,),
     in_flight=1,
     alignment=64,

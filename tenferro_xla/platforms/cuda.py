@@ -36,5 +36,9 @@ CUDA_PLATFORM = Platform(
     rewrites=True,
     # Blocks of XLA's allocator; the largest workspace that cuBLAS is given, on Hopper.
     runs=Runs(as_written=True, fuses=True, reads_transposed=True, block=256, workspace=32 << 20),
+    precision={
+        "highest": "32 bits, without TF32; the default",
+        "default": "TF32: products of 32-bit numbers have 3 digits",
+    },
 )
 """Complex products stay complex, transposes in front of products are left to cuBLAS."""

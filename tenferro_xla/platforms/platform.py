@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -14,6 +14,7 @@ from tenferro.compiler import (
     DeviceCosts,
     DeviceModel,
     Pass,
+    Pinned,
     Runs,
     contraction_passes,
 )
@@ -51,6 +52,7 @@ class Platform:
         keeps_barriers: whether the compiler heeds optimization barriers until equal values have
             become one. Where it does not, what is computed again stands in a branch.
         results_in_rows: whether the compiler is told that transposed results are stored by rows.
+        precision: what the words of `XlaExecutor(precision=)` mean for products of 32-bit numbers.
         kernel_seconds: seconds of compilation for each kernel, about.
     """
 
@@ -63,6 +65,7 @@ class Platform:
     alignment: int = 1
     keeps_barriers: bool = True
     results_in_rows: bool = False
+    precision: Mapping[str, str] = field(default_factory=dict, hash=False)
     kernel_seconds: float = 4e-3
 
     @property
@@ -70,12 +73,13 @@ class Platform:
         """What plans are made by."""
         return DeviceModel(self.costs, self.runs)
 
-    def passes(self, costs: DeviceCosts | None) -> tuple[Pass, ...]:
+    def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
         """The passes that bring contractions into the form that the platform is fast at.
 
-        Without costs they only become matrix products.
+        Without costs they only become matrix products. `pinned` are the axes that are divided among
+        devices.
         """
-        return contraction_passes(costs)
+        return contraction_passes(costs, pinned=pinned)
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The wanted options that are good for this program, which is ready to be lowered."""

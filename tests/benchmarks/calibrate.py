@@ -27,7 +27,7 @@ from support.harness import arguments, environment, note, repeated, table
 from support.networks import INSTANCES, Network
 
 import tenferro as tn
-from tenferro.compiler import CPU, DeviceCosts
+from tenferro.compiler import DeviceCosts
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.ops import BroadcastInDim, DotGeneral, Reshape, Transpose
 from tenferro_xla import XlaExecutor
@@ -117,7 +117,7 @@ def random_networks(count: int) -> list[Network]:
     return found
 
 
-def timed(network: Network, dtype: str, calls: int) -> Timed | None:
+def timed(network: Network, dtype: str, calls: int, executor: XlaExecutor) -> Timed | None:
     """The median of some calls; None where a call takes too long or too short to tell."""
     if network.seconds(dtype) > LONGEST:
         return None
@@ -125,7 +125,6 @@ def timed(network: Network, dtype: str, calls: int) -> Timed | None:
     program = tn.make_program(
         lambda *arrays: tn.einsum(network.expression, *arrays, optimize=network.path), *operands
     )
-    executor = XlaExecutor("cpu")
     prepared = executor.lower(program).exec_program
     if any(step.op.bodies for step in prepared.instructions):
         return None  # the model says what one pass through a body takes
@@ -164,27 +163,50 @@ def fitted(names: Sequence[str], sample: Sequence[Timed], start: DeviceCosts) ->
     return costs
 
 
+def chosen_networks(count: int) -> list[Network]:
+    """Random networks, and the instances that are at hand."""
+    chosen = random_networks(count)
+    for file in sorted(INSTANCES.glob("*.json")) if INSTANCES.is_dir() else []:
+        chosen += networks.read(file)
+    return chosen
+
+
+def fit(
+    chosen: Sequence[Network], executor: XlaExecutor, start: DeviceCosts, calls: int
+) -> DeviceCosts:
+    """The costs of the executor's device, fitted to every other network, judged on the rest.
+
+    A constant that is 0 at the start stays so: the device does not know such a cost.
+    """
+    costs = start
+    for names, dtype in ((REAL, "float64"), (COMPLEX, "complex128")):
+        names = tuple(name for name in names if getattr(start, name))
+        sample = [
+            result
+            for network in track(chosen, f"timing in {dtype}")
+            if (result := timed(network, dtype, calls, executor)) is not None
+        ]
+        learned, judged = sample[::2], sample[1::2]
+        if not judged:
+            note(f"{dtype}: too few networks take long enough to tell")
+            continue
+        before, costs = costs, fitted(names, learned, costs)
+        report(dtype, names, before, costs, learned, judged)
+    return costs
+
+
 def main() -> None:
     parser = arguments(__doc__)
+    parser.add_argument("--device", default="cpu:0", help="such as cpu:0 or gpu:0")
     parser.add_argument("--random", type=int, default=60, help="how many random networks")
     parser.add_argument("--calls", type=int, default=9, help="calls of each network")
     options = parser.parse_args()
     environment()
-    chosen = random_networks(options.random)
-    for file in sorted(INSTANCES.glob("*.json")) if INSTANCES.is_dir() else []:
-        chosen += networks.read(file)
-    costs = CPU
-    for names, dtype in ((REAL, "float64"), (COMPLEX, "complex128")):
-        sample = [
-            result
-            for network in track(chosen, f"timing in {dtype}")
-            if (result := timed(network, dtype, options.calls)) is not None
-        ]
-        learned, judged = sample[::2], sample[1::2]
-        before, costs = costs, fitted(names, learned, costs)
-        report(dtype, names, before, costs, learned, judged)
-    changed = [name for name in (*REAL, *COMPLEX) if getattr(costs, name) != getattr(CPU, name)]
-    note(f"DeviceCosts({', '.join(f'{name}={getattr(costs, name):.2g}' for name in changed)})")
+    executor = XlaExecutor(options.device)
+    start = executor.device_model.costs
+    costs = fit(chosen_networks(options.random), executor, start, options.calls)
+    names = [name for name in (*REAL, *COMPLEX) if getattr(costs, name) != getattr(start, name)]
+    note(f"DeviceCosts({', '.join(f'{name}={getattr(costs, name):.2g}' for name in names)})")
 
 
 def report(

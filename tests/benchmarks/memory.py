@@ -52,8 +52,8 @@ def limits(how: Any) -> None:
             try:
                 report, temporaries, outputs, _ = measured(function, args, limit)
             except MemoryLimitError as error:
-                least = float(str(error).rpartition("least found is ")[2].split()[0])
-                row.append(f"refused ({least:.2f})")
+                _, _, least = str(error).rpartition("least found is ")
+                row.append(f"refused ({least.split()[0] if least else 'by XLA'})")
                 refused += 1
                 continue
             total += 1

@@ -102,7 +102,7 @@ def main() -> None:
         row: list[object] = [name, samples.text(1), f"{samples.over(found['jax.jit']):.2f}"]
         if name in executors:
             report = executors[name].explain()
-            whole = sum(event.subject.part == "program" for event in report.events)
+            whole = sum(event.subject.part != "op" for event in report.events)
             row += [f"{rounds[-1][name] - report.seconds:.2f}", whole]
         rows.append(row)
     title = f"{chosen.shapes} shapes, value and gradient of {chosen.layers} layers"

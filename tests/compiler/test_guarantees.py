@@ -98,6 +98,7 @@ def test_every_pass_says_what_it_needs_of_extents() -> None:
         "dead_code": Needs.RANKS,
         "dot_decomposer": Needs.EXACT_EXTENTS,
         "dot_dimension_sorter": Needs.RANKS,
+        "lane_joining": Needs.RANKS,
         "loop_inlining": Needs.EXACT_EXTENTS,
         "loop_invariants": Needs.RANKS,
         "loop_joining": Needs.RANKS,

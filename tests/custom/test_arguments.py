@@ -204,3 +204,24 @@ def test_python_numbers_yield_to_the_dtypes_of_arrays_in_rules_too() -> None:
         by_x, by_y = tn.grad(ruled, (0, 1))(np.float32(3.0), 2.0)
         assert (by_x.dtype, by_x.item(), by_y.item()) == (np.float32, 2.0, 3.0)
         assert tn.jit(ruled, executor="numpy")(np.float32(3.0), 2.0).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("dtype", "of_ct"),
+    [
+        ("float32", "float64"),
+        ("float64", "float32"),
+        ("float32", "int32"),
+        ("complex64", "float64"),
+        ("complex64", "complex128"),
+    ],
+)
+def test_a_cotangent_of_another_dtype_becomes_that_of_its_argument(dtype: str, of_ct: str) -> None:
+    f = tn.custom_vjp(lambda x: tn.sum(tn.real(x)))
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: (tn.full((2,), 3, dtype=of_ct),))
+    x = np.ones(2, dtype)
+    for gradient in (tn.grad(f), tn.jit(tn.grad(f), executor="numpy")):
+        np.testing.assert_array_equal(np.asarray(gradient(x)), np.full(2, 3, dtype), strict=True)
+    np.testing.assert_array_equal(
+        np.asarray(tn.vmap(tn.grad(f))(x[None])), np.full((1, 2), 3, dtype), strict=True
+    )

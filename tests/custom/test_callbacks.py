@@ -81,10 +81,26 @@ def test_an_exception_of_the_function_comes_through(executor: str) -> None:
         r"result 0 is f64\[2\], but result_shape_dtypes says f64\[3\]": lambda x: x[:2],
         r"result 0 is f32\[3\], but result_shape_dtypes says f64\[3\]": lambda x: x.astype("f4"),
         r"result 0 is a tuple, not an array": lambda x: (x, x),
+        r"result 0 is a NoneType, which is not f64\[3\]: dtype: object": lambda x: None,
+        r"result 0 is a list, which is not f64\[3\]: dtype: <U1": lambda x: ["a", "b", "c"],
+        r"result 0 is a list, which is not f64\[3\]: .*inhomogeneous": lambda x: [1.0, [2.0]],
+        r"result 0 is c128\[3\], but result_shape_dtypes says f64\[3\]": lambda x: [1j, 1.0, 1.0],
     }
     for text, function in calls.items():
         with pytest.raises(BackendFailureError, match=text):
             tn.jit(lambda x, f=function: tn.pure_callback(f, x, x), executor=executor)(X)
+
+
+def test_python_numbers_are_converted_but_not_cut_off() -> None:
+    def returned(value: object, dtype: str) -> Any:
+        return tn.pure_callback(lambda: value, tn.TensorSpec((), dtype))
+
+    assert returned(3, "float32").dtype == np.float32
+    assert returned(True, "uint8").item() == 1
+    with pytest.raises(BackendFailureError, match=r"result 0 is f64\[\], but .* says i64\[\]"):
+        returned(2.5, "int64")
+    with pytest.raises(BackendFailureError, match=r"is a int, which is not u8\[\]: .*300"):
+        returned(300, "uint8")
 
 
 def test_it_has_no_derivative_but_that_of_a_rule() -> None:
@@ -138,6 +154,11 @@ def test_a_tap_prints_what_is_computed(executor: str, capsys: pytest.CaptureFixt
     assert printed(lambda x: loop(x)[0], 1.0) == doubled
     assert printed(lambda x: tap("{0[0]}, {0[1]}", (x, 1))[0], 2.0) == ["2.0, 1"]
     assert printed(lambda x: x + 0 * len([tap("unread {}", x)]), 2.0) == []
+
+
+def test_an_exception_of_a_tap_names_its_function() -> None:
+    with pytest.raises(BackendFailureError, match=r"^callback: debug.tap int .*: raised TypeError"):
+        tn.jit(lambda x: tn.debug.tap(int, x), executor="numpy")(X)
 
 
 def test_a_tap_outside_of_traces_prints_at_once(capsys: pytest.CaptureFixture[str]) -> None:

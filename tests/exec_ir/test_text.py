@@ -93,6 +93,7 @@ APPLICATIONS: list[tuple[StdTensorOp, list[tuple[str, tuple[Any, ...]]]]] = [
     (CLAMP, [REALS] * 3),
     (Compare("GE"), [REALS] * 2),
     (ops.CheckpointName("h"), [REALS]),
+    (ops.ShardingConstraint((("data", "model"), None)), [REALS]),
     (SELECT, [("bool", (2,)), ("i32", (2,)), ("i32", (2,))]),
     (Convert(as_dtype("c128")), [REALS]),
     (Constant(np.array([[1, 2]])), []),

@@ -163,7 +163,7 @@ def test_graph_executor(case: Case, named: bool) -> None:
 @each(on_xla=True)
 @pytest.mark.parametrize("named", [False, True])
 def test_xla_executor(case: Case, named: bool) -> None:
-    executor = tenferro_xla.XlaExecutor("cpu", packages=case.packages)
+    executor = tenferro_xla.XlaExecutor(packages=case.packages)
     program = case.program(case.function, named)
     assert_is_value(executor.run(program, case.bindings(program))[0], case)
 
@@ -197,7 +197,7 @@ def test_a_gradient_is_saved_and_loaded(case: Case) -> None:
     gradient = tn.grad(case.total, ad_context=case.context)
     program = case.program(gradient)
     loaded = tn.loads(tn.dumps(program, packages=case.packages), packages=case.packages)
-    executor = tenferro_xla.XlaExecutor("cpu", packages=case.packages)
+    executor = tenferro_xla.XlaExecutor(packages=case.packages)
     assert_are_gradients(executor.run(loaded, case.bindings(loaded)), case)
 
 

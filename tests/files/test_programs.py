@@ -10,7 +10,7 @@ import pytest
 import tenferro as tn
 from tenferro.compiler import parse
 from tenferro.control import CONTROL_OPS, VOCABULARY
-from tenferro.errors import FileError
+from tenferro.errors import FileError, MemoryLimitError
 from tenferro.exec_ir import ExecBuilder, ExecOp, payload, verify
 from tenferro.files import dumps, loads
 from tenferro.ops import ALL_OPS
@@ -135,6 +135,8 @@ def refuses(name: str, path: str, value: Any, match: str) -> None:
         ("nodes/0/site", 3, "file: the site of node 0 must be a text"),
         ("nodes/1/payload/shape/0", {"size": "k"}, r"node 1: .*file says f64\[n,4\], .*f64\[k,4\]"),
         ("guards", [{"left": "n"}], "file: a guard must be an object of left, reason, right"),
+        ("memory_limit", 0, "file: the memory limit must be at least 1 byte"),
+        ("memory_limit", None, "file: the memory limit must be an integer from 0 to"),
         ("extra", 1, "file: the header of a program must be an object of"),
     ],
 )
@@ -162,6 +164,28 @@ def test_a_guard_is_about_sizes_of_the_program_and_may_hold(guard: Guard, match:
     held = program("exec_program(%0: f64[n]) {\n return %0\n}", "x", guards=(guard,))
     with pytest.raises(FileError, match=match):
         loads(dumps(held))
+
+
+def test_a_program_keeps_its_memory_limit_in_a_file() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(16):
+            x = tn.tanh(x @ x)
+        return tn.sum(x)
+
+    x = np.eye(8)
+    limit = 9 * x.nbytes
+    saved = tn.jit(tn.grad(f), executor="numpy", memory_limit=limit).program(x)
+    data = dumps(saved)
+    loaded = loads(data)
+    assert (dumps(loaded), header_of(data)["memory_limit"]) == (data, limit)
+    assert loaded.options.memory_limit == saved.options.memory_limit
+    assert loaded.memory(executor="numpy").peak <= limit
+    assert tn.jit(loaded, executor="numpy").memory(x).peak <= limit
+    np.testing.assert_allclose(np.asarray(loaded(x)), np.asarray(tn.grad(f)(x)))
+    tight = loads(dumps(tn.jit(tn.grad(f), memory_limit=99).program(x)))
+    with pytest.raises(MemoryLimitError, match=r"load: needs .* the limit is 99 bytes"):
+        tight(x)
+    assert "memory_limit" not in header_of(dumps(tn.jit(f).program(x)))
 
 
 def many(letter: str) -> str:

@@ -139,12 +139,13 @@ def test_chunks_inside_of_other_transforms() -> None:
 
 def test_a_function_of_nothing_or_to_nothing() -> None:
     empty = np.zeros((0,))
-    for transform in (tn.jacfwd, tn.jacrev):
+    for transform in (tn.jacfwd, tn.jacrev, tn.jacobian):
         for chunk_size in (None, 2):
             jacobian = partial(transform, chunk_size=chunk_size)
             assert jacobian(lambda x: tn.sum(x) + W)(empty).shape == (4, 3, 0)
             assert jacobian(lambda x: x[:0] * 2)(W).shape == (0, 3, 4, 3)
             check_same(jacobian(lambda x: tn.asarray(W))(ARGS["a"]), np.zeros((4, 3, 3)))
+            assert jacobian(lambda x: x * x, argnums=())(W) == ()
 
 
 @pytest.mark.parametrize("chunk_size", [0, -1, 1.5, True, "2"])

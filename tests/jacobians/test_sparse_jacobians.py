@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,15 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ADError, ADRuleError, DTypeError, ExtentError, ShapeError
+from tenferro.extension import (
+    ExtensionAdRule,
+    ExtensionOp,
+    OutputMeta,
+    Package,
+    apply,
+    family_id,
+    inline,
+)
 from tenferro.jacobians.colours import Colouring, coloured, star_coloured
 from tenferro.jacobians.pattern import Pattern
 
@@ -82,6 +92,58 @@ def test_a_rule_by_hand_need_not_have_a_symmetric_hessian(wrapped: Any) -> None:
     expected[0] = 2.0 * x
     same(tn.hessian(f, sparsity="auto")(x), expected)
     np.testing.assert_allclose(tn.hessian(f)(x), expected)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        tn.checkpoint(lambda x: x[1:] * tn.sin(x[:-1])),
+        lambda x: tn.cond(x[0] > 0, lambda y: y[1:] * y[:-1], lambda y: tn.sin(y[:-1]), x),
+    ],
+)
+def test_programs_inside_of_ops_are_followed(f: Any) -> None:
+    for x in (X, -X):
+        found = tn.jacobian(f, sparsity="auto")(x)
+        same(found, tn.jacfwd(f)(x))
+        assert repr(found) == "SparseMatrix(f64[7,8], 14 values of 56, by forward 2)"
+        assert "by forward 3" in repr(tn.hessian(lambda x: tn.sum(f(x)), sparsity="auto")(x))
+
+
+@family_id(namespace="tests", name="lopsided", version=1)
+@dataclass(frozen=True)
+class Lopsided(ExtensionOp):
+    """The sum of the elements, whose rule gives other derivatives."""
+
+    input_count = 1
+    output_count = 1
+
+    def infer_output_meta(self, input_dtypes: Any, input_shapes: Any) -> list[OutputMeta]:
+        return [(input_dtypes[0], ())]
+
+    def eager_execute(self, inputs: Any) -> list[Any]:
+        return [np.sum(inputs[0])]
+
+
+class LopsidedRule(ExtensionAdRule):
+    family = Lopsided
+
+    def linearize(self, op: Any, at: Any) -> Any:
+        def tangent(x: Any, dx: Any) -> Any:
+            return tn.sum(x**2) * dx[0] + 5.0 * x[0] * tn.sum(x[1:] * dx[1:])
+
+        return (inline(at, tangent, *at.primal, *at.tangent),)
+
+
+@pytest.mark.parametrize("wrapped", [lambda f: f, tn.checkpoint])
+def test_a_rule_of_an_extension_need_not_have_a_symmetric_hessian(wrapped: Any) -> None:
+    context = tn.AdContext(packages=(Package("tests", ops=(Lopsided,), rules=(LopsidedRule(),)),))
+    f = wrapped(lambda x: apply(Lopsided(), x))
+    x = np.r_[0.5, np.arange(1.0, 40.0)]
+    expected = np.diag(np.r_[0.0, np.full(39, 5.0 * 0.5)])
+    expected[1:, 0] = 5.0 * x[1:]
+    expected[0] = 2.0 * x
+    same(tn.hessian(f, sparsity="auto", ad_context=context)(x), expected)
+    np.testing.assert_allclose(tn.hessian(f, ad_context=context)(x), expected)
 
 
 @pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
@@ -190,6 +252,15 @@ def test_within_other_transforms() -> None:
     rt = tn.EagerRuntime()
     recorded = sparse(rt.variable(X))
     np.testing.assert_allclose(recorded.todense().numpy(), expected[0], rtol=1e-12, atol=1e-12)
+
+
+def test_it_is_not_an_array() -> None:
+    matrix = tn.jacobian(lambda x: x * x, sparsity="auto")(np.ones(3))
+    with pytest.raises(TypeError, match=r"a sparse matrix is not an array; .*todense\(\) is"):
+        np.asarray(matrix)
+    for product in (lambda: matrix @ np.ones(3), lambda: np.ones(3) @ matrix, lambda: matrix + 1):
+        with pytest.raises(TypeError, match=r"unsupported operand type|does not support ufuncs"):
+            product()
 
 
 def test_a_large_hessian_has_no_dense_matrix_on_the_way() -> None:

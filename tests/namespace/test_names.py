@@ -91,7 +91,7 @@ SPECIAL = {
 }
 PLACES = {
     *("block_until_ready", "default_backend", "device_count", "device_get", "device_put"),
-    *("devices", "local_device_count", "local_devices"),
+    *("devices", "local_device_count", "local_devices", "with_sharding_constraint"),
 }
 INSPECTING = {"__array_namespace_info__", "can_cast", "finfo", "iinfo", "isdtype", "result_type"}
 ALIASES = {
@@ -140,6 +140,7 @@ def test_lax_has_every_op_one_to_one() -> None:
         *("log_plus_one", "exponential_minus_one"),
         *("and", "or", "xor", "not"),  # words of Python: bitwise_and, …
         "checkpoint_name",  # tn.checkpoint_name
+        "sharding_constraint",  # tn.with_sharding_constraint
     }
 
 

@@ -154,6 +154,7 @@ LAYOUT: list[Case] = [
         lambda x: lax.rev(x, (0, 2)),
         dtypes=_MOVED,
     ),
+    single("named", ops.ShardingConstraint((("data",), None)), (2, 3), lambda x: x),
     single("of nothing", ops.Reverse((1,)), (0, 2), lambda x: lax.rev(x, (1,))),
     single(
         "of a vector",

@@ -111,7 +111,7 @@ def test_its_memory_is_predicted() -> None:
 
 @pytest.mark.parametrize("n", [1, 5, 8])
 def test_sizes_are_rounded_up_around_it(n: int) -> None:
-    executor = tenferro_xla.XlaExecutor("cpu", bucketing={"n": (8,)})
+    executor = tenferro_xla.XlaExecutor(bucketing={"n": (8,)})
     total = tn.jit(lambda x: tn.sum(softplus(x)), executor=executor, symbolic={"x": ("n",)})
     x = np.linspace(-2.0, 2.0, n)
     np.testing.assert_allclose(total(x).item(), reference(x).sum(), rtol=1e-14)
@@ -123,7 +123,7 @@ def test_it_runs_where_data_decide_sizes() -> None:
     program = tn.make_program(
         lambda x: tn.sum(softplus(tn.dynamic_truncate(x, tn.sum(x)))), tn.TensorSpec((4,))
     )
-    executor = tenferro_xla.XlaExecutor("cpu")
+    executor = tenferro_xla.XlaExecutor()
     plan = executor.segments(program)
     assert [OP.name in str(segment.program) for segment in plan.segments] == [False, True]
     x = np.array([1.0, -0.5, 1.5, 0.0])

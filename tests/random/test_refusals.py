@@ -101,7 +101,12 @@ ERRORS: list[tuple[Callable[[], Any], str]] = [
     (lambda: random.fold_in(KEY, -1), "random.fold_in: data must be an integer of 32 bits, got -1"),
     (lambda: random.wrap_key_data([1, 2]),
      "random.wrap_key_data: words must be u32[..., 2], got i64[2]"),
-    (lambda: KEY[0], "key: 1 indices for keys ()"),
+    (lambda: KEY[0], "key: 1 indices for keys (); tn.random.split(key, n) makes n keys"),
+    (lambda: random.split(KEY, 3)[0, 1], "key: 2 indices for keys (3,)"),
+    (lambda: random.categorical(KEY, np.ones((2, 0))),
+     "random.categorical: axis -1 of f64[2,0] has no elements to choose from"),
+    (lambda: random.normal(KEY, ("n", 2)),
+     "random.normal: the size 'n' has a number only in a function that is traced"),
     (lambda: np.asarray(KEY), "key: a key is not an array; tn.random.key_data(key) is"),
     (lambda: KEY + 1, "unsupported operand type(s) for +: 'Key' and 'int'"),  # type: ignore[operator]
     (lambda: random.Key(), "Key: keys are made by tn.random.key(seed), split and fold_in"),

@@ -277,9 +277,7 @@ def of_concrete_size(scores: Any, weights: Any, order: Any, k: int) -> Any:
 
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_a_truncation_that_data_decide_has_value_and_gradient(executor: str) -> None:
-    runner = (
-        NUMPY if executor == "numpy" else pytest.importorskip("tenferro_xla").XlaExecutor("cpu")
-    )
+    runner = NUMPY if executor == "numpy" else pytest.importorskip("tenferro_xla").XlaExecutor()
     both = tn.value_and_grad(kept, argnums=(0, 1))
     program = tn.make_program(both, VECTOR, MATRIX)
     rng = np.random.default_rng(1)

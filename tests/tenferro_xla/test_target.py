@@ -9,6 +9,7 @@ import pytest
 from tenferro.compiler import CANONICAL, CPU, Numbering, OptimizerOptions, Pass, optimize
 from tenferro.exec_ir import verify
 from tenferro_xla.platforms import CPU_PLATFORM
+from tests.compiler.canonical.test_lane_joining import ALIKE
 from tests.compiler.canonical.test_loop_joining import STARTING_ALIKE
 from tests.compiler.canonical.test_loop_products import SUM
 from tests.compiler.canonical.test_switch_joining import VALUE_AND_DERIVATIVE
@@ -100,6 +101,7 @@ PIECES = {
     "repeated_operands": BATCH,
     "summed_products": BATCH,
     "rolling": ROLLED,
+    "lane_joining": ALIKE,
     "loop_joining": STARTING_ALIKE,
     "switch_joining": VALUE_AND_DERIVATIVE,
     "while_joining": while_loops(VALUES.format(results="%3: f64[]", limit=0.5)),

@@ -109,6 +109,16 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
         ADError,
         "grad: argnums (0, -2) names an argument twice",
     ),
+    "name of value_and_grad": (
+        lambda: tn.value_and_grad(same, argnums=1)(1.0),
+        ADError,
+        "value_and_grad: argnums 1 is out of range for 1 positional arguments",
+    ),
+    "name of hvp": (
+        lambda: tn.hvp(same, X, X),
+        NonScalarGradError,
+        "hvp: the result must be a scalar, got f64[",
+    ),
     "argnums name": (
         lambda: tn.grad(same, argnums="x")(1.0),  # type: ignore[arg-type]
         ADError,
@@ -164,7 +174,8 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     "derivative of a vector": (
         lambda: tn.derivative(same)(X),
         ShapeError,
-        "derivative: the function must take one scalar; use jacfwd or hessian for arrays",
+        "derivative: the function must take one scalar, got f64[2]; use jacfwd or hessian for "
+        "arrays",
     ),
     "complex jacobian": (
         lambda: tn.jacfwd(same)(np.array([1j])),

@@ -39,7 +39,7 @@ def batch(n: int) -> tuple[Any, Any, Any]:
 
 @pytest.mark.exhaustive
 def test_one_program_gives_jaxs_answers_at_twenty_sizes() -> None:
-    xla = XlaExecutor("cpu")
+    xla = XlaExecutor()
     traces: list[None] = []
 
     def counted(params: Any, x: Any, y: Any) -> Any:
@@ -203,6 +203,25 @@ def test_values_whose_size_data_decide_are_taken_within_a_trace(executor: str) -
         symbolic={"x": ("n",)},
     )
     assert [f(np.ones(n) / 2).item() for n in (2, 4, 6)] == [0.25, 0.5, 0.75]
+
+
+KNOWN_IN_SHAPES_OF_NAMES: dict[str, Any] = {
+    "number": lambda x: tn.broadcast_to(2.0, x.shape),
+    "array": lambda x: tn.broadcast_to(np.ones(1), (2, *x.shape)),
+    "padded": lambda x: tn.pad(np.ones(1), (0, x.shape[0] - 1)),
+    "lax": lambda x: tn.lax.broadcast_in_dim(np.float64(2.0), x.shape, ()),
+    "size": lambda x: tn.asarray(x.shape[0]),
+    "list": lambda x: tn.asarray([x.shape[0], 2]),
+    "gamma": lambda x: tn.random.gamma(tn.random.key(0), 2.0, x.shape),
+    "choice": lambda x: tn.random.choice(tn.random.key(0), x.shape[0], (4,)),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN_IN_SHAPES_OF_NAMES)
+def test_a_known_array_takes_a_size_with_a_name(name: str) -> None:
+    f, x = KNOWN_IN_SHAPES_OF_NAMES[name], np.ones(3)
+    named = tn.jit(f, symbolic={"x": ("n",)}, executor="numpy")
+    np.testing.assert_array_equal(np.asarray(named(x)), np.asarray(f(x)))
 
 
 def test_gradients_of_what_nothing_reaches_are_zeros_of_the_size_of_the_run() -> None:

@@ -122,7 +122,7 @@ def test_numbers_and_lists_take_the_declared_dtype() -> None:
 
 def test_it_is_compiled_once_for_each_size() -> None:
     txla = pytest.importorskip("tenferro_xla")
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor()
     program = tn.make_program(weighted, N, N)
     for size in (2, 3, 2, 3):
         x = tn.Tensor(np.ones(size)).to_device(executor)

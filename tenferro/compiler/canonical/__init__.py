@@ -9,6 +9,7 @@ from tenferro.compiler.canonical.common_subexpressions import CommonSubexpressio
 from tenferro.compiler.canonical.conjugate_sinking import ConjugateSinking
 from tenferro.compiler.canonical.dead_code import DeadCode
 from tenferro.compiler.canonical.dot_dimension_sorter import DotDimensionSorter
+from tenferro.compiler.canonical.lane_joining import LaneJoining
 from tenferro.compiler.canonical.loop_inlining import LoopInlining
 from tenferro.compiler.canonical.loop_invariants import LoopInvariants
 from tenferro.compiler.canonical.loop_joining import LoopJoining
@@ -28,6 +29,7 @@ __all__ = [
     "ConjugateSinking",
     "DeadCode",
     "DotDimensionSorter",
+    "LaneJoining",
     "LoopInlining",
     "LoopInvariants",
     "LoopJoining",

@@ -1,11 +1,53 @@
-"""Putting one instruction in the place of two."""
+"""Putting one instruction in the place of two, and one program in that of two."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tenferro.exec_ir import ExecInstruction, ExecOp, ExecProgram
+from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecOp, ExecProgram, run
+from tenferro.shape import TensorMeta
+
+
+class JointBuilder(ExecBuilder):
+    """Builds a program of several others, in which each value is computed once.
+
+    Attributes:
+        shares_work: whether two of them compute some value with arrays.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shares_work = False
+        self._known: dict[tuple[bytes, tuple[int, ...]], tuple[int, ...]] = {}
+
+    def inline(self, program: ExecProgram, inputs: Sequence[int]) -> list[int]:
+        """The results of one of the programs; values that exist already are not computed again."""
+        there_before = len(self.metas)
+
+        def joined(step: ExecInstruction, operands: list[int]) -> tuple[int, ...]:
+            key = (step.op.identity, ordered_operands(step, operands))
+            if key not in self._known:
+                self._known[key] = self.add(step.op, operands, step.site)
+            elif self._known[key][0] < there_before and is_work(
+                step, [self.metas[slot] for slot in operands]
+            ):
+                self.shares_work = True
+            return self._known[key]
+
+        return run(program, inputs, joined)
+
+
+def ordered_operands(step: ExecInstruction, operands: Sequence[int]) -> tuple[int, ...]:
+    """The operands, in one order if they may be exchanged."""
+    return tuple(sorted(operands) if step.op.commutative else operands)
+
+
+def is_work(step: ExecInstruction, operands: Sequence[TensorMeta | None]) -> bool:
+    """Whether it computes with arrays, and does not only move or repeat their elements."""
+    if step.op.moves or step.op.repeats:
+        return False
+    return any(meta is not None and meta.rank > 0 for meta in operands)
 
 
 def independent_pairs(

@@ -6,10 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tenferro.compiler.canonical.joining import union, with_joined
+from tenferro.compiler.canonical.joining import (
+    JointBuilder,
+    is_work,
+    ordered_operands,
+    union,
+    with_joined,
+)
 from tenferro.compiler.passing import Pass
 from tenferro.control import Scan
-from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram
+from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.shape import TensorMeta
 
 T = TypeVar("T")
@@ -116,10 +122,10 @@ class _Work:
         metas = body.slot_metas()
         now = {slot: self._number(n) for slot, n in zip(body.input_slots, names, strict=True)}
         for step in body.instructions:
-            operands = _ordered(step, [now[slot] for slot in step.input_slots])
+            operands = ordered_operands(step, [now[slot] for slot in step.input_slots])
             for place, slot in enumerate(step.output_slots):
                 now[slot] = self._number((step.op.identity, operands, place))
-            if _is_work(step, [metas[slot] for slot in step.input_slots]):
+            if is_work(step, [metas[slot] for slot in step.input_slots]):
                 yield now[step.output_slots[0]]
 
     def _number(self, name: object) -> int:
@@ -215,49 +221,31 @@ class _JointBody:
     def __init__(self, first: _Loop, second: _Loop, equal: Mapping[int, int]) -> None:
         self.loops = (first, second)
         self.equal = equal
-        self.shares_work = False
-        self._builder = ExecBuilder()
-        self._known: dict[tuple[bytes, tuple[int, ...]], tuple[int, ...]] = {}
+        self._builder = builder = JointBuilder()
         consts: dict[int, int] = {}  # slots of the program to slots of the body
         for loop in self.loops:
             for slot, meta in zip(loop.consts, loop.op.body.input_metas, strict=False):
                 if slot not in consts:
-                    consts[slot] = self._builder.input(meta)
+                    consts[slot] = builder.input(meta)
         self._consts = tuple(consts)
-        carry = [self._builder.input(meta) for meta in _carried(first)]
+        carry = [builder.input(meta) for meta in _carried(first)]
         own = [
-            carry[equal[leaf]] if leaf in equal else self._builder.input(meta)
+            carry[equal[leaf]] if leaf in equal else builder.input(meta)
             for leaf, meta in enumerate(_carried(second))
         ]
-        entries = {slot: self._builder.input(meta) for slot, meta in _entries(first)}
+        entries = {slot: builder.input(meta) for slot, meta in _entries(first)}
         fed = set(first.stacks)
         entries.update(
-            (slot, self._builder.input(meta))
+            (slot, builder.input(meta))
             for slot, meta in _entries(second)
             if slot not in entries and slot not in fed
         )
         self._xs = tuple(entries)
-        results = self._inline(first.op.body, _inputs(first, consts, carry, entries))
+        results = builder.inline(first.op.body, _inputs(first, consts, carry, entries))
         entries.update(zip(first.stacks, results[first.op.carry :], strict=True))
-        of_second = self._inline(second.op.body, _inputs(second, consts, own, entries))
+        of_second = builder.inline(second.op.body, _inputs(second, consts, own, entries))
         self.results = (results, of_second)
-
-    def _inline(self, body: ExecProgram, inputs: Sequence[int]) -> list[int]:
-        """The results of one of the bodies; values that exist already are not computed again."""
-        metas = self._builder.metas
-        there_before = len(metas)
-        now = dict(zip(body.input_slots, inputs, strict=True))
-        for step in body.instructions:
-            operands = [now[slot] for slot in step.input_slots]
-            key = (step.op.identity, _ordered(step, operands))
-            if key not in self._known:
-                self._known[key] = self._builder.add(step.op, operands, step.site)
-            elif self._known[key][0] < there_before and _is_work(
-                step, [metas[slot] for slot in operands]
-            ):
-                self.shares_work = True
-            now.update(zip(step.output_slots, self._known[key], strict=True))
-        return [now[slot] for slot in body.output_slots]
+        self.shares_work = builder.shares_work
 
     def instruction(self) -> ExecInstruction:
         """The joined loop: the carries of both, then the ys of both."""
@@ -310,15 +298,3 @@ def _inputs(
 def _carried(loop: _Loop) -> tuple[TensorMeta, ...]:
     start = loop.op.consts
     return loop.op.body.input_metas[start : start + loop.op.carry]
-
-
-def _ordered(step: ExecInstruction, operands: Sequence[int]) -> tuple[int, ...]:
-    """The operands, in one order if they may be exchanged."""
-    return tuple(sorted(operands) if step.op.commutative else operands)
-
-
-def _is_work(step: ExecInstruction, operands: Sequence[TensorMeta | None]) -> bool:
-    """Whether it computes with arrays, and does not only move or repeat their elements."""
-    if step.op.moves or step.op.repeats:
-        return False
-    return any(meta is not None and meta.rank > 0 for meta in operands)

@@ -28,8 +28,8 @@ class Buckets:
     def __init__(self, roundings: Mapping[str, Rounding]) -> None:
         if not isinstance(roundings, Mapping):
             raise ConfigError(
-                f"bucketing: takes a mapping from names of sizes, got {roundings!r}; write "
-                'bucketing={"n": "powers_of_two"}'
+                f"bucketing: takes a mapping from names of sizes, 'auto' or None, got "
+                f'{roundings!r}; write bucketing={{"n": "powers_of_two"}}'
             )
         self._sizes: dict[str, tuple[int, ...] | None] = {}
         for name, rounding in roundings.items():

@@ -2,7 +2,8 @@
 
 Read in this order: `unrolling` and `order`, which may be enough; `choice` (which values are dropped
 at the peak), `again` (the program that computes them again where they are read), `late` (what is
-computed again as ops that wait), and `rematerialize`, the pass; `report` says what a program needs.
+computed again as ops that wait), `search` (all of that, until a program fits), and `rematerialize`,
+the pass; `peak` and `report` say what a program needs.
 """
 
 from tenferro.compiler.remat.rematerialize import Rematerialize

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tenferro.compiler.remat.choice import Cones
@@ -35,18 +35,17 @@ class Marked:
         return Marked(program, [again for _, again in kept])
 
 
-def computed_again(marked: Marked, cones: Cones, moment: int, dropped: Collection[int]) -> Marked:
+def computed_again(marked: Marked, cones: Cones, moment: int) -> Marked:
     """The program in which buffers are dropped at a moment, and computed again where read next."""
-    return _Writer(marked, cones, dropped).written(moment)
+    return _Writer(marked, cones).written(moment)
 
 
 class _Writer:
     """Writes the instructions after a moment anew."""
 
-    def __init__(self, marked: Marked, cones: Cones, dropped: Collection[int]) -> None:
+    def __init__(self, marked: Marked, cones: Cones) -> None:
         self._marked = marked
         self._cones = cones
-        self._dropped = dropped
         self._now: dict[int, int] = {}  # where values that are computed again are
         self._count = marked.program.n_slots
         self._steps: list[ExecInstruction] = []
@@ -77,7 +76,7 @@ class _Writer:
         made = self._cones.maker.get(slot)
         if made is None or made > moment:
             return False
-        return any(buffer in self._dropped for buffer in self._cones.schedule.buffers(slot))
+        return slot in self._cones.gone
 
     def _compute(self, slot: int, number: int) -> None:
         """Compute a value again, before an instruction."""
@@ -103,7 +102,7 @@ class _Writer:
                 for operand in steps[number].input_slots
                 if operand in cones.maker
                 and operand not in self._now
-                and not cones.is_there(operand, moment, self._dropped)
+                and not cones.is_there(operand, moment)
             ]
         return sorted(found)
 

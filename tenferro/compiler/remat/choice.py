@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from tenferro.compiler.target.schedule import Schedule
 from tenferro.exec_ir import ExecInstruction
@@ -28,6 +28,9 @@ class Cones:
     Attributes:
         schedule: the schedule.
         work: about how many operations each instruction takes.
+        maker: by slot, the instruction that computes it.
+        dropped: the buffers that are dropped.
+        gone: the slots that were read from them.
     """
 
     def __init__(self, schedule: Schedule, work: Sequence[int]) -> None:
@@ -37,26 +40,41 @@ class Cones:
         self.maker = {
             slot: number for number, step in enumerate(self.steps) for slot in step.output_slots
         }
+        self.dropped: set[int] = set()
+        self.gone: set[int] = set()
+        self._slots: dict[int, list[int]] = {}
+        self._since: dict[int, int] = {}
+        self._until: dict[int, int] = {}
+        for slot in self.maker:
+            self._find_times(slot)
 
-    def is_there(self, slot: int, moment: int, dropped: Collection[int]) -> bool:
-        """Whether a value can be read at a moment, if some buffers are dropped."""
-        schedule = self.schedule
-        return all(
-            buffer in schedule.arguments
-            or (
-                buffer not in dropped
-                and schedule.made[buffer] < moment
-                and (buffer in schedule.results or schedule.last_read(buffer) >= moment)
-            )
-            for buffer in schedule.buffers(slot)
-        )
+    def _find_times(self, slot: int) -> None:
+        """Find after which moment a value can be read, and until when."""
+        schedule, since, until = self.schedule, -1, len(self.steps)
+        for buffer in schedule.buffers(slot):
+            self._slots.setdefault(buffer, []).append(slot)
+            if buffer not in schedule.arguments:
+                since = max(since, schedule.made[buffer])
+                if buffer not in schedule.results:
+                    until = min(until, schedule.last_read(buffer))
+        self._since[slot], self._until[slot] = since, until
 
-    def of(self, slot: int, moment: int, dropped: Collection[int]) -> list[int] | None:
+    def drop(self, buffer: int) -> None:
+        """Drop a buffer."""
+        self.dropped.add(buffer)
+        self.gone.update(self._slots[buffer])
+
+    def is_there(self, slot: int, moment: int) -> bool:
+        """Whether a value can be read at a moment."""
+        return self._since[slot] < moment <= self._until[slot] and slot not in self.gone
+
+    def of(self, slot: int, moment: int) -> list[int] | None:
         """The instructions to run again for a value, in order; None if they are too many."""
+        maker, since, until, gone = self.maker, self._since, self._until, self.gone
         found: set[int] = set()
         stack = [slot]
         while stack:
-            number = self.maker[stack.pop()]
+            number = maker[stack.pop()]
             if number in found:
                 continue
             if len(found) == _MOST_AGAIN:
@@ -65,7 +83,8 @@ class Cones:
             stack += [
                 operand
                 for operand in self.steps[number].input_slots
-                if operand in self.maker and not self.is_there(operand, moment, dropped)
+                if operand in maker
+                and not (since[operand] < moment <= until[operand] and operand not in gone)
             ]
         return sorted(found)
 
@@ -74,26 +93,25 @@ class Cones:
         return len(numbers) + sum(self.work[number] for number in numbers)
 
 
-def dropped_at(cones: Cones, moment: int, excess: int) -> set[int]:
-    """The buffers to drop so that `excess` bytes fewer are alive at a moment; as many as can be."""
-    schedule, dropped = cones.schedule, set[int]()
+def drop_at(cones: Cones, moment: int, excess: int) -> None:
+    """Drop buffers so that `excess` bytes fewer are alive at a moment; as many as can be."""
+    schedule = cones.schedule
     heap: list[tuple[float, int, int]] = []
     for buffer, following in _idle(schedule, moment, cones.steps).items():
-        score = _score(cones, buffer, moment, following, dropped)
+        score = _score(cones, buffer, moment, following)
         if score:
             heap.append((-score, buffer, following))
     heapq.heapify(heap)
     while heap and excess > 0:
         negative, buffer, following = heapq.heappop(heap)
-        score = _score(cones, buffer, moment, following, dropped)
+        score = _score(cones, buffer, moment, following)
         if not score:
             continue
         if heap and -score > heap[0][0] and -score > negative:
             heapq.heappush(heap, (-score, buffer, following))
             continue
-        dropped.add(buffer)
+        cones.drop(buffer)
         excess -= schedule.bytes[buffer]
-    return dropped
 
 
 def _idle(schedule: Schedule, moment: int, steps: Sequence[ExecInstruction]) -> dict[int, int]:
@@ -109,12 +127,10 @@ def _idle(schedule: Schedule, moment: int, steps: Sequence[ExecInstruction]) -> 
     return found
 
 
-def _score(
-    cones: Cones, buffer: int, moment: int, following: int, dropped: Collection[int]
-) -> float:
+def _score(cones: Cones, buffer: int, moment: int, following: int) -> float:
     """How much dropping a buffer is worth; 0 if it cannot be computed again."""
     schedule = cones.schedule
-    numbers = cones.of(buffer, following, dropped)
+    numbers = cones.of(buffer, following)
     if numbers is None:
         return 0.0
     reads = schedule.reads[buffer]

@@ -23,49 +23,87 @@ _TERMS = 4
 def with_late_ops(marked: Marked, fused: Container[int]) -> ExecProgram:
     """The program, in which runs of instructions that compute values again are late ops.
 
-    `fused` are the slots that are computed where they are read. They are left outside where they
-    depend on a late op anyway.
+    `fused` are the slots that are computed where they are read, and so inside of the op and outside
+    of it. They take no memory, and are no operands or results of late ops.
     """
-    program = marked.program
-    metas = program.slot_metas()
-    last = _last_reads(program)
-    steps: list[ExecInstruction] = []
-    number = 0
-    for again, group in itertools.groupby(
-        zip(program.instructions, marked.again, strict=True), lambda pair: pair[1]
-    ):
-        run = [step for step, _ in group]
-        number += len(run)
-        tie = _tie(steps, last, number - len(run)) if again else None
+    return _Writer(marked, fused).written()
+
+
+class _Writer:
+    """Writes the program."""
+
+    def __init__(self, marked: Marked, fused: Container[int]) -> None:
+        self._marked, self._fused = marked, fused
+        self._steps = marked.program.instructions
+        self._metas = marked.program.slot_metas()
+        self._last = self._last_reads()
+        self._maker = {
+            slot: number for number, step in enumerate(self._steps) for slot in step.output_slots
+        }
+        self._written: list[ExecInstruction] = []
+
+    def written(self) -> ExecProgram:
+        """The program."""
+        end = 0
+        for again, group in itertools.groupby(self._marked.again):
+            start, end = end, end + len(list(group))
+            if again:
+                self._write_again(range(start, end))
+            else:
+                self._written += self._steps[start:end]
+        program = replace(self._marked.program, instructions=tuple(self._written))
+        return Marked(program, [False] * len(self._written)).without_dead().program
+
+    def _write_again(self, run: range) -> None:
+        """Write a run of instructions that compute values again."""
+        tie = _tie(self._written, self._last, run.start)
         if tie is None:
-            steps += run
-            continue
-        inside, outside = _split(run, fused)
-        made = {slot for step in inside for slot in step.output_slots}
-        taken = {slot for step in outside for slot in step.input_slots}
-        read = [slot for slot in made if last[slot] >= number or slot in taken]
-        steps += [_late(inside, sorted(read), tie, metas), *outside]
-    return replace(program, instructions=tuple(steps))
+            self._written += self._steps[run.start : run.stop]
+            return
+        stored = [number for number in run if not self._is_moved(number)]
+        if stored:
+            inside = [self._steps[number] for number in self._inside(stored)]
+            made = [slot for number in stored for slot in self._steps[number].output_slots]
+            read = sorted(slot for slot in made if self._last[slot] >= run.stop)
+            self._written.append(_late(inside, read, tie, self._metas))
+        self._written += [
+            self._steps[number]
+            for number in run
+            if self._is_moved(number)
+            and any(self._last[slot] >= run.stop for slot in self._steps[number].output_slots)
+        ]
 
+    def _last_reads(self) -> dict[int, int]:
+        """For each slot the number of the last instruction that reads it; -1 if none does.
 
-def _split(
-    run: Sequence[ExecInstruction], fused: Container[int]
-) -> tuple[list[ExecInstruction], list[ExecInstruction]]:
-    """The instructions of a late op, and those that may follow it."""
-    read: set[int] = set()
-    within: list[bool] = []
-    for step in reversed(run):
-        is_within = step.output_slots[0] not in fused or not read.isdisjoint(step.output_slots)
-        within.append(is_within)
-        read.update(step.input_slots if is_within else ())
-    inside: list[ExecInstruction] = []
-    outside: list[ExecInstruction] = []
-    made: set[int] = set()
-    for step, is_within in zip(run, reversed(within), strict=True):
-        later = not is_within and not made.isdisjoint(step.input_slots)
-        (outside if later else inside).append(step)
-        made.update(step.output_slots)
-    return inside, outside
+        What runs where its result is read counts as the reader of that.
+        """
+        program = self._marked.program
+        last = dict.fromkeys(program.written_slots(), -1)
+        last.update(dict.fromkeys(program.output_slots, len(self._steps)))
+        for number in reversed(range(len(self._steps))):
+            step, reader = self._steps[number], number
+            if self._is_moved(number):
+                reader = max(last[slot] for slot in step.output_slots)
+            for slot in step.input_slots:
+                last[slot] = max(last[slot], reader)
+        return last
+
+    def _is_moved(self, number: int) -> bool:
+        """Whether an instruction runs where its result is read."""
+        step = self._steps[number]
+        return step.op.source or step.output_slots[0] in self._fused
+
+    def _inside(self, stored: Sequence[int]) -> list[int]:
+        """Some instructions, and those that run where these read them."""
+        found, stack = set(stored), list(stored)
+        while stack:
+            for slot in self._steps[stack.pop()].input_slots:
+                number = self._maker.get(slot)
+                if number is not None and number not in found and self._is_moved(number):
+                    found.add(number)
+                    stack.append(number)
+        return sorted(found)
 
 
 def stored(program: ExecProgram, schedule: Schedule) -> ExecProgram:
@@ -91,15 +129,6 @@ def stored(program: ExecProgram, schedule: Schedule) -> ExecProgram:
                 step = _late([step], [slot], step.input_slots[-1], metas)
         steps.append(step)
     return replace(program, instructions=tuple(steps))
-
-
-def _last_reads(program: ExecProgram) -> dict[int, int]:
-    """For each slot the number of the last instruction that reads it; -1 if none does."""
-    last = dict.fromkeys(program.written_slots(), -1)
-    for number, step in enumerate(program.instructions):
-        last.update(dict.fromkeys(step.input_slots, number))
-    last.update(dict.fromkeys(program.output_slots, len(program.instructions)))
-    return last
 
 
 def _tie(steps: Sequence[ExecInstruction], last: dict[int, int], number: int) -> int | None:

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tenferro.compiler.memory_limit import MemoryLimit, in_words
 from tenferro.compiler.passing import Needs, Pass
-from tenferro.compiler.remat.again import Marked, computed_again
-from tenferro.compiler.remat.choice import Cones, dropped_at
-from tenferro.compiler.remat.late import stored, with_late_ops
-from tenferro.compiler.remat.order import economical
+from tenferro.compiler.remat.peak import peak_in_words
+from tenferro.compiler.remat.search import Search
 from tenferro.compiler.target.memory import schedule_of
-from tenferro.compiler.target.schedule import COMPILED, Runs, Schedule
+from tenferro.compiler.target.schedule import COMPILED, Runs
 from tenferro.errors import MemoryLimitError
 from tenferro.exec_ir import ExecProgram
-
-_ROUNDS = 64
-"""The most peaks that are lowered one after another."""
-_TOLD = (0.6, 0.4, 0.25, 0.15)
-"""Parts of the need that are aimed at to tell what would be possible, where the limit is not."""
-_PATIENCE = 8
-"""How many peaks are lowered in vain."""
-_MOST_WORK = 6
-"""How many times the operations are given up on."""
-_GOALS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
-"""Parts of the limit that are aimed at in turn, until the prediction of the result is below it."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +41,10 @@ class Rematerialize(Pass):
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program within the limit."""
         self._require_sizes(program)
-        before = schedule_of(program, self.runs)
-        need = _peak(before)
-        if need <= self.limit.bytes:
-            return program
-        ordered = self._ordered(program, before)
-        least = need
-        for part in _GOALS:
-            found = with_late_ops(*self._lowered(ordered, int(part * self.limit.bytes)))
-            reached = _peak(schedule_of(found, self.runs))
-            if reached <= self.limit.bytes:
-                return found
-            least = min(least, reached)
-        for part in _TOLD:
-            if part * need > self.limit.bytes:
-                found = with_late_ops(*self._lowered(ordered, int(part * need)))
-                least = min(least, _peak(schedule_of(found, self.runs)))
-        raise self._refusal(program, before, least)
+        found = Search(self.runs).lowest(program, self.limit.bytes)
+        if found.need > self.limit.bytes:
+            raise self._refusal(program, found.need)
+        return found.program
 
     def _require_sizes(self, program: ExecProgram) -> None:
         """Raise MemoryLimitError if a size is not known."""
@@ -84,64 +57,14 @@ class Rematerialize(Pass):
                     self.limit.bytes,
                 )
 
-    def _ordered(self, program: ExecProgram, schedule: Schedule) -> ExecProgram:
-        """The program in the order in which it runs, or in a better one if it runs as written."""
-        if not self.runs.as_written:
-            kept = stored(_in_order(program, schedule), schedule)
-            return _in_order(kept, schedule_of(kept, self.runs))
-        other = economical(program, schedule)
-        return min(program, other, key=lambda each: _peak(schedule_of(each, self.runs)))
-
-    def _lowered(self, program: ExecProgram, goal: int) -> tuple[Marked, Container[int]]:
-        """The program whose peak is at most `goal`, run as it is written; or as low as found.
-
-        Also the slots that are computed where they are read.
-        """
-        marked = Marked(program, [False] * len(program.instructions))
-        runs, since = replace(self.runs, as_written=True), 0
-        best = marked, schedule_of(program, runs)
-        most = _MOST_WORK * (program.work() + 1)
-        for _ in range(_ROUNDS):
-            schedule = schedule_of(marked.program, runs)
-            since += 1
-            if schedule.highest < best[1].highest:
-                best, since = (marked, schedule), 0
-            work = marked.program.work_of()
-            if schedule.highest <= goal or since == _PATIENCE or sum(work) > most:
-                break
-            cones = Cones(schedule, work)
-            moment = schedule.peak
-            dropped = dropped_at(cones, moment, schedule.highest - goal)
-            if not dropped:
-                break
-            marked = computed_again(marked, cones, moment, dropped)
-        return best[0], best[1].fused
-
-    def _refusal(self, program: ExecProgram, schedule: Schedule, least: int) -> MemoryLimitError:
+    def _refusal(self, program: ExecProgram, least: int) -> MemoryLimitError:
         """The error for a program that does not fit."""
-        moment = schedule.peak
-        site = program.instructions[schedule.order[moment]].site
-        alive = schedule.alive(moment)
-        largest = max(alive, key=lambda slot: schedule.bytes[slot])
-        maker = program.makers()[largest]
-        meta = maker.output_metas[maker.output_slots.index(largest)]
-        need = _peak(schedule)
-        place = "" if site is None else f" at {site}"
+        schedule = schedule_of(program, self.runs)
+        limit = self.limit
         return MemoryLimitError(
-            f"{self.limit.caller}: needs {in_words(need)}{place} (largest: {maker.op.name} {meta}, "
-            f"{len(alive)} alive), the limit is {in_words(self.limit.bytes)}; the least found is "
-            f"{in_words(least)}",
-            need,
-            self.limit.bytes,
+            f"{limit.caller}: needs {in_words(schedule.need)}{peak_in_words(schedule, self.runs)}, "
+            f"the limit is {in_words(limit.bytes)}; the least found is {in_words(least)}",
+            schedule.need,
+            limit.bytes,
+            least,
         )
-
-
-def _peak(schedule: Schedule) -> int:
-    """The bytes of the results and of intermediate values at the peak."""
-    return max(schedule.highest, schedule.output_bytes)
-
-
-def _in_order(program: ExecProgram, schedule: Schedule) -> ExecProgram:
-    """The program, written in the order in which it runs."""
-    steps = [program.instructions[number] for number in schedule.order]
-    return replace(program, instructions=tuple(steps))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 from tenferro.compiler.memory_limit import MemoryLimit, in_words
+from tenferro.compiler.remat.peak import inside_in_words
 from tenferro.compiler.target.memory import schedule_of
 from tenferro.compiler.target.schedule import COMPILED, Runs, Schedule, size_of
-from tenferro.control import Checkpointed
+from tenferro.control import Checkpointed, ControlOp
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 
 _LARGEST = 10
@@ -66,6 +68,7 @@ class MemoryReport:
         arguments: the bytes of the arguments, which are not part of the peak.
         outputs: the bytes of the results.
         at: the user's line at the peak, if it is known.
+        inside: what needs memory at the peak in a program inside of an op, in words, if one runs.
         largest: the largest values that are alive at the peak, at most ten.
         alive: how many values are alive there.
         again: what is computed again.
@@ -77,6 +80,7 @@ class MemoryReport:
     arguments: int
     outputs: int
     at: str | None
+    inside: str | None
     largest: tuple[AliveValue, ...]
     alive: int
     again: tuple[ComputedAgain, ...]
@@ -102,6 +106,7 @@ class MemoryReport:
             f"arguments {in_words(self.arguments)} more",
             f"alive there: {self.alive}" + (", the largest:" if self.largest else ""),
             *(f"  {value}" for value in self.largest),
+            *([] if self.inside is None else [self.inside]),
         ]
         if not self.again:
             return "\n".join([*lines, "computed again: nothing"])
@@ -135,10 +140,11 @@ def memory_report(
     if schedule.profile:
         site = program.instructions[schedule.order[schedule.peak]].site
     return MemoryReport(
-        max(schedule.highest, schedule.output_bytes),
+        schedule.need,
         schedule.argument_bytes,
         schedule.output_bytes,
         site,
+        inside_in_words(schedule, runs),
         tuple(_value(makers[slot], slot, schedule) for slot in alive[:_LARGEST]),
         len(alive),
         tuple(_again(program)),
@@ -156,25 +162,41 @@ def _value(step: ExecInstruction, slot: int, schedule: Schedule) -> AliveValue:
     return AliveValue(step.op.name, str(meta), schedule.bytes[slot], step.site)
 
 
-def _again(program: ExecProgram) -> list[ComputedAgain]:
-    """What late ops compute before they need what they wait for, in the bodies of loops too."""
+def _again(program: ExecProgram, times: int = 1) -> list[ComputedAgain]:
+    """What late ops compute before they need what they wait for, in programs inside of ops too.
+
+    The program runs so many times.
+    """
     found: list[ComputedAgain] = []
-    for part in program.walk():
-        for step in part.steps_of(Checkpointed):
-            assert isinstance(step.op, Checkpointed)
-            if step.op.late:
-                found.append(_repeated(step, step.op))
+    for step in program.instructions:
+        op = step.op
+        if not isinstance(op, ControlOp):
+            continue
+        if isinstance(op, Checkpointed) and op.late:
+            repeated, rest = _split(op.body)
+            found.append(_repeated(step, repeated, times))
+            found += _again(rest, times)
+            continue
+        rounds = op.rounds if op.is_loop else 1
+        for body in op.bodies.values():
+            found += _again(cast(ExecProgram, body), times * rounds)
     return found
 
 
-def _repeated(step: ExecInstruction, op: Checkpointed) -> ComputedAgain:
-    """The part of a late op that does not depend on what it waits for."""
-    body, waiting = op.body, {op.body.input_slots[-1]}
-    work = count = size = 0
-    for inner, operations in zip(body.instructions, body.work_of(), strict=True):
-        if not waiting.isdisjoint(inner.input_slots):
-            waiting.update(inner.output_slots)
-        elif not inner.op.source:
-            work, count = work + operations, count + 1
+def _split(body: ExecProgram) -> tuple[ExecProgram, ExecProgram]:
+    """The instructions of a late op that do not depend on what it waits for, and those that do."""
+    waiting = {body.input_slots[-1]}
+    parts: tuple[list[ExecInstruction], list[ExecInstruction]] = ([], [])
+    for step in body.instructions:
+        waits = not waiting.isdisjoint(step.input_slots)
+        waiting.update(step.output_slots if waits else ())
+        parts[waits].append(step)
+    first, second = (replace(body, instructions=tuple(part)) for part in parts)
+    return first, second
+
+
+def _repeated(step: ExecInstruction, repeated: ExecProgram, times: int) -> ComputedAgain:
+    """What a late op computes again."""
+    count = sum(not inner.op.source for inner in repeated.instructions)
     size = sum(map(size_of, step.output_metas))
-    return ComputedAgain(count, size, work, step.site)
+    return ComputedAgain(count, size, times * repeated.work(), step.site)

@@ -16,7 +16,12 @@ class CheckpointInlining(Pass):
 
     A late one stays an op: passes and compilers then do not make one value of what it computes and
     of what was computed before.
+
+    Attributes:
+        late: whether late ones are written out too.
     """
+
+    late: bool = False
 
     name = "checkpoint_inlining"
 
@@ -27,7 +32,7 @@ class CheckpointInlining(Pass):
         rewriter = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
-            if not isinstance(step.op, Checkpointed) or step.op.late:
+            if not isinstance(step.op, Checkpointed) or (step.op.late and not self.late):
                 return None
             return rewriter.inline(step.op.body, operands)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tenferro.compiler.passing import Needs, Pass
 from tenferro.compiler.target.costs import CPU, DeviceCosts
@@ -13,6 +13,7 @@ from tenferro.compiler.target.layout import (
     ProgramWriter,
     choose,
 )
+from tenferro.compiler.target.pinned import Pinned
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.shape import MAX_EXTENT
@@ -31,13 +32,20 @@ class ContractionLayout(Pass):
     Attributes:
         costs: by which orders are compared.
         trials: the largest number of changes to the rules' choices to try; 0 uses the rules alone.
+        pinned: the axes that are divided among devices, along which nothing is repeated, and of
+            which one part counts; None if there are none.
     """
 
     costs: DeviceCosts = CPU
     trials: int = TRIALS
+    pinned: Pinned | None = None
 
     name = "contraction_layout"
     needs = Needs.CONSTANT_EXTENTS
+
+    def inside(self, program: ExecProgram) -> ContractionLayout:
+        """The pass for loops, in which any axis may be divided if one of their operands is."""
+        return self if self.pinned is None else replace(self, pinned=self.pinned.inside(program))
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with other orders of axes inside; inputs and outputs are as they were."""
@@ -45,7 +53,7 @@ class ContractionLayout(Pass):
             return program
         if any(meta is not None and meta.static_shape is None for meta in program.slot_metas()):
             return program
-        problem, writer = Problem(program), ProgramWriter()
+        problem, writer = Problem(program, self.pinned), ProgramWriter()
         if min(problem.sizes) == 0 or max(problem.sizes) > MAX_EXTENT:
             return program  # empty, or too large and refused later
         outputs = LayoutRewrite(choose(problem, self.costs, self.trials), writer).run()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenferro.compiler.passing import Needs, Pass
+from tenferro.compiler.target.pinned import Parts, Pinned
 from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
 from tenferro.ops import DotGeneral, Reshape, Transpose
 from tenferro.shape import MAX_EXTENT, TensorMeta, product
@@ -21,21 +22,34 @@ class DotDecomposer(Pass):
     Contracted axes stay before or after the free ones; an lhs that must be transposed anyway gets
     them last, an rhs first.
 
-    Reshapes need exact extents. A contraction of anything else is left alone.
+    Reshapes need exact extents. A contraction of anything else is left alone. So is one in which an
+    axis that is divided among devices would be merged behind another one: XLA would gather it.
+
+    Attributes:
+        pinned: the axes that are divided; None if there are none.
     """
+
+    pinned: Pinned | None = None
 
     name = "dot_decomposer"
     needs = Needs.EXACT_EXTENTS
+
+    def inside(self, program: ExecProgram) -> DotDecomposer:
+        """The pass for loops, in which any axis may be divided if one of their operands is."""
+        return self if self.pinned is None else DotDecomposer(self.pinned.inside(program))
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with canonical contractions."""
         if not program.has_op(DotGeneral):
             return program
+        parts = None if self.pinned is None else self.pinned.parts(program)
         rewriter = Rewriter(program)
         forms: dict[tuple[DotGeneral, TensorMeta, TensorMeta], MatrixForm | None] = {}
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
             if not isinstance(step.op, DotGeneral):
+                return None
+            if parts is not None and not _keeps_parts(step, parts):
                 return None
             lhs, rhs = operands
             key = (step.op, rewriter.ctx.meta(lhs), rewriter.ctx.meta(rhs))
@@ -45,6 +59,18 @@ class DotDecomposer(Pass):
             return None if form is None else form.emit(rewriter, operands)
 
         return rewriter.run(rule)
+
+
+def _keeps_parts(step: ExecInstruction, parts: Parts) -> bool:
+    """Whether the parts of operands are parts of matrices."""
+    dot = step.op
+    assert isinstance(dot, DotGeneral)
+    lhs, rhs = step.input_slots
+    groups = (
+        (lhs, (dot.lhs_batch, dot.lhs_free(parts.rank(lhs)), dot.lhs_contract)),
+        (rhs, (dot.rhs_batch, dot.rhs_free(parts.rank(rhs)), dot.rhs_contract)),
+    )
+    return all(parts.can_merge(slot, axes) for slot, several in groups for axes in several)
 
 
 @dataclass(frozen=True, slots=True)

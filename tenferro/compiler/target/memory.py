@@ -51,11 +51,19 @@ def predict_memory(program: ExecProgram, runs: Runs = COMPILED) -> MemoryNeed:
     return MemoryNeed(schedule.argument_bytes, outputs, temporaries)
 
 
-def schedule_of(program: ExecProgram, runs: Runs = COMPILED) -> Schedule:
-    """The schedule of a program, which knows the peaks of the programs inside its ops."""
-    peaks: dict[int, int] = {}
-    found: dict[int, Schedule] = {}
+Known = dict[int, tuple[ExecProgram, int]]
+"""The peaks of programs, by their ids. It holds the programs, so that the ids stay theirs."""
+
+
+def schedule_of(
+    program: ExecProgram, runs: Runs = COMPILED, known: Known | None = None
+) -> Schedule:
+    """The schedule of a program, which knows the peaks of the programs inside its ops.
+
+    Those that are `known` are not predicted again, and the others are added to them.
+    """
+    known = {} if known is None else known
     for part in reversed(list(program.walk())):
-        found[id(part)] = schedule = Schedule(part, peaks, runs)
-        peaks[id(part)] = max(schedule.highest, schedule.output_bytes)
-    return found[id(program)]
+        if part is not program and id(part) not in known:
+            known[id(part)] = part, Schedule(part, known, runs).need
+    return Schedule(program, known, runs)

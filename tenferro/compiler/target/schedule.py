@@ -25,7 +25,7 @@ class Runs:
     Attributes:
         as_written: whether it runs instructions in their order, not as soon as they can run.
         fuses: whether it computes elementwise results where they are read, or over an operand.
-        reads_transposed: whether a contraction reads a transposed operand without a copy of it.
+        reads_transposed: whether a contraction reads matrices either way, without a copy of them.
         block: the number of bytes of which each buffer takes a multiple.
         workspace: the bytes that contractions need beside their operands and results.
     """
@@ -55,7 +55,7 @@ class Schedule:
     A *moment* is a position in the order in which the instructions run.
 
     Attributes:
-        peaks: the predicted peaks of the programs inside its ops, by their ids.
+        peaks: the programs inside its ops, and their predicted peaks, by their ids.
         order: the numbers of the instructions, in the order in which they run.
         made: by buffer, the moment when it is allocated.
         reads: by buffer, the moments when it is read.
@@ -64,7 +64,10 @@ class Schedule:
     """
 
     def __init__(
-        self, program: ExecProgram, peaks: Mapping[int, int], runs: Runs = COMPILED
+        self,
+        program: ExecProgram,
+        peaks: Mapping[int, tuple[ExecProgram, int]],
+        runs: Runs = COMPILED,
     ) -> None:
         self.program = program
         self.peaks = peaks
@@ -93,6 +96,11 @@ class Schedule:
     def highest(self) -> int:
         """The most bytes alive at one moment."""
         return max(self.profile, default=0)
+
+    @property
+    def need(self) -> int:
+        """The bytes of the results and of intermediate values at the peak."""
+        return max(self.highest, self.output_bytes)
 
     @property
     def peak(self) -> int:
@@ -170,15 +178,16 @@ class Schedule:
         return spared + (size if fits else 0)
 
     def inside(self, step: ExecInstruction) -> int:
-        """The bytes that the programs inside an op need beside its operands and results.
+        """The bytes that an op with programs needs beside its operands and results.
 
-        What they write where results lie is counted as these results.
+        What the programs write where results lie is counted as these results.
         """
         if not step.op.body_fields:
             return 0
-        counted = sum(self.bytes[step.output_slots[place]] for place in step.op.written_inside)
-        peaks = [self.peaks[id(body)] for body in step.op.bodies.values()]
-        return max(0, max(peaks) - counted)
+        results = [self.bytes[slot] for slot in step.output_slots]
+        counted = sum(results[place] for place in step.op.written_inside)
+        peaks = [self.peaks[id(body)][1] for body in step.op.bodies.values()]
+        return max(0, max(peaks) - counted) + step.op.scratch(results)
 
     def _place(self, step: ExecInstruction) -> None:
         """Decide whether a result has a buffer of its own."""
@@ -193,8 +202,11 @@ class Schedule:
             self.fused[slot] = tuple(self._read(step))
 
     def _is_read_transposed(self, step: ExecInstruction) -> bool:
-        """Whether it is a transpose that only contractions read, which do not need a copy."""
+        """Whether it only exchanges the axes of matrices that contractions read, without a copy."""
         if not (self.runs.reads_transposed and isinstance(step.op, Transpose)):
+            return False
+        batch = step.op.perm[:-2]
+        if batch != tuple(range(len(batch))):
             return False
         (slot,) = step.output_slots
         readers = [self.program.instructions[number] for number in self.readers.get(slot, ())]
@@ -212,7 +224,7 @@ class Schedule:
         streamed: set[int] = set()
         outputs = set(self.program.output_slots)
         for step in reversed(self.program.instructions):
-            for slot in step.output_slots:
+            for slot, meta in zip(step.output_slots, step.output_metas, strict=True):
                 numbers = self.readers.get(slot, ())
                 readers = [self.program.instructions[number] for number in numbers]
                 if (
@@ -220,7 +232,9 @@ class Schedule:
                     and slot not in outputs
                     and (len(readers) == 1 or step.op.cheap)
                     and all(
-                        reader.output_slots[0] in streamed if reader.op.view else reader.op.streams
+                        reader.output_slots[0] in streamed
+                        if reader.op.view
+                        else reader.op.streams_from(meta)
                         for reader in readers
                     )
                 ):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tenferro.chainrules import Emitter, PrimitiveOp, V
-from tenferro.control import Scan
+from tenferro.control import LaneSum, lane_count
 from tenferro.exec_ir import Array, ExecProgram, Rewriter
 from tenferro.families.einsum.derivative import NetworkDerivative
 from tenferro.families.formula import Transform
@@ -109,7 +109,7 @@ class SlicedNetwork(ExtensionOp):
         input_dtypes: Sequence[DType],
         input_shapes: Sequence[tuple[Dim, ...]],
     ) -> Sequence[V] | None:
-        """One `Scan`, whose body is one round; None if sizes are not known."""
+        """One `LaneSum`, whose body is one round; None if sizes are not known."""
         metas = [
             make_meta(dtype, tuple(shape))
             for dtype, shape in zip(input_dtypes, input_shapes, strict=True)
@@ -120,17 +120,31 @@ class SlicedNetwork(ExtensionOp):
             make_meta(dtype, tuple(shape))
             for dtype, shape in self.infer_output_meta(input_dtypes, input_shapes)
         ]
-        zeros = [full(builder, 0, meta) for meta in outputs]
         counts = self.counts([meta.static_shape or () for meta in metas])
-        length = math.prod(counts)
-        if not length:
-            return zeros
+        total = math.prod(counts)
+        if not total:
+            return [full(builder, 0, meta) for meta in outputs]
         sources = [_source(builder, value) for value in inputs]
-        body = _round(self, metas, outputs, counts, sources)
         consts = [value for value, source in zip(inputs, sources, strict=True) if source is None]
-        scan = Scan(body, consts=len(consts), carry=1 + len(outputs), length=length)
-        first = builder.emit(scalar(0, INT64))
-        return builder.emit_all(scan, *consts, first, *zeros)[1:]
+        loop = LaneSum(
+            _round(self, metas, outputs, counts, sources),
+            len(consts),
+            total,
+            lane_count(total),
+            self._apart(outputs, counts),
+        )
+        return builder.emit_all(loop, *consts)
+
+    def _apart(self, outputs: Sequence[TensorMeta], counts: Sequence[int]) -> tuple[bool, ...]:
+        """For each output, whether each round adds to a window of its own."""
+        rounds = {(label, count) for label, count in zip(self.sliced, counts, strict=True)}
+        _, output_labels = self.term_labels
+        return tuple(
+            [
+                rounds.issubset(zip(labels, _static(meta), strict=True))
+                for labels, meta in zip(output_labels, outputs, strict=True)
+            ]
+        )
 
     def counts(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """The sizes of the sliced labels, for operands of these shapes."""
@@ -155,7 +169,7 @@ def _round(
     counts: tuple[int, ...],
     sources: Sequence[PrimitiveOp | None],
 ) -> ExecProgram:
-    """One round: from operands, number of the round and partial sums to the next number and sums.
+    """One round: from operands, partial sums and number of the round to the next partial sums.
 
     An operand with an op in `sources` is computed in the round, by that op.
 
@@ -163,13 +177,13 @@ def _round(
     >>> a, b, c = (make_meta(np.dtype("f8"), shape) for shape in ((4, 2), (2, 3), (4, 3)))
     >>> body = _round(op, [a, b], [c], (4,), [None, None])
     >>> [str(meta) for meta in body.input_metas], [str(meta) for meta in body.output_metas]
-    (['f64[4,2]', 'f64[2,3]', 'i64[]', 'f64[4,3]'], ['i64[]', 'f64[4,3]'])
+    (['f64[4,2]', 'f64[2,3]', 'f64[4,3]', 'i64[]'], ['f64[4,3]'])
     """
     at = Rewriter(ExecProgram((), (), (), (), 0))
     term_labels, output_labels = op.term_labels
     consts = [at.input(meta) for meta, source in zip(metas, sources, strict=True) if source is None]
-    round_number = at.input(make_meta(INT64, ()))
     sums = [at.input(meta) for meta in outputs]
+    round_number = at.input(make_meta(INT64, ()))
 
     def results() -> list[int]:
         numbers = _label_values(at, round_number, dict(zip(op.sliced, counts, strict=True)))
@@ -186,11 +200,10 @@ def _round(
             at, slices, [meta.dtype for meta in types], [meta.exact_shape() for meta in types]
         )
         assert additions is not None, "the order of the contractions is fixed, so no size is needed"
-        totals = [
+        return [
             _added(at, total, addition, labels, numbers)
             for total, addition, labels in zip(sums, additions, output_labels, strict=True)
         ]
-        return [at.emit(ADD, round_number, at.emit(scalar(1, INT64))), *totals]
 
     return at.run(lambda step, operands: None, results)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 COLLECTIVE = "there are no named axes yet; give every entry its axis and use tn.vmap"
 KERNEL = "it belongs to kernels of an accelerator, and programs here have none"
-SHARDING = "it is about shardings, which are not there yet"
 
 MISSING: dict[str, str] = {
     **dict.fromkeys(
@@ -32,7 +31,7 @@ MISSING: dict[str, str] = {
         COLLECTIVE,
     ),
     **dict.fromkeys(("after_all", "create_token", "dce_sink", "stage"), KERNEL),
-    **dict.fromkeys(("with_sharding_constraint", "reshard"), SHARDING),
+    **dict.fromkeys(("with_sharding_constraint", "reshard"), "use tn.with_sharding_constraint"),
     **dict.fromkeys(("approx_max_k", "approx_min_k"), "use tn.lax.top_k, which is exact"),
     **dict.fromkeys(
         ("conv_general_dilated_local", "conv_general_dilated_patches", "conv_transpose"),

@@ -16,11 +16,13 @@ from tenferro.ops import (
     Pad,
     Reshape,
     Reverse,
+    ShardingConstraint,
     Slice,
     Transpose,
 )
 from tenferro.shape import as_dtype
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, shape_of
+from tenferro_xla.sharding import spec_entries
 
 
 def _broadcast_in_dim(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
@@ -36,6 +38,13 @@ def _reshape(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
 
 def _transpose(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     return at.emit(Transpose(integers(equation.params["permutation"])), *x)
+
+
+def _sharding_constraint(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    """The names of axes remain; a sharding on one device says nothing."""
+    sharding = equation.params["sharding"]
+    spec = spec_entries("from_jax", sharding, len(shape_of(equation)))
+    return x[0] if spec is None else at.emit(ShardingConstraint(spec), *x)
 
 
 def _slice(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
@@ -114,6 +123,7 @@ TABLE: dict[str, Translation] = {
     "rev": _rev,
     "slice": _slice,
     "split": _split,
+    "sharding_constraint": _sharding_constraint,
     "squeeze": _reshape,
     "stack": _stack,
     "tile": _tile,

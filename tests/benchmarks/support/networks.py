@@ -90,8 +90,13 @@ class Prepared:
     temporaries: float = math.nan
 
 
-def tenferro(network: Network, operands: Sequence[Array], gradient: bool = False) -> Prepared:
-    """The planned network, compiled for XLA."""
+def tenferro(
+    network: Network,
+    operands: Sequence[Array],
+    gradient: bool = False,
+    executor: txla.XlaExecutor | None = None,
+) -> Prepared:
+    """The planned network, compiled by the executor; by default for the CPU."""
 
     def contract(*given: Any) -> Any:
         return tn.einsum(network.expression, *given, optimize=network.path)
@@ -102,7 +107,7 @@ def tenferro(network: Network, operands: Sequence[Array], gradient: bool = False
     start = time.perf_counter()
     wanted = tn.value_and_grad(total) if gradient else lambda given: contract(*given)
     program = tn.make_program(lambda *given: wanted(list(given)), *operands)
-    executor = txla.XlaExecutor("cpu")
+    executor = executor or txla.XlaExecutor("cpu")
     lowered = executor.lower(program)
     staged = time.perf_counter()
     compiled = lowered.compile()
@@ -152,14 +157,25 @@ def jnp_einsum(network: Network, operands: Sequence[Array]) -> Prepared:
     )
 
 
-def torch(network: Network, operands: Sequence[Array]) -> Prepared | None:
-    """opt_einsum with PyTorch on the same path, if that is installed."""
+def torch(network: Network, operands: Sequence[Array], platform: str = "cpu") -> Prepared | None:
+    """opt_einsum with PyTorch on the same path, if that is installed and has the platform."""
     try:
         import torch as library  # optional, and a second to import
     except ImportError:
         return None
     tensors = [library.from_numpy(operand) for operand in operands]
-    return Prepared(lambda: _pairwise(network, tensors, "torch"))
+    if platform == "cpu":
+        return Prepared(lambda: _pairwise(network, tensors, "torch"))
+    if platform != "gpu" or not library.cuda.is_available():
+        return None
+    tensors = [tensor.cuda() for tensor in tensors]
+
+    def call() -> Any:
+        result = _pairwise(network, tensors, "torch")
+        library.cuda.synchronize()
+        return result
+
+    return Prepared(call)
 
 
 def numpy(network: Network, operands: Sequence[Array]) -> Prepared:

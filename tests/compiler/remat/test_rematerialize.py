@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.compiler import MemoryLimit, OptimizerOptions, Rematerialize, parse, tighter
+from tenferro.compiler import (
+    MemoryLimit,
+    OptimizerOptions,
+    Rematerialize,
+    memory_report,
+    parse,
+    tighter,
+)
 from tenferro.errors import BindingError, ConfigError, MemoryLimitError
 
 X = np.random.default_rng(0).normal(size=(8, 8)) / 3
@@ -45,6 +52,64 @@ def test_a_gradient_keeps_the_limit_with_the_same_bits(f: Callable[..., Any]) ->
     assert 1 < report.work_factor < 2
     for value, expected in zip(tight(X, X), limited(gradient, None)(X, X), strict=True):
         np.testing.assert_allclose(np.asarray(value), np.asarray(expected), rtol=1e-12)
+
+
+def in_a_loop(x: Any, w: Any) -> Any:
+    return tn.scan(lambda c, _: (tn.grad(chain)(c, w), None), x, None, length=99)[0]
+
+
+def in_a_branch(x: Any, w: Any) -> Any:
+    return tn.cond(tn.sum(x) > 0, tn.grad(chain), lambda x, w: x, x, w)
+
+
+def in_blocks(x: Any, w: Any) -> Any:
+    block = tn.checkpoint(lambda x, w: [x := tn.tanh(x @ w) for _ in range(12)][-1])
+    for _ in range(3):
+        x = block(x, w)
+    return tn.sum(x)
+
+
+@pytest.mark.parametrize(
+    ("f", "units"), [(in_a_loop, 15), (in_a_branch, 15), (tn.grad(in_blocks), 10)]
+)
+def test_programs_inside_of_ops_are_lowered_too(f: Callable[..., Any], units: float) -> None:
+    free, tight = limited(f, None), limited(f, units)
+    assert free.memory(X, X).peak > 1.3 * units * UNIT
+    assert tight.memory(X, X).peak <= units * UNIT
+    assert tight.memory(X, X).work_factor < 2
+    np.testing.assert_array_equal(np.asarray(tight(X, X)), np.asarray(free(X, X)))
+
+
+def test_a_limit_that_a_gradient_keeps_is_kept_with_checkpoints_too() -> None:
+    whole = tn.grad(lambda x, w: tn.sum(tn.checkpoint(lambda x: chain(x, w))(x)))
+    assert limited(whole, 14).memory(X, X).peak <= 14 * UNIT
+
+
+def test_a_refusal_says_which_program_inside_of_an_op_needs_most() -> None:
+    message = (
+        r"jit: needs [\d.]+ kB at test_rematerialize.py:\d+ \(largest: .*\); of these [\d.]+ kB "
+        r"are in body of scan at test_rematerialize.py:\d+ \(largest: \w+ f64\[8,8\], \d+ alive\),"
+        r" the limit is 2.0 kB; the least found is [\d.]+ kB"
+    )
+    with pytest.raises(MemoryLimitError, match=message) as caught:
+        limited(in_a_loop, 4)(X, X)
+    assert 4 * UNIT < caught.value.least < caught.value.needed
+    report = str(limited(in_a_loop, None).memory(X, X))
+    assert "kB are in body of scan at test_rematerialize.py:" in report
+
+
+def test_what_is_computed_where_it_is_read_is_no_operand_of_what_is_computed_again() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(24):
+            x = tn.tanh(0.5 * x[:, ::-1] + 0.25 * x + 0.125 * x[::-1])
+        return tn.sum(x)
+
+    options = OptimizerOptions(rolling=False)
+    program = tn.jit(tn.grad(f), options=options).program(X).exec_program
+    need = memory_report(program).peak
+    tight = memory_report(Rematerialize(MemoryLimit(int(0.4 * need))).run(program))
+    assert tight.peak <= 0.4 * need
+    assert tight.work_factor < 1.6
 
 
 def test_equal_programs_give_equal_programs() -> None:

@@ -37,7 +37,7 @@ def value_and_gradient(text: str, loss: str, **options: Any) -> Any:
 
 def lowered(f: Any, shapes: list[tuple[int, ...]], dtype: str, joined: bool = True) -> ExecProgram:
     """A program as it is lowered for XLA, complex contractions counted as one."""
-    options = OptimizerOptions(real_contractions=False, loop_joining=joined)
+    options = OptimizerOptions(real_contractions=False, lane_joining=joined)
     program = tn.make_program(
         f, *[tn.TensorSpec(shape, dtype) for shape in shapes], options=options
     )
@@ -52,7 +52,7 @@ def test_value_and_gradient_of_a_sliced_network_contract_it_once(loss: str, dtyp
     alone = value_and_gradient(SLICE, loss)
     limit = 5 * dots(lowered(alone, [shape[:2] for shape in SHAPES], dtype))
     joined = lowered(sliced, SHAPES, dtype)
-    assert [step.op.name for step in joined.instructions].count("scan") == 1
+    assert [step.op.name for step in joined.instructions].count("lane_sum") == 1
     assert 0 < dots(joined) <= limit
     assert dots(joined) < dots(lowered(sliced, SHAPES, dtype, joined=False))
 
@@ -66,7 +66,7 @@ def test_a_cotangent_with_axes_keeps_the_loops_apart() -> None:
 
     program = tn.make_program(tn.value_and_grad(f), *specs)
     steps = txla.XlaExecutor().lower(program).exec_program.instructions
-    assert [step.op.name for step in steps].count("scan") == 2
+    assert [step.op.name for step in steps].count("lane_sum") == 2
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -94,4 +94,4 @@ def test_higher_derivatives_of_a_number_are_one_loop_too() -> None:
         return tn.hvp(f, (x, y), (x + 1, y + 1))
 
     program = lowered(along, SHAPES, "f64")
-    assert [step.op.name for step in program.instructions].count("scan") == 1
+    assert [step.op.name for step in program.instructions].count("lane_sum") == 1

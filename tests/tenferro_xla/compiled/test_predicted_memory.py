@@ -61,3 +61,14 @@ def test_gradients_are_predicted_from_their_program() -> None:
     need, figure = predict_memory(program.exec_program), xla_peak(program)
     assert need.outputs == 3 * 64 * 64 * 8
     assert 0.7 * figure <= need.peak <= 1.3 * figure
+
+
+def test_what_is_summed_over_its_first_axes_is_stored() -> None:
+    def mixture(x: Any, means: Any) -> Any:
+        scores = -tn.sum((x[:, None, :] - means[None]) ** 2, axis=-1)
+        return tn.sum(tn.log(tn.sum(tn.exp(scores), axis=1)))
+
+    specs = [tn.TensorSpec((200, 8)), tn.TensorSpec((40, 8))]
+    program = tn.make_program(tn.grad(mixture, argnums=(0, 1)), *specs)
+    need, figure = predict_memory(program.exec_program), xla_peak(program)
+    assert 0.7 * figure <= need.peak <= 1.3 * figure

@@ -33,7 +33,7 @@ SYMBOLIC = {"s": ("n",), "u": ("m", "n"), "v": ("n", "p")}
 
 @pytest.fixture
 def xla() -> XlaExecutor:
-    return XlaExecutor("cpu")
+    return XlaExecutor()
 
 
 def truncated(s: Any, u: Any, v: Any) -> Any:
@@ -282,7 +282,7 @@ def test_inputs_of_bounded_size_are_taken_at_the_size_they_have(xla: XlaExecutor
 
 
 def test_executables_of_segments_are_bounded_and_shared() -> None:
-    xla = XlaExecutor("cpu", capacity=Capacity(entries=3))
+    xla = XlaExecutor(capacity=Capacity(entries=3))
     program = tn.make_program(
         lambda x, k: tn.dynamic_truncate(x, k), tn.TensorSpec((4,)), tn.TensorSpec((), "int64")
     )
@@ -293,7 +293,7 @@ def test_executables_of_segments_are_bounded_and_shared() -> None:
 
 
 def test_the_budget_holds_for_segments() -> None:
-    xla = XlaExecutor("cpu", max_bytes=64)
+    xla = XlaExecutor(max_bytes=64)
     f = tn.jit(
         lambda x, k: tn.lax.dot_general(tn.dynamic_truncate(x, k), x, (((), ()), ((), ()))),
         executor=xla,
@@ -308,7 +308,7 @@ def test_random_programs_agree_with_numpy(seed: int) -> None:
     rng = random.Random(seed)
     function = random_function(rng)
     x = np.random.default_rng(seed).uniform(0.1, 1.0, size=7)
-    found = tn.jit(function, executor=XlaExecutor("cpu"), symbolic={"x": ("n",)})(x)
+    found = tn.jit(function, executor=XlaExecutor(), symbolic={"x": ("n",)})(x)
     expected = tn.jit(function, executor="numpy", symbolic={"x": ("n",)})(x)
     for one, other in zip(found, expected, strict=True):
         assert (one.shape, one.dtype) == (other.shape, other.dtype)

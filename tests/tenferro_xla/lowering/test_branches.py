@@ -14,7 +14,7 @@ from tenferro.control import Switch, While
 from tenferro.exec_ir import ExecProgram, evaluate, program_of_op
 from tenferro.shape import TensorMeta
 
-EXECUTOR = txla.XlaExecutor("cpu")
+EXECUTOR = txla.XlaExecutor()
 BRANCHES = [
     parse(f"exec_program(%0: f64[2], %1: c64[]) {{\n {line}\n return {result}, %1\n}}")
     for line, result in (

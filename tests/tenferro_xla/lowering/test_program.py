@@ -46,7 +46,7 @@ from tenferro_xla.lowering import Lowering
 DTYPES = [np.dtype(name) for name in ("bool", "i4", "i8", "u1", "f4", "f8", "c8", "c16")]
 REAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 7.0, np.inf, -np.inf, np.nan, 1e30, -1e30, 3e9, 1e19]
 FINITE = [0.0, 1.0, -1.0, 0.5, -2.5, 3.0]
-EXECUTOR = XlaExecutor("cpu")
+EXECUTOR = XlaExecutor()
 
 
 def on_xla(op: ExecOp, *arrays: Array) -> Array:

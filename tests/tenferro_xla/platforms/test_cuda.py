@@ -17,6 +17,7 @@ from tenferro.exec_ir import ExecProgram, evaluate
 from tenferro.families import STANDARD
 from tenferro_xla.compiled import prepare, private
 from tenferro_xla.lowering import ExtensionLowerings, jax_function
+from tenferro_xla.placement import OneDevice
 from tenferro_xla.platforms import (
     CPU_PLATFORM,
     CUDA_PLATFORM,
@@ -30,7 +31,7 @@ HOST = jax.devices("cpu")[0]
 
 
 def target(platform: Platform, costs: Any = "device") -> XlaTarget:
-    return target_for(HOST, platform, ExtensionLowerings(STANDARD), costs=costs)
+    return target_for(OneDevice(HOST), platform, ExtensionLowerings(STANDARD), costs=costs)
 
 
 def lowered(program: ExecProgram, platform: Platform) -> tuple[ExecProgram, str]:
@@ -128,6 +129,13 @@ def test_memory_on_cuda_is_of_blocks_and_a_workspace_and_without_copies_for_prod
     program = parse(text)
     assert predict_memory(program, CPU_PLATFORM.runs) == MemoryNeed(48, 72, 48)
     assert predict_memory(program, CUDA_PLATFORM.runs) == MemoryNeed(256, 256, 32 << 20)
+    batch_moved = """
+    exec_program(%0: f64[2,3,4]) {
+      %1: f64[3,2,4] = transpose[perm=(1, 0, 2)] %0
+      %2: f64[3,4,4] = dot_general[lhs_contract=(1,), rhs_contract=(1,), lhs_batch=(0,), rhs_batch=(0,)] %1, %1
+      return %2
+    }"""  # noqa: E501
+    assert predict_memory(parse(batch_moved), CUDA_PLATFORM.runs).temporaries == 256 + (32 << 20)
 
 
 def test_cuda_runs_independent_parts_one_after_the_other() -> None:
@@ -172,11 +180,11 @@ def test_the_budget_is_what_the_device_has_unless_the_user_says_another(
 ) -> None:
     gpu: Any = Gpu({"bytes_limit": 10**12, "bytes_in_use": 10**9})
     lowerings = ExtensionLowerings(STANDARD)
-    assert target_for(gpu, CUDA_PLATFORM, lowerings).max_bytes == 10**12
-    assert target_for(gpu, CUDA_PLATFORM, lowerings, max_bytes=5).max_bytes == 5
-    assert target_for(HOST, CPU_PLATFORM, lowerings).max_bytes == config.max_bytes
+    assert target_for(OneDevice(gpu), CUDA_PLATFORM, lowerings).max_bytes == 10**12
+    assert target_for(OneDevice(gpu), CUDA_PLATFORM, lowerings, max_bytes=5).max_bytes == 5
+    assert target_for(OneDevice(HOST), CPU_PLATFORM, lowerings).max_bytes == config.max_bytes
     monkeypatch.setattr("tenferro_xla.target.config", Config(max_bytes=7))
-    assert target_for(gpu, CUDA_PLATFORM, lowerings).max_bytes == 7
+    assert target_for(OneDevice(gpu), CUDA_PLATFORM, lowerings).max_bytes == 7
 
 
 def test_free_is_the_limit_of_the_device_less_what_is_in_use() -> None:

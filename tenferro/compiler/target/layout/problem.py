@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from tenferro.compiler.target.layout.contraction import Contraction, contraction_of
+from tenferro.compiler.target.pinned import Pinned
 from tenferro.exec_ir import AxisMap, ExecInstruction, ExecProgram
 from tenferro.ops import BroadcastInDim, DotGeneral, Transpose
 
@@ -14,16 +16,21 @@ class Problem:
 
     Attributes:
         inputs: the slots of the inputs, whose order is not chosen here.
+        sizes: how many elements of each value one device holds.
         contractions: the contractions, by the slot of their result.
     """
 
-    def __init__(self, program: ExecProgram) -> None:
+    def __init__(self, program: ExecProgram, pinned: Pinned | None = None) -> None:
         self.program = program
         self.shapes = [(meta.static_shape or ()) if meta else () for meta in program.slot_metas()]
-        self.sizes = [math.prod(shape) for shape in self.shapes]
+        self._parts = None if pinned is None else pinned.parts(program)
+        local = self.shapes
+        if self._parts is not None:
+            local = [self._parts.local(slot, shape) for slot, shape in enumerate(self.shapes)]
+        self.sizes = [math.prod(shape) for shape in local]
         self.inputs = set(program.input_slots)
         self.contractions: dict[int, Contraction] = {
-            step.output_slots[0]: contraction_of(step, self.shapes)
+            step.output_slots[0]: contraction_of(step, local)
             for step in program.steps_of(DotGeneral)
         }
         self._once = {slot for slot, times in program.read_counts().items() if times == 1}
@@ -69,10 +76,17 @@ class Problem:
         """Whether a value is computed element by element from repeated ones, in any order."""
         return slot in self._unwritten
 
+    def is_whole(self, slot: int, axes: Iterable[int]) -> bool:
+        """Whether none of these axes of a value is divided among devices."""
+        if self._parts is None:
+            return True
+        counts = self._parts.of(slot)
+        return all(counts[axis] == 1 for axis in axes)
+
     def rank(self, slot: int) -> int:
         """Number of axes of a value."""
         return len(self.shapes[slot])
 
     def size(self, slot: int) -> int:
-        """Number of elements of a value."""
+        """Number of elements of a value that one device holds."""
         return self.sizes[slot]

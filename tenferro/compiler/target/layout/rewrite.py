@@ -175,7 +175,12 @@ class LayoutRewrite:
     def _is_better_repeated(
         self, contraction: Contraction, fixed: Operand, movable: Operand
     ) -> bool:
-        """Whether repeating `movable` along the outer axes of `fixed` beats transposing `fixed`."""
+        """Whether repeating `movable` along the outer axes of `fixed` beats transposing `fixed`.
+
+        Never along an axis that is divided among devices.
+        """
+        if not self.problem.is_whole(fixed.side.slot, fixed.outer):
+            return False
         chosen = self.requests.choice(contraction.slot).repeated
         if chosen is not None:
             return chosen

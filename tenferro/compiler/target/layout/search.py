@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
+from tenferro.compiler.background import give_way
 from tenferro.compiler.target.costs import DeviceCosts
 from tenferro.compiler.target.layout.problem import Problem
 from tenferro.compiler.target.layout.requests import NOTHING_CHOSEN, Choice, Requests
@@ -18,6 +19,12 @@ TRIALS = 150
 
 PATIENCE = 8
 """Limit of the search time, as a multiple of what the orders cost one run of the program."""
+
+LEAST_PATIENCE = 2
+"""The multiple that is always granted; more only up to a tenth of the time to compile."""
+
+COMPILING = 4e-3
+"""Seconds that a compiler takes for each step of a program."""
 
 STEP = 5e-5
 """Seconds that an estimate takes for each step of a program."""
@@ -65,8 +72,11 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
     if not limit:
         return Requests(problem, costs)
     best, choices = _start(problem, costs)
-    patience = PATIENCE * best.seconds / (STEP * len(problem.program.instructions))
-    trials = min(limit, int(patience)) if best.seconds > WORTH else 0
+    trials = (
+        min(limit, _patience(best.seconds, len(problem.program.instructions)))
+        if best.seconds > WORTH
+        else 0
+    )
     while trials > 0:
         before = best
         for slot in _dearest(best, problem):
@@ -93,8 +103,15 @@ def _start(problem: Problem, costs: DeviceCosts) -> tuple[Estimated, Choices]:
     )
 
 
+def _patience(seconds: float, steps: int) -> int:
+    """How many changes may be tried where orders cost a run so many seconds."""
+    granted = max(LEAST_PATIENCE * seconds, COMPILING * steps / 10)
+    return int(min(PATIENCE * seconds, granted) / (STEP * steps))
+
+
 def estimate(problem: Problem, costs: DeviceCosts, choices: Choices) -> Estimated:
     """The cost of the program with these choices; the rules decide the rest."""
+    give_way()
     writer, requests = Estimate(costs), Requests(problem, costs, choices)
     rewrite = LayoutRewrite(requests, writer)
     rewrite.run()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenferro.network.lanes import TreeSum, lane_bounds, lane_count
+from tenferro.control import TreeSum, lane_bounds, lane_count
 
 
 @given(st.integers(0, 10**9), st.integers(1, 200))

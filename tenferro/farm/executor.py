@@ -1,0 +1,167 @@
+"""FarmExecutor: an executor whose sliced networks are computed by many workers, part by part."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from tenferro.config import config
+from tenferro.errors import ConfigError, ExtensionRegistryError
+from tenferro.exec_ir import Array
+from tenferro.families import SlicedNetwork
+from tenferro.family import ExtensionCache, ExtensionOp, Package
+from tenferro.farm.coordinate import Rules, complete
+from tenferro.farm.engine import Engine, Engines
+from tenferro.farm.job import Job
+from tenferro.farm.parent import PARENT
+from tenferro.farm.report import FarmReport, JobReport, Report
+from tenferro.runtime import GraphExecutor, NumpyBackend
+from tenferro.values import installed_executors
+
+
+class FarmExecutor(GraphExecutor):
+    """Runs programs like the NumPy executor, and their sliced networks on a farm.
+
+    Each loop of a sliced network is a *job*, cut into *parts*: runs of neighbouring slices. Workers
+    compute parts and write them to the store; the parts are added in a fixed order. So the bits of
+    a result do not depend on the number of workers, the order in which they finish, or on what was
+    killed meanwhile. Run the same program again to go on after an interruption.
+
+    Args:
+        engine: a `concurrent.futures.Executor`, such as that of loky, dask or mpi4py; or a function
+            that makes one, so that a pool that a dead worker broke can be replaced.
+        store: a folder that coordinator and workers see. Who may write to it may change results.
+        parts: how many parts a job has; by default so many that one takes about ten seconds, from
+            16 to 4096. Another number is another job.
+        worker: the name of the executor that computes parts, such as "xla" or "numpy".
+        restarts: how often a pool is replaced before a part has been made.
+        attempts: how often a part is begun before it has failed.
+        progress: a function of parts done, parts in all, and seconds; True shows a bar.
+        keep: whether parts stay in the store when the result is there.
+        same_maker: whether parts are made again that another kind of machine, or another version of
+            a library, has made. Their last bits may differ.
+        packages: families that programs may hold, beside those that come with tenferro.
+
+    Raises:
+        ConfigError: an argument is not of these kinds.
+        ExtensionRegistryError: a package is given twice, or is not one.
+
+    >>> import tempfile
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import numpy as np, tenferro as tn
+    >>> a, b = np.ones((4, 64)), np.ones((64, 3))
+    >>> plan = tn.einsum_plan("ij,jk->ik", a, b, slices="j")
+    >>> pool, store = ThreadPoolExecutor(2), tempfile.mkdtemp()
+    >>> with FarmExecutor(pool, store, worker="numpy") as farm:
+    ...     f = tn.jit(lambda a, b: tn.einsum("ij,jk->ik", a, b, optimize=plan), executor=farm)
+    ...     f(a, b).tolist()[0]
+    [64.0, 64.0, 64.0]
+    >>> print(farm.report())
+    job ...: 16 parts, 0 found, ... s of work
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: str | os.PathLike[str],
+        *,
+        parts: int | None = None,
+        worker: str = "xla",
+        restarts: int = 3,
+        attempts: int = 3,
+        progress: Report | bool | None = None,
+        keep: bool = True,
+        same_maker: bool = False,
+        packages: Sequence[Package] = (),
+    ) -> None:
+        super().__init__(NumpyBackend(), packages=packages)
+        if any(SlicedNetwork.FAMILY_ID in package.families for package in packages):
+            raise ExtensionRegistryError(SlicedNetwork.FAMILY_ID, "the farm runs this family")
+        _check_number("parts", parts, 1, may_be_none=True)
+        _check_number("restarts", restarts, 0)
+        _check_number("attempts", attempts, 1)
+        _check_worker(worker)
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise ConfigError(
+                f"FarmExecutor: progress must be a function, True or None, got {progress!r}"
+            )
+        self._engines = Engines(engine)
+        shown = _folder(store)
+        folder = os.path.abspath(shown)
+        rules = Rules(shown, folder, attempts, restarts, same_maker, keep, progress)
+        self._farm = FarmRuntime(self._engines, rules, parts, worker)
+        self.register_extension(lambda registry: registry.register(self._farm))
+
+    @property
+    def name(self) -> str:
+        """`"farm"`."""
+        return "farm"
+
+    def report(self) -> FarmReport:
+        """What happened to the last jobs; print it."""
+        return FarmReport(tuple(self._farm.reports))
+
+    def close(self) -> None:
+        """End the workers of a pool that the farm made; they finish what they have begun.
+
+        The farm may be used again, with a new pool.
+        """
+        self._engines.close()
+
+    def __enter__(self) -> FarmExecutor:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"FarmExecutor({self._farm.rules.store!r}, worker={self._farm.worker!r})"
+
+
+class FarmRuntime:
+    """Runs sliced networks as jobs of a farm."""
+
+    family_id = SlicedNetwork.FAMILY_ID
+
+    def __init__(self, engines: Engines, rules: Rules, parts: int | None, worker: str) -> None:
+        self.rules, self.worker = rules, worker
+        self.reports: deque[JobReport] = deque(maxlen=config.cache_entries)
+        self._engines = engines
+        self._parts = parts
+
+    def execute(
+        self, backend: Any, op: ExtensionOp, inputs: Sequence[Array], cache: ExtensionCache
+    ) -> Sequence[Array]:
+        """The results of a sliced network; those of one without a round are known."""
+        assert isinstance(op, SlicedNetwork)
+        PARENT.is_not_needed()
+        job = Job.of(op, inputs, self._parts, self.worker)
+        if not job.total:
+            return op.eager_execute(inputs)
+        report = JobReport(job.digest, job.parts)
+        self.reports.append(report)
+        return complete(job, self._engines, self.rules, report)
+
+
+def _folder(store: object) -> str:
+    if not isinstance(store, str | os.PathLike):
+        raise ConfigError(f"FarmExecutor: store must be the path of a folder, got {store!r}")
+    return os.fspath(store)
+
+
+def _check_number(name: str, value: object, least: int, may_be_none: bool = False) -> None:
+    if value is None and may_be_none:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigError(f"FarmExecutor: {name} must be at least {least}, got {value!r}")
+
+
+def _check_worker(worker: object) -> None:
+    known = installed_executors()
+    if worker not in known:
+        raise ConfigError(
+            f"FarmExecutor: worker must be the name of an executor, got {worker!r}; installed: "
+            f"{', '.join(known)}"
+        )

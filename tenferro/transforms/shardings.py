@@ -1,0 +1,139 @@
+"""The shardings of arguments and results, and what runs on a mesh: options of `jit`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import optree
+
+from tenferro.dispatch import constrained
+from tenferro.errors import PytreeError, ShardingError
+from tenferro.traced import NAMESPACE, TracedTensor, TreeDef, flatten, spread, unflatten
+from tenferro.transforms.call import CallArguments
+from tenferro.typing import PyTree
+from tenferro.values import Executor, RunsOnMesh, Shardings, on_mesh
+
+
+class ShardingTree:
+    """A sharding, None, or a tree of these that is a prefix of another tree.
+
+    Raises:
+        ShardingError: a leaf is not a sharding, or does not fit the mesh of the executor.
+    """
+
+    def __init__(self, name: str, tree: PyTree, executor: RunsOnMesh) -> None:
+        self._caller = name
+        flatten(tree)  # registers dataclasses
+        accessors, leaves, treedef = optree.tree_flatten_with_accessor(
+            tree, none_is_leaf=True, namespace=NAMESPACE
+        )
+        entries = [
+            executor.sharding(leaf, accessor.codify(name))
+            for accessor, leaf in zip(accessors, leaves, strict=True)
+        ]
+        self._tree: Any = optree.tree_unflatten(treedef, entries)
+
+    def of(self, tree: PyTree, what: str) -> list[Any]:
+        """The sharding of each leaf of `tree`; `what` names the tree in errors.
+
+        Raises:
+            PytreeError: the shardings are not a prefix of the tree.
+        """
+        if type(self._tree) is tuple and type(tree) is tuple and len(self._tree) != len(tree):
+            count = len(self._tree)
+            raise PytreeError(
+                f"{self._caller} has {count} {'entry' if count == 1 else 'entries'}, but there are "
+                f"{len(tree)} {what}; write one for each, or one for all"
+            )
+        try:
+            return spread(self._tree, tree)
+        except ValueError as error:
+            raise PytreeError(f"{self._caller} does not fit the {what}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class JitShardings:
+    """How the arguments and results of a function are divided.
+
+    Attributes:
+        executor: the executor on the mesh.
+    """
+
+    executor: Executor
+    inputs: ShardingTree
+    outputs: ShardingTree
+
+    @classmethod
+    def read(
+        cls,
+        executor: str | Executor,
+        mesh: object,
+        inputs: PyTree,
+        outputs: PyTree,
+        slices: object = None,
+    ) -> JitShardings | None:
+        """The shardings that a user passes to `jit`; None if there are none.
+
+        Raises:
+            ShardingError: no mesh is known, or a sharding does not fit it.
+        """
+        given = (executor, inputs, outputs)
+        known = getattr(getattr(executor, "placement", None), "mesh", None)
+        if all(each is None for each in (mesh, inputs, outputs, known, slices)):
+            return None
+        mesh = next((found for found in (mesh, known, _mesh_in(given)) if found is not None), None)
+        if mesh is None and slices is not None:
+            raise ShardingError("jit: slices= needs a mesh; pass mesh=")
+        if mesh is None:
+            raise ShardingError(
+                "jit: in_shardings and out_shardings need a mesh; pass mesh=, or NamedShardings"
+            )
+        runs = on_mesh("jit", executor, mesh, slices)
+        assert isinstance(runs, RunsOnMesh), "it has a mesh"
+        return cls(
+            runs,
+            ShardingTree("jit: in_shardings", inputs, runs),
+            ShardingTree("jit: out_shardings", outputs, runs),
+        )
+
+    def of(self, call: CallArguments, names: Sequence[str], out_tree: TreeDef) -> Shardings:
+        """The shardings of a program for a call; arguments by name are inferred.
+
+        Raises:
+            PytreeError: the shardings do not fit the arguments or results.
+        """
+        inputs = self.inputs.of(call.args, "positional arguments")
+        results = unflatten(out_tree, range(out_tree.num_leaves))
+        outputs = self.outputs.of(results, "results")
+        return Shardings(tuple(inputs), tuple(outputs), tuple(names))
+
+    def inlined(self, call: CallArguments) -> Any:
+        """The function in an enclosing trace, where shardings are constraints.
+
+        Raises:
+            PytreeError: the shardings do not fit the arguments or results.
+        """
+        args = _constrained(call.args, self.inputs.of(call.args, "positional arguments"))
+        result = call.function(*args, **call.kwargs)
+        return _constrained(result, self.outputs.of(result, "results"))
+
+
+def _constrained(tree: PyTree, shardings: Sequence[Any]) -> Any:
+    leaves, treedef = flatten(tree)
+    return unflatten(
+        treedef,
+        [
+            constrained("jit", leaf, sharding)
+            if sharding is not None and isinstance(leaf, TracedTensor)
+            else leaf
+            for leaf, sharding in zip(leaves, shardings, strict=True)
+        ],
+    )
+
+
+def _mesh_in(tree: PyTree) -> object:
+    """The mesh of the first sharding in a tree; None if none has one."""
+    leaves, _ = flatten(tree)
+    return next((leaf.mesh for leaf in leaves if getattr(leaf, "mesh", None) is not None), None)

@@ -1,0 +1,75 @@
+"""The arrays of an executor: where they are, and moving them there and back."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+
+from tenferro.errors import DeviceError
+from tenferro.exec_ir import Array
+from tenferro_xla.compiled import private
+from tenferro_xla.devices import devices
+from tenferro_xla.flight import await_parts, refuse_lost
+from tenferro_xla.placement import OnMesh, Placement, put, read, where
+from tenferro_xla.platforms import platform_of
+
+
+class Arrays:
+    """The arrays of JAX on one device, or divided among the devices of a mesh."""
+
+    def __init__(self, placement: Placement) -> None:
+        self._placement = placement
+        self._whole = placement.whole
+        self._alignment = platform_of(placement.first).alignment
+        self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))
+
+    @property
+    def placement(self) -> Placement:
+        """Where everything runs: on one device, or on a mesh."""
+        return self._placement
+
+    @property
+    def device(self) -> jax.Device:
+        """The device on which everything runs.
+
+        Raises:
+            DeviceError: it is a mesh of devices; see `placement`.
+        """
+        if isinstance(self._placement, OnMesh):
+            raise DeviceError(f"device: the executor runs on {self._placement}; see placement")
+        return self._placement.device
+
+    def where(self, buffer: jax.Array) -> str:
+        """Where an array is: the name of a device or of a mesh."""
+        return where(buffer)
+
+    def put(self, array: Array) -> jax.Array:
+        """A NumPy array as an array here, which does not share memory with it.
+
+        On a mesh each device holds all of it.
+        """
+        return put(private(array, self._alignment), self._whole)
+
+    def get(self, buffer: jax.Array) -> Array:
+        """A device array as a read-only NumPy array.
+
+        Raises:
+            DeviceError: the array was donated to a call, which has overwritten it.
+        """
+        return read(buffer)
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is a JAX array with elements, on any device; False for a tracer."""
+        return type(value) is self._array_type
+
+    def wait(self, buffer: jax.Array) -> None:
+        """Wait until an array has been computed.
+
+        Raises:
+            DistributedError: the computation of it lost another process.
+        """
+        try:
+            await_parts(buffer)
+        except jax.errors.JaxRuntimeError as error:
+            refuse_lost(error)
+            raise

@@ -1,0 +1,142 @@
+"""Executables on disk. They are code: the folder belongs to the user alone.
+
+They are written and read with `jax.experimental.serialize_executable`, and not by the persistent
+cache of JAX, which belongs to the process: what the user compiles with JAX is not affected.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import jax
+from jax.experimental.serialize_executable import deserialize_and_load, serialize
+
+from tenferro.compiler import OptimizerOptions, Target
+from tenferro.errors import FileError
+from tenferro.exec_ir import ExecProgram
+from tenferro.families import STANDARD
+from tenferro.family import Extension
+from tenferro.files import (
+    CacheFolder,
+    Families,
+    disk_cache,
+    key_of,
+    pack,
+    program_kept,
+    source_digest,
+    unpack,
+)
+from tenferro_xla.passes import OPS
+from tenferro_xla.placement import OneDevice
+from tenferro_xla.target import XlaTarget
+
+_OWN = frozenset(family for package in STANDARD for family in package.families)
+
+
+def passes_kept(
+    program: ExecProgram,
+    goal: Target,
+    options: OptimizerOptions,
+    make: Callable[[], ExecProgram],
+) -> ExecProgram:
+    """What the passes of a target make of a program: read from disk, or made now and kept."""
+    if disk_cache() is None or not _is_own(program):
+        return make()
+    return program_kept((_text(goal), options), program, make, Families(ops=OPS))
+
+
+def executable_kept(
+    program: ExecProgram,
+    target: XlaTarget,
+    donated: tuple[int, ...],
+    options: OptimizerOptions,
+    make: Callable[[], jax.stages.Compiled],
+) -> tuple[jax.stages.Compiled, bool]:
+    """The executable of a program, and whether it was read from disk rather than made now."""
+    disk, placement = disk_cache(), target.placement
+    if disk is None or not disk.executables or not isinstance(placement, OneDevice):
+        return make(), False
+    if not program.portable or not _is_own(program):
+        return make(), False
+    folder = disk.folder("executables", _version(), trusted=True)
+    name = key_of(program.digest, donated, options, _depends(target, placement.device))
+    found = _read(folder, name, program, placement.device)
+    if found is not None:
+        return found, True
+    made = make()
+    try:
+        data, _, _ = serialize(made)
+    except (NotImplementedError, ValueError):
+        return made, False  # this platform, or this executable, cannot be written
+    folder.put(name, pack({"kind": "executable", "bytes": len(data)}, [data]))
+    return made, False
+
+
+def _read(
+    folder: CacheFolder, name: str, program: ExecProgram, device: jax.Device
+) -> jax.stages.Compiled | None:
+    data = folder.get(name)
+    if data is None:
+        return None
+    try:
+        header, body = unpack(data)  # checks the sum before anything is run
+        size = header["bytes"]
+        inputs = jax.tree.structure(((0,) * len(program.input_slots), {}))
+        outputs = jax.tree.structure((0,) * len(program.output_slots))
+        with jax.enable_x64(True):
+            found: jax.stages.Compiled = deserialize_and_load(
+                bytes(body[:size]), inputs, outputs, execution_devices=[device]
+            )
+    except FileError as error:
+        folder.discard(name, str(error))
+    except Exception as error:  # whatever the versions of JAX raise
+        folder.discard(name, f"{type(error).__name__}: {error}")
+    else:
+        return found
+    return None
+
+
+def _is_own(program: ExecProgram) -> bool:
+    """Whether all ops are of tenferro, since nothing tells when a lowering of others changes."""
+    ops = (op for part in program.walk() for op in part.ops_of(Extension))
+    return all(op.family_id in _OWN for op in ops)
+
+
+def _depends(target: XlaTarget, device: jax.Device) -> str:
+    """What an executable depends on beside the program and its options, as text.
+
+    What the platform wants of XLA follows from the program and the versions.
+    """
+    lowering = replace(target.lowering, extensions=None)  # type: ignore[arg-type]  # for its text
+    asked = sorted(target.compiler_options.items())
+    where = (device.platform, device.device_kind, device.id)
+    return key_of(where, lowering, _text(target.optimized_for), asked)
+
+
+def _text(goal: Target) -> str:
+    return str(replace(goal, families=()))
+
+
+@functools.cache
+def _version() -> str:
+    """The versions of all that makes executables, and the machine that they are for."""
+    sources = Path(__file__).parent
+    ours = (source_digest(sources), source_digest(sources.parent / "tenferro"))
+    flags = [os.environ.get(name, "") for name in ("XLA_FLAGS", "JAX_PLATFORMS")]
+    return key_of(jax.__version__, version("jaxlib"), *ours, *flags, *_machine())[:16]
+
+
+def _machine() -> tuple[str, ...]:
+    """The kind of processor and its features: code for another one may not run."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.machine(), platform.processor()
+    kept = ("model name", "flags", "Features", "CPU part")
+    return tuple(sorted({line for line in text.splitlines() if line.startswith(kept)}))

@@ -1,0 +1,286 @@
+"""Where the arrays of an executor are: on one device, or on a mesh of devices."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import (
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    SingleDeviceSharding,
+)
+
+from tenferro.errors import DeviceError, ShardingError
+from tenferro.exec_ir import Array
+from tenferro.shape import make_meta
+from tenferro_xla.devices import find_device
+from tenferro_xla.flight import await_parts, refuse_lost
+
+Sharding = SingleDeviceSharding | NamedSharding
+
+
+@dataclass(frozen=True, slots=True)
+class OneDevice:
+    """One device, which holds whole arrays."""
+
+    device: jax.Device
+
+    @property
+    def first(self) -> jax.Device:
+        """The device."""
+        return self.device
+
+    @property
+    def whole(self) -> Sharding:
+        """The sharding of arrays that nothing is said of."""
+        return SingleDeviceSharding(self.device)
+
+    @property
+    def spans_devices(self) -> bool:
+        """Whether a program runs on several devices."""
+        return False
+
+    def lowering(self) -> AbstractContextManager[Any]:
+        """The context in which programs are lowered."""
+        context: AbstractContextManager[Any] = jax.default_device(self.device)
+        return context
+
+    def sharding(self, given: object, where: str) -> NamedSharding | None:
+        """None; raises ShardingError if a user writes a sharding. `where` names it in errors."""
+        if given is not None:
+            raise ShardingError(f"{where}: the program runs on {self}; pass mesh=")
+        return None
+
+    def __str__(self) -> str:
+        return str(self.device)
+
+
+@dataclass(frozen=True, slots=True)
+class OnMesh:
+    """The devices of a mesh, which hold arrays in parts."""
+
+    mesh: Mesh
+
+    @classmethod
+    def of(cls, mesh: object) -> OnMesh:
+        """The placement on a mesh, for whose arrays XLA chooses shardings.
+
+        Raises:
+            ShardingError: it is not a mesh.
+        """
+        if not isinstance(mesh, Mesh):
+            raise ShardingError(
+                f"mesh: takes a mesh of devices, got a {type(mesh).__name__}; make one with "
+                'tn.sharding.make_mesh((4,), ("data",))'
+            )
+        return cls(automatic(mesh))
+
+    @property
+    def first(self) -> jax.Device:
+        """One of the devices; all are of one kind."""
+        device: jax.Device = self.mesh.devices.flat[0]
+        return device
+
+    @property
+    def whole(self) -> Sharding:
+        """The sharding of arrays that nothing is said of: each device holds all of them."""
+        return NamedSharding(self.mesh, spec_of(()))
+
+    @property
+    def spans_devices(self) -> bool:
+        """Whether a program runs on several devices."""
+        return self.mesh.devices.size > 1
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The numbers of the processes that the devices belong to."""
+        return tuple(sorted({device.process_index for device in self.mesh.devices.flat}))
+
+    def lowering(self) -> AbstractContextManager[Any]:
+        """The context in which programs are lowered."""
+        return contextlib.nullcontext()
+
+    def sharding(self, given: object, where: str) -> NamedSharding | None:
+        """The sharding on this mesh that a user writes; None stands for itself.
+
+        `where` names it in errors.
+
+        Raises:
+            ShardingError: it is not a sharding, is on another mesh, or names an axis that the mesh
+                does not have.
+        """
+        match given:
+            case None:
+                return None
+            case NamedSharding():
+                if automatic(given.mesh) != self.mesh:
+                    raise ShardingError(
+                        f"{where}: a sharding on {mesh_name(given.mesh)}, but the program runs on "
+                        f"{self}; write a PartitionSpec, or shardings of one mesh"
+                    )
+                return NamedSharding(self.mesh, given.spec)
+            case PartitionSpec():
+                self.check_names(given, where)
+                return NamedSharding(self.mesh, given)
+            case _:
+                raise ShardingError(
+                    f"{where}: must be a PartitionSpec, a NamedSharding, None, or a tree of these, "
+                    f"got {given!r}"
+                )
+
+    def check_names(self, spec: PartitionSpec, where: str) -> None:
+        """Raise ShardingError if the spec names an axis that the mesh does not have."""
+        for name in names_of(spec):
+            if name not in self.mesh.axis_names:
+                raise ShardingError(
+                    f"{where}: the mesh has axes {self.mesh.axis_names}, not {name!r}"
+                )
+
+    def __str__(self) -> str:
+        return mesh_name(self.mesh)
+
+
+Placement = OneDevice | OnMesh
+
+
+def automatic(mesh: Mesh | AbstractMesh) -> Mesh:
+    """The mesh, with XLA to choose the shardings of what a program computes."""
+    assert isinstance(mesh, Mesh), "the mesh of an array has devices"
+    if all(kind == AxisType.Auto for kind in mesh.axis_types):
+        return mesh
+    return Mesh(mesh.devices, mesh.axis_names)
+
+
+def mesh_name(mesh: Mesh | AbstractMesh) -> str:
+    """The mesh as errors and tensors name it.
+
+    >>> import numpy as np
+    >>> mesh_name(Mesh(np.array(jax.devices()[:1]), ("data",)))
+    'mesh(data=1)'
+    """
+    return f"mesh({', '.join(f'{name}={size}' for name, size in mesh.shape.items())})"
+
+
+def placement_of(
+    device: int | str | jax.Device | None, mesh: Mesh | None, bucketing: object
+) -> Placement:
+    """Where an executor with these arguments runs.
+
+    Raises:
+        ShardingError: there is a mesh, and another argument that it excludes.
+    """
+    if mesh is None:
+        return OneDevice(find_device(device))
+    if device is not None or bucketing not in (None, "auto"):
+        other = "device" if device is not None else "bucketing"
+        raise ShardingError(f"XlaExecutor: takes mesh or {other}, not both")
+    return OnMesh.of(mesh)
+
+
+def read(array: jax.Array) -> Array:
+    """The elements of an array as a read-only NumPy array.
+
+    Raises:
+        DeviceError: it was donated to a call, or other processes hold parts of it.
+        DistributedError: the computation of it lost another process.
+    """
+    if array.is_deleted():
+        meta = make_meta(array.dtype, array.shape)
+        raise DeviceError(f"get: {meta} was donated to an earlier call; keep a copy of it")
+    if not (array.is_fully_addressable or array.is_fully_replicated):
+        devices: Any = array.sharding.device_set
+        count = len({device.process_index for device in devices})
+        raise DeviceError(
+            f"numpy: {make_meta(array.dtype, array.shape)} lies on {count} processes; "
+            "tn.sharding.gather(x) brings it here, in all processes at once"
+        )
+    try:
+        if not array.is_fully_addressable:
+            await_parts(array)
+        return np.asarray(array)
+    except jax.errors.JaxRuntimeError as error:
+        refuse_lost(error)
+        raise
+
+
+def where(array: jax.Array) -> str:
+    """Where an array is, as errors and tensors say it: a device, or a mesh."""
+    sharding = array.sharding
+    if isinstance(sharding, NamedSharding):
+        return mesh_name(sharding.mesh)
+    return ", ".join(sorted(map(str, sharding.device_set)))
+
+
+def spec_of(entries: Sequence[Any]) -> PartitionSpec:
+    """The spec with these entries, one for each axis of an array."""
+    return PartitionSpec(*entries)  # type: ignore[no-untyped-call]  # JAX has no types there
+
+
+def names_of(spec: PartitionSpec) -> list[str]:
+    """The names of axes of a mesh that a spec has."""
+    return [name for entry in spec for name in entry_names(entry)]
+
+
+def entry_names(entry: Any) -> tuple[str, ...]:
+    """The axes of a mesh that one axis of an array is divided by."""
+    if entry is None or entry is PartitionSpec.UNCONSTRAINED:
+        return ()
+    return (entry,) if isinstance(entry, str) else tuple(entry)
+
+
+def check_divides(sharding: NamedSharding, shape: Sequence[int], what: str, value: object) -> None:
+    """Raise ShardingError unless the parts of an array of this shape have one size.
+
+    `what` is the op and the name of the array; `value` is its type.
+    """
+    spec, mesh = sharding.spec, sharding.mesh
+    if len(spec) > len(shape):
+        raise ShardingError(f"{what}: {value} has {len(shape)} axes, but {spec} has {len(spec)}")
+    for axis, (entry, size) in enumerate(zip(spec, shape, strict=False)):
+        names = entry_names(entry)
+        count = math.prod(mesh.shape[name] for name in names)
+        if size % count:
+            listed = " and ".join(map(repr, names))
+            raise ShardingError(
+                f"{what}: axis {axis} of {value} is divided by {listed}, which "
+                f"{'has' if len(names) == 1 else 'have'} {count} devices; pad it to "
+                f"{-(-size // count) * count} or leave the axis whole"
+            )
+
+
+def put(array: Array, sharding: Sharding) -> jax.Array:
+    """A NumPy array that nobody changes, as an array of that sharding."""
+    with jax.enable_x64(True):  # twice as fast as jax.device_put
+        if isinstance(sharding, SingleDeviceSharding):
+            return jax.make_array_from_callback(array.shape, sharding, lambda index: array)
+        return jax.make_array_from_callback(array.shape, sharding, array.__getitem__)
+
+
+def canonical(sharding: NamedSharding) -> NamedSharding:
+    """The sharding as it is written shortest, so that equal ones are one key; see `automatic`.
+
+    >>> import numpy as np
+    >>> mesh = Mesh(np.array(jax.devices()[:1]), ("data",))
+    >>> canonical(NamedSharding(mesh, PartitionSpec(("data",), None))).spec
+    P('data',)
+    """
+    entries = [_shortest(entry) for entry in sharding.spec]
+    while entries and entries[-1] is None:
+        entries.pop()
+    return NamedSharding(automatic(sharding.mesh), spec_of(entries))
+
+
+def _shortest(entry: Any) -> Any:
+    if not isinstance(entry, tuple):
+        return entry
+    return (entry[0] if len(entry) == 1 else entry) if entry else None

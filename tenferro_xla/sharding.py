@@ -1,0 +1,173 @@
+"""What `tn.sharding` is made of: JAX's classes of meshes and shardings, and moving arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import (
+    AxisType,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    SingleDeviceSharding,
+)
+
+from tenferro.errors import ShardingError
+from tenferro.exec_ir import Array
+from tenferro.ops import ShardingConstraint
+from tenferro.runtime import Tensor
+from tenferro.shape import make_meta
+from tenferro.traced import flatten, unflatten
+from tenferro.typing import ArrayLike, PyTree
+from tenferro_xla.compiled import private
+from tenferro_xla.distributed import initialize, shutdown
+from tenferro_xla.executor import XlaExecutor
+from tenferro_xla.placement import (
+    automatic,
+    check_divides,
+    entry_names,
+    mesh_name,
+    put,
+)
+
+__all__ = [
+    "Mesh",
+    "NamedSharding",
+    "PartitionSpec",
+    "SingleDeviceSharding",
+    "from_local",
+    "gather",
+    "initialize",
+    "make_mesh",
+    "placed",
+    "shutdown",
+    "spec_entries",
+]
+
+
+def make_mesh(
+    axis_shapes: Sequence[int],
+    axis_names: Sequence[str],
+    *,
+    devices: Sequence[jax.Device] | None = None,
+) -> Mesh:
+    """A mesh of devices whose axes have these sizes and names.
+
+    It is `jax.make_mesh` with axes for which XLA chooses shardings.
+
+    Raises:
+        ShardingError: there are too few devices, or the arguments do not fit each other.
+
+    >>> make_mesh((1,), ("data",)).axis_names
+    ('data',)
+    """
+    kinds = (AxisType.Auto,) * len(tuple(axis_names))
+    try:
+        return jax.make_mesh(axis_shapes, axis_names, kinds, devices=devices)
+    except (ValueError, TypeError) as error:
+        raise ShardingError(f"make_mesh: {error}") from None
+
+
+def from_local(sharding: NamedSharding, block: ArrayLike) -> Tensor:
+    """The tensor of which each process has a block: the parts of its own devices, put together.
+
+    All processes call it, each with its own block. Where there is one process, the block is all.
+
+    Raises:
+        ShardingError: it is not a sharding, or the block does not have the shape of the parts.
+
+    >>> mesh = make_mesh((1,), ("data",))
+    >>> from_local(NamedSharding(mesh, PartitionSpec("data")), [1.0, 2.0])
+    Tensor([1., 2.])
+    """
+    if not isinstance(sharding, NamedSharding):
+        raise ShardingError(f"from_local: takes a NamedSharding, got {sharding!r}")
+    own = Tensor(block)
+    array = own.numpy()
+    divided = NamedSharding(automatic(sharding.mesh), sharding.spec)
+    try:
+        with jax.enable_x64(True):
+            made = jax.make_array_from_process_local_data(  # type: ignore[no-untyped-call]
+                divided, private(array)
+            )
+    except ValueError as error:
+        raise ShardingError(
+            f"from_local: {own.meta} does not fit {sharding.spec} on {mesh_name(sharding.mesh)}: "
+            f"{error}"
+        ) from None
+    return Tensor(made)
+
+
+def gather(tree: PyTree) -> Any:
+    """The tensors of a tree, whole and on the host, in every process; all of them call it.
+
+    Raises:
+        PytreeError: a leaf is not an array or number.
+
+    >>> mesh = make_mesh((1,), ("data",))
+    >>> gather({"x": from_local(NamedSharding(mesh, PartitionSpec("data")), [1.0, 2.0])})
+    {'x': Tensor([1., 2.])}
+    """
+    leaves, treedef = flatten(tree)
+    return unflatten(treedef, [_gathered(Tensor(leaf)) for leaf in leaves])
+
+
+def _gathered(tensor: Tensor) -> Tensor:
+    data = tensor.data
+    if isinstance(data, np.ndarray):
+        return tensor
+    if not (data.is_fully_addressable or data.is_fully_replicated):
+        executor = tensor.executor
+        assert isinstance(executor, XlaExecutor), "it holds parts"
+        (data,) = executor.run_op(ShardingConstraint(((),) * tensor.ndim), data)
+    return Tensor(np.asarray(data))
+
+
+def placed(data: jax.Array | Array, sharding: object) -> jax.Array:
+    """An array of NumPy or JAX with this sharding; itself if it has it.
+
+    Raises:
+        ShardingError: it is not a sharding, or an axis is not divided evenly.
+    """
+    if not isinstance(sharding, NamedSharding | SingleDeviceSharding):
+        raise ShardingError(
+            "device_put: takes a NamedSharding, a SingleDeviceSharding or the name of a device, "
+            f"got {sharding!r}"
+        )
+    if isinstance(sharding, NamedSharding):
+        sharding = NamedSharding(automatic(sharding.mesh), sharding.spec)
+        check_divides(sharding, data.shape, "device_put", make_meta(data.dtype, data.shape))
+    if isinstance(data, np.ndarray):
+        return put(private(data), sharding)
+    with jax.enable_x64(True):
+        moved: jax.Array = jax.device_put(data, sharding)
+    return moved
+
+
+def spec_entries(
+    name: str, sharding: object, rank: int
+) -> tuple[tuple[str, ...] | None, ...] | None:
+    """For each axis the names that a sharding divides it by; None where XLA may choose.
+
+    None for a sharding on one device. `name` is the function that is called.
+
+    Raises:
+        ShardingError: it is not a sharding, or has more axes.
+    """
+    if isinstance(sharding, SingleDeviceSharding):
+        return None
+    spec: Any = sharding.spec if isinstance(sharding, NamedSharding) else sharding
+    if not isinstance(spec, PartitionSpec):
+        raise ShardingError(f"{name}: takes a NamedSharding or a PartitionSpec, got {sharding!r}")
+    if len(spec) > rank:
+        raise ShardingError(f"{name}: the array has {rank} axes, but {spec} has {len(spec)}")
+    rest = (None,) * (rank - len(spec))
+    return tuple(
+        [
+            None if entry is PartitionSpec.UNCONSTRAINED else entry_names(entry)
+            for entry in (*spec, *rest)
+        ]
+    )

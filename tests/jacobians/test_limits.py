@@ -1,0 +1,46 @@
+"""Memory limits of Jacobians: smaller batches of unit vectors."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.errors import ConfigError, MemoryLimitError
+
+NORMAL = np.random.default_rng(0).normal
+X, W, U = NORMAL(size=6), NORMAL(size=(90, 90)) / 6, NORMAL(size=(90, 6))
+FORMS: tuple[Callable[..., Any], ...] = (tn.jacfwd, tn.jacrev, tn.jacobian)
+
+
+def network(x: Any) -> Any:
+    x = U @ x
+    for _ in range(5):
+        x = tn.tanh(W @ x)
+    return tn.permute_dims(tn.asarray(U), (1, 0)) @ x
+
+
+def energy(x: Any) -> Any:
+    return tn.sum(network(x) ** 2)
+
+
+def predicted(function: Callable[..., Any]) -> int:
+    return int(tn.jit(function, executor="numpy").memory(X).peak)
+
+
+@pytest.mark.parametrize(
+    ("form", "function"), [*((form, network) for form in FORMS), (tn.hessian, energy)]
+)
+def test_a_jacobian_keeps_a_limit_by_batches_of_fewer_unit_vectors(
+    form: Any, function: Any
+) -> None:
+    free = form(function)
+    limit = int(0.7 * predicted(free))
+    limited = form(function, memory_limit=limit)
+    assert predicted(limited) <= limit
+    np.testing.assert_allclose(np.asarray(limited(X)), np.asarray(free(X)), rtol=1e-12)
+    with pytest.raises(MemoryLimitError, match=f"{form.__name__}: needs"):
+        form(function, memory_limit=99)(X)
+    with pytest.raises(ConfigError, match=f"{form.__name__}: memory_limit must be"):
+        form(function, memory_limit="many")

@@ -1,0 +1,83 @@
+"""Sizes share executables without being asked: where it is safe, and costs little."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.errors import ConfigError
+from tenferro_xla import XlaExecutor
+from tenferro_xla.compiled.sharing import EXACT, SizeSharing
+
+SIZES = (2, 3, 5, 6, 9, 10, 12, 17)
+
+
+def centred(x: Any) -> Any:
+    y = tn.tanh(x - tn.mean(x, axis=0)) * x
+    y = tn.exp(y - tn.max(y, axis=0))
+    return tn.sum(y / tn.sum(y, axis=0) * tn.cos(x), axis=0)
+
+
+def compiled(executor: XlaExecutor) -> list[tuple[str, int]]:
+    subjects = [event.subject for event in executor.explain().events]
+    return [(each.part, each.sizes[0][1]) for each in subjects if each.part != "op"]
+
+
+def test_the_fifth_size_is_rounded_up_and_shared() -> None:
+    executor = XlaExecutor()
+    f = tn.jit(tn.value_and_grad(lambda x: tn.sum(centred(x) ** 2)), executor=executor,
+               symbolic={"x": ("n", 3)})  # fmt: skip
+    plain = tn.jit(tn.value_and_grad(lambda x: tn.sum(centred(x) ** 2)), executor="numpy")
+    for n in SIZES:
+        x = np.random.default_rng(n).normal(size=(n, 3))
+        for mine, theirs in zip(f(x), plain(x), strict=True):
+            assert mine.shape == theirs.shape
+            np.testing.assert_allclose(np.asarray(mine), np.asarray(theirs), rtol=1e-12, atol=1e-13)
+    exact = [("program", n) for n in SIZES[:EXACT]]
+    assert compiled(executor) == [*exact, ("bucket", 16), ("bucket", 32)]
+    assert "n up to 16: n from 6 to 16" in str(executor.explain())
+
+
+def test_each_size_is_compiled_where_padding_would_be_read_or_nothing_is_asked() -> None:
+    for executor, function in (
+        (XlaExecutor(), lambda x: centred(tn.flip(x))),
+        (XlaExecutor(bucketing=None), centred),
+    ):
+        f = tn.jit(function, executor=executor, symbolic={"x": ("n", 1)})
+        for n in SIZES[: EXACT + 1]:
+            f(np.ones((n, 1)))
+        assert compiled(executor) == [("program", n) for n in SIZES[: EXACT + 1]]
+
+
+def chosen(function: Any, shapes: tuple[tuple[int | str, ...], ...], n: int) -> list[int] | None:
+    """The sizes that are chosen for `n`, after four others."""
+    inputs = [tn.TracedTensor.input(shape, "float64") for shape in shapes]
+    program = tn.GraphCompiler().compile([function(*inputs)]).exec_program
+    symbols, sharing = program.symbols(), SizeSharing()
+    for earlier in range(EXACT):
+        assert sharing.sizes(program, "digest", dict.fromkeys(symbols, earlier + 1)) is None
+    found = sharing.sizes(program, "digest", dict.fromkeys(symbols, n))
+    return None if found is None else list(found.values())
+
+
+def test_the_more_work_the_finer_the_steps() -> None:
+    def light(x: Any) -> Any:
+        return tn.sum(centred(x))
+
+    def heavy(x: Any, w: Any) -> Any:
+        return tn.sum(centred(tn.tanh(x @ w)))
+
+    assert chosen(light, (("n", 3),), 33) == [64]
+    assert chosen(heavy, (("n", 64), (64, 64)), 1100) == [1152]
+    assert chosen(heavy, (("n", 1024), (1024, 1024)), 65) is None
+
+
+def test_short_programs_and_empty_axes_are_exact() -> None:
+    assert chosen(lambda x: x * 2.0 + 1.0, (("n",),), 9) is None
+    assert chosen(lambda x: tn.sum(centred(x)), (("n", 3),), 0) is None
+
+
+def test_a_rounding_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ConfigError, match="bucketing"):
+        XlaExecutor(bucketing="powers_of_two")  # type: ignore[arg-type]

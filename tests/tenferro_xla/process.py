@@ -1,0 +1,149 @@
+"""What one of two processes does; `test_processes` starts them. Arguments: part, port, process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+import tenferro as tn
+from tenferro.errors import (
+    DeviceError,
+    DistributedError,
+)
+from tenferro_xla import XlaExecutor
+from tests.tenferro_xla.sliced_networks import OPERANDS, digest, value_and_gradient
+
+P = tn.sharding.PartitionSpec
+
+
+def say(word: str) -> None:
+    """Tell the test."""
+    sys.stdout.write(f"{word}\n")
+    sys.stdout.flush()
+
+
+def refused(call: Any, kind: type[Exception], text: str) -> None:
+    """Check that a call raises an error whose text has these words."""
+    found = "no error"
+    try:
+        call()
+    except kind as error:
+        found = str(error)
+    assert text in found, found
+
+
+def together(me: int) -> None:
+    """Training, gathering, blocks and errors."""
+    mesh = tn.sharding.make_mesh((4,), ("data",))
+    rows, whole = (tn.sharding.NamedSharding(mesh, spec) for spec in (P("data"), P()))
+
+    def loss(w: Any, x: Any) -> Any:
+        return tn.sum(tn.tanh(x @ w) ** 2)
+
+    random = np.random.default_rng(3)
+    w0, batches = random.normal(size=(3, 2)), random.normal(size=(5, 8, 3))
+    step = tn.jit(
+        lambda w, x: w - 0.1 * tn.grad(loss)(w, x),
+        mesh=mesh,
+        in_shardings=(whole, rows),
+        out_shardings=whole,
+        donate_argnums=0,
+    )
+    w = tn.device_put(w0, whole)
+    for x in batches:
+        w = step(w, x)
+    expected = w0
+    alone = tn.jit(lambda w, x: w - 0.1 * tn.grad(loss)(w, x), executor="numpy")
+    for x in batches:
+        expected = alone(expected, x)
+    np.testing.assert_allclose(w.numpy(), expected, rtol=1e-12)  # each process has all of it
+
+    own = batches[0][4 * me : 4 * me + 4]
+    x = tn.sharding.from_local(rows, own)
+    refused(x.numpy, DeviceError, "numpy: f64[8,3] lies on 2 processes; tn.sharding.gather(x)")
+    np.testing.assert_array_equal(tn.sharding.gather({"x": x})["x"], batches[0])
+    np.testing.assert_allclose(tn.sum(x * 2).item(), 2 * batches[0].sum(), rtol=1e-12)
+    assert tn.ones(3).to_device("xla").numpy().sum() == 3  # a device of this process
+
+    filtered = tn.jit(lambda x: tn.sum(tn.dynamic_truncate(x, tn.sum(x * x))), mesh=mesh)
+    refused(
+        lambda: filtered(batches[0][0]),
+        DistributedError,
+        "data decide sizes in the program",
+    )
+    refused(tn.sharding.initialize, DistributedError, "call it once, before the first array")
+    other = tn.jit((lambda x: x + 1) if me else (lambda x: x + 2), mesh=mesh)
+    refused(
+        lambda: other(x),
+        DistributedError,
+        "all must make the same calls in the same order",
+    )
+
+
+def flight(me: int, bound: int) -> None:
+    """Many independent calls with a collective, without waiting for any."""
+    from_all = tn.sharding.make_mesh((4,), ("data",))
+    executor = XlaExecutor(mesh=from_all, in_flight=bound)
+    rows = tn.sharding.NamedSharding(from_all, P("data"))
+    total = tn.jit(lambda x: tn.sum(x * x), executor=executor, in_shardings=rows)
+    x = tn.device_put(np.arange(8.0), rows)
+    results = [total(x) for _ in range(200)]
+    assert all(result.item() == 140.0 for result in results)
+
+
+def dies(me: int) -> None:
+    """Process 1 is killed in a loop; process 0 is told."""
+    mesh = tn.sharding.make_mesh((4,), ("data",))
+    total = tn.jit(lambda x: tn.sum(x * x), mesh=mesh, in_shardings=P("data"))
+    x = tn.device_put(np.arange(8.0), tn.sharding.NamedSharding(mesh, P("data")))
+    try:
+        for number in range(10**6):
+            total(x).item()
+            if me == 1 and number == 5:
+                os.kill(os.getpid(), signal.SIGKILL)
+    except DistributedError as error:
+        say(str(error))
+        os._exit(3)
+
+
+def sticks(me: int) -> None:
+    """Process 1 stops for good; the watchdog of process 0 ends it."""
+    mesh = tn.sharding.make_mesh((4,), ("data",))
+    total = tn.jit(lambda x: tn.sum(x * x), mesh=mesh, in_shardings=P("data"))
+    x = tn.device_put(np.arange(8.0), tn.sharding.NamedSharding(mesh, P("data")))
+    total(x).item()
+    if me == 1:
+        say("stuck")
+        time.sleep(100)
+    total(x).item()
+
+
+def slices(me: int) -> None:
+    """The bits of a network whose slices all four devices share."""
+    mesh = tn.sharding.make_mesh((4,), ("data",))
+    say(digest(tn.jit(value_and_gradient, mesh=mesh, slices="data")(*OPERANDS)))
+
+
+def main() -> None:
+    part, port, me = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    tn.sharding.initialize(
+        f"127.0.0.1:{port}", 2, me, call_timeout=2.0 if part == "sticks" else None
+    )
+    if part.startswith("flight"):
+        flight(me, int(part.removeprefix("flight")))
+    else:
+        parts = {"together": together, "dies": dies, "sticks": sticks, "slices": slices}
+        parts[part](me)
+    if part == "together":
+        flight(me, 1)
+    tn.sharding.shutdown()
+    say("done")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Programs over meshes. JAX fixes its devices when it starts, so they run in child processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+FILES = ("on_four_devices.py", "on_four_devices_programs.py", "on_four_devices_slices.py")
+
+
+def on_four_devices(*options: str) -> None:
+    """Run the tests of files where there are so many virtual devices."""
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    files = [str(HERE / file) for file in FILES]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, *options],
+        env={**os.environ, **flags},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+def test_on_four_devices() -> None:
+    on_four_devices()
+
+
+@pytest.mark.exhaustive
+def test_on_four_devices_further() -> None:
+    on_four_devices("--exhaustive")
