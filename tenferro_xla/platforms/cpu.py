@@ -43,14 +43,14 @@ class CpuPlatform(Platform):
     """
 
     def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
-        """Orders of axes, real contractions in place of complex ones, transposes that are kept."""
+        """Orders of axes, real contractions in place of complex ones, transposes in loops, or kept."""
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
-        passes = (*passes, RealContractions(costs), LoopedTransposes())
+        passes = (*passes, RealContractions(costs))
         if pinned is not None:  # a copy that is kept counts on every device
             return passes
-        return (*passes, KeptTransposes())
+        return (*passes, LoopedTransposes(), KeptTransposes())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The older emitter of kernels for straight programs of many small contractions."""
