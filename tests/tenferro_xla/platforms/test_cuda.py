@@ -17,7 +17,7 @@ from tenferro.exec_ir import ExecProgram, evaluate
 from tenferro.families import STANDARD
 from tenferro_xla.compiled import prepare, private
 from tenferro_xla.lowering import ExtensionLowerings, jax_function
-from tenferro_xla.placement import OneDevice
+from tenferro_xla.places import OneDevice
 from tenferro_xla.platforms import (
     CPU_PLATFORM,
     CUDA_PLATFORM,

@@ -11,7 +11,7 @@ from tenferro.exec_ir import ExecProgram
 from tenferro.families import STANDARD
 from tenferro_xla import XlaExecutor
 from tenferro_xla.lowering import ExtensionLowerings
-from tenferro_xla.placement import OneDevice
+from tenferro_xla.places import OneDevice
 from tenferro_xla.platforms import CPU_PLATFORM, Option, options, taken_options
 from tenferro_xla.platforms.cpu import NO_FUSION_EMITTERS
 from tenferro_xla.target import target_for
