@@ -43,7 +43,7 @@ class CpuPlatform(Platform):
     """
 
     def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
-        """Orders of axes, real contractions in place of complex ones, transposes in loops, or kept."""
+        """Orders of axes, real products for complex ones, transposes in loops, or kept."""
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
