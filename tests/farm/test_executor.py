@@ -130,6 +130,7 @@ def test_a_farm_runs_one_op_and_takes_packages(threads: Any, tmp_path: Path) -> 
     assert executor.name == "farm"
     assert repr(executor) == f"FarmExecutor({str(tmp_path)!r}, worker='numpy')"
     with_more = executor.with_packages([Package("empty")])
+    assert (type(with_more), with_more.name) == (tn.FarmExecutor, "farm")
     found = tn.jit(closed, executor=with_more)(*operands())
     assert_close(found, reference())
     assert len(executor.report().jobs) == 1
