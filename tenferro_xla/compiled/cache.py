@@ -65,7 +65,7 @@ class Executables:
     def __init__(self, target: XlaTarget, capacity: Capacity, buckets: Buckets | None) -> None:
         self.target = target
         self._buckets = Buckets({}) if buckets is None else buckets
-        self._sharing = SizeSharing() if buckets is None else None
+        self._sharing = SizeSharing(target.platform.kernel_seconds) if buckets is None else None
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
             capacity, measure=lambda executable: executable.code_size
         )

@@ -14,8 +14,6 @@ from tenferro.shape import Leaf, SymDim
 
 EXACT = 4
 """A program is compiled for each of its first so many sizes; further ones are rounded up."""
-KERNEL = 4e-3
-"""Seconds that XLA takes to compile an instruction, about."""
 OPERATION = 1e-9
 """Seconds of an operation, about."""
 CALLS = 100
@@ -48,9 +46,13 @@ class SizeSharing:
     """Rounds sizes up where a program has been compiled for several, and padding costs little.
 
     What it chooses follows from the program and the order of its sizes, not from a clock.
+
+    Args:
+        kernel_seconds: about how long compiling takes for each instruction.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kernel_seconds: float) -> None:
+        self._kernel_seconds = kernel_seconds
         self._lock = threading.Lock()
         self._known: BoundedCache[str, Known] = BoundedCache(Capacity(KEPT))
 
@@ -67,7 +69,7 @@ class SizeSharing:
             }
             if free and known.exact >= EXACT and _mostly_inside(program, free):
                 for larger in _rounded(free):
-                    if _cheap(program, sizes, {**sizes, **larger}):
+                    if self._is_cheap(program, sizes, {**sizes, **larger}):
                         return larger
             known.exact += 1
             return None
@@ -80,6 +82,13 @@ class SizeSharing:
     def clear(self) -> None:
         """Forget all programs."""
         self._known.clear()
+
+    def _is_cheap(
+        self, program: ExecProgram, exact: Mapping[Leaf, int], larger: Mapping[Leaf, int]
+    ) -> bool:
+        """Whether work on padding costs little beside compiling for the exact sizes."""
+        extra = program.bind(dict(larger)).work() - program.bind(dict(exact)).work()
+        return extra * OPERATION * CALLS <= len(program.instructions) * self._kernel_seconds
 
 
 def _rounded(sizes: Mapping[Leaf, int]) -> Iterator[dict[Leaf, int]]:
@@ -100,9 +109,3 @@ def _mostly_inside(program: ExecProgram, sizes: Mapping[Leaf, int]) -> bool:
     metas = (*program.input_metas, *program.output_metas)
     touched = sum(not meta.symbols().isdisjoint(sizes) for meta in metas)
     return len(program.instructions) >= LEAST * touched
-
-
-def _cheap(program: ExecProgram, exact: Mapping[Leaf, int], larger: Mapping[Leaf, int]) -> bool:
-    """Whether work on padding costs little beside compiling for the exact sizes."""
-    extra = program.bind(dict(larger)).work() - program.bind(dict(exact)).work()
-    return extra * OPERATION * CALLS <= len(program.instructions) * KERNEL

@@ -54,7 +54,7 @@ def chosen(function: Any, shapes: tuple[tuple[int | str, ...], ...], n: int) -> 
     """The sizes that are chosen for `n`, after four others."""
     inputs = [tn.TracedTensor.input(shape, "float64") for shape in shapes]
     program = tn.GraphCompiler().compile([function(*inputs)]).exec_program
-    symbols, sharing = program.symbols(), SizeSharing()
+    symbols, sharing = program.symbols(), SizeSharing(kernel_seconds=4e-3)
     for earlier in range(EXACT):
         assert sharing.sizes(program, "digest", dict.fromkeys(symbols, earlier + 1)) is None
     found = sharing.sizes(program, "digest", dict.fromkeys(symbols, n))
