@@ -37,13 +37,13 @@ SMALL = 1 << 14
 class CpuPlatform(Platform):
     """The CPU.
 
-    Its matrix product wants the longer side left and contracted axes last there. Its complex
+    Its matrix product wants the shorter side left and contracted axes last there. Its complex
     product is slow. It merges transposes into products that are slower for it, and it runs an
     instruction as soon as its operands are there.
     """
 
     def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
-        """Orders of axes, real contractions in place of complex ones, transposes in loops, or kept."""
+        """Orders of axes, real contractions in place of complex ones, loops for transposes."""
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
