@@ -93,6 +93,11 @@ ROUNDS = "\n".join(
     f"%{i}: f64[3] = {'sine' if i % 2 else 'cosine'} %{i - 1}" for i in range(1, 201)
 )
 ROLLED = f"exec_program(%0: f64[3]) {{\n{ROUNDS}\nreturn %200\n}}"
+SCATTERED = """
+exec_program(%0: f64[30,45,60]) {
+  %1: f64[45,30,60] = transpose[perm=(1, 0, 2)] %0
+  return %1
+}"""
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariants": INVARIANT,
@@ -109,6 +114,7 @@ PIECES = {
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
     "kept_transposes": TURNED,
+    "looped_transposes": SCATTERED,
 }
 
 
