@@ -116,7 +116,7 @@ def _find_lapack() -> None:
 
     JAX does so when it lowers a program, and one that is read is not lowered.
     """
-    matrix = jax.ShapeDtypeStruct((1, 1), np.float32)
+    matrix = np.ones((1, 1), np.float32)
     jax.jit(jax.lax.linalg.cholesky).trace(matrix).lower(lowering_platforms=("cpu",))
 
 

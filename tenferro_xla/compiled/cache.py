@@ -49,6 +49,7 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
+from tenferro_xla.devices import check_not_forked
 from tenferro_xla.disk_cache import executable_kept
 from tenferro_xla.distributed import agree
 from tenferro_xla.placement import OnMesh, put
@@ -289,7 +290,12 @@ class Executables:
         options: OptimizerOptions = DEFAULT_OPTIONS,
         shardings: Shardings = INFERRED,
     ) -> LoadedExecutable:
-        """Compile a program of constant sizes, or its given lowering; record the compilation."""
+        """Compile a program of constant sizes, or its given lowering; record the compilation.
+
+        Raises:
+            DeviceError: the process was forked from one where XLA ran.
+        """
+        check_not_forked()
         options = options.on_device(self.target.free_bytes)
 
         def compile_now() -> jax.stages.Compiled:
