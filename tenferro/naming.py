@@ -29,11 +29,7 @@ ELSEWHERE: dict[str, str] = {
 }  # fmt: skip
 """Names of other libraries, and what is called so here."""
 
-LATER = frozenset(
-    (
-        "custom_gradient", "io_callback", "with_sharding_constraint", "sparse", "FarmExecutor",
-    )
-)  # fmt: skip
+LATER = frozenset(("custom_gradient", "io_callback", "sparse"))
 """Names that other libraries have, for things that are not there yet."""
 
 

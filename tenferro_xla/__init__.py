@@ -1,9 +1,9 @@
 """The XLA executor: execution programs through `jax.lax` and StableHLO to PJRT.
 
-Read in this order: `passes` (rewritings for XLA), `lowering` (each op in `jax.lax`), `platforms`
-(what is known of CPUs and GPUs), `devices`, `target`, `compiled` (StableHLO, executables, their
-cache and reports), `executor`; then `interop` (JAX functions, artifacts). Importing it does not
-change any setting of JAX.
+Read in this order: `places` (devices, meshes, processes), `passes` (rewritings for XLA), `lowering`
+(each op in `jax.lax`), `platforms` (what is known of CPUs and GPUs), `target`, `compiled`
+(StableHLO, executables, their cache and reports), `executor`; then `sharding` and `interop` (JAX
+functions, artifacts). Importing it does not change any setting of JAX.
 """
 
 from tenferro.compiler import DeviceCosts, SegmentPlan, XlaSegment
@@ -21,11 +21,11 @@ from tenferro_xla.compiled import (
     SegmentedExecutable,
     Subject,
 )
-from tenferro_xla.devices import device_name, devices, find_device, import_dlpack, platforms
 from tenferro_xla.executor import XlaExecutor
 from tenferro_xla.interop import Exported, export, from_jax, jax_gradient, load_exported, to_jax
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function, lower
 from tenferro_xla.named import default_executor, executor_on
+from tenferro_xla.places import device_name, devices, find_device, import_dlpack, platforms
 from tenferro_xla.platforms import device_facts, keep_host_memory
 
 Costs = DeviceCosts

@@ -8,9 +8,16 @@ import numpy as np
 from tenferro.errors import DeviceError
 from tenferro.exec_ir import Array
 from tenferro_xla.compiled import private
-from tenferro_xla.devices import devices
-from tenferro_xla.flight import await_parts, refuse_lost
-from tenferro_xla.placement import OnMesh, Placement, put, read, where
+from tenferro_xla.places import (
+    OnMesh,
+    Placement,
+    await_parts,
+    devices,
+    put,
+    read,
+    refuse_lost,
+    where,
+)
 from tenferro_xla.platforms import platform_of
 
 

@@ -34,7 +34,7 @@ from tenferro.files import (
     unpack,
 )
 from tenferro_xla.passes import OPS
-from tenferro_xla.placement import OneDevice
+from tenferro_xla.places import OneDevice
 from tenferro_xla.target import XlaTarget
 
 _OWN = frozenset(family for package in STANDARD for family in package.families)

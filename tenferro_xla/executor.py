@@ -41,14 +41,10 @@ from tenferro_xla.compiled import (
     check_placed,
     prepare,
 )
-from tenferro_xla.devices import device_name, devices
 from tenferro_xla.lowering import ExtensionLowerings, Precision, SharedSlices
-from tenferro_xla.placement import OnMesh, placement_of
+from tenferro_xla.places import OnMesh, device_name, devices, placement_of
 from tenferro_xla.platforms import platform_of
 from tenferro_xla.target import OfDevice, target_for
-
-COMPILE_SECONDS = 4e-3
-"""About how long XLA compiles for each kernel of a program."""
 
 
 class XlaExecutor(Arrays):
@@ -81,6 +77,7 @@ class XlaExecutor(Arrays):
 
     Raises:
         ShardingError: `mesh` is not one, is beside a device or `bucketing`, or lacks an axis.
+        ConfigError: `in_flight` is not a number of calls.
         ExtensionRegistryError: a package is given twice, or is not one.
 
     >>> import numpy as np
@@ -160,6 +157,8 @@ class XlaExecutor(Arrays):
         """
         require_function(register)(self._executables.target.lowering.extensions)
         self._executables.clear()
+        for executor in self._children():
+            executor.register_extension(register)
 
     @property
     def packages(self) -> Sequence[Package]:
@@ -206,6 +205,11 @@ class XlaExecutor(Arrays):
         """
         return self._placement.sharding(given, where)
 
+    def _children(self) -> list[XlaExecutor]:
+        """The executors like this one that have been made on meshes."""
+        with self._making:
+            return list(self._on_meshes.values())
+
     def _like(self, **changes: Any) -> XlaExecutor:
         """An executor with the same options and lowerings, but for these changes."""
         executor = XlaExecutor(**{**self._settings, **changes})
@@ -215,7 +219,8 @@ class XlaExecutor(Arrays):
     @property
     def compile_seconds(self) -> float:
         """About how long it compiles for each kernel; 0 on a mesh, where only XLA answers."""
-        return 0.0 if isinstance(self._executables.target.placement, OnMesh) else COMPILE_SECONDS
+        target = self._executables.target
+        return 0.0 if isinstance(target.placement, OnMesh) else target.platform.kernel_seconds
 
     @property
     def on_host(self) -> bool:
@@ -347,8 +352,10 @@ class XlaExecutor(Arrays):
         return self._executables.explain(repr(self))
 
     def clear(self) -> None:
-        """Drop all executables."""
+        """Drop all executables, also those on meshes."""
         self._executables.clear()
+        for executor in self._children():
+            executor.clear()
 
     @property
     def capacity(self) -> Capacity:

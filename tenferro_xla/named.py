@@ -8,9 +8,8 @@ import threading
 import jax
 
 from tenferro.runtime import Executor, executor_named
-from tenferro_xla.devices import find_device
 from tenferro_xla.executor import XlaExecutor
-from tenferro_xla.placement import OneDevice
+from tenferro_xla.places import OneDevice, find_device
 
 
 def default_executor() -> XlaExecutor:

@@ -23,14 +23,15 @@ from tenferro.shape import make_meta
 from tenferro.traced import flatten, unflatten
 from tenferro.typing import ArrayLike, PyTree
 from tenferro_xla.compiled import private
-from tenferro_xla.distributed import initialize, shutdown
 from tenferro_xla.executor import XlaExecutor
-from tenferro_xla.placement import (
+from tenferro_xla.places import (
     automatic,
     check_divides,
     entry_names,
+    initialize,
     mesh_name,
     put,
+    shutdown,
 )
 
 __all__ = [

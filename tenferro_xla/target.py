@@ -10,9 +10,10 @@ import jax
 
 from tenferro.compiler import DeviceCosts, DeviceModel, Pinned, SharedLanes, Target
 from tenferro.config import Config, config
+from tenferro.errors import ConfigError
 from tenferro.exec_ir import ExecProgram
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, SharedSlices
-from tenferro_xla.placement import OnMesh, Placement
+from tenferro_xla.places import OnMesh, Placement
 from tenferro_xla.platforms import Platform, taken_options
 
 OfDevice = Literal["device"]
@@ -64,12 +65,22 @@ class XlaTarget:
         return DeviceModel(self.costs or self.platform.costs, self.platform.runs)
 
     def free_bytes(self) -> int:
-        """The bytes that a program may take on the device now.
+        """The bytes that a program may take on the device now; on a mesh, on each device.
 
         Raises:
-            ConfigError: the device does not tell.
+            ConfigError: the device does not tell, or several processes would have to agree on it.
         """
-        return self.platform.free_bytes(self.placement.first)
+        placement = self.placement
+        if not isinstance(placement, OnMesh):
+            return self.platform.free_bytes(placement.device)
+        if len(placement.processes) > 1:
+            raise ConfigError(
+                f"memory_limit: {placement} has devices of {len(placement.processes)} processes, "
+                "which may have different amounts free and must compile the same program; pass a "
+                "number of bytes in place of 'device'"
+            )
+        devices = placement.mesh.devices.flat
+        return min(self.platform.free_bytes(device, len(devices)) for device in devices)
 
     def options_for(self, program: ExecProgram) -> dict[str, Any]:
         """The options of the XLA compiler for one program, ready to be lowered.
@@ -107,8 +118,17 @@ def target_for(
         _budget(platform, placement.first) if max_bytes is None else max_bytes,
         checked,
         known if costs == "device" else costs,
-        in_flight or platform.in_flight,
+        platform.in_flight if in_flight is None else _at_least_one(in_flight),
     )
+
+
+def _at_least_one(in_flight: object) -> int:
+    """The number of calls that a user lets be outstanding."""
+    if isinstance(in_flight, bool) or not isinstance(in_flight, int) or in_flight < 1:
+        raise ConfigError(
+            f"XlaExecutor: in_flight must be a number of calls, at least 1, got {in_flight!r}"
+        )
+    return in_flight
 
 
 def _budget(platform: Platform, device: jax.Device) -> int:

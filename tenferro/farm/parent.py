@@ -59,8 +59,7 @@ class Parent:
         """Whether the coordinator has ended, or what started this process: often the same."""
         if self._starter is None:
             return False
-        parent = multiprocessing.parent_process()  # None in workers of loky
-        return os.getppid() != self._starter or not (parent is None or parent.is_alive())
+        return os.getppid() != self._starter or not _coordinator_lives()
 
     def _wait(self) -> None:
         while not self._gone():
@@ -68,6 +67,15 @@ class Parent:
         with self._changed:
             self._changed.wait_for(lambda: not self._parts)
             os._exit(0)
+
+
+def _coordinator_lives() -> bool:
+    """Whether the process that made the pool runs, as far as `multiprocessing` knows."""
+    parent = multiprocessing.parent_process()
+    try:
+        return parent is None or parent.is_alive()
+    except ValueError:  # in workers of loky it knows nothing of the parent
+        return True
 
 
 PARENT = Parent()

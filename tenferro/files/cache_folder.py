@@ -15,6 +15,8 @@ from pathlib import Path
 from tenferro.errors import CacheWarning, ConfigError
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_SYSTEM = 0
+"""The user number of the superuser."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class CacheFolder:
         """Write an entry, whole or not at all."""
         beside = self.path / f".{secrets.token_hex(8)}"
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_own(self.path)
             with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(data)
             beside.replace(self.path / key)
@@ -98,6 +100,13 @@ class CacheFolder:
                 yield Path(entry.path), status.st_mtime_ns, status.st_size
 
 
+def make_own(path: Path) -> None:
+    """Make a folder, and those that hold it, as far as they do not exist, for this user alone."""
+    if not path.is_dir():
+        make_own(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
 def require_own(path: Path) -> None:
     """Make a folder that nobody else can write; refuse one that others can.
 
@@ -111,7 +120,7 @@ def require_own(path: Path) -> None:
             "pass executables=False"
         )
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_own(path)
         problem = _foreign(path.stat())
         above = [each for each in path.resolve().parents if _replaceable(each.stat())]
     except OSError as error:
@@ -135,8 +144,9 @@ def _foreign(status: os.stat_result) -> str | None:
 
 
 def _replaceable(status: os.stat_result) -> bool:
-    """Whether others may replace what is in a folder."""
-    return bool(status.st_mode & _OTHERS_WRITE) and not status.st_mode & stat.S_ISVTX
+    """Whether others than the system may replace what is in a folder."""
+    shared = bool(status.st_mode & _OTHERS_WRITE) and not status.st_mode & stat.S_ISVTX
+    return shared or status.st_uid not in (_SYSTEM, os.geteuid())
 
 
 def tell(problem: str) -> None:

@@ -114,7 +114,7 @@ def _checked(
         )
     if executables:
         require_own(folder)
-    return DiskCache(folder, executables, max_bytes)
+    return DiskCache(folder.resolve(), executables, max_bytes)  # no link on the way counts later
 
 
 def program_kept(

@@ -51,8 +51,7 @@ from tenferro_xla.compiled.stablehlo import (
 )
 from tenferro_xla.devices import check_not_forked
 from tenferro_xla.disk_cache import executable_kept
-from tenferro_xla.distributed import agree
-from tenferro_xla.placement import OnMesh, put
+from tenferro_xla.places import OnMesh, agree, put
 from tenferro_xla.target import XlaTarget
 
 SizesKey = tuple[tuple[str, int], ...]
@@ -199,7 +198,10 @@ class Executables:
             executable = self.cache.get(key)
             if executable is None:
                 divided = [None if each is None else str(each.spec) for each in inputs + outputs]
-                agree(placement.processes, (digest, key[1], donated, str(placement), divided))
+                lowering = self.target.lowering
+                choices = (options, lowering.precision, lowering.shared_slices)
+                types = (digest, key[1], donated, str(placement), divided)
+                agree(placement.processes, (*types, *choices))
                 loaded = self.load(
                     bound, digest, sizes, donated, part, options=options, shardings=own
                 )

@@ -10,9 +10,8 @@ import numpy as np
 from tenferro.errors import BindingError, DeviceError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.shape import TensorMeta
-from tenferro_xla.flight import FLIGHT
 from tenferro_xla.lowering import check_callbacks
-from tenferro_xla.placement import OneDevice, Placement, where
+from tenferro_xla.places import FLIGHT, OneDevice, Placement, where
 from tenferro_xla.target import XlaTarget
 
 Buffers = tuple[jax.Array, ...]

@@ -15,7 +15,7 @@ from tenferro.exec_ir import Array, ExecProgram
 from tenferro.shape import TensorMeta
 from tenferro.values import Shardings
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private, refuse_deleted
-from tenferro_xla.placement import OnMesh, automatic, canonical, check_divides, put, where
+from tenferro_xla.places import OnMesh, automatic, canonical, check_divides, put, where
 
 Load = Callable[[tuple[NamedSharding, ...]], LoadedExecutable]
 """Compiles the program for inputs that are divided so."""

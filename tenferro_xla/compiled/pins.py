@@ -11,7 +11,7 @@ from tenferro.compiler import Pinned
 from tenferro.exec_ir import ExecProgram
 from tenferro.shape import TensorMeta
 from tenferro.values import Shardings
-from tenferro_xla.placement import OnMesh, Placement, entry_names
+from tenferro_xla.places import OnMesh, Placement, entry_names
 
 
 def pinned_by(program: ExecProgram, placement: Placement, shardings: Shardings) -> Pinned | None:

@@ -24,8 +24,8 @@ from tenferro.family import Extension, Package
 from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_inputs, check_program
 from tenferro.shape import Dim, DimExpr, Guard, SymDim, TensorMeta, dim, fresh_input
 from tenferro_xla.compiled import private
-from tenferro_xla.devices import find_device
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
+from tenferro_xla.places import find_device
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 _KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")

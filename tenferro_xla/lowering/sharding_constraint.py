@@ -8,7 +8,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from tenferro.ops import ShardingConstraint
 from tenferro_xla.lowering.registry import LoweringOptions, lower
-from tenferro_xla.placement import OnMesh, check_divides, spec_of
+from tenferro_xla.places import OnMesh, check_divides, spec_of
 
 
 @lower.register

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tenferro.compiler import Needs, Pass
 from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
 from tenferro.ops import Transpose
-from tenferro_xla.passes.parts import Looped, known_shape
+from tenferro_xla.passes.parts import Looped
 
 LEAST = 1 << 16
 """Numbers that a transpose moves for which the loop is worth its start."""
@@ -48,9 +48,9 @@ class LoopedTransposes(Pass):
 
 def _is_slow(step: ExecInstruction) -> bool:
     """Whether XLA's kernel would divide by large sizes for each number."""
-    if not isinstance(step.op, Transpose) or step.dtype.kind not in "fc":
+    shape = step.output_metas[0].static_shape
+    if not isinstance(step.op, Transpose) or shape is None or step.dtype.kind not in "fc":
         return False
-    shape = known_shape(step.output_metas[0])
     if math.prod(shape) < LEAST:
         return False
     runs = _runs(shape, step.op.perm)

@@ -43,14 +43,14 @@ class CpuPlatform(Platform):
     """
 
     def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
-        """Orders of axes, real contractions in place of complex ones, transposes that are kept."""
+        """Orders of axes, real products for complex ones, transposes in loops, or kept."""
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
-        passes = (*passes, RealContractions(costs), LoopedTransposes())
+        passes = (*passes, RealContractions(costs))
         if pinned is not None:  # a copy that is kept counts on every device
             return passes
-        return (*passes, KeptTransposes())
+        return (*passes, LoopedTransposes(), KeptTransposes())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The older emitter of kernels for straight programs of many small contractions."""
@@ -60,9 +60,9 @@ class CpuPlatform(Platform):
         """None: the host's memory, which `config.max_bytes` is about."""
         return None
 
-    def free_bytes(self, device: jax.Device) -> int:
-        """The bytes that the system says are free."""
-        return free_host_bytes()
+    def free_bytes(self, device: jax.Device, devices: int = 1) -> int:
+        """What the system says is free, of which each device has a share."""
+        return max(free_host_bytes() // devices, 1)
 
 
 def _contracts_small_tensors(program: ExecProgram) -> bool:

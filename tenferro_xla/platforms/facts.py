@@ -7,7 +7,7 @@ from typing import Any
 import jax
 
 from tenferro.errors import ConfigError
-from tenferro_xla.devices import device_name
+from tenferro_xla.places import device_name
 from tenferro_xla.platforms.known import platform_of
 from tenferro_xla.platforms.options import taken_options
 from tenferro_xla.platforms.platform import Platform

@@ -90,8 +90,8 @@ class Platform:
         limit = _stats(device).get("bytes_limit")
         return None if limit is None else int(limit)
 
-    def free_bytes(self, device: jax.Device) -> int:
-        """The bytes that a program may take now.
+    def free_bytes(self, device: jax.Device, devices: int = 1) -> int:
+        """The bytes that a program on so many devices may take on this one now.
 
         Raises:
             ConfigError: the device does not tell.

@@ -124,7 +124,7 @@ def show(dtype: str, part: str, chosen: Sequence[Network], options: Namespace) -
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("families", nargs="*", default=list(FAMILIES))
-    parser.add_argument("--seeds", nargs="+", type=int, default=[families.JUDGING + 0])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[families.JUDGING])
     parser.add_argument("--dtypes", nargs="+", default=["float64", "complex128"])
     parser.add_argument("--parts", nargs="+", default=list(AIMS), choices=list(AIMS))
     parser.add_argument("--rounds", type=int, default=7)

@@ -154,9 +154,28 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_made_for_the_user_alone(tmp_path: Path) -> None:
-    tn.cache(tmp_path / "a" / "b")
-    tn.cache(None)
-    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
+    before = os.umask(0o002)
+    try:
+        tn.cache(tmp_path / "a" / "b")
+        tn.cache(None)
+        CacheFolder(tmp_path / "a" / "b" / "kind" / "version", 99, trusted=True).put("x", b"")
+    finally:
+        os.umask(before)
+    for path in (tmp_path / "a").rglob("*"):
+        assert path.is_file() or path.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives folders to other users")
+def test_a_folder_within_that_of_another_user_holds_no_executables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    me, other = 1234, 1235
+    for owner, path in ((other, tmp_path / "theirs"), (me, tmp_path / "theirs" / "kept")):
+        path.mkdir(mode=0o700)
+        os.chown(path, owner, owner)
+    monkeypatch.setattr(os, "geteuid", lambda: me)
+    with pytest.raises(ConfigError, match=r"theirs, which holds it, may be written by others"):
+        tn.cache(tmp_path / "theirs" / "kept")
 
 
 @pytest.mark.parametrize("path", ["here", "", 3])

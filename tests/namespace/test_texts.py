@@ -78,11 +78,8 @@ MISSING: dict[str, tuple[Callable[[], Any], str]] = {
     "case": (lambda: tn.tensorSpec, r"did you mean tenferro.TensorSpec\?$"),
     "torch": (lambda: tn.cat, r"did you mean tenferro.concat\?$"),
     "a module": (lambda: tn.inv, r"did you mean tenferro.linalg.inv\?$"),
-    "later": (lambda: tn.FarmExecutor, r"has no attribute 'FarmExecutor'; it is not there yet$"),
-    "of JAX": (
-        lambda: tn.pmap,
-        r"'pmap'; a program runs on one device; there are no shardings yet",
-    ),
+    "later": (lambda: tn.io_callback, r"has no attribute 'io_callback'; it is not there yet$"),
+    "of JAX": (lambda: tn.pmap, r"'pmap'; XLA chooses what devices do: use tn.jit\(mesh=, in_sh"),
     "nn": (lambda: tn.nn.softmx, r"did you mean tenferro.nn.softmax\?$"),
     "random": (lambda: tn.random.randn, r"'randn'; use tn.random.normal\(key, shape\)$"),
     "scipy": (lambda: tn.scipy.signal, r"it is not there yet; tn.convolve, tn.correlate, tn.lax"),

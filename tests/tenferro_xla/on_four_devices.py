@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import BindingError, DeviceError, PytreeError, ShardingError
-from tenferro_xla import from_jax
+from tenferro.errors import BindingError, ConfigError, DeviceError, PytreeError, ShardingError
+from tenferro_xla import XlaExecutor, from_jax
 
 P = tn.sharding.PartitionSpec
 MESH = tn.sharding.make_mesh((4,), ("data",))
@@ -178,6 +178,11 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         ShardingError,
         "with_sharding_constraint: the mesh has axes ('data',), not 'model'",
     ),
+    (
+        lambda: XlaExecutor(mesh=MESH, in_flight=0),
+        ConfigError,
+        "XlaExecutor: in_flight must be a number of calls, at least 1, got 0",
+    ),
 ]
 
 
@@ -186,6 +191,10 @@ def test_errors(call: Callable[[], Any], kind: type[Exception], text: str) -> No
     with pytest.raises(kind) as caught:
         call()
     assert str(caught.value) == text
+
+
+def test_virtual_devices_share_the_memory_of_the_host() -> None:
+    assert XlaExecutor(mesh=MESH).free_bytes() < 0.5 * XlaExecutor("cpu").free_bytes()
 
 
 def test_a_donated_argument_is_refused_later() -> None:

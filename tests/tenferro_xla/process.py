@@ -12,6 +12,7 @@ import numpy as np
 
 import tenferro as tn
 from tenferro.errors import (
+    ConfigError,
     DeviceError,
     DistributedError,
 )
@@ -69,6 +70,11 @@ def together(me: int) -> None:
     np.testing.assert_array_equal(tn.sharding.gather({"x": x})["x"], batches[0])
     np.testing.assert_allclose(tn.sum(x * 2).item(), 2 * batches[0].sum(), rtol=1e-12)
     assert tn.ones(3).to_device("xla").numpy().sum() == 3  # a device of this process
+
+    limited = tn.jit(lambda x: x + 1, mesh=mesh, memory_limit=10**9 + me)
+    refused(lambda: limited(x), DistributedError, "all must make the same calls in the same order")
+    of_device = tn.jit(lambda x: x + 2, mesh=mesh, memory_limit="device")
+    refused(lambda: of_device(x), ConfigError, "must compile the same program; pass a number")
 
     filtered = tn.jit(lambda x: tn.sum(tn.dynamic_truncate(x, tn.sum(x * x))), mesh=mesh)
     refused(

@@ -33,6 +33,7 @@ from tenferro_xla import (
     devices,
     find_device,
 )
+from tenferro_xla.sharding import make_mesh
 
 
 @pytest.fixture
@@ -54,6 +55,14 @@ DOUBLE = """
 def symbolic() -> GraphProgram:
     x = TracedTensor.input(("n", 3), "float64", name="x")
     return GraphCompiler().compile([x * x + 0.1, x[:1]])
+
+
+def test_executors_on_meshes_know_what_is_registered_later(xla: XlaExecutor) -> None:
+    on_mesh = xla.with_mesh(make_mesh((1,), ("data",)))
+    told: list[object] = []
+    xla.register_extension(told.append)
+    assert len(told) == 2
+    assert xla.with_mesh(make_mesh((1,), ("data",))) is on_mesh
 
 
 def test_results_are_64_bit_with_the_flag_off_and_the_flag_stays_off(xla: XlaExecutor) -> None:

@@ -219,7 +219,9 @@ def run_alone(program: str) -> tuple[str, str]:
 
 
 FORKS = """
-import os, tenferro as tn
+import os, warnings
+import tenferro as tn
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, from Python 3.12 on
 from tests.transforms.test_tiers import SlowToCompile, until
 slow = SlowToCompile()
 f = tn.jit(lambda x: x * 3, executor=slow, tiers=True)

@@ -124,7 +124,7 @@ class DeviceCosts:
 
     def short_side(self, left: int, right: int) -> float:
         """How much longer a product takes, as a part of its time, if its shorter side is right."""
-        if left <= right:
+        if left <= right or not right:
             return 0.0
         more = self.short_right * self.edge * max(0.0, 1 / right - 1 / left - 1 / FEW)
         return more / (1 + self.edge / right + self.edge / left)
@@ -141,7 +141,7 @@ def _reading(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[bool, int, 
 
     Lines that are a multiple of `ALIASED` numbers apart push one another out.
     """
-    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    strides = [max(1, math.prod(shape[axis + 1 :])) for axis in range(len(shape))]
     moved = [axis for axis in perm if shape[axis] > 1]
     before = sorted(moved)
     after = dict(itertools.pairwise(before))

@@ -89,7 +89,8 @@ def test_ops_that_are_elementwise_are_laid_out_alike(dtype: str) -> None:
 
         shapes = [(512, 16), (16, 512), (512, 9)]
         program = tn.make_program(function, *(tn.TensorSpec(shape, dtype) for shape in shapes))
-        return re.findall(r"stablehlo.transpose.*", XlaExecutor("cpu").lower(program).stablehlo())
+        text = XlaExecutor("cpu").lower(program).stablehlo()
+        return re.findall(r"stablehlo.transpose.*", re.sub(r"%\d+", "%", text))
 
     if dtype == "float64":
         assert transposes(tn.relu) == transposes(lambda h: tn.maximum(h, 0.0))

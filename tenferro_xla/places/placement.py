@@ -23,8 +23,8 @@ from jax.sharding import (
 from tenferro.errors import DeviceError, ShardingError
 from tenferro.exec_ir import Array
 from tenferro.shape import make_meta
-from tenferro_xla.devices import find_device
-from tenferro_xla.flight import await_parts, refuse_lost
+from tenferro_xla.places.devices import find_device
+from tenferro_xla.places.flight import await_parts, refuse_lost
 
 Sharding = SingleDeviceSharding | NamedSharding
 

@@ -12,7 +12,7 @@ import jax
 from jax._src import distributed  # see decision 029: the only way to the coordination service
 
 from tenferro.errors import DistributedError
-from tenferro_xla.flight import FLIGHT
+from tenferro_xla.places.flight import FLIGHT
 
 _numbers: defaultdict[tuple[int, ...], Iterator[int]] = defaultdict(itertools.count)
 """The next number of a compilation, for the processes that make it together."""

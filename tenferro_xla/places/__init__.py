@@ -1,0 +1,52 @@
+"""Where arrays and programs are: devices, meshes of devices, and processes.
+
+Read in this order: `devices` (what there is), `flight` (calls that are outstanding), `placement`
+(one device, or a mesh), `distributed` (several processes).
+"""
+
+from tenferro_xla.places.devices import device_name, devices, find_device, import_dlpack, platforms
+from tenferro_xla.places.distributed import agree, initialize, shutdown
+from tenferro_xla.places.flight import FLIGHT, Flight, await_parts, refuse_lost
+from tenferro_xla.places.placement import (
+    OneDevice,
+    OnMesh,
+    Placement,
+    automatic,
+    canonical,
+    check_divides,
+    entry_names,
+    mesh_name,
+    placement_of,
+    put,
+    read,
+    spec_of,
+    where,
+)
+
+__all__ = [
+    "FLIGHT",
+    "Flight",
+    "OnMesh",
+    "OneDevice",
+    "Placement",
+    "agree",
+    "automatic",
+    "await_parts",
+    "canonical",
+    "check_divides",
+    "device_name",
+    "devices",
+    "entry_names",
+    "find_device",
+    "import_dlpack",
+    "initialize",
+    "mesh_name",
+    "placement_of",
+    "platforms",
+    "put",
+    "read",
+    "refuse_lost",
+    "shutdown",
+    "spec_of",
+    "where",
+]
