@@ -49,9 +49,8 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
-from tenferro_xla.devices import check_not_forked
 from tenferro_xla.disk_cache import executable_kept
-from tenferro_xla.places import OnMesh, agree, put
+from tenferro_xla.places import OnMesh, agree, check_not_forked, put
 from tenferro_xla.target import XlaTarget
 
 SizesKey = tuple[tuple[str, int], ...]
