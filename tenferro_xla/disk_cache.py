@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import jax
+import numpy as np
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 from tenferro.compiler import OptimizerOptions, Target
@@ -74,7 +75,8 @@ def executable_kept(
         data, _, _ = serialize(made)
     except (NotImplementedError, ValueError):
         return made, False  # this platform, or this executable, cannot be written
-    folder.put(name, pack({"kind": "executable", "bytes": len(data)}, [data]))
+    header = {"kind": "executable", "bytes": len(data), "lapack": _calls_lapack(made)}
+    folder.put(name, pack(header, [data]))
     return made, False
 
 
@@ -87,6 +89,8 @@ def _read(
     try:
         header, body = unpack(data)  # checks the sum before anything is run
         size = header["bytes"]
+        if header["lapack"]:
+            _find_lapack()
         inputs = jax.tree.structure(((0,) * len(program.input_slots), {}))
         outputs = jax.tree.structure((0,) * len(program.output_slots))
         with jax.enable_x64(True):
@@ -100,6 +104,20 @@ def _read(
     else:
         return found
     return None
+
+
+def _calls_lapack(executable: jax.stages.Compiled) -> bool:
+    return 'custom_call_target="lapack_' in (executable.as_text() or "")
+
+
+@functools.cache
+def _find_lapack() -> None:
+    """Have JAX look for LAPACK, without which an executable that calls it ends the process.
+
+    JAX does so when it lowers a program, and one that is read is not lowered.
+    """
+    matrix = np.ones((1, 1), np.float32)
+    jax.jit(jax.lax.linalg.cholesky).trace(matrix).lower(lowering_platforms=("cpu",))
 
 
 def _is_own(program: ExecProgram) -> bool:

@@ -148,7 +148,10 @@ class FarmRuntime:
 def _folder(store: object) -> str:
     if not isinstance(store, str | os.PathLike):
         raise ConfigError(f"FarmExecutor: store must be the path of a folder, got {store!r}")
-    return os.fspath(store)
+    path = os.fspath(store)
+    if not path or "\0" in path:
+        raise ConfigError(f"FarmExecutor: store must be the path of a folder, got {store!r}")
+    return path
 
 
 def _check_number(name: str, value: object, least: int, may_be_none: bool = False) -> None:

@@ -72,10 +72,12 @@ class Parent:
 def _coordinator_lives() -> bool:
     """Whether the process that made the pool runs, as far as `multiprocessing` knows."""
     parent = multiprocessing.parent_process()
-    try:
-        return parent is None or parent.is_alive()
-    except ValueError:  # in workers of loky it knows nothing of the parent
+    if parent is None:
         return True
+    try:
+        return parent.is_alive()
+    except ValueError:  # workers of loky have no handle of it; it starts them itself
+        return os.getppid() == parent.pid
 
 
 PARENT = Parent()

@@ -50,7 +50,7 @@ from tenferro_xla.compiled.stablehlo import (
     usable_donations,
 )
 from tenferro_xla.disk_cache import executable_kept
-from tenferro_xla.places import OnMesh, agree, put
+from tenferro_xla.places import OnMesh, agree, check_not_forked, put
 from tenferro_xla.target import XlaTarget
 
 SizesKey = tuple[tuple[str, int], ...]
@@ -291,7 +291,12 @@ class Executables:
         options: OptimizerOptions = DEFAULT_OPTIONS,
         shardings: Shardings = INFERRED,
     ) -> LoadedExecutable:
-        """Compile a program of constant sizes, or its given lowering; record the compilation."""
+        """Compile a program of constant sizes, or its given lowering; record the compilation.
+
+        Raises:
+            DeviceError: the process was forked from one where XLA ran.
+        """
+        check_not_forked()
         options = options.on_device(self.target.free_bytes)
 
         def compile_now() -> jax.stages.Compiled:

@@ -7,6 +7,7 @@ from jax import Array
 from jax.sharding import NamedSharding, PartitionSpec
 
 from tenferro.ops import ShardingConstraint
+from tenferro.shape import make_meta
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 from tenferro_xla.places import OnMesh, check_divides, spec_of
 
@@ -20,6 +21,6 @@ def _(op: ShardingConstraint, x: Array, *, options: LoweringOptions) -> Array:
     spec = spec_of(entries)
     OnMesh(mesh).check_names(spec, "with_sharding_constraint")
     sharding = NamedSharding(mesh, spec)
-    check_divides(sharding, x.shape, "with_sharding_constraint", x.aval.str_short())
+    check_divides(sharding, x.shape, "with_sharding_constraint", make_meta(x.dtype, x.shape))
     divided: Array = jax.lax.with_sharding_constraint(x, sharding)  # type: ignore[no-untyped-call]
     return divided

@@ -4,7 +4,14 @@ Read in this order: `devices` (what there is), `flight` (calls that are outstand
 (one device, or a mesh), `distributed` (several processes).
 """
 
-from tenferro_xla.places.devices import device_name, devices, find_device, import_dlpack, platforms
+from tenferro_xla.places.devices import (
+    check_not_forked,
+    device_name,
+    devices,
+    find_device,
+    import_dlpack,
+    platforms,
+)
 from tenferro_xla.places.distributed import agree, initialize, shutdown
 from tenferro_xla.places.flight import FLIGHT, Flight, await_parts, refuse_lost
 from tenferro_xla.places.placement import (
@@ -34,6 +41,7 @@ __all__ = [
     "await_parts",
     "canonical",
     "check_divides",
+    "check_not_forked",
     "device_name",
     "devices",
     "entry_names",

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import jax
 
 from tenferro.errors import DeviceError
+
+
+class _Process:
+    """The process in which XLA was started."""
+
+    started_in: int | None = None
+
+
+def check_not_forked() -> None:
+    """Raise DeviceError in a process that was forked from one where XLA ran.
+
+    The threads of XLA are not there, so that what it compiles would wait for ever.
+    """
+    if _Process.started_in not in (None, os.getpid()):
+        raise DeviceError(
+            f"compile: XLA ran in process {_Process.started_in}, from which this one was forked, "
+            "and cannot compile here; start processes with the method 'spawn', take loky, or "
+            "compute with executor='numpy'"
+        )
 
 
 def devices() -> list[jax.Device]:
@@ -15,6 +35,8 @@ def devices() -> list[jax.Device]:
     >>> [device_name(device) for device in devices()][-1]
     'cpu:0'
     """
+    if _Process.started_in is None:
+        _Process.started_in = os.getpid()
     default: list[jax.Device] = jax.local_devices()
     if default[0].platform == "cpu":
         return default

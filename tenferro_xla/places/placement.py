@@ -139,8 +139,14 @@ class OnMesh:
                 )
 
     def check_names(self, spec: PartitionSpec, where: str) -> None:
-        """Raise ShardingError if the spec names an axis that the mesh does not have."""
-        for name in names_of(spec):
+        """Raise ShardingError if the spec names an axis twice, or one that the mesh lacks."""
+        names = names_of(spec)
+        for name in names:
+            if names.count(name) > 1:
+                raise ShardingError(
+                    f"{where}: {spec} names {name!r} twice; a mesh axis divides one axis of an "
+                    "array"
+                )
             if name not in self.mesh.axis_names:
                 raise ShardingError(
                     f"{where}: the mesh has axes {self.mesh.axis_names}, not {name!r}"
@@ -245,7 +251,10 @@ def check_divides(sharding: NamedSharding, shape: Sequence[int], what: str, valu
     """
     spec, mesh = sharding.spec, sharding.mesh
     if len(spec) > len(shape):
-        raise ShardingError(f"{what}: {value} has {len(shape)} axes, but {spec} has {len(spec)}")
+        raise ShardingError(
+            f"{what}: {value} has {len(shape)} axes, but {spec} has {len(spec)}; write at most one "
+            "entry for each axis"
+        )
     for axis, (entry, size) in enumerate(zip(spec, shape, strict=False)):
         names = entry_names(entry)
         count = math.prod(mesh.shape[name] for name in names)

@@ -156,6 +156,8 @@ def test_progress_is_shown_or_told(
     [
         ({"engine": 3}, "engine must be a concurrent.futures.Executor or a function that makes"),
         ({"store": None}, "store must be the path of a folder, got None"),
+        ({"store": ""}, "store must be the path of a folder, got ''"),
+        ({"store": "a\0b"}, "store must be the path of a folder, got 'a"),
         ({"parts": 0}, "parts must be at least 1, got 0"),
         ({"parts": 2.5}, "parts must be at least 1, got 2.5"),
         ({"attempts": 0}, "attempts must be at least 1, got 0"),

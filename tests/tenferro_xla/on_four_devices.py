@@ -179,6 +179,20 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "with_sharding_constraint: the mesh has axes ('data',), not 'model'",
     ),
     (
+        lambda: tn.jit(lambda x: tn.with_sharding_constraint(x, P("data", "data")), mesh=MESH)(
+            np.ones((4, 4))
+        ),
+        ShardingError,
+        "with_sharding_constraint: P('data', 'data') names 'data' twice; a mesh axis divides one "
+        "axis of an array",
+    ),
+    (
+        lambda: tn.jit(lambda x: tn.with_sharding_constraint(x, P("data")), mesh=MESH)(np.ones(6)),
+        ShardingError,
+        "with_sharding_constraint: axis 0 of f64[6] is divided by 'data', which has 4 devices; pad "
+        "it to 8 or leave the axis whole",
+    ),
+    (
         lambda: XlaExecutor(mesh=MESH, in_flight=0),
         ConfigError,
         "XlaExecutor: in_flight must be a number of calls, at least 1, got 0",
