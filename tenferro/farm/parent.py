@@ -74,8 +74,8 @@ def _coordinator_lives() -> bool:
     parent = multiprocessing.parent_process()
     try:
         return parent is None or parent.is_alive()
-    except ValueError:  # in workers of loky it knows nothing of the parent
-        return True
+    except ValueError:  # workers of loky are its children, and it knows but its number
+        return os.getppid() == parent.pid
 
 
 PARENT = Parent()
