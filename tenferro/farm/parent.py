@@ -72,8 +72,10 @@ class Parent:
 def _coordinator_lives() -> bool:
     """Whether the process that made the pool runs, as far as `multiprocessing` knows."""
     parent = multiprocessing.parent_process()
+    if parent is None:
+        return True
     try:
-        return parent is None or parent.is_alive()
+        return parent.is_alive()
     except ValueError:  # workers of loky are its children, and it knows but its number
         return os.getppid() == parent.pid
 
