@@ -76,7 +76,7 @@ def _coordinator_lives() -> bool:
         return True
     try:
         return parent.is_alive()
-    except ValueError:  # workers of loky are its children, and it knows but its number
+    except ValueError:  # workers of loky have no handle of it; it starts them itself
         return os.getppid() == parent.pid
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -86,8 +87,12 @@ class GraphExecutor:
         self._backend = backend
         self._segmented = segmented
         self._max_bytes = max_bytes
+        self._take(packages)
+
+    def _take(self, packages: Sequence[Package]) -> None:
+        """Have these packages, and caches that hold nothing."""
         self._packages = further(packages)
-        self._boundary = BoundaryDispatch(backend, self._packages)
+        self._boundary = BoundaryDispatch(self._backend, self._packages)
         self._bound: BoundedCache[object, Executable] = BoundedCache(Capacity(config.cache_entries))
 
     @property
@@ -117,18 +122,14 @@ class GraphExecutor:
         """The packages of extension families in addition to tenferro's own."""
         return self._packages
 
-    def with_packages(self, packages: Sequence[Package]) -> GraphExecutor:
+    def with_packages(self, packages: Sequence[Package]) -> Self:
         """An executor like this one that has further packages, and caches of its own.
 
         Raises:
             ExtensionRegistryError: a package is given twice, or is not one.
         """
-        executor = GraphExecutor(
-            self._backend,
-            segmented=self._segmented,
-            max_bytes=self._max_bytes,
-            packages=(*self._packages, *further(packages)),
-        )
+        executor = copy.copy(self)
+        executor._take((*self._packages, *further(packages)))
         executor.register_extension(self._boundary.registry.copy_to)
         return executor
 

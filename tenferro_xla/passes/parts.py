@@ -78,36 +78,29 @@ class Factor(ExecOp, name="xla_factor"):
         return np.asarray(np.kron(re, ones.reshape(block)) + np.kron(im, turned.reshape(block)))
 
 
+class Unchanged(ExecOp):
+    """The value itself; the lowering says something of it to XLA."""
+
+    pointwise = True
+    view = True
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The same type."""
+        return x
+
+    def numpy(self, x: Array) -> Array:
+        """The same array."""
+        return x
+
+
 @payload
-class Kept(ExecOp, name="xla_kept"):
+class Kept(Unchanged, name="xla_kept"):
     """The value itself, which XLA writes to memory before it reads it."""
 
-    pointwise = True
-    view = True
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The same type."""
-        return x
-
-    def numpy(self, x: Array) -> Array:
-        """The same array."""
-        return x
-
 
 @payload
-class Looped(ExecOp, name="xla_looped"):
+class Looped(Unchanged, name="xla_looped"):
     """The value itself, which XLA computes in a loop over its elements."""
-
-    pointwise = True
-    view = True
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The same type."""
-        return x
-
-    def numpy(self, x: Array) -> Array:
-        """The same array."""
-        return x
 
 
 OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept, Looped)}}

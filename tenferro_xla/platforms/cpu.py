@@ -37,7 +37,7 @@ SMALL = 1 << 14
 class CpuPlatform(Platform):
     """The CPU.
 
-    Its matrix product wants the longer side left and contracted axes last there. Its complex
+    Its matrix product wants the shorter side left and contracted axes last there. Its complex
     product is slow. It merges transposes into products that are slower for it, and it runs an
     instruction as soon as its operands are there.
     """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import re
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ from tenferro.errors import ConfigError, ExtensionRegistryError, FarmError
 from tenferro.families import SlicedNetwork
 from tenferro.family import Package
 from tests.farm.engines import Faulty, closed, farm, operands, run, value
+
+
+def test_workers_of_a_fork_server_are_not_taken_for_orphans(tmp_path: Path) -> None:
+    """The coordinator did not start them itself."""
+    context: Any = multiprocessing.get_context("forkserver")
+    with ProcessPoolExecutor(1, mp_context=context) as pool, farm(pool, tmp_path) as executor:
+        assert_close(np.frombuffer(value(executor))[0], reference())
 
 
 @pytest.fixture
@@ -122,6 +130,7 @@ def test_a_farm_runs_one_op_and_takes_packages(threads: Any, tmp_path: Path) -> 
     assert executor.name == "farm"
     assert repr(executor) == f"FarmExecutor({str(tmp_path)!r}, worker='numpy')"
     with_more = executor.with_packages([Package("empty")])
+    assert (type(with_more), with_more.name) == (tn.FarmExecutor, "farm")
     found = tn.jit(closed, executor=with_more)(*operands())
     assert_close(found, reference())
     assert len(executor.report().jobs) == 1
