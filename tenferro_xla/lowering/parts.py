@@ -6,7 +6,7 @@ import numpy as np
 from jax import Array, lax
 
 from tenferro_xla.lowering.registry import lower
-from tenferro_xla.passes import Factor, Join, Kept, Looped, Split
+from tenferro_xla.passes import Factor, Join, Kept, Split
 
 
 @lower.register
@@ -54,20 +54,6 @@ def _(op: Factor, x: Array) -> Array:
 def _(op: Kept, x: Array) -> Array:
     value: Array = lax.optimization_barrier(x)  # type: ignore[no-untyped-call]  # JAX has no types there
     return value
-
-
-@lower.register
-def _(op: Looped, x: Array) -> Array:
-    if np.iscomplexobj(x):
-        return lax.complex(_unchanged(lax.real(x)), _unchanged(lax.imag(x)))
-    return _unchanged(x)
-
-
-def _unchanged(x: Array) -> Array:
-    """The real value itself, bit by bit, as an operation on each element that XLA does not see
-    through."""
-    lowest, highest = (lax.full((), bound, x.dtype) for bound in (-np.inf, np.inf))
-    return lax.clamp(lowest, x, highest)
 
 
 def _parts(x: Array) -> tuple[Array, Array]:

@@ -1,18 +1,7 @@
 """Passes of the XLA executor's own, and the ops that only they create."""
 
 from tenferro_xla.passes.kept_transposes import KeptTransposes
-from tenferro_xla.passes.looped_transposes import LoopedTransposes
-from tenferro_xla.passes.parts import OPS, Factor, Join, Kept, Looped, Split
+from tenferro_xla.passes.parts import OPS, Factor, Join, Kept, Split
 from tenferro_xla.passes.real_contractions import RealContractions
 
-__all__ = [
-    "OPS",
-    "Factor",
-    "Join",
-    "Kept",
-    "KeptTransposes",
-    "Looped",
-    "LoopedTransposes",
-    "RealContractions",
-    "Split",
-]
+__all__ = ["OPS", "Factor", "Join", "Kept", "KeptTransposes", "RealContractions", "Split"]

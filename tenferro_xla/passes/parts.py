@@ -78,8 +78,9 @@ class Factor(ExecOp, name="xla_factor"):
         return np.asarray(np.kron(re, ones.reshape(block)) + np.kron(im, turned.reshape(block)))
 
 
-class Unchanged(ExecOp):
-    """The value itself; the lowering says something of it to XLA."""
+@payload
+class Kept(ExecOp, name="xla_kept"):
+    """The value itself, which XLA writes to memory before it reads it."""
 
     pointwise = True
     view = True
@@ -93,17 +94,7 @@ class Unchanged(ExecOp):
         return x
 
 
-@payload
-class Kept(Unchanged, name="xla_kept"):
-    """The value itself, which XLA writes to memory before it reads it."""
-
-
-@payload
-class Looped(Unchanged, name="xla_looped"):
-    """The value itself, which XLA computes in a loop over its elements."""
-
-
-OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept, Looped)}}
+OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept)}}
 """The ops of programs after these passes, by name, for `parse_exec`."""
 
 

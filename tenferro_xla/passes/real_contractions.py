@@ -150,7 +150,7 @@ class _RealForms:
             return None
         both = left.free >= 0 and right.free >= 0
         parts = 2 * numbers * self.costs.scale(step.dtype)
-        moved = parts * self._turned if both else 0.0
+        moved = parts * self.costs.move if both else 0.0
         joined = parts * self.costs.write if step.output_slots[0] in self.outputs else 0.0
         seconds: dict[Writer | None, float] = {
             None: self._native(numbers, left, right),
@@ -192,17 +192,12 @@ class _RealForms:
         seconds += 4 * trail.size * self._part(trail)
         kernels = 1
         if lead.contracted_first:
-            seconds += 2 * lead.size * self._turned
+            seconds += 2 * lead.size * costs.move
         elif lead.slot not in self.parts:
             seconds += 2 * lead.size * self._part(lead)
         if lead.contracted_first or lead.slot not in self.parts:
             kernels += 1
         return seconds * costs.scale(lead.meta.dtype) + kernels * costs.kernel
-
-    @property
-    def _turned(self) -> float:
-        """Seconds for each real number of a transposed value that is held as parts."""
-        return self.costs.turn + self.costs.scatter
 
     def _summed(self, left: MatrixAxes, right: MatrixAxes) -> float:
         """Seconds for a sum over products of elements."""

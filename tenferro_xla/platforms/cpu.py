@@ -11,7 +11,7 @@ from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.values import free_host_bytes
-from tenferro_xla.passes import KeptTransposes, LoopedTransposes, RealContractions
+from tenferro_xla.passes import KeptTransposes, RealContractions
 from tenferro_xla.platforms.platform import Option, Platform
 
 NO_FUSION_EMITTERS = Option(
@@ -37,20 +37,19 @@ SMALL = 1 << 14
 class CpuPlatform(Platform):
     """The CPU.
 
-    Its matrix product wants the shorter side left and contracted axes last there. Its complex
+    Its matrix product wants the longer side left and contracted axes last there. Its complex
     product is slow. It merges transposes into products that are slower for it, and it runs an
     instruction as soon as its operands are there.
     """
 
     def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
-        """Orders of axes, real products for complex ones, transposes in loops, or kept."""
+        """Orders of axes, real contractions in place of complex ones, transposes that are kept."""
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
         passes = (*passes, RealContractions(costs))
-        if pinned is not None:  # a copy that is kept counts on every device
-            return passes
-        return (*passes, LoopedTransposes(), KeptTransposes())
+        # a copy that is kept counts on every device
+        return passes if pinned is not None else (*passes, KeptTransposes())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The older emitter of kernels for straight programs of many small contractions."""

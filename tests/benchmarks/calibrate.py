@@ -32,7 +32,7 @@ from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.ops import BroadcastInDim, DotGeneral, Reshape, Transpose
 from tenferro_xla import XlaExecutor
 
-REAL = ("multiply", "edge", "matrix", "contracted_first", "short_right", "move", "turn", "write")
+REAL = ("multiply", "edge", "matrix", "contracted_first", "short_left", "move", "load", "write")
 COMPLEX = ("complex_multiply", "complex_matrix")
 FACTORS = (0.5, 0.8, 0.95, 1.05, 1.25, 2.0)
 HOLD = 0.01
@@ -85,7 +85,7 @@ def step_seconds(
                 longer += costs.contracted_first
             return product * longer + costs.kernel
         case Transpose():
-            return costs.moving(step.dtype, shapes[0], step.op.perm)
+            return costs.moving(step.dtype, numbers, loaded)
         case Reshape():
             return 0.0
         case BroadcastInDim():

@@ -30,9 +30,9 @@ exec_program(%0: c128[4,5], %1: c128[5,6]) {
 }"""
 # The second contraction reads the result of the first in another order of axes.
 CONTRACTIONS = """
-exec_program(%0: f64[300,8], %1: f64[8,200], %2: f64[300,90]) {
-  %3: f64[300,200] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0!, %1!
-  %4: f64[200,90] = dot_general[lhs_contract=(0,), rhs_contract=(0,)] %3!, %2!
+exec_program(%0: f64[2,3], %1: f64[3,64], %2: f64[5,2]) {
+  %3: f64[2,64] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0!, %1!
+  %4: f64[64,5] = dot_general[lhs_contract=(0,), rhs_contract=(1,)] %3!, %2!
   return %4
 }"""
 COMPLEX = """
@@ -47,11 +47,6 @@ exec_program(%0: f64[640,640], %1: f64[4,9], %2: f64[4,3]) {
   %5: f64[9,4] = transpose[perm=(1, 0)] %1
   %6: f64[9,3] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %5, %2
   return %4, %6
-}"""
-SLOW = """
-exec_program(%0: f64[30,45,60]) {
-  %1: f64[45,30,60] = transpose[perm=(1, 0, 2)] %0
-  return %1
 }"""
 ONE_ROUND = """
 exec_program(%0: f64[3], %1: f64[1,3]) {
@@ -113,7 +108,6 @@ PIECES = {
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
-    "looped_transposes": SLOW,
     "kept_transposes": TURNED,
 }
 

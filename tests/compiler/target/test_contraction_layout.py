@@ -14,16 +14,16 @@ def test_a_result_is_made_in_the_order_in_which_it_is_contracted() -> None:
     assert_rewrites(
         ContractionLayout(),
         before="""
-            exec_program(%0: f64[300,8], %1: f64[8,200], %2: f64[300,90]) {
+            exec_program(%0: f64[300,8], %1: f64[8,200], %2: f64[300,9]) {
               %3: f64[300,200] = dot_general[(1,), (0,)] %0, %1
-              %4: f64[200,90] = dot_general[(0,), (0,)] %3, %2
+              %4: f64[200,9] = dot_general[(0,), (0,)] %3, %2
               return %4
             }""",
         after="""
-            exec_program(%0: f64[300,8], %1: f64[8,200], %2: f64[300,90]) {
+            exec_program(%0: f64[300,8], %1: f64[8,200], %2: f64[300,9]) {
               %3: f64[200,8] = transpose[perm=(1, 0)] %1
               %4: f64[200,300] = dot_general[(1,), (1,)] %3, %0
-              %5: f64[200,90] = dot_general[(1,), (0,)] %4, %2
+              %5: f64[200,9] = dot_general[(1,), (0,)] %4, %2
               return %5
             }""",
     )
@@ -51,19 +51,19 @@ def test_a_wish_goes_through_what_is_elementwise_and_a_transpose_is_a_change_of_
     assert_rewrites(
         ContractionLayout(),
         before="""
-            exec_program(%0: f64[300,8], %1: f64[8,200], %2: f64[300,90]) {
+            exec_program(%0: f64[300,8], %1: f64[8,200], %2: f64[300,9]) {
               %3: f64[300,200] = dot_general[(1,), (0,)] %0, %1
               %4: f64[300,200] = exponential %3
               %5: f64[200,300] = transpose[perm=(1, 0)] %4
-              %6: f64[200,90] = dot_general[(1,), (0,)] %5, %2
+              %6: f64[200,9] = dot_general[(1,), (0,)] %5, %2
               return %6
             }""",
         after="""
-            exec_program(%0: f64[300,8], %1: f64[8,200], %2: f64[300,90]) {
+            exec_program(%0: f64[300,8], %1: f64[8,200], %2: f64[300,9]) {
               %3: f64[200,8] = transpose[perm=(1, 0)] %1
               %4: f64[200,300] = dot_general[(1,), (1,)] %3, %0
               %5: f64[200,300] = exponential %4
-              %6: f64[200,90] = dot_general[(1,), (0,)] %5, %2
+              %6: f64[200,9] = dot_general[(1,), (0,)] %5, %2
               return %6
             }""",
     )
@@ -145,11 +145,9 @@ def test_other_ops_and_outputs_get_their_values_as_they_were() -> None:
         after="""
             exec_program(%0: f64[300,8], %1: f64[8,200], %2: f64[300,9]) {
               %3: f64[300,200] = dot_general[(1,), (0,)] %0, %1
-              %4: f64[9,300] = transpose[perm=(1, 0)] %2
-              %5: f64[9,200] = dot_general[(1,), (0,)] %4, %3
-              %6: f64[200,300] = reshape[shape=(200, 300)] %3
-              %7: f64[200,9] = transpose[perm=(1, 0)] %5
-              return %3, %7, %6
+              %4: f64[200,9] = dot_general[(0,), (0,)] %3, %2
+              %5: f64[200,300] = reshape[shape=(200, 300)] %3
+              return %3, %4, %5
             }""",
     )
 

@@ -25,7 +25,7 @@ def test_a_product_without_elements_takes_no_time() -> None:
 
 
 def test_a_number_of_more_bytes_takes_longer() -> None:
-    assert CPU.moving(F64, (1000, 1000), (1, 0)) > CPU.moving(F32, (1000, 1000), (1, 0))
+    assert CPU.moving(F64, 10**6) > CPU.moving(F32, 10**6)
     assert CPU.writing(C128, 10**6) == 2 * CPU.writing(F64, 10**6)
     assert CPU.product(C128, 1, 64, 64, 64) > 2 * CPU.product(F64, 1, 64, 64, 64)
 
@@ -35,19 +35,6 @@ def test_a_narrow_product_takes_longer_than_its_arithmetic() -> None:
     assert replace(CPU, edge=0.0).edges(1, 1, 1) == 1.0
 
 
-def test_a_short_right_side_costs_if_the_left_one_is_longer() -> None:
-    assert CPU.short_side(4, 8) == CPU.short_side(1000, 100) == 0.0
-    assert CPU.short_side(640, 8) > CPU.short_side(640, 32) > 0.0
-
-
-def test_a_transpose_costs_by_what_it_reads_together() -> None:
-    sizes = (2,) * 16
-    kept = CPU.moving(F64, sizes, (1, 0, *range(2, 16)))
-    turned = CPU.moving(F64, sizes, (*range(2, 16), 0, 1))
-    scattered = CPU.moving(F64, sizes, (*range(15, 0, -2), *range(0, 16, 2)))
-    assert kept < turned < scattered
-
-
-def test_axes_of_one_number_cost_nothing() -> None:
-    assert CPU.moving(F64, (1, 1, 1), (2, 0, 1)) < 2 * CPU.kernel
-    assert CPU.moving(F64, (1, 90, 1), (1, 0, 2)) == CPU.moving(F64, (90,), (0,))
+def test_a_short_left_side_costs_if_the_right_one_is_longer() -> None:
+    assert CPU.short_side(8, 4) == 0.0
+    assert CPU.short_side(8, 640) > CPU.short_side(320, 640) > 0.0

@@ -52,7 +52,7 @@ def exec_program(function: Any, shapes: Sequence[tuple[int, ...]], dtype: str) -
     return tn.make_program(function, *[tn.TensorSpec(s, dtype) for s in shapes]).exec_program
 
 
-CHAIN = [(300, 8), (8, 200), (300, 90)]
+CHAIN = [(300, 8), (8, 200), (300, 9)]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])

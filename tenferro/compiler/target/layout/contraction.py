@@ -31,11 +31,6 @@ class OperandAxes:
     size: int
 
     @property
-    def grouped(self) -> Order:
-        """Its axes with batch axes first and contracted ones last."""
-        return (*self.batch, *self.free, *self.contracted)
-
-    @property
     def is_grouped(self) -> bool:
         """Whether, in its natural order, batch axes come first and contracted ones together."""
         free, contracted = self.free, self.contracted

@@ -195,7 +195,7 @@ class Requests:
                 continue
             shape = self.problem.shapes[side.slot]
             indices = math.prod(shape[axis] for axis in sorted(side.contracted)[:count])
-            moved = self.costs.moving(contraction.dtype, shape, side.grouped)
+            moved = self.costs.moving(contraction.dtype, side.size, loaded=True)
             if chosen or contraction.split_excess(self.costs, indices) < moved:
                 return count
         return 0
@@ -209,9 +209,7 @@ class Requests:
         straight, exchanged = agreements
         left, right, costs = contraction.left, contraction.right, self.costs
         seconds = contraction.seconds(costs)
-        moved = costs.moving(
-            contraction.dtype, (contraction.batch, left.extent, right.extent), (0, 2, 1)
-        )
+        moved = costs.moving(contraction.dtype, contraction.size)
         as_is = seconds * costs.short_side(left.extent, right.extent)
         as_is += self._contracted_first_cost(contraction, left, seconds)
         swapped = seconds * costs.short_side(right.extent, left.extent)
@@ -235,8 +233,7 @@ class Requests:
         )
         if not is_contracted_first:
             return 0.0
-        shape = self.problem.shapes[side.slot]
-        moved = self.costs.moving(contraction.dtype, shape, side.grouped)
+        moved = self.costs.moving(contraction.dtype, side.size, loaded=True)
         return min(self.costs.contracted_first * seconds, moved)
 
     def _is_written_so(self, slot: int, option: AxisGroups) -> bool:

@@ -164,8 +164,6 @@ class LayoutRewrite:
                 lead = self._grouped(first, keep=False)
             else:
                 excess += slow
-        if trail.is_contracted_last:
-            excess += self.costs.turning(contraction.dtype, second.side.size)
         dot = DotGeneral(
             lead.inner_places, trail.inner_places, lead.batch_places, trail.batch_places
         )
@@ -194,8 +192,7 @@ class LayoutRewrite:
 
     def _moving(self, contraction: Contraction, x: Operand) -> float:
         """Seconds to move an operand."""
-        shape = self.writer.shape(x.value.number)
-        return self.costs.moving(contraction.dtype, shape, places(x.value.order, x.best))
+        return self.costs.moving(contraction.dtype, x.side.size, x.side.slot in self.problem.inputs)
 
     def _with_repeated(
         self, contraction: Contraction, batch: Order, first: Operand, second: Operand

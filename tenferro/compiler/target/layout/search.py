@@ -39,16 +39,6 @@ GAIN = 0.005
 """The part of the total that a change must gain to be kept."""
 
 
-ALIKE = (
-    NOTHING_CHOSEN,
-    Choice(follows_reader=False),
-    Choice(right_last=False),
-    Choice(swapped=False, follows_reader=False, right_last=False, repeated=False, split=False),
-)
-"""Choices for all contractions alike from which the search may start; the last one leaves results
-in the order in which they were written."""
-
-
 @dataclass(frozen=True, slots=True)
 class Estimated:
     """The estimated cost of a program with some choices.
@@ -71,7 +61,8 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
     """
     if not limit:
         return Requests(problem, costs)
-    best, choices = _start(problem, costs)
+    choices: Choices = {}
+    best = estimate(problem, costs, choices)
     trials = (
         min(limit, _patience(best.seconds, len(problem.program.instructions)))
         if best.seconds > WORTH
@@ -92,15 +83,6 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
         if best.seconds > (1 - 2 * GAIN) * before.seconds:
             break
     return Requests(problem, costs, choices)
-
-
-def _start(problem: Problem, costs: DeviceCosts) -> tuple[Estimated, Choices]:
-    """The best of the rules' choices and of some that are the same for all contractions."""
-    starts: list[Choices] = [dict.fromkeys(problem.contractions, choice) for choice in ALIKE]
-    return min(
-        ((estimate(problem, costs, choices), choices) for choices in starts),
-        key=lambda start: start[0].seconds,
-    )
 
 
 def _patience(seconds: float, steps: int) -> int:

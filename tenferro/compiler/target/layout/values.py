@@ -148,12 +148,7 @@ class Operand:
     @property
     def is_contracted_first(self) -> bool:
         """Whether the contracted axes come before the free ones."""
-        return bool(self.side.free and self.inner) and not self.is_contracted_last
-
-    @property
-    def is_contracted_last(self) -> bool:
-        """Whether the contracted axes come after the free ones."""
-        return bool(self.side.free and self.inner) and self.value.order[-1] in self.inner
+        return bool(self.side.free and self.inner) and self.value.order[-1] not in self.inner
 
     @property
     def inner_places(self) -> Order:

@@ -129,7 +129,8 @@ class Estimate:
     def transpose(self, value: int, perm: Shape) -> int:
         """Adds the seconds for moving the value."""
         dtype, shape = self._types[value]
-        self._spend(self.costs.moving(dtype, shape, perm), value)
+        loaded = self._makers[value] is None
+        self._spend(self.costs.moving(dtype, math.prod(shape), loaded), value)
         return self._new(dtype, tuple([shape[axis] for axis in perm]))
 
     def broadcast(self, value: int, shape: Shape, dims: Shape, in_memory: bool) -> int:
