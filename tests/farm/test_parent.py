@@ -18,11 +18,11 @@ class LokyParent:
         raise ValueError
 
 
-@pytest.mark.parametrize(("pid", "gone"), [(os.getppid(), False), (os.getpid(), True)])
 def test_a_worker_of_loky_whose_parent_died_before_the_first_part_is_not_needed(
-    pid: int, gone: bool, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(multiprocessing, "parent_process", lambda: LokyParent(pid))
     parent = Parent()
     parent._starter = os.getppid()  # who had it by then
-    assert parent._gone() is gone
+    for pid, gone in ((os.getppid(), False), (os.getpid(), True)):
+        monkeypatch.setattr(multiprocessing, "parent_process", lambda pid=pid: LokyParent(pid))
+        assert parent._gone() is gone
