@@ -41,8 +41,12 @@ def by_lanes(op: LaneSum) -> Any:
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 8, 32])
-@pytest.mark.parametrize("executor", ["numpy", "xla"])
-def test_rounds_are_added_in_lanes_and_lanes_in_their_tree(lanes: int, executor: str) -> None:
+def test_rounds_are_added_in_lanes_and_lanes_in_their_tree(lanes: int) -> None:
+    check_lanes(lanes, "numpy")
+
+
+def check_lanes(lanes: int, executor: str) -> None:
+    """Raise AssertionError unless an executor adds rounds in this order."""
     op = replace(SUM, lanes=lanes)
     total, squares = tn.jit(lambda x: _run(op, x), executor=executor)(X)
     assert np.asarray(total) == by_lanes(op)
