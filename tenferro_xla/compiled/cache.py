@@ -298,6 +298,8 @@ class Executables:
         """
         check_not_forked()
         options = options.on_device(self.target.free_bytes)
+        if options.memory_limit is not None:
+            module = None  # XLA may need more for it than the limit allows
 
         def compile_now() -> jax.stages.Compiled:
             start = time.perf_counter()

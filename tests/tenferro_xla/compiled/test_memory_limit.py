@@ -4,8 +4,10 @@ from typing import Any
 
 import jax
 import numpy as np
+import pytest
 
 import tenferro as tn
+from tenferro.errors import MemoryLimitError
 from tenferro_xla import XlaExecutor, from_jax, to_jax
 
 X = np.random.default_rng(0).normal(size=(64, 64)) / 8
@@ -44,3 +46,18 @@ def test_checkpoints_come_from_jax_and_go_there() -> None:
         np.testing.assert_allclose(
             np.asarray(jax.vmap(backward)(x[None])), expected[None], rtol=1e-12
         )
+
+
+def test_what_is_lowered_first_keeps_the_limit_as_xla_tells_too() -> None:
+    def f(x: Any, w: Any) -> Any:
+        for number in range(16):
+            x = tn.tanh(x @ w[number])
+        return tn.sum(x * x)
+
+    x, w = np.ones((64, 32)), np.ones((16, 32, 32))
+    gradient = tn.grad(f, argnums=(0, 1))
+    free = tn.jit(gradient).memory(x, w)
+    limit = free.outputs + int(0.6 * (free.peak - free.outputs))
+    lowered = tn.jit(gradient, memory_limit=limit, executor=XlaExecutor()).lower(x, w)
+    with pytest.raises(MemoryLimitError, match="XLA needs"):
+        lowered.compile()
