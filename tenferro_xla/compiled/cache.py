@@ -25,6 +25,7 @@ from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import (
     DistributedError,
+    ExtentError,
     PadSafetyError,
     UnsupportedExtensionError,
 )
@@ -116,6 +117,8 @@ class Executables:
                     return self._bucketed(program, digest, sizes, shared, options)
                 except PadSafetyError as error:
                     self._sharing.refuse(digest, error.symbol)
+                except ExtentError:  # the larger sizes are over the budget
+                    break
         return self._compiled(program, digest, sizes, donated, options, shardings=shardings)
 
     def op(self, op: ExecOp, operands: Sequence[jax.Array]) -> Loaded:

@@ -68,8 +68,9 @@ class SizeSharing:
                 if isinstance(leaf, SymDim) and leaf.name not in known.refused and size > 0
             }
             if free and known.exact >= EXACT and _mostly_inside(program, free):
+                most = program.bind(dict(sizes)).work() + self._granted(program)
                 for larger in _rounded(free):
-                    if self._is_cheap(program, sizes, {**sizes, **larger}):
+                    if program.bind({**sizes, **larger}).work() <= most:
                         return larger
             known.exact += 1
             return None
@@ -83,12 +84,9 @@ class SizeSharing:
         """Forget all programs."""
         self._known.clear()
 
-    def _is_cheap(
-        self, program: ExecProgram, exact: Mapping[Leaf, int], larger: Mapping[Leaf, int]
-    ) -> bool:
-        """Whether work on padding costs little beside compiling for the exact sizes."""
-        extra = program.bind(dict(larger)).work() - program.bind(dict(exact)).work()
-        return extra * OPERATION * CALLS <= len(program.instructions) * self._kernel_seconds
+    def _granted(self, program: ExecProgram) -> float:
+        """The operations on padding in a call that cost little beside compiling for its sizes."""
+        return len(program.instructions) * self._kernel_seconds / (OPERATION * CALLS)
 
 
 def _rounded(sizes: Mapping[Leaf, int]) -> Iterator[dict[Leaf, int]]:

@@ -8,25 +8,9 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ConfigError, MemoryLimitError
+from tests.derivatives.test_limits import X, energy, network, predicted
 
-NORMAL = np.random.default_rng(0).normal
-X, W, U = NORMAL(size=6), NORMAL(size=(90, 90)) / 6, NORMAL(size=(90, 6))
 FORMS: tuple[Callable[..., Any], ...] = (tn.jacfwd, tn.jacrev, tn.jacobian)
-
-
-def network(x: Any) -> Any:
-    x = U @ x
-    for _ in range(5):
-        x = tn.tanh(W @ x)
-    return tn.permute_dims(tn.asarray(U), (1, 0)) @ x
-
-
-def energy(x: Any) -> Any:
-    return tn.sum(network(x) ** 2)
-
-
-def predicted(function: Callable[..., Any]) -> int:
-    return int(tn.jit(function, executor="numpy").memory(X).peak)
 
 
 @pytest.mark.parametrize(

@@ -81,3 +81,11 @@ def test_short_programs_and_empty_axes_are_exact() -> None:
 def test_a_rounding_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ConfigError, match="bucketing"):
         XlaExecutor(bucketing="powers_of_two")  # type: ignore[arg-type]
+
+
+def test_a_size_within_the_budget_runs_though_the_rounded_one_is_over_it() -> None:
+    executor = XlaExecutor(max_bytes=500)
+    f = tn.jit(centred, executor=executor, symbolic={"x": ("n", 3)})
+    for n in (*SIZES[:EXACT], 17):
+        f(np.ones((n, 3)))
+    assert compiled(executor)[-1] == ("program", 17)
