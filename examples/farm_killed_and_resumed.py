@@ -49,7 +49,8 @@ def run(engine, store):
 
 def processes():
     """A pool of two processes; the farm makes another one if a worker dies."""
-    return ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn"))
+    spawn = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(2, mp_context=spawn, initializer=tn.FarmExecutor.watch_parent)
 
 
 def parts_in(store):

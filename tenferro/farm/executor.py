@@ -103,6 +103,18 @@ class FarmExecutor(GraphExecutor):
         """What happened to the last jobs; print it."""
         return FarmReport(tuple(self._farm.reports))
 
+    @staticmethod
+    def watch_parent() -> None:
+        """The initializer for a pool of processes whose workers end when the coordinator is killed.
+
+        Without it a worker that has begun a part ends, but one that never had any would wait for
+        work forever, as it does in every pool of `concurrent.futures`.
+
+        >>> from concurrent.futures import ProcessPoolExecutor
+        >>> engine = lambda: ProcessPoolExecutor(2, initializer=FarmExecutor.watch_parent)
+        """
+        PARENT.watch()
+
     def close(self) -> None:
         """End the workers of a pool that the farm made; they finish what they have begun.
 

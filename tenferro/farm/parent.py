@@ -14,11 +14,12 @@ POLL = 1.0
 
 
 class Parent:
-    """The process that started this one, watched once this one has worked for it.
+    """The process that started this one, watched once this one works for it.
 
     A worker of a process pool would wait forever for the next task of a coordinator that was
-    killed. A process that is not a child of `multiprocessing`, or that runs jobs itself, is not
-    watched.
+    killed. It watches from its first part on, or from its start if `watch` is the initializer of
+    its pool. A process that is not a child of `multiprocessing`, or that runs jobs itself, does not
+    watch.
     """
 
     def __init__(self) -> None:
@@ -35,8 +36,7 @@ class Parent:
     def needed(self) -> Iterator[None]:
         """A context for a part, during which this process is not ended."""
         with self._changed:
-            if self._process != os.getpid():
-                self._watch()
+            self._watch()
             if self._gone() and not self._parts:
                 os._exit(0)
             self._parts += 1
@@ -47,8 +47,14 @@ class Parent:
                 self._parts -= 1
                 self._changed.notify_all()
 
-    def _watch(self) -> None:
+    def watch(self) -> None:
         """Look for the parent from now on, if this process was started to work for it."""
+        with self._changed:
+            self._watch()
+
+    def _watch(self) -> None:
+        if self._process == os.getpid():
+            return
         self._process, self._starter, self._parts = os.getpid(), None, 0
         is_child = multiprocessing.current_process().name != "MainProcess"
         if is_child and self._process != self._coordinator:

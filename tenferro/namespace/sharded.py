@@ -8,7 +8,7 @@ from tenferro.dispatch import constrained
 from tenferro.errors import PytreeError
 from tenferro.traced import TracedTensor, flatten, spread, unflatten
 from tenferro.typing import PyTree
-from tenferro.values import Tensor, executor_module
+from tenferro.values import ShownType, Tensor, executor_module
 
 
 def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
@@ -48,7 +48,7 @@ def _each(name: str, x: PyTree, shardings: Any, function: Any) -> Any:
     """The tree with `function` applied to each leaf and its sharding; None leaves it as it is."""
     leaves, treedef = flatten(x)
     try:
-        entries = spread(shardings, x)
+        entries = spread(shardings, x, ShownType)
     except ValueError as error:
         raise PytreeError(f"{name}: the shardings do not fit the tree: {error}") from None
     return unflatten(

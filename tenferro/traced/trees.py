@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import optree
@@ -37,11 +37,13 @@ def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
     return optree.tree_unflatten(treedef, leaves)
 
 
-def spread(prefix: PyTree, tree: PyTree) -> list[PyTree]:
+def spread(
+    prefix: PyTree, tree: PyTree, shown: Callable[[Any], object] = lambda leaf: "leaf"
+) -> list[PyTree]:
     """For each leaf of a tree, the leaf of `prefix` above it. None is a leaf of `prefix`.
 
     Raises:
-        ValueError: `prefix` is not one of the tree.
+        ValueError: `prefix` is not one of the tree; the text has what `shown` makes of leaves.
 
     >>> spread({"a": 1, "b": None}, {"a": [3.0, 4.0], "b": 5.0})
     [1, 1, None]
@@ -49,7 +51,7 @@ def spread(prefix: PyTree, tree: PyTree) -> list[PyTree]:
     leaves, treedef = flatten(tree)
     flatten(prefix)  # registers dataclasses
     boxed = optree.tree_map(_Box, prefix, none_is_leaf=True, namespace=NAMESPACE)
-    places = unflatten(treedef, range(len(leaves)))
+    places = unflatten(treedef, [shown(leaf) for leaf in leaves])
     return [box.leaf for box in optree.broadcast_prefix(boxed, places, namespace=NAMESPACE)]
 
 

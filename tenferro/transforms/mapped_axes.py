@@ -10,8 +10,8 @@ import optree
 
 from tenferro.errors import BatchingError, PytreeError, UnsupportedDynamicShapeError
 from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, describe, same_size
-from tenferro.traced import NAMESPACE, flatten, unflatten
-from tenferro.values import meta_of_value
+from tenferro.traced import NAMESPACE, flatten, spread
+from tenferro.values import ShownType
 
 
 class AxesTree:
@@ -32,13 +32,10 @@ class AxesTree:
         Raises:
             PytreeError: the axes are not a prefix of the tree.
         """
-        leaves, treedef = flatten(tree)  # registers dataclasses
-        types = unflatten(treedef, [_Type(leaf) for leaf in leaves])
         try:
-            entries = optree.broadcast_prefix(self._axes, types, namespace=NAMESPACE)
+            return spread(self._axes, tree, ShownType)
         except ValueError as error:
             raise PytreeError(f"vmap: {self._name} does not fit the {what}: {error}") from None
-        return [entry.axis for entry in entries]
 
     def of_arguments(self, args: tuple[Any, ...]) -> list[int | None]:
         """The axis of each leaf of the positional arguments.
@@ -54,32 +51,14 @@ class AxesTree:
             )
         return self.of(args, "arguments")
 
-    def _leaf(self, axis: object) -> _Entry:
+    def _leaf(self, axis: object) -> int | None:
         if axis is None:
-            return _Entry(None)
+            return None
         if not hasattr(axis, "__index__") or isinstance(axis, bool):
             raise BatchingError(
                 f"vmap: {self._name} must be an integer, None, or a tree of these, got {axis!r}"
             )
-        return _Entry(axis.__index__())
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A leaf of a tree of axes; None alone would be an empty tree."""
-
-    axis: int | None
-
-
-class _Type:
-    """A leaf in the texts of errors: its type."""
-
-    def __init__(self, leaf: object) -> None:
-        self._leaf = leaf
-
-    def __repr__(self) -> str:
-        meta = meta_of_value(self._leaf)
-        return type(self._leaf).__name__ if meta is None else str(meta)
+        return int(axis.__index__())
 
 
 def _counted(count: int, one: str, many: str) -> str:

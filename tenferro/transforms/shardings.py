@@ -13,7 +13,7 @@ from tenferro.errors import PytreeError, ShardingError
 from tenferro.traced import NAMESPACE, TracedTensor, TreeDef, flatten, spread, unflatten
 from tenferro.transforms.call import CallArguments
 from tenferro.typing import PyTree
-from tenferro.values import Executor, RunsOnMesh, Shardings, on_mesh
+from tenferro.values import Executor, RunsOnMesh, Shardings, ShownType, on_mesh
 
 
 class ShardingTree:
@@ -48,7 +48,7 @@ class ShardingTree:
                 f"{len(tree)} {what}; write one for each, or one for all"
             )
         try:
-            return spread(self._tree, tree)
+            return spread(self._tree, tree, ShownType)
         except ValueError as error:
             raise PytreeError(f"{self._caller} does not fit the {what}: {error}") from None
 

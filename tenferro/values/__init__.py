@@ -25,7 +25,7 @@ from tenferro.values.executors import (
 )
 from tenferro.values.free_memory import free_host_bytes
 from tenferro.values.host import buffer_meta, host_array
-from tenferro.values.lifting import fitted, is_array, meta_of_value, weak_number
+from tenferro.values.lifting import ShownType, fitted, is_array, meta_of_value, weak_number
 from tenferro.values.limits import bring_limit, collecting_limits
 from tenferro.values.packages import (
     TakesPackages,
@@ -64,6 +64,7 @@ __all__ = [
     "RunEmitter",
     "RunsOnMesh",
     "Shardings",
+    "ShownType",
     "Solved",
     "TakesPackages",
     "Tensor",

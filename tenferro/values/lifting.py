@@ -33,6 +33,17 @@ def meta_of_value(value: Any) -> TensorMeta | None:
         return None
 
 
+class ShownType:
+    """A leaf of a tree in the texts of errors: its type."""
+
+    def __init__(self, leaf: object) -> None:
+        self._leaf = leaf
+
+    def __repr__(self) -> str:
+        meta = meta_of_value(self._leaf)
+        return type(self._leaf).__name__ if meta is None else str(meta)
+
+
 def weak_number(value: Any) -> Number | None:
     """The Python number that a value is or stands for. Its dtype yields to that of arrays."""
     return value if is_number(value) else getattr(value, "weak", None)

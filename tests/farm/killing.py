@@ -34,11 +34,12 @@ LIMIT = 60.0
 
 def engine(kind: str) -> Callable[[], Executor]:
     """A function that makes a pool of two workers."""
+    watch = tn.FarmExecutor.watch_parent
     if kind == "loky":
-        return lambda: loky.ProcessPoolExecutor(2)
+        return lambda: loky.ProcessPoolExecutor(2, initializer=watch)
     if kind == "spawn":
         context = multiprocessing.get_context("spawn")
-        return lambda: ProcessPoolExecutor(2, mp_context=context)
+        return lambda: ProcessPoolExecutor(2, mp_context=context, initializer=watch)
     return lambda: ThreadPoolExecutor(2)
 
 
