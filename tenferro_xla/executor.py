@@ -77,7 +77,8 @@ class XlaExecutor(Arrays):
 
     Raises:
         ShardingError: `mesh` is not one, is beside a device or `bucketing`, or lacks an axis.
-        ConfigError: `in_flight` is not a number of calls.
+        ConfigError: an option is not of its kind, such as `in_flight`, a number of calls.
+        ExecutorError: `precision` is not one of these.
         ExtensionRegistryError: a package is given twice, or is not one.
 
     >>> import numpy as np

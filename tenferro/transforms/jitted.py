@@ -42,6 +42,7 @@ from tenferro.values import (
     bind_shapes,
     bring_limit,
     bring_packages,
+    check_installed,
     executor_named,
     memory_of,
     place,
@@ -67,8 +68,8 @@ class Jitted(Generic[P, R_co]):
         self,
         function: Callable[P, R_co],
         executor: str | Executor | None = None,
-        static_argnames: str | Sequence[str] = (),
-        donate_argnums: int | Sequence[int] = (),
+        static_argnames: Sequence[str] = (),
+        donate_argnums: Sequence[int] = (),
         options: OptimizerOptions | None = None,
         symbolic: Mapping[str, Any] | None = None,
         packages: Sequence[Package] = (),
@@ -85,6 +86,8 @@ class Jitted(Generic[P, R_co]):
         self._settings: tuple[Any, ...] = (*settings, packages, *placing, tiers)
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
+        if isinstance(executor, str):
+            check_installed(executor)
         self._choice: str | Executor = config.executor if executor is None else executor
         self._shardings = JitShardings.read(self._choice, *placing)
         if self._shardings is not None:
@@ -94,9 +97,7 @@ class Jitted(Generic[P, R_co]):
         self._symbolic = (
             None if symbolic is None else SymbolicArguments(function, symbolic, self._static.names)
         )
-        self._donate = (
-            (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
-        )
+        self._donate = donate_argnums
         self._compiler = GraphCompiler(options, capacity=0)  # `_traces` caches the programs
         self._cache: BoundedCache[Hashable, CompiledVersion] = BoundedCache(
             Capacity(config.cache_entries)

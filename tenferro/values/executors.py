@@ -155,13 +155,23 @@ def executor_module(name: str) -> ModuleType:
     """
     point = _points().get(name)
     if point is None:
-        names = ", ".join(installed_executors())
-        raise ExecutorError(f"executor: no executor is named {name!r}; installed: {names}")
+        raise _not_installed(name)
     try:
         module: ModuleType = point.load()
     except ImportError as error:
         raise ExecutorError(f"executor: {name!r} cannot be loaded: {error}") from error
     return module
+
+
+def check_installed(name: str) -> None:
+    """Raise ExecutorError unless there is an executor with this name. Imports none."""
+    if name not in _registered and name not in _points():
+        raise _not_installed(name)
+
+
+def _not_installed(name: str) -> ExecutorError:
+    names = ", ".join(installed_executors())
+    return ExecutorError(f"executor: no executor is named {name!r}; installed: {names}")
 
 
 def installed_executors() -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from typing import Any
 import jax
 from jax._src import distributed  # see decision 029: the only way to the coordination service
 
-from tenferro.errors import DistributedError
+from tenferro.errors import ConfigError, DistributedError
+from tenferro.options import count, flag, seconds
 from tenferro_xla.places.flight import FLIGHT
 
 _numbers: defaultdict[tuple[int, ...], Iterator[int]] = defaultdict(itertools.count)
@@ -46,9 +47,16 @@ def initialize(
             then not be ended by it.
 
     Raises:
+        ConfigError: an argument is not of its kind, such as a number of seconds.
         DistributedError: devices have been used before, or the processes did not find each other.
     """
     global _timeout  # there is one group of processes
+    _check(coordinator, processes, process)
+    flag("initialize: preemption", preemption)
+    count("initialize: heartbeat", heartbeat, 1, "a number of seconds")
+    count("initialize: timeout", timeout, 1, "a number of seconds")
+    if call_timeout is not None:
+        call_timeout = seconds("initialize: call_timeout", call_timeout)
     jax.config.update("jax_cpu_collectives_implementation", "gloo")  # type: ignore[no-untyped-call]
     jax.config.update("jax_enable_preemption_service", preemption)  # type: ignore[no-untyped-call]
     try:
@@ -64,6 +72,29 @@ def initialize(
     _timeout = timeout
     if call_timeout is not None:
         FLIGHT.watch(call_timeout)
+
+
+def _check(coordinator: object, processes: object, process: object) -> None:
+    """Raise ConfigError unless each of these is of its kind, or None."""
+    if coordinator is not None and not _is_address(coordinator):
+        raise ConfigError(
+            f'initialize: coordinator must be a host and a port, such as "10.0.0.1:1234", '
+            f"got {coordinator!r}"
+        )
+    if processes is not None:
+        count("initialize: processes", processes, 1)
+    if process is not None:
+        number = count("initialize: process", process, 0)
+        if isinstance(processes, int) and number >= processes:
+            raise ConfigError(
+                f"initialize: process must be below the number of processes, {processes}, "
+                f"got {number}"
+            )
+
+
+def _is_address(value: object) -> bool:
+    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    return bool(host) and port.isdecimal()
 
 
 def _explained(text: str) -> str:
