@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import itertools
+import logging
+import os
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -17,7 +22,34 @@ from tenferro_xla.places.flight import FLIGHT
 
 _numbers: defaultdict[tuple[int, ...], Iterator[int]] = defaultdict(itertools.count)
 """The next number of a compilation, for the processes that make it together."""
-_timeout = 60.0
+
+
+@dataclass(slots=True)
+class _Group:
+    """What this process knows of the processes that it has joined."""
+
+    joined: bool = False
+    timeout: float = 60.0
+
+
+_group = _Group()
+
+
+@atexit.register
+def _leave() -> None:
+    """End a process that an exception ends, without waiting for the others.
+
+    The exit handler of JAX would wait until they end too, for minutes, while they wait for this one
+    in a call. When it is gone, their call has an error. Exit handlers that were registered after
+    this module was imported have run; all later ones would come after that of JAX.
+    """
+    interactive = hasattr(sys, "ps1")  # of which the last exception has ended nothing
+    if not _group.joined or interactive or getattr(sys, "last_value", None) is None:
+        return
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
 
 
 def initialize(
@@ -50,7 +82,6 @@ def initialize(
         ConfigError: an argument is not of its kind, such as a number of seconds.
         DistributedError: devices have been used before, or the processes did not find each other.
     """
-    global _timeout  # there is one group of processes
     _check(coordinator, processes, process)
     flag("initialize: preemption", preemption)
     count("initialize: heartbeat", heartbeat, 1, "a number of seconds")
@@ -69,7 +100,7 @@ def initialize(
         )
     except (RuntimeError, ValueError) as error:
         raise DistributedError(f"initialize: {_explained(str(error))}") from error
-    _timeout = timeout
+    _group.joined, _group.timeout = True, timeout
     if call_timeout is not None:
         FLIGHT.watch(call_timeout)
 
@@ -113,6 +144,7 @@ def _explained(text: str) -> str:
 
 def shutdown() -> None:
     """Leave the other processes; all of them call it, when no computation is left."""
+    _group.joined = False
     jax.distributed.shutdown()  # type: ignore[no-untyped-call]
 
 
@@ -149,10 +181,10 @@ def agree(processes: Sequence[int], program: Sequence[object]) -> None:
 
 def _digest_of(client: Any, key: str, process: int) -> str:
     try:
-        found: str = client.blocking_key_value_get(key, int(1000 * _timeout))
+        found: str = client.blocking_key_value_get(key, int(1000 * _group.timeout))
     except jax.errors.JaxRuntimeError as error:
         raise DistributedError(
-            f"compile: process {process} does not compile a program, and has not for {_timeout:g} "
-            "s; all must make the same calls in the same order"
+            f"compile: process {process} does not compile a program, and has not for "
+            f"{_group.timeout:g} s; all must make the same calls in the same order"
         ) from error
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -152,6 +153,18 @@ def slices(me: int) -> None:
     say(digest(tn.jit(value_and_gradient, mesh=mesh, slices="data")(*OPERANDS)))
 
 
+def raises(me: int) -> None:
+    """Process 1 ends by an exception; the call of process 0 that waits for it has an error."""
+    mesh = tn.sharding.make_mesh((4,), ("data",))
+    total = tn.jit(lambda x: tn.sum(x * x), mesh=mesh, in_shardings=P("data"))
+    x = tn.device_put(np.arange(8.0), tn.sharding.NamedSharding(mesh, P("data")))
+    total(x).item()
+    if me == 1:
+        atexit.register(say, "an exit handler ran")
+        raise ValueError("of the user")
+    total(x).item()
+
+
 def main() -> None:
     part, port, me = sys.argv[1], sys.argv[2], int(sys.argv[3])
     tn.sharding.initialize(
@@ -164,6 +177,8 @@ def main() -> None:
         parts[part](me)
     if part == "together":
         flight(me, 1)
+    if part == "slices":
+        raises(me)
     tn.sharding.shutdown()
     say("done")
 
