@@ -58,7 +58,7 @@ class XlaTarget:
         if shared is not None:
             passes = (SharedLanes(shared.workers, shared.ordered), *passes)
         name = f"xla:{platform.name}"
-        return Target(name, passes, self.lowering.extensions, runs=platform.runs)
+        return Target(name, passes, self.lowering.extensions, runs=platform.runs, pinned=pinned)
 
     @property
     def device_model(self) -> DeviceModel:
