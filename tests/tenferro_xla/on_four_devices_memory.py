@@ -1,4 +1,8 @@
-"""What each device of a mesh holds, and how often they exchange, beside what `jax.jit` needs."""
+"""What each device of a mesh holds, and how often they exchange, beside what `jax.jit` needs.
+
+Values are larger than weights, as in use. XLA places a sum over devices in a result, or beside it,
+as the order of axes happens to be: an array as large as a weight is more or less than with JAX.
+"""
 
 from __future__ import annotations
 
@@ -63,10 +67,10 @@ def residual(xp: Any, x: Any, g: Any, v: Any, w: Any) -> Any:
 CORES = (a(16, 16, 8), a(16, 16, 8), a(16, 16, 8))
 HEADS = (a(8, 64, 4, 16),) * 3
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...], Any]] = {
-    "layers, rows": (layers, (a(64, 128), a(128, 64), a(512, 64)), (P(), P(), P("d")), LINE),
+    "layers, rows": (layers, (a(64, 128), a(128, 64), a(2048, 64)), (P(), P(), P("d")), LINE),
     "layers, both": (
         layers,
-        (a(64, 128), a(128, 64), a(512, 64)),
+        (a(64, 128), a(128, 64), a(2048, 64)),
         (P(None, "m"), P("m"), P("d")),
         SQUARE,
     ),
@@ -114,5 +118,6 @@ def needs(name: str, gradient: bool) -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_device_holds_and_sends_little_more_than_with_jax(name: str, gradient: bool) -> None:
     (temporaries, outputs, sent), (theirs, results, allowed) = needs(name, gradient)
-    assert temporaries + outputs <= 1.1 * (theirs + results)
+    assert outputs == results
+    assert temporaries <= 1.1 * theirs
     assert sent <= allowed
