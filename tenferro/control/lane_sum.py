@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -131,10 +131,7 @@ class LaneSum(ControlOp, name="lane_sum"):
                 body's input.
             VerifyError: the body is malformed.
         """
-        self._verify_bodies()
-        self.check_arity(len(metas))
-        for position, (meta, taken) in enumerate(zip(metas, self.body.input_metas, strict=False)):
-            self._check_operand(position, f"const {position}", meta, taken)
+        self._check_operands(metas, self.body.input_metas[: self.consts])
         return self.sum_metas
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -297,10 +294,8 @@ class LaneSum(ControlOp, name="lane_sum"):
             return max(waiting if self.ordered else 0, self._gathered)
         return share + self._gathered
 
-    @property
-    def written_inside(self) -> Collection[int]:
-        """All results are those of the body."""
-        return range(self.n_outputs)
+    def _role(self, position: int) -> str:
+        return f"const {position}"
 
 
 def _added(earlier: list[Any], later: list[Any]) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
@@ -158,13 +158,7 @@ class Scan(ControlOp, name="scan"):
                 body's input.
             VerifyError: the body is malformed.
         """
-        self._verify_bodies()
-        self.check_arity(len(metas))
-        start = self.consts + self.carry
-        for position, (meta, entry) in enumerate(zip(metas, self.body.input_metas, strict=True)):
-            expected = entry if position < start else self._stacked(entry)
-            if meta != expected:
-                raise self._misfit(position, meta, expected)
+        self._check_operands(metas, self.operand_metas)
         outputs = plain(self.body.output_metas)
         stacks = [self._stacked(meta) for meta in outputs[self.carry :]]
         return (*outputs[: self.carry], *stacks)
@@ -303,6 +297,11 @@ class Scan(ControlOp, name="scan"):
         return {leaf: self.consts + leaf for leaf in range(self.carry)}
 
     @property
+    def written_inside(self) -> Collection[int]:
+        """The carry: the body returns only entries of what is stacked."""
+        return range(self.carry)
+
+    @property
     def operand_metas(self) -> tuple[TensorMeta, ...]:
         """The types of the operands."""
         metas, start = self.body.input_metas, self.consts + self.carry
@@ -318,16 +317,13 @@ class Scan(ControlOp, name="scan"):
 
     def _misfit(self, position: int, meta: TensorMeta, expected: TensorMeta) -> ControlFlowError:
         """The error for an operand of another type than the body takes."""
-        role = self._role(position)
         start = self.consts + self.carry
         if position >= start and meta.rank and meta.extents[0] != expected.extents[0]:
             return ControlFlowError(
-                f"scan: {role} is {meta}, whose axis 0 is {describe(meta.extents[0])}, but the "
-                f"loop has {self.length} rounds"
+                f"scan: {self._role(position)} is {meta}, whose axis 0 is "
+                f"{describe(meta.extents[0])}, but the loop has {self.length} rounds"
             )
-        return ControlFlowError(
-            f"scan: operand {position} ({role}) is {meta}, but the body takes {expected}"
-        )
+        return super()._misfit(position, meta, expected)
 
     def _role(self, position: int) -> str:
         if position < self.consts:

@@ -169,12 +169,9 @@ class While(ControlOp, name="while"):
                 program's input.
             VerifyError: one of the programs is malformed.
         """
-        self._verify_bodies()
-        self.check_arity(len(metas))
-        expected = self.cond.input_metas[: self.cond_consts] + self.body.input_metas
-        for position, (meta, entry) in enumerate(zip(metas, expected, strict=True)):
-            program = "cond takes" if position < self.cond_consts else "the body takes"
-            self._check_operand(position, self._role(position), meta, entry, program)
+        self._check_operands(
+            metas, self.cond.input_metas[: self.cond_consts] + self.body.input_metas
+        )
         return plain(self.body.output_metas)
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -287,6 +284,9 @@ class While(ControlOp, name="while"):
         if position < self.body_consts:
             return f"body const {position}"
         return f"carry leaf [{position - self.body_consts}]"
+
+    def _reader(self, position: int) -> str:
+        return "cond takes" if position < self.cond_consts else super()._reader(position)
 
 
 def _positions(flags: Sequence[bool]) -> list[int]:

@@ -86,17 +86,18 @@ def _by_runtime(op: ExecOp, operands: Sequence[Array]) -> Sequence[Array]:
 class Steps:
     """A program prepared to run often by the NumPy meaning of its ops.
 
-    The values of a run are a list with a place for each slot: `start` makes it, the caller fills in
-    the inputs, and `run` computes the others. What a run does not need any more it drops, but for
-    the inputs at the positions `kept` and what is made of no input by ops without operands, also
-    repeated. `run` may then be called again, with other values for the other inputs. Ops for which
-    `runs` has a function run by it.
+    The values of a run are a list with a place for each slot: `values` makes it of the inputs,
+    `run` computes the others, and `outputs` are among them. What a run does not need any more it
+    drops, but for the inputs at the positions `kept` and what is made of no input by ops without
+    operands, also repeated. `run` may then be called again, with other values for the other inputs.
+    Ops for which `runs` has a function run by it.
     """
 
     def __init__(
         self, program: ExecProgram, kept: Collection[int] = (), runs: Runs | None = None
     ) -> None:
         self._n_slots = program.n_slots
+        self._inputs, self._outputs = program.input_slots, program.output_slots
         self.once: list[ExecInstruction] = []
         self._steps: list[tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]] = []
         metas = program.slot_metas()
@@ -125,6 +126,17 @@ class Steps:
             for slot, value in zip(step.output_slots, results, strict=True):
                 values[slot] = value
         return values
+
+    def values(self, inputs: Sequence[Array]) -> list[Any]:
+        """The values before a run on these first inputs; the caller fills in any others."""
+        values = self.start()
+        for slot, value in zip(self._inputs, inputs, strict=False):
+            values[slot] = value
+        return values
+
+    def outputs(self, values: list[Any]) -> list[Any]:
+        """The outputs among the values after a run."""
+        return [values[slot] for slot in self._outputs]
 
     def run(self, values: list[Any]) -> None:
         """Compute all values from the inputs."""

@@ -27,7 +27,6 @@ class PreparedProgram(Steps):
             return functools.partial(boundary, op) if by_boundary else None
 
         super().__init__(program, runs=runs)
-        self._inputs, self._outputs = program.input_slots, program.output_slots
         self._kept = self.stays.intersection(self._outputs)
         made = [step.output_metas for step in self.once if step.op.source]
         is_small = sum(map(elements, made)) <= KEPT_ELEMENTS
