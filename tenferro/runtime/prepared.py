@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tenferro.control import ControlOp
-from tenferro.exec_ir import KEPT_ELEMENTS, Array, ExecOp, ExecProgram, Steps, elements
-from tenferro.family import Extension
+from tenferro.exec_ir import KEPT_ELEMENTS, Array, ExecProgram, Steps, elements
 from tenferro.runtime.extensions import Boundary
 
 
@@ -22,11 +18,7 @@ class PreparedProgram(Steps):
     """
 
     def __init__(self, program: ExecProgram, boundary: Boundary) -> None:
-        def runs(op: ExecOp) -> Callable[[Sequence[Array]], Sequence[Array]] | None:
-            by_boundary = isinstance(op, Extension | ControlOp)
-            return functools.partial(boundary, op) if by_boundary else None
-
-        super().__init__(program, runs=runs)
+        super().__init__(program, runtime=boundary)
         self._kept = self.stays.intersection(self._outputs)
         made = [step.output_metas for step in self.once if step.op.source]
         is_small = sum(map(elements, made)) <= KEPT_ELEMENTS
