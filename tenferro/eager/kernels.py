@@ -12,7 +12,7 @@ import numpy as np
 
 from tenferro.compiler import without_rules
 from tenferro.control import ControlOp
-from tenferro.exec_ir import Array, ExecInstruction, ExecOp, ExecProgram, run, with_last_use
+from tenferro.exec_ir import ExecInstruction, ExecOp, ExecProgram, run, with_last_use
 from tenferro.family import Package
 from tenferro.runtime import (
     Boundary,
@@ -23,6 +23,7 @@ from tenferro.runtime import (
     NumpyBackend,
     PreparedProgram,
 )
+from tenferro.values import sealed
 
 Kernel = Callable[[list[Buffer]], list[Buffer]]
 """A function from the buffers of the operands to those of the returned slots."""
@@ -105,7 +106,7 @@ def _of_call(call: OpCall) -> Kernel:
     """The kernel of one op that takes all operands in order and has one output."""
 
     def run(buffers: list[Buffer]) -> list[Buffer]:
-        return [_sealed(_QUIET.copy().run(call, *buffers))]
+        return [sealed(_QUIET.copy().run(call, *buffers), True)]
 
     return run
 
@@ -115,26 +116,15 @@ def _of_program(
 ) -> Kernel:
     """The kernel of a program, whose `slots` are returned, those in `results` to the user."""
     prepared = PreparedProgram(replace(program, output_slots=tuple(slots)), boundary).results
-    sealed = [place for place, slot in enumerate(slots) if slot in results]
+    own = [place for place, slot in enumerate(slots) if slot in results]
 
     def run(buffers: list[Buffer]) -> list[Buffer]:
         values = _QUIET.copy().run(prepared, buffers)
-        for place in sealed:
-            values[place] = _sealed(values[place])
+        for place in own:
+            values[place] = sealed(values[place], True)
         return values
 
     return run
-
-
-def _sealed(value: Any) -> Array:
-    if type(value) is not np.ndarray:
-        value = np.asarray(value)  # NumPy returns scalars instead of rank-0 arrays
-    flags, base = value.flags, value.base
-    if not flags.c_contiguous or (base is not None and getattr(base, "nbytes", 0) != value.nbytes):
-        value = value.copy(order="C")
-        flags = value.flags
-    flags.writeable = False
-    return value  # type: ignore[no-any-return]
 
 
 def _nothing(buffers: list[Buffer]) -> list[Buffer]:

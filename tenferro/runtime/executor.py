@@ -43,6 +43,7 @@ from tenferro.values import (
     place,
     planning_for,
     register_executor,
+    sealed,
 )
 
 
@@ -290,19 +291,13 @@ class NativeExecutable:
 
     def __call__(self, *buffers: Buffer) -> list[Buffer]:
         """Run on buffers of the backend."""
-        return [_own(value, buffers) for value in self._run(*buffers)]
+        given = set(map(id, buffers))
+        results = self._run(*buffers)
+        return [sealed(value.copy() if id(value) in given else value) for value in results]
 
     def run_host(self, *values: Buffer | Array) -> list[Buffer]:
         """Run on host arrays."""
         return self(*[self._backend.upload_host_tensor(value) for value in values])
-
-
-def _own(value: Array, inputs: tuple[Array, ...]) -> Array:
-    """A compact, read-only array that does not share memory with others."""
-    shared = value.base is not None or any(value is array for array in inputs)
-    result = value.copy(order="C") if shared or not value.flags.c_contiguous else value
-    result.setflags(write=False)
-    return result
 
 
 NUMPY_EXECUTOR = register_executor(GraphExecutor(NumpyBackend()))
