@@ -19,7 +19,7 @@ from tenferro.compiler import (
     optimize_for,
     refuse_dynamic,
 )
-from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.computegraph import BoundedCache, CacheOwner, Capacity
 from tenferro.config import config
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import Array, Category, ExecOp, ExecProgram, check_budget, verify
@@ -47,7 +47,7 @@ from tenferro.values import (
 )
 
 
-class GraphExecutor:
+class GraphExecutor(CacheOwner):
     """Runs `GraphProgram`s on a `TensorBackend`.
 
     Args:
@@ -93,8 +93,8 @@ class GraphExecutor:
     def _take(self, packages: Sequence[Package]) -> None:
         """Have these packages, and caches that hold nothing."""
         self._packages = further(packages)
-        self._boundary = BoundaryDispatch(self._backend, self._packages)
-        self._bound: BoundedCache[object, Executable] = BoundedCache(Capacity(config.cache_entries))
+        self._cacheary = BoundaryDispatch(self._backend, self._packages)
+        self._cache: BoundedCache[object, Executable] = BoundedCache(Capacity(config.cache_entries))
 
     @property
     def name(self) -> str:
@@ -115,8 +115,8 @@ class GraphExecutor:
             MalformedFamilyIdError: the family id of a runtime is not one.
             ExtensionRegistryError: `register` is not a function.
         """
-        require_function(register)(self._boundary.registry)
-        self._bound.clear()
+        require_function(register)(self._cacheary.registry)
+        self._cache.clear()
 
     @property
     def packages(self) -> Sequence[Package]:
@@ -131,13 +131,13 @@ class GraphExecutor:
         """
         executor = copy.copy(self)
         executor._take((*self._packages, *further(packages)))
-        executor.register_extension(self._boundary.registry.copy_to)
+        executor.register_extension(self._cacheary.registry.copy_to)
         return executor
 
     @property
     def extension_caches(self) -> ExtensionCaches:
         """The caches of the runtimes of extension families, which persist between runs."""
-        return self._boundary.caches
+        return self._cacheary.caches
 
     def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
         """The program's outputs for the given inputs.
@@ -156,7 +156,7 @@ class GraphExecutor:
             tuple(sorted((str(leaf), size) for leaf, size in bound.sizes.items())),
             program.options,
         )
-        run = self._bound.get_or_make(
+        run = self._cache.get_or_make(
             key,
             lambda: self.compile_exec(
                 program.exec_program, sizes=bound.sizes, options=program.options
@@ -178,9 +178,9 @@ class GraphExecutor:
         program = self._optimized(program, sizes, options)
         verify(program)
         check_budget(program, self._max_bytes)
-        self._boundary.require_all(program)
+        self._cacheary.require_all(program)
         return NativeExecutable(
-            program, self._backend, self._boundary, self._segmented, self._max_bytes
+            program, self._backend, self._cacheary, self._segmented, self._max_bytes
         )
 
     @property
@@ -219,14 +219,14 @@ class GraphExecutor:
         sizes: Mapping[Leaf, int] | None,
         options: OptimizerOptions,
     ) -> ExecProgram:
-        target = replace(NATIVE, families=self._boundary)
+        target = replace(NATIVE, families=self._cacheary)
         with planning_for(self):
             return optimize_for(program, target, sizes, options.on_device(self.free_bytes))
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
         """The results of one op, computed immediately."""
         if op.category is Category.BOUNDARY:
-            return self._boundary(op, buffers)
+            return self._cacheary(op, buffers)
         with self._backend.with_backend_session() as session:
             return session.execute(op, buffers)
 
@@ -241,19 +241,6 @@ class GraphExecutor:
     def owns(self, value: object) -> bool:
         """Whether the value is a NumPy array."""
         return isinstance(value, np.ndarray)
-
-    def stats(self) -> CacheStats:
-        """How often a program was specialised for new sizes, and reused."""
-        return self._bound.stats()
-
-    def clear(self) -> None:
-        """Drop the specialised programs."""
-        self._bound.clear()
-
-    @property
-    def capacity(self) -> Capacity:
-        """The bounds of the cache of specialised programs."""
-        return self._bound.capacity
 
     def __repr__(self) -> str:
         packages = "".join(f", {package.name}" for package in self._packages)
