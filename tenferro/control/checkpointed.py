@@ -12,7 +12,7 @@ from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSit
 from tenferro.control.batches import batch_call
 from tenferro.control.called import Called
 from tenferro.control.checkpointed_derivative import linearize, transpose_rule
-from tenferro.control.checks import Interpreter, T, inputs_read, size_in_words
+from tenferro.control.checks import Interpreter, T, inputs_read, positions, size_in_words
 from tenferro.errors import ControlFlowError
 from tenferro.exec_ir import Body, ExecProgram, Pruned, payload, restricted
 
@@ -80,8 +80,7 @@ class Checkpointed(Called, name="checkpointed"):
             read[-1] = True
         if all(live) and all(read):
             return None
-        outputs = [position for position, is_live in enumerate(live) if is_live]
-        operands = [position for position, is_read in enumerate(read) if is_read]
+        outputs, operands = positions(live), positions(read)
         results = self.n_outputs - self.saved
         op = replace(
             self,

@@ -228,6 +228,11 @@ def plain(metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
     )
 
 
+def positions(flags: Sequence[bool]) -> list[int]:
+    """The positions that are set."""
+    return list(compress(range(len(flags)), flags))
+
+
 def inputs_read(program: ExecProgram, needed: Sequence[bool]) -> list[bool]:
     """For each input of a program, whether the needed ones among its outputs depend on it."""
     alive = program.needed_by(compress(program.output_slots, needed))

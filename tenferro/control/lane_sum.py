@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
-from tenferro.control.checks import ControlOp, size_in_words
+from tenferro.control.checks import ControlOp, inputs_read, positions, size_in_words
 from tenferro.control.lanes import TreeSum, lane_bounds
 from tenferro.control.rounds import Rounds
 from tenferro.control.scan import Scan
@@ -167,10 +167,8 @@ class LaneSum(ControlOp, name="lane_sum"):
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The op without dead sums, and without operands that the body then does not read."""
-        sums = [position for position, is_live in enumerate(live) if is_live]
-        read = self.body.needed_by([self.body.output_slots[position] for position in sums])
-        taken = self.body.input_slots[: self.consts]
-        consts = [position for position, slot in enumerate(taken) if slot in read]
+        sums = positions(live)
+        consts = positions(inputs_read(self.body, live)[: self.consts])
         if all(live) and len(consts) == self.consts:
             return None
         inputs = [*consts, *(self.consts + position for position in sums)]

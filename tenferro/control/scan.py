@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import compress
 from typing import Self, cast
 
 import numpy as np
@@ -19,7 +18,9 @@ from tenferro.control.checks import (
     Interpreter,
     T,
     fixed_leaves,
+    inputs_read,
     plain,
+    positions,
     reached_in_rounds,
     size_in_words,
 )
@@ -195,8 +196,7 @@ class Scan(ControlOp, name="scan"):
         needed, read = self._needed(live)
         if all(needed) and all(read):
             return None
-        outputs = [position for position, is_needed in enumerate(needed) if is_needed]
-        operands = [position for position, is_read in enumerate(read) if is_read]
+        outputs, operands = positions(needed), positions(read)
         op = replace(
             self,
             body=restricted(self.body, operands, outputs),
@@ -212,8 +212,7 @@ class Scan(ControlOp, name="scan"):
         """
         body, needed = self.body, list(live)
         while True:
-            alive = body.needed_by(compress(body.output_slots, needed))
-            read = [slot in alive for slot in body.input_slots]
+            read = inputs_read(body, needed)
             carried = read[self.consts : self.consts + self.carry]
             wider = [on or (i < self.carry and carried[i]) for i, on in enumerate(needed)]
             if wider == needed:

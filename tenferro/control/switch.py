@@ -15,6 +15,7 @@ from tenferro.control.checks import (
     T,
     inputs_read,
     plain,
+    positions,
     size_in_words,
 )
 from tenferro.control.switch_derivative import linearize, transpose_rule
@@ -125,8 +126,7 @@ class Switch(ControlOp, name="switch"):
         read = [any(flags) for flags in zip(*in_branches, strict=True)]
         if all(live) and all(read):
             return None
-        outputs = [position for position, is_live in enumerate(live) if is_live]
-        inputs = [position for position, is_read in enumerate(read) if is_read]
+        outputs, inputs = positions(live), positions(read)
         branches = tuple(restricted(branch, inputs, outputs) for branch in self.branches)
         operands = (0, *(1 + position for position in inputs))
         return Pruned(replace(self, branches=branches), operands, tuple(outputs))
