@@ -93,7 +93,7 @@ class GraphExecutor(CacheOwner):
     def _take(self, packages: Sequence[Package]) -> None:
         """Have these packages, and caches that hold nothing."""
         self._packages = further(packages)
-        self._cacheary = BoundaryDispatch(self._backend, self._packages)
+        self._boundary = BoundaryDispatch(self._backend, self._packages)
         self._cache: BoundedCache[object, Executable] = BoundedCache(Capacity(config.cache_entries))
 
     @property
@@ -115,7 +115,7 @@ class GraphExecutor(CacheOwner):
             MalformedFamilyIdError: the family id of a runtime is not one.
             ExtensionRegistryError: `register` is not a function.
         """
-        require_function(register)(self._cacheary.registry)
+        require_function(register)(self._boundary.registry)
         self._cache.clear()
 
     @property
@@ -131,13 +131,13 @@ class GraphExecutor(CacheOwner):
         """
         executor = copy.copy(self)
         executor._take((*self._packages, *further(packages)))
-        executor.register_extension(self._cacheary.registry.copy_to)
+        executor.register_extension(self._boundary.registry.copy_to)
         return executor
 
     @property
     def extension_caches(self) -> ExtensionCaches:
         """The caches of the runtimes of extension families, which persist between runs."""
-        return self._cacheary.caches
+        return self._boundary.caches
 
     def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
         """The program's outputs for the given inputs.
@@ -178,9 +178,9 @@ class GraphExecutor(CacheOwner):
         program = self._optimized(program, sizes, options)
         verify(program)
         check_budget(program, self._max_bytes)
-        self._cacheary.require_all(program)
+        self._boundary.require_all(program)
         return NativeExecutable(
-            program, self._backend, self._cacheary, self._segmented, self._max_bytes
+            program, self._backend, self._boundary, self._segmented, self._max_bytes
         )
 
     @property
@@ -219,14 +219,14 @@ class GraphExecutor(CacheOwner):
         sizes: Mapping[Leaf, int] | None,
         options: OptimizerOptions,
     ) -> ExecProgram:
-        target = replace(NATIVE, families=self._cacheary)
+        target = replace(NATIVE, families=self._boundary)
         with planning_for(self):
             return optimize_for(program, target, sizes, options.on_device(self.free_bytes))
 
     def run_op(self, op: ExecOp, *buffers: Buffer) -> tuple[Buffer, ...]:
         """The results of one op, computed immediately."""
         if op.category is Category.BOUNDARY:
-            return self._cacheary(op, buffers)
+            return self._boundary(op, buffers)
         with self._backend.with_backend_session() as session:
             return session.execute(op, buffers)
 
