@@ -1,10 +1,11 @@
 """Running execution programs on native backends.
 
 Read in this order: `backend` (what a backend is), `prepared` (a program as one function),
-`numpy_backend`, `segment`, `dispatch`, `extensions`, `executor`.
+`numpy_backend`, `segment`, `dispatch`, `extensions`, `executor`, `blas_threads`.
 """
 
 from tenferro.runtime.backend import BackendSession, TensorBackend
+from tenferro.runtime.blas_threads import BLAS_THREADS
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
 from tenferro.runtime.executor import NUMPY_EXECUTOR, GraphExecutor, default_executor
 from tenferro.runtime.extensions import Boundary, BoundaryDispatch
@@ -40,6 +41,7 @@ from tenferro.values import (
 )
 
 __all__ = [
+    "BLAS_THREADS",
     "NUMPY_EXECUTOR",
     "SHORTCUT",
     "BackendSession",
