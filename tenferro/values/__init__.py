@@ -24,7 +24,7 @@ from tenferro.values.executors import (
     tensor_owner,
 )
 from tenferro.values.free_memory import free_host_bytes
-from tenferro.values.host import buffer_meta, host_array
+from tenferro.values.host import buffer_meta, host_array, sealed
 from tenferro.values.lifting import ShownType, fitted, is_array, meta_of_value, weak_number
 from tenferro.values.limits import bring_limit, collecting_limits
 from tenferro.values.packages import (
@@ -102,6 +102,7 @@ __all__ = [
     "planning_for",
     "register_executor",
     "run_eagerly",
+    "sealed",
     "solve_sizes",
     "tensor_owner",
     "weak_number",
