@@ -35,13 +35,16 @@ from tenferro.transforms.tiers import TieredExecutable, compiled_version
 from tenferro.transforms.versions import CompiledVersion, TracedFunction
 from tenferro.typing import PyTree
 from tenferro.values import (
+    INFERRED,
     Executor,
     GraphProgram,
+    Shardings,
     TakesPackages,
     Tensor,
     bind_shapes,
     bring_limit,
     bring_packages,
+    check_installed,
     executor_named,
     memory_of,
     place,
@@ -67,8 +70,8 @@ class Jitted(Generic[P, R_co]):
         self,
         function: Callable[P, R_co],
         executor: str | Executor | None = None,
-        static_argnames: str | Sequence[str] = (),
-        donate_argnums: int | Sequence[int] = (),
+        static_argnames: Sequence[str] = (),
+        donate_argnums: Sequence[int] = (),
         options: OptimizerOptions | None = None,
         symbolic: Mapping[str, Any] | None = None,
         packages: Sequence[Package] = (),
@@ -85,6 +88,8 @@ class Jitted(Generic[P, R_co]):
         self._settings: tuple[Any, ...] = (*settings, packages, *placing, tiers)
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
+        if isinstance(executor, str):
+            check_installed(executor)
         self._choice: str | Executor = config.executor if executor is None else executor
         self._shardings = JitShardings.read(self._choice, *placing)
         if self._shardings is not None:
@@ -94,9 +99,7 @@ class Jitted(Generic[P, R_co]):
         self._symbolic = (
             None if symbolic is None else SymbolicArguments(function, symbolic, self._static.names)
         )
-        self._donate = (
-            (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
-        )
+        self._donate = donate_argnums
         self._compiler = GraphCompiler(options, capacity=0)  # `_traces` caches the programs
         self._cache: BoundedCache[Hashable, CompiledVersion] = BoundedCache(
             Capacity(config.cache_entries)
@@ -208,15 +211,18 @@ class Jitted(Generic[P, R_co]):
 
     def _program_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
-    ) -> tuple[TracedFunction, list[Any]]:
-        """The traced function for these arguments, and the inputs of its program."""
+    ) -> tuple[TracedFunction, list[Any], Shardings]:
+        """The traced function for these arguments, and the inputs of its program and shardings."""
         call, leaves, treedef, types = self._taken_apart(args, kwargs, caller)
         traced = self._traced(call, leaves, treedef, types)
         if traced is None:
             raise TracingError(
                 f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
-        return traced, [*leaves, *traced.captured]
+        inputs = [*leaves, *traced.captured]
+        if self._shardings is None:
+            return traced, inputs, INFERRED
+        return traced, inputs, self._shardings.of(call, (), traced.out_tree).given_by(inputs)
 
     def _taken_apart(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
@@ -232,6 +238,8 @@ class Jitted(Generic[P, R_co]):
     def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
         """What the program for these arguments needs of memory, and what it computes again.
 
+        On a mesh each device needs so much; `lower(...).memory()` is XLA's own figure.
+
         Raises:
             ExecutorError: the executor does not tell, or data decide sizes in the program.
             MemoryLimitError: the memory limit cannot be kept.
@@ -243,11 +251,11 @@ class Jitted(Generic[P, R_co]):
              8 bytes  reduce_sum f64[]
         computed again: nothing
         """
-        traced, leaves = self._program_of(args, kwargs, "memory")
+        traced, leaves, shardings = self._program_of(args, kwargs, "memory")
         program = traced.program
         sizes = bind_shapes(program, [getattr(leaf, "shape", ()) for leaf in leaves])
         executor = with_brought(self.executor, traced.packages)
-        return memory_of(executor, program.exec_program, sizes, program.options)
+        return memory_of(executor, program.exec_program, sizes, program.options, shardings)
 
     def tier(self, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """The name of the executor that answers such a call now; None if it is not compiled for it.
@@ -292,15 +300,12 @@ class Jitted(Generic[P, R_co]):
                 f"lower: the executor {executor.name!r} runs programs as they are; see "
                 "f.program(...), or choose executor='xla'"
             )
-        traced, leaves = self._program_of(args, kwargs, "lower")
+        traced, leaves, shardings = self._program_of(args, kwargs, "lower")
         program = traced.program
         named = zip((declared.name for declared in program.inputs), leaves, strict=False)
         specs = dict(named) if self._symbolic is not None else None
-        if self._shardings is None:
-            return executor.lower(program, specs)
-        call = self._static.split(args, kwargs, self)
-        shardings = self._shardings.of(call, (), traced.out_tree)
-        return executor.lower(program, specs, shardings=shardings.given_by(leaves))
+        on_mesh = {} if self._shardings is None else {"shardings": shardings}
+        return executor.lower(program, specs, **on_mesh)
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
