@@ -183,6 +183,61 @@ def test_an_engine_that_was_shut_down_has_broken(tmp_path: Path) -> None:
         value(farm(engine, tmp_path, parts=PARTS))
 
 
+def test_what_the_function_of_an_engine_raises_is_the_cause_of_a_farm_error(
+    tmp_path: Path,
+) -> None:
+    made: list[Faulty] = []
+
+    def make() -> Faulty:
+        if made:
+            raise LookupError("no nodes are free")
+        made.append(Faulty(lambda part, attempt: "break" if len(made[0].attempts) == 4 else "run"))
+        return made[0]
+
+    text = (
+        r"^farm: the function that makes the engine raised LookupError: no nodes are free; 3 of 8 "
+        rf"parts are kept in {tmp_path}/[0-9a-f]{{8}}…; run again to go on$"
+    )
+    with pytest.raises(FarmError, match=text) as caught:
+        value(farm(make, tmp_path, parts=PARTS))
+    assert isinstance(caught.value.__cause__, LookupError)
+
+
+def test_what_the_submit_of_an_engine_raises_is_the_cause_of_a_farm_error(tmp_path: Path) -> None:
+    class Strict(Faulty):
+        def submit(self, task: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if args[2] == 3:
+                raise TypeError("it takes no third task")
+            return super().submit(task, *args, **kwargs)
+
+    text = (
+        r"^farm: submit of the engine raised TypeError: it takes no third task; [0-3] of 8 parts "
+        r"are kept in "
+    )
+    with pytest.raises(FarmError, match=text) as caught:
+        value(farm(Strict(), tmp_path, parts=PARTS))
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+def test_what_the_function_of_progress_raises_is_raised_as_it_is(
+    tmp_path: Path, bits: bytes
+) -> None:
+    class EnoughError(Exception):
+        pass
+
+    def stop(done: int, total: int, seconds: float) -> None:
+        if done >= 3:
+            raise EnoughError(f"{done} will do")
+
+    with pytest.raises(EnoughError, match=r"^\d will do$") as caught:
+        value(farm(Faulty(), tmp_path, parts=PARTS, progress=stop))
+    assert caught.value.__cause__ is None
+    assert caught.traceback[-1].name == "stop"
+    again = farm(Faulty(), tmp_path, parts=PARTS)
+    assert value(again) == bits
+    assert again.report().jobs[0].found >= 3
+
+
 def test_at_most_two_parts_for_each_worker_are_submitted(tmp_path: Path) -> None:
     engine = Faulty(workers=3)
     value(farm(engine, tmp_path, parts=40))
