@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +22,14 @@ from typing import Any
 from tenferro.compiler import in_words
 from tenferro.errors import FarmError, FileError, TenferroError
 from tenferro.exec_ir import Array
-from tenferro.families import SlicedNetwork
 from tenferro.farm.job import Job, in_short, wrong_version
-from tenferro.files import pack_arrays, read_bytes, read_family_op, unpack_arrays
+from tenferro.files import (
+    pack_arrays,
+    pack_program,
+    read_bytes,
+    unpack_arrays,
+    unpack_program,
+)
 
 _NO_LINKS = {
     getattr(errno, name)
@@ -78,7 +83,10 @@ class JobFolder:
         with self._writing():
             self.path.mkdir(parents=True, exist_ok=True)
         described = {**job.description, "tenferro": version}
-        self._keep_operands(job)
+        self._keep("program", lambda: pack_program(job.program), unpack_program)
+        self._keep(
+            "operands", lambda: pack_arrays({"kind": "operands"}, job.operands), unpack_arrays
+        )
         text = json.dumps(described, indent=1, sort_keys=True).encode()
         self._publish("job.json", text)
         found = _parsed(self.path / "job.json")
@@ -97,7 +105,7 @@ class JobFolder:
 
         Raises:
             FarmError: the folder is not that of a job, or the job is of another version.
-            FileError: its operands are damaged.
+            FileError: its program or its operands are damaged.
         """
         found = _parsed(self.path / "job.json")
         if not isinstance(found, dict):
@@ -106,13 +114,12 @@ class JobFolder:
             )
         if found.get("tenferro") != version:
             raise wrong_version(version, str(found.get("tenferro")))
+        program = unpack_program(read_bytes(self.path / "program"))
         _, operands = unpack_arrays(read_bytes(self.path / "operands"))
         try:
-            op = read_family_op(found["op"])
-            assert isinstance(op, SlicedNetwork)
-            job = Job(op, tuple(operands), found["parts"], found["worker"])
+            job = Job(program, found["total"], tuple(operands), found["parts"], found["worker"])
             is_same = job.digest == self.digest
-        except (AssertionError, KeyError, TypeError, ValueError, TenferroError) as error:
+        except (KeyError, TypeError, ValueError, TenferroError) as error:
             raise FarmError(f"farm: {self.path} is not the folder of a job: {error}") from error
         if not is_same:
             raise FarmError(f"farm: the job in {self.path} is not what its name says; remove it")
@@ -173,17 +180,17 @@ class JobFolder:
                 f"{in_words(needed)}; free some, choose another store, or fewer parts, parts="
             )
 
-    def _keep_operands(self, job: Job) -> None:
-        """Write the operands, unless they are there and whole."""
-        name, over = "operands", False
+    def _keep(self, name: str, data: Callable[[], bytes], check: Callable[[bytes], object]) -> None:
+        """Write what all parts need, unless it is there and whole."""
+        over = False
         if self.has(name):
             try:
-                unpack_arrays(read_bytes(self.path / name))
+                check(read_bytes(self.path / name))
             except FileError:
                 over = True
             else:
                 return
-        self._publish(name, pack_arrays({"kind": name}, job.operands), over)
+        self._publish(name, data(), over)
 
     def _publish(self, name: str, data: bytes, over: bool = False) -> None:
         """Give a name to a file with this content, if it is not taken; or, `over` what has it."""

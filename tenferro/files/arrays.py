@@ -1,4 +1,4 @@
-"""Arrays under a header in one file, and an extension op as JSON: what a farm keeps on disk."""
+"""Arrays under a header in one file: what a farm keeps on disk."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 from tenferro.errors import FileError
 from tenferro.exec_ir import Array
-from tenferro.family import Extension, ExtensionOp
-from tenferro.files.codecs import Families
 from tenferro.files.container import Json, pack, unpack
-from tenferro.files.nodes import OpReader, read_op, write_op
 from tenferro.files.schema import items
 from tenferro.files.values import BlobReader, BlobWriter
 
@@ -50,28 +47,3 @@ def array_digests(arrays: Sequence[Array]) -> list[Json]:
     numbers = [blobs.add(array) for array in arrays]
     keys = ("dtype", "shape", "sha256")
     return [{key: blobs.table[number][key] for key in keys} for number in numbers]
-
-
-def write_family_op(op: ExtensionOp) -> Json:
-    """An extension op of tenferro's own families as JSON: its family, and its payload.
-
-    Raises:
-        FileError: the payload has an array or a program.
-    """
-    blobs = BlobWriter()
-    _, written = write_op(Extension(op), blobs)
-    if blobs.blobs:
-        raise FileError(f"file: the payload of {op.family_id} has an array, which JSON cannot hold")
-    return written
-
-
-def read_family_op(written: Json) -> ExtensionOp:
-    """The op that `write_family_op` wrote.
-
-    Raises:
-        FileError, ExtensionError: it is not the JSON of an op of tenferro's own families.
-    """
-    reader = OpReader(BlobReader([], memoryview(b"")), Families())
-    carrier = read_op(Extension.name, written, 0, (), reader, "the op")
-    assert isinstance(carrier, Extension)
-    return carrier.op
