@@ -12,7 +12,7 @@ from tenferro.errors import FarmError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.farm.loops import FarmLoop
 from tenferro.farm.parts import part_count, round_work
-from tenferro.files import array_digests, canonical
+from tenferro.files import Json, array_digests, canonical
 from tenferro.network import lane_bounds
 from tenferro.shape import DType
 
@@ -28,6 +28,7 @@ class Job:
         program: the sums of some rounds; it takes the operands, the first round and the stop.
         total: the number of rounds.
         operands: the arrays.
+        digests: element type, shape and SHA-256 of each operand, as JSON.
         parts: how many parts there are.
         worker: the name of the executor that computes them.
     """
@@ -35,6 +36,7 @@ class Job:
     program: ExecProgram
     total: int
     operands: tuple[Array, ...]
+    digests: list[Json]
     parts: int
     worker: str
 
@@ -43,7 +45,8 @@ class Job:
         """The job of a loop on these operands, with as many parts as are asked for, or fit."""
         work = loop.total * round_work(loop.part)
         count = part_count(loop.total, work, parts)
-        return cls(loop.part, loop.total, tuple(operands), count, worker)
+        digests = array_digests(operands)
+        return cls(loop.part, loop.total, tuple(operands), digests, count, worker)
 
     @cached_property
     def outputs(self) -> list[tuple[DType, tuple[int, ...]]]:
@@ -66,7 +69,7 @@ class Job:
             "format": FORMAT,
             "version": VERSION,
             "program": self.program.digest,
-            "operands": array_digests(self.operands),
+            "operands": self.digests,
             "total": self.total,
             "parts": self.parts,
             "worker": self.worker,

@@ -1,8 +1,8 @@
 """The store: the folder of a job, whose files are the only truth about what has been done.
 
-A file is written under a temporary name, flushed to the disk, and then linked to its own name: it
-is there whole or not at all, and the first one stays. So workers may write a part twice, outlive
-who asked for it, or be asked by two at once.
+A file is written under a temporary name, and then linked to its own name: it is there whole or not
+at all, and the first one stays. Results are flushed to the disk before. So workers may write a part
+twice, outlive who asked for it, or be asked by two at once.
 """
 
 from __future__ import annotations
@@ -84,11 +84,10 @@ class JobFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         described = {**job.description, "tenferro": version}
         self._keep("program", lambda: pack_program(job.program), unpack_program)
-        self._keep(
-            "operands", lambda: pack_arrays({"kind": "operands"}, job.operands), unpack_arrays
-        )
+        kind = {"kind": "operands"}
+        self._keep("operands", lambda: pack_arrays(kind, job.operands, job.digests), unpack_arrays)
         text = json.dumps(described, indent=1, sort_keys=True).encode()
-        self._publish("job.json", text)
+        self._publish("job.json", text, lasts=False)
         found = _parsed(self.path / "job.json")
         if found == described:
             return
@@ -98,7 +97,7 @@ class JobFolder:
                 f"farm: {self} was begun with tenferro {begun}, this is {version}; go on with that "
                 "version, or remove the folder"
             )
-        self._publish("job.json", text, over=True)
+        self._publish("job.json", text, over=True, lasts=False)
 
     def read_job(self, version: str) -> Job:
         """The job, as a worker finds it.
@@ -115,9 +114,10 @@ class JobFolder:
         if found.get("tenferro") != version:
             raise wrong_version(version, str(found.get("tenferro")))
         program = unpack_program(read_bytes(self.path / "program"))
-        _, operands = unpack_arrays(read_bytes(self.path / "operands"))
+        _, arrays, digests = unpack_arrays(read_bytes(self.path / "operands"))
+        operands = tuple(arrays)
         try:
-            job = Job(program, found["total"], tuple(operands), found["parts"], found["worker"])
+            job = Job(program, found["total"], operands, digests, found["parts"], found["worker"])
             is_same = job.digest == self.digest
         except (KeyError, TypeError, ValueError, TenferroError) as error:
             raise FarmError(f"farm: {self.path} is not the folder of a job: {error}") from error
@@ -145,7 +145,7 @@ class JobFolder:
         Raises:
             FileError: the file is not whole, or it has another header or other types.
         """
-        found, arrays = unpack_arrays(read_bytes(self.path / name))
+        found, arrays, _ = unpack_arrays(read_bytes(self.path / name))
         makers, microseconds = found.pop("makers", None), found.pop("microseconds", None)
         if found != header or not isinstance(makers, list) or not isinstance(microseconds, int):
             raise FileError(f"file: {self.path / name} is of something else")
@@ -190,10 +190,14 @@ class JobFolder:
                 over = True
             else:
                 return
-        self._publish(name, data(), over)
+        self._publish(name, data(), over, lasts=False)
 
-    def _publish(self, name: str, data: bytes, over: bool = False) -> None:
-        """Give a name to a file with this content, if it is not taken; or, `over` what has it."""
+    def _publish(self, name: str, data: bytes, over: bool = False, lasts: bool = True) -> None:
+        """Give a name to a file with this content, if it is not taken; or, `over` what has it.
+
+        If it `lasts`, it is on the disk before it has its name. Whoever begins a job again writes
+        the others again, should a machine have failed.
+        """
         target, beside = self.path / name, self.path / f".{name}.{secrets.token_hex(8)}"
         if not over and self.has(name):
             return
@@ -201,8 +205,9 @@ class JobFolder:
             try:
                 with beside.open("xb") as file:
                     file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
+                    if lasts:
+                        file.flush()
+                        os.fsync(file.fileno())
                 os.replace(beside, target) if over else _name(beside, target)
             except FileNotFoundError:
                 if not (self.has(name) or self.has("result")):

@@ -11,7 +11,7 @@ from tenferro.files.arrays import array_digests, pack_arrays, unpack_arrays
 from tenferro.files.cache_folder import CacheFolder, tell
 from tenferro.files.calls import call
 from tenferro.files.codecs import Families, PayloadCodecs, codecs_of
-from tenferro.files.container import canonical, pack, unpack
+from tenferro.files.container import Json, canonical, pack, unpack
 from tenferro.files.missing import MissingExtension
 from tenferro.files.programs_cache import (
     DiskCache,
@@ -29,6 +29,7 @@ __all__ = [
     "CacheFolder",
     "DiskCache",
     "Families",
+    "Json",
     "MissingExtension",
     "PayloadCodecs",
     "array_digests",
