@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.control import ControlOp
-from tenferro.exec_ir import KEPT_ELEMENTS, Array, ExecOp, ExecProgram, Steps, elements
+from tenferro.exec_ir import KEPT_ELEMENTS, Array, ExecOp, ExecProgram, Steps, elements, quiet
 from tenferro.family import Extension
 from tenferro.runtime.extensions import Boundary
 
@@ -40,7 +40,7 @@ class PreparedProgram(Steps):
 
     def __call__(self, *inputs: Array) -> list[Array]:
         """The outputs, of which some may be inputs or views."""
-        with np.errstate(all="ignore"):
+        with quiet():
             values = self.start() if self._first is None else self._first.copy()
             for slot, value in zip(self._inputs, inputs, strict=True):
                 values[slot] = value
