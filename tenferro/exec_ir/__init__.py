@@ -1,7 +1,8 @@
 """The one execution IR: ops, instructions over SSA slots, their text, and the verifier.
 
 Read in this order: `handle`, `payloads` (what an op may hold), `identity`, `traits`, `op`,
-`instruction`, `program`, `numbering`, `build`, `quiet`, `run`, `rewrite`, `verify`, `text`, `budget`.
+`instruction`, `program`, `numbering`, `build`, `quiet`, `run`, `rewrite`, `verify`, `text`,
+`budget`.
 """
 
 from tenferro.exec_ir.budget import check_budget, check_size

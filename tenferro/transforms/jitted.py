@@ -29,7 +29,7 @@ from tenferro.transforms.call import CallArguments, StaticArguments, as_written,
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
 from tenferro.transforms.leaves import are_leaves, buffer_of, leaf_types, ready
-from tenferro.transforms.seen import Seen
+from tenferro.transforms.seen import KIND, Seen
 from tenferro.transforms.shardings import JitShardings
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.transforms.tiers import TieredExecutable, compiled_version
@@ -129,37 +129,37 @@ class Jitted(Generic[P, R_co]):
         """Run the function, compiled for these arguments; compile it first if necessary."""
         if jit_is_disabled.get():
             return as_written(self._static.split(args, kwargs, self))  # type: ignore[no-any-return]
-        sole = self._seen.sole
-        if sole is not None:
-            plain = sole.structure is None and not kwargs
-            leaves: Sequence[Any] = args if plain else sole.leaves(args, kwargs)
-            buffers: list[Any] = []
-            owner, on_host = sole.owner, False
-            for leaf in leaves:
-                kind = type(leaf)
-                if kind is Tensor and ((home := leaf._executor) is owner or home is None):
-                    buffers.append(leaf._buffer)
-                    on_host |= home is None
-                elif kind is np.ndarray and leaf.dtype.isnative:
-                    buffers.append(leaf)
-                    on_host = True
-                elif owner.owns(leaf):
-                    buffers.append(leaf)
-                else:
-                    break
+        structure = self._seen.latest
+        plain = structure.plain and not kwargs
+        leaves: Sequence[Any] = args if plain else structure.leaves(args, kwargs)
+        buffers: list[Any] = []
+        owner, on_host = self._owner, False
+        for leaf in leaves:
+            kind = type(leaf)
+            if kind is Tensor and ((home := leaf._executor) is owner or home is None):
+                buffers.append(leaf._buffer)
+                on_host |= home is not owner
+            elif kind is np.ndarray and leaf.dtype.isnative:
+                buffers.append(leaf)
+                on_host = True
+            elif owner is not None and owner.owns(leaf):
+                buffers.append(leaf)
             else:
-                buffers += sole.captured
-                executable = sole.executable
+                break
+        else:
+            known = structure.sole or structure.known.get((*map(KIND, buffers),))
+            if known is not None:
+                buffers += known.captured
+                run = known.executable.direct_host if on_host else known.executable.direct
                 try:
-                    run = executable.direct_host if on_host else executable.direct
                     results = run(*buffers)
                 except (TypeError, ValueError, RuntimeError) as error:
-                    sole.explain(error, buffers)
+                    known.explain(error, buffers)
                 else:
                     self._seen.hits += 1
-                    if sole.is_leaf:
+                    if known.is_leaf:
                         return cast(R_co, Tensor.wrap(results[0], owner))
-                    return sole.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]
+                    return known.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]
         return cast(R_co, self._of_types(args, kwargs))
 
     def _of_types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -200,7 +200,7 @@ class Jitted(Generic[P, R_co]):
         if not self._static.names:
             alone = not kwargs and are_leaves(args, leaves)
             known = None if alone else treedef
-            self._seen.remember(known, (*types,), entry, executor, self._cache.capacity.entries)
+            self._seen.remember(known, types, entry, self._cache.capacity.entries)
         buffers, _, on_host = taken
         return entry.results(buffers, on_host, self._owner)
 

@@ -168,17 +168,19 @@ TREES: list[Any] = [
 
 def test_the_structure_of_a_call_tells_others_apart() -> None:
     for first in TREES:
-        known = Structure.of(flatten(((first,), {}))[1])
+        treedef = flatten(((first,), {}))[1]
         for given in TREES:
-            leaves, treedef = flatten(((given,), {}))
-            found = None if known is None else known.leaves((given,), {})
-            if found is not None and all(leaf is X for leaf in found):
+            known = Structure(treedef)
+            leaves, other = flatten(((given,), {}))
+            found = known.leaves((given,), {})
+            if all(leaf is X for leaf in found):
                 assert len(found) == len(leaves)
-                assert treedef == flatten(((first,), {}))[1]
-            else:
-                assert known is None or given is not first
-        assert known is None or known.leaves((first,), {"x": X}) is None
-        assert known is None or known.leaves((first, first), {}) is None
+                assert other == treedef
+            assert None in known.leaves((given,), {"x": X})
+            assert None in known.leaves((given, given), {})
+    for first in (TREES[0], TREES[8], TREES[10], TREES[12]):
+        known = Structure(flatten(((first,), {}))[1])
+        assert all(leaf is X for leaf in known.leaves((first,), {}))
 
 
 def test_trees_of_other_structures_than_in_all_calls_before() -> None:
