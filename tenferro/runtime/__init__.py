@@ -1,10 +1,11 @@
 """Running execution programs on native backends.
 
 Read in this order: `backend` (what a backend is), `numpy_backend`, `segment`, `dispatch`,
-`extensions`, `executor`.
+`extensions`, `executor`, `blas_threads`.
 """
 
 from tenferro.runtime.backend import BackendSession, TensorBackend
+from tenferro.runtime.blas_threads import BLAS_THREADS
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
 from tenferro.runtime.executor import NUMPY_EXECUTOR, GraphExecutor, default_executor
 from tenferro.runtime.extensions import BoundaryDispatch
@@ -39,6 +40,7 @@ from tenferro.values import (
 )
 
 __all__ = [
+    "BLAS_THREADS",
     "NUMPY_EXECUTOR",
     "SHORTCUT",
     "BackendSession",
