@@ -11,7 +11,8 @@ from typing import Any, SupportsIndex
 
 from tenferro.errors import PytreeError, TracingError
 from tenferro.exec_ir import encode
-from tenferro.traced import flatten, wraps
+from tenferro.traced import TracedTensor, flatten, unflatten, wraps
+from tenferro.values import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,15 @@ class CallArguments:
     def function(self) -> Callable[..., Any]:
         """The function of `args` and `kwargs`."""
         return self.bind()
+
+
+def as_written(call: CallArguments) -> Any:
+    """What the function itself returns; arrays are tensors, as they are in a trace."""
+    leaves, treedef = flatten((call.args, call.kwargs))
+    kept = (Tensor, TracedTensor, bool, int, float, complex)
+    values = [leaf if isinstance(leaf, kept) else Tensor(leaf) for leaf in leaves]
+    args, kwargs = unflatten(treedef, values)
+    return call.function(*args, **kwargs)
 
 
 def static_names(

@@ -25,10 +25,11 @@ from tenferro.traced import (
     unflatten,
     wraps,
 )
-from tenferro.transforms.call import CallArguments, StaticArguments, donated_inputs
+from tenferro.transforms.call import CallArguments, StaticArguments, as_written, donated_inputs
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
 from tenferro.transforms.leaves import are_leaves, buffer_of, leaf_types, ready
+from tenferro.transforms.seen import KIND, Seen
 from tenferro.transforms.shardings import JitShardings
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.transforms.tiers import TieredExecutable, compiled_version
@@ -47,11 +48,11 @@ from tenferro.values import (
     check_installed,
     executor_named,
     memory_of,
-    place,
     planning_for,
     tensor_owner,
     with_brought,
     with_packages,
+    wrap_all,
 )
 
 P = ParamSpec("P")
@@ -107,8 +108,7 @@ class Jitted(Generic[P, R_co]):
         self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(
             Capacity(config.cache_entries)
         )
-        self._seen: dict[Hashable, CompiledVersion] = {}
-        self._seen_hits = 0
+        self._seen = Seen()
         self._owner: Executor | None = None
         self._tiers = tiers
 
@@ -131,8 +131,42 @@ class Jitted(Generic[P, R_co]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Run the function, compiled for these arguments; compile it first if necessary."""
         if jit_is_disabled.get():
-            return self._as_written(args, kwargs)
-        # The fast path: arrays and numbers of types seen before, by themselves or in trees.
+            return as_written(self._static.split(args, kwargs, self))  # type: ignore[no-any-return]
+        structure = self._seen.latest
+        plain = structure.plain and not kwargs
+        leaves: Sequence[Any] = args if plain else structure.leaves(args, kwargs)
+        buffers: list[Any] = []
+        owner, on_host = self._owner, False
+        for leaf in leaves:
+            kind = type(leaf)
+            if kind is Tensor and ((home := leaf._executor) is owner or home is None):
+                buffers.append(leaf._buffer)
+                on_host |= home is not owner
+            elif kind is np.ndarray and leaf.dtype.isnative:
+                buffers.append(leaf)
+                on_host = True
+            elif owner is not None and owner.owns(leaf):
+                buffers.append(leaf)
+            else:
+                break
+        else:
+            known = structure.sole or structure.known.get((*map(KIND, buffers),))
+            if known is not None:
+                buffers += known.captured
+                run = known.executable.direct_host if on_host else known.executable.direct
+                try:
+                    results = run(*buffers)
+                except (TypeError, ValueError, RuntimeError) as error:
+                    known.explain(error, buffers)
+                else:
+                    self._seen.hits += 1
+                    if known.is_leaf:
+                        return cast(R_co, Tensor.wrap(results[0], owner))
+                    return known.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]
+        return cast(R_co, self._of_types(args, kwargs))
+
+    def _of_types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The way by the types of the arguments: arrays and numbers, by themselves or in trees."""
         taken = None if kwargs else ready(args, self._owner)
         treedef = None
         if taken is None and not self._static.names:
@@ -140,20 +174,10 @@ class Jitted(Generic[P, R_co]):
             taken = ready(leaves, self._owner)
         if taken is not None:
             buffers, types, on_host = taken
-            entry = self._seen.get((treedef, *types))
-            if entry is not None:
-                self._seen_hits += 1
-                return self._run(entry, buffers, on_host)  # type: ignore[no-any-return]
-        return cast(R_co, self._in_full(args, kwargs))
-
-    def _as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R_co:
-        """Call the function itself; arrays are tensors, as they are in a trace."""
-        call = self._static.split(args, kwargs, self)
-        leaves, treedef = flatten((call.args, call.kwargs))
-        kept = (Tensor, TracedTensor, bool, int, float, complex)
-        values = [leaf if isinstance(leaf, kept) else Tensor(leaf) for leaf in leaves]
-        own_args, own_kwargs = unflatten(treedef, values)
-        return call.function(*own_args, **own_kwargs)  # type: ignore[no-any-return]  # as it does
+            version = self._seen.version(treedef, types)
+            if version is not None:
+                return version.results(buffers, on_host, self._owner)
+        return self._in_full(args, kwargs)
 
     def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The slow path: static arguments, arrays elsewhere, or new types."""
@@ -175,12 +199,13 @@ class Jitted(Generic[P, R_co]):
         if taken is None:
             buffers = [buffer_of(leaf, executor) for leaf in leaves]
             on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
-            return self._run(entry, buffers, on_host)
+            return entry.results(buffers, on_host, self._owner)
         if not self._static.names:
             alone = not kwargs and are_leaves(args, leaves)
-            self._remember((None if alone else treedef, *types), entry)
+            known = None if alone else treedef
+            self._seen.remember(known, types, entry, self._cache.capacity.entries)
         buffers, _, on_host = taken
-        return self._run(entry, buffers, on_host)
+        return entry.results(buffers, on_host, self._owner)
 
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
@@ -190,20 +215,6 @@ class Jitted(Generic[P, R_co]):
         if self._shardings is not None:
             return self._shardings.inlined(call)
         return call.function(*call.args, **call.kwargs)
-
-    def _remember(self, key: Hashable, entry: CompiledVersion) -> None:
-        """Store `entry` for the fast path."""
-        if len(self._seen) >= self._cache.capacity.entries:
-            self._seen.clear()
-        self._seen[key] = entry
-
-    def _run(self, entry: CompiledVersion, buffers: Sequence[Any], on_host: bool) -> Any:
-        run = entry.executable.run_host if on_host else entry.executable
-        results = run(*buffers, *entry.traced.captured)
-        owner = self._owner
-        if entry.is_leaf:
-            return Tensor.wrap(results[0], owner)
-        return entry.traced.out_tree.unflatten([Tensor.wrap(result, owner) for result in results])
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments, with the symbols of `symbolic`."""
@@ -310,7 +321,7 @@ class Jitted(Generic[P, R_co]):
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
         stats = self._cache.stats()
-        return replace(stats, hits=stats.hits + self._seen_hits)
+        return replace(stats, hits=stats.hits + self._seen.hits)
 
     def trace_stats(self) -> CacheStats:
         """Numbers of cached traced programs, each for all its sizes, and of their uses."""
@@ -390,11 +401,5 @@ class Jitted(Generic[P, R_co]):
             )
         compiler = self._compiler.limited(trace.limit)
         program = compiler.compile_keys(trace.outputs, trace.program_inputs)
-        captured = program.inputs[len(trace.inputs) :]
-        buffers = [
-            place("jit", declared.default, self.executor)
-            for declared in captured
-            if declared.default is not None
-        ]
         donated = donated_inputs(self, self._donate, call)
-        return TracedFunction(program, tuple(buffers), donated, trace.out_tree, trace.packages)
+        return TracedFunction.of(trace, program, donated, self.executor)

@@ -17,7 +17,7 @@ import numpy as np
 from tenferro.compiler import NATIVE, TURNS, kernels, memory_report, numpy_seconds
 from tenferro.config import config
 from tenferro.errors import ExecutorError, TenferroError
-from tenferro.runtime import NUMPY_EXECUTOR
+from tenferro.runtime import BLAS_THREADS, NUMPY_EXECUTOR
 from tenferro.shape import Leaf
 from tenferro.transforms.call import CallArguments
 from tenferro.transforms.shardings import JitShardings
@@ -87,11 +87,11 @@ class TieredExecutable:
         return self._fast
 
     def _answer(self, values: Sequence[Buffer]) -> Sequence[Buffer]:
-        """The results by NumPy; the next step is begun in the background."""
+        """The results by NumPy, beside the next step, which takes the other cores."""
         self._raise()
         if not self._readable(values):
             return self.ready(values).run_host(*values)
-        with TURNS.answering():
+        with TURNS.answering(), BLAS_THREADS.one():
             if self._take():
                 known = self._compiled is not None
                 step = functools.partial(self._run, values) if known else self._compile

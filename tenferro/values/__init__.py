@@ -15,6 +15,7 @@ from tenferro.values.executors import (
     CompilesSlowly,
     Executable,
     Executor,
+    RefusesTypes,
     check_installed,
     executor_module,
     executor_named,
@@ -24,8 +25,15 @@ from tenferro.values.executors import (
     tensor_owner,
 )
 from tenferro.values.free_memory import free_host_bytes
-from tenferro.values.host import buffer_meta, host_array
-from tenferro.values.lifting import ShownType, fitted, is_array, meta_of_value, weak_number
+from tenferro.values.host import buffer_meta, host_array, sealed
+from tenferro.values.lifting import (
+    ShownType,
+    fitted,
+    is_array,
+    meta_of_value,
+    weak_number,
+    wrap_all,
+)
 from tenferro.values.limits import bring_limit, collecting_limits
 from tenferro.values.memory import memory_of
 from tenferro.values.packages import (
@@ -62,6 +70,7 @@ __all__ = [
     "GraphProgram",
     "KnowsDevice",
     "ProgramInput",
+    "RefusesTypes",
     "RunEmitter",
     "RunsOnMesh",
     "Shardings",
@@ -104,10 +113,12 @@ __all__ = [
     "planning_for",
     "register_executor",
     "run_eagerly",
+    "sealed",
     "solve_sizes",
     "tensor_owner",
     "weak_number",
     "where_to_run",
     "with_brought",
     "with_packages",
+    "wrap_all",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
@@ -32,6 +32,21 @@ class Executable(Protocol):
 
     def run_host(self, *values: Buffer | Array) -> Sequence[Buffer]:
         """Run on values of which some may be NumPy arrays; these are uploaded first."""
+
+
+@runtime_checkable
+class RefusesTypes(Protocol):
+    """An executable that has a shorter way, which refuses buffers of other types before it runs."""
+
+    @property
+    def direct(self) -> Callable[..., Sequence[Buffer]]:
+        """Runs on buffers of the executor. Look it up for each call; errors are for `explain`."""
+
+    def direct_host(self, *values: Buffer | Array) -> Sequence[Buffer]:
+        """The same on values of which some may be NumPy arrays."""
+
+    def explain(self, error: Exception, buffers: Sequence[Buffer]) -> None:
+        """Raise a typed error if there is one for what `direct` has raised."""
 
 
 @runtime_checkable

@@ -1,8 +1,8 @@
 """Programs compiled by XLA: lowering, executables, their cache, running, and reports.
 
 Read in this order: `stablehlo`, `executable`, `segmented` and `bucketed` (sizes that data decide or
-that are rounded up), `sharing` (which sizes are), `pins` and `on_mesh`, `report`, `slow`, `cache`,
-`stages`.
+that are rounded up), `sharing` (which sizes are), `pins` and `on_mesh`, `report`, `slow`,
+`disk_cache` (executables kept in a folder), `cache`, `stages`.
 """
 
 from tenferro_xla.compiled.bucketed import BucketedExecutable

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import tenferro as tn
 from tenferro.errors import ExecutorError, TenferroError
@@ -31,7 +32,12 @@ class SlowToCompile(tn.GraphExecutor):
         self.error = error
         self.may_compile = threading.Event()
         self.threads: list[str] = []
+        self.blas_threads: set[int] = set()
         self.runs = 0
+
+    def put(self, value: Any) -> Any:
+        self.blas_threads |= {each["num_threads"] for each in threadpool_info()}
+        return super().put(value)
 
     def compile_exec(self, *args: Any, **options: Any) -> Any:
         self.threads.append(threading.current_thread().name)
@@ -82,6 +88,13 @@ def test_numpy_answers_until_the_executable_is_there_and_has_run_once(slow: Slow
     np.testing.assert_allclose(f(x).numpy(), first.numpy(), rtol=1e-14)
     assert slow.runs == 2
     assert slow.threads == ["tenferro-compile"]
+
+
+def test_products_of_numpy_take_one_thread_beside_the_compiler(slow: SlowToCompile) -> None:
+    f = tn.jit(lambda x: x @ x, executor=slow, tiers=True)
+    with threadpool_limits(2, user_api="blas"):
+        f(np.eye(3))
+    assert slow.blas_threads <= {1}
 
 
 def test_ready_waits_for_the_executor(slow: SlowToCompile) -> None:
