@@ -30,13 +30,12 @@ from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
 from tenferro.transforms.leaves import are_leaves, buffer_of, leaf_types, ready
 from tenferro.transforms.seen import KIND, Seen
-from tenferro.transforms.shardings import JitShardings
+from tenferro.transforms.shardings import JitShardings, given_by
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.transforms.tiers import TieredExecutable, compiled_version
 from tenferro.transforms.versions import CompiledVersion, TracedFunction
 from tenferro.typing import PyTree
 from tenferro.values import (
-    INFERRED,
     Executor,
     GraphProgram,
     Shardings,
@@ -45,7 +44,7 @@ from tenferro.values import (
     bind_shapes,
     bring_limit,
     bring_packages,
-    check_installed,
+    check_executor,
     executor_named,
     memory_of,
     planning_for,
@@ -87,10 +86,7 @@ class Jitted(Generic[P, R_co]):
         settings = (function, executor, static_argnames, donate_argnums, options, symbolic)
         placing = (mesh, in_shardings, out_shardings, slices)
         self._settings: tuple[Any, ...] = (*settings, packages, *placing, tiers)
-        if not isinstance(executor, str | Executor | None):
-            raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
-        if isinstance(executor, str):
-            check_installed(executor)
+        check_executor("jit", executor)
         self._choice: str | Executor = config.executor if executor is None else executor
         self._shardings = JitShardings.read(self._choice, *placing)
         if self._shardings is not None:
@@ -231,9 +227,7 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
         inputs = [*leaves, *traced.captured]
-        if self._shardings is None:
-            return traced, inputs, INFERRED
-        return traced, inputs, self._shardings.of(call, (), traced.out_tree).given_by(inputs)
+        return traced, inputs, given_by(self._shardings, call, traced.out_tree, inputs)
 
     def _taken_apart(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str

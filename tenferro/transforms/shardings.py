@@ -13,7 +13,7 @@ from tenferro.errors import PytreeError, ShardingError
 from tenferro.traced import NAMESPACE, TracedTensor, TreeDef, flatten, spread, unflatten
 from tenferro.transforms.call import CallArguments
 from tenferro.typing import PyTree
-from tenferro.values import Executor, RunsOnMesh, Shardings, ShownType, on_mesh
+from tenferro.values import INFERRED, Executor, RunsOnMesh, Shardings, ShownType, on_mesh
 
 
 class ShardingTree:
@@ -118,6 +118,13 @@ class JitShardings:
         args = _constrained(call.args, self.inputs.of(call.args, "positional arguments"))
         result = call.function(*args, **call.kwargs)
         return _constrained(result, self.outputs.of(result, "results"))
+
+
+def given_by(
+    shardings: JitShardings | None, call: CallArguments, out_tree: TreeDef, inputs: Sequence[Any]
+) -> Shardings:
+    """How a program is divided: as `jit` is told, or else as its inputs are."""
+    return INFERRED if shardings is None else shardings.of(call, (), out_tree).given_by(inputs)
 
 
 def _constrained(tree: PyTree, shardings: Sequence[Any]) -> Any:

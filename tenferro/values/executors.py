@@ -147,10 +147,12 @@ def executor_module(name: str) -> ModuleType:
     return module
 
 
-def check_installed(name: str) -> None:
-    """Raise ExecutorError unless there is an executor with this name. Imports none."""
-    if name not in _registered and name not in _points():
-        raise _not_installed(name)
+def check_executor(caller: str, executor: object) -> None:
+    """Raise ExecutorError unless it is None, an executor, or the name of one. Imports none."""
+    if not isinstance(executor, str | Executor | None):
+        raise ExecutorError(f"{caller}: executor must be an executor or its name, got {executor!r}")
+    if isinstance(executor, str) and executor not in _registered and executor not in _points():
+        raise _not_installed(executor)
 
 
 def _not_installed(name: str) -> ExecutorError:
