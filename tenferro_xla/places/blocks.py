@@ -49,11 +49,12 @@ def from_block(sharding: NamedSharding, block: Array, shape: Sequence[int] | Non
 
 def _sizes(shape: object) -> tuple[int, ...]:
     try:
-        return tuple([operator.index(size) for size in cast(Sequence[int], shape)])
+        sizes = tuple([operator.index(size) for size in cast(Sequence[int], shape)])
     except TypeError:
-        raise ShardingError(
-            f"from_local: shape must be a sequence of sizes, got {shape!r}"
-        ) from None
+        sizes = (-1,)
+    if min(sizes, default=0) < 0:
+        raise ShardingError(f"from_local: shape must be a sequence of sizes, got {shape!r}")
+    return sizes
 
 
 def _whole(sharding: NamedSharding, block: TensorMeta) -> tuple[int, ...]:
