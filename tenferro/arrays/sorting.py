@@ -45,12 +45,6 @@ def sort(
     return at.emit(flip, at.emit_all(Sort(place), at.emit(flip, value))[0])
 
 
-def sort_with_places(at: Emitter[V], x: Operand[V], axis: int = -1) -> tuple[V, ...]:
-    """The elements of x in ascending order along `axis`, and the index that each had in x."""
-    (value,) = promote(at, (x,))
-    return at.emit_all(Sort(normal_axis("sort", axis, at.ctx.meta(value).rank)), value)
-
-
 def argsort(
     at: Emitter[V],
     x: Operand[V],

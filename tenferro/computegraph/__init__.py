@@ -4,7 +4,7 @@ It knows nothing of tensors. Read in this order: `op`, `keys`, `fragment`, `reso
 `program`, `evaluate`; then `cache`, `dump` and `dot`.
 """
 
-from tenferro.computegraph.cache import BoundedCache, CacheStats, Capacity
+from tenferro.computegraph.cache import BoundedCache, CacheOwner, CacheStats, Capacity
 from tenferro.computegraph.dot import to_dot
 from tenferro.computegraph.dump import name_of
 from tenferro.computegraph.evaluate import evaluate
@@ -56,6 +56,7 @@ from tenferro.computegraph.resolve import (
 __all__ = [
     "PRIMAL",
     "BoundedCache",
+    "CacheOwner",
     "CacheStats",
     "Capacity",
     "CompiledProgram",

@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tenferro.errors import ConfigError
 
@@ -58,7 +58,7 @@ class BoundedCache(Generic[K, V]):
     """
 
     def __init__(self, capacity: Capacity, measure: Callable[[V], int] = lambda value: 0) -> None:
-        self._capacity = capacity
+        self._capacity = _checked(capacity)
         self._measure = measure
         self._lock = threading.RLock()
         self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
@@ -75,7 +75,7 @@ class BoundedCache(Generic[K, V]):
     @capacity.setter
     def capacity(self, capacity: Capacity) -> None:
         with self._lock:
-            self._capacity = capacity
+            self._capacity = _checked(capacity)
             self._evict()
 
     def get(self, key: K) -> V | None:
@@ -128,3 +128,34 @@ class BoundedCache(Generic[K, V]):
             _, (_, size) = self._entries.popitem(last=False)
             self._size -= size
             self._evictions += 1
+
+
+class CacheOwner:
+    """What an object with a cache shows users of it; the object has the cache as `_cache`."""
+
+    _cache: BoundedCache[Any, Any]
+
+    def stats(self) -> CacheStats:
+        """The number of cached entries, and how often one was used again."""
+        return self._cache.stats()
+
+    def clear(self) -> None:
+        """Remove the cached entries."""
+        self._cache.clear()
+
+    @property
+    def capacity(self) -> Capacity:
+        """The bounds of the cache. Assigning smaller ones evicts entries immediately."""
+        return self._cache.capacity
+
+    @capacity.setter
+    def capacity(self, capacity: Capacity) -> None:
+        self._cache.capacity = capacity
+
+
+def _checked(capacity: object) -> Capacity:
+    if not isinstance(capacity, Capacity):
+        raise ConfigError(
+            f"capacity: must be a Capacity, got {capacity!r}; write Capacity(entries=100)"
+        )
+    return capacity

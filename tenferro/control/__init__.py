@@ -6,8 +6,8 @@ program of which derivatives compute values again, `LaneSum` a loop that adds up
 compute, which several devices may share. The ops of `tenferro.ops` do not hold programs.
 
 Read in this order: `checks` (what they have in common), `scan`, `switch`, `while_loop`,
-`checkpointed`, `lanes` and `lane_sum`; `rounds`, by which NumPy runs a body often; then their
-rules, which write the programs inside as graphs (`graphs`): `kept` and `scan_derivative`,
+`called`, `checkpointed`, `lanes` and `lane_sum`; `rounds`, by which NumPy runs a body often; then
+their rules, which write the programs inside as graphs (`graphs`): `kept` and `scan_derivative`,
 `branches` and `switch_derivative`, `while_derivative`, `checkpointed_derivative`, `batches` and
 `guards`. Rules read the ops through `interfaces`. `custom` is a program with derivatives by hand;
 see `rules` and `custom_rules`.

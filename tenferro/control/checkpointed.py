@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Self, cast
 
 import numpy as np
 
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.control.batches import batch_call
+from tenferro.control.called import Called
 from tenferro.control.checkpointed_derivative import linearize, transpose_rule
-from tenferro.control.checks import ControlOp, Interpreter, T, inputs_read, plain, size_in_words
-from tenferro.control.rounds import Rounds
+from tenferro.control.checks import Interpreter, T, inputs_read, positions, size_in_words
 from tenferro.errors import ControlFlowError
-from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
-from tenferro.shape import TensorMeta
+from tenferro.exec_ir import Body, ExecProgram, Pruned, payload, restricted
 
 
 @payload
-class Checkpointed(ControlOp, name="checkpointed"):
+class Checkpointed(Called, name="checkpointed"):
     """Computes `body`, of which derivatives read the operands and the saved values only.
 
     The linear part of the body computes what else it reads again. So it is an op of this class
@@ -43,9 +41,6 @@ class Checkpointed(ControlOp, name="checkpointed"):
     saved: int = 0
     prevent_cse: bool = True
     late: bool = False
-
-    body_fields = ("body",)
-    is_loop = False
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
@@ -78,37 +73,6 @@ class Checkpointed(ControlOp, name="checkpointed"):
         late = self.late and counts["body"] > 0
         return replace(self, body=cast(ExecProgram, bodies["body"]), late=late)
 
-    def check_arity(self, count: int) -> None:
-        """Raise ControlFlowError unless there is an operand for each input of the body."""
-        if count != self.n_inputs:
-            raise ControlFlowError(f"checkpointed: takes {self.n_inputs} operands, got {count}")
-
-    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The types that the body returns.
-
-        Raises:
-            ControlFlowError: the number of operands is wrong, or the type of one is not that of the
-                body's input.
-            VerifyError: the body is malformed.
-        """
-        self._verify_bodies()
-        self.check_arity(len(metas))
-        for position, (meta, expected) in enumerate(zip(metas, self.body.input_metas, strict=True)):
-            self._check_operand(position, self._role(position), meta, expected)
-        return plain(self.body.output_metas)
-
-    def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """What the body returns."""
-        self._check_arrays(inputs)
-        values = self._steps.values(inputs)
-        self._steps.run(values)
-        return tuple([values[slot] for slot in self.body.output_slots])
-
-    @cached_property
-    def _steps(self) -> Rounds:
-        """The body, prepared to run."""
-        return Rounds(self.body, 0, len(self.body.input_slots))
-
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The op without dead outputs, and without operands that the body then does not read."""
         read = inputs_read(self.body, live)
@@ -116,8 +80,7 @@ class Checkpointed(ControlOp, name="checkpointed"):
             read[-1] = True
         if all(live) and all(read):
             return None
-        outputs = [position for position, is_live in enumerate(live) if is_live]
-        operands = [position for position, is_read in enumerate(read) if is_read]
+        outputs, operands = positions(live), positions(read)
         results = self.n_outputs - self.saved
         op = replace(
             self,
@@ -157,11 +120,3 @@ class Checkpointed(ControlOp, name="checkpointed"):
         if self.late:
             return f"computed again: {size_in_words(self.body)}"
         return f"checkpointed: {size_in_words(self.body)}"
-
-    @property
-    def written_inside(self) -> Sequence[int]:
-        """All results are those of the body."""
-        return range(self.n_outputs)
-
-    def _role(self, position: int) -> str:
-        return f"operand [{position}]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import ClassVar, Protocol, Self, TypeVar, cast
 
@@ -179,19 +179,34 @@ class ControlOp(StdTensorOp):
                     f"out as {after}; it must keep its type"
                 )
 
-    def _check_operand(
-        self,
-        position: int,
-        role: str,
-        meta: TensorMeta,
-        expected: TensorMeta,
-        body: str = "the body takes",
-    ) -> None:
-        """Raise ControlFlowError unless an operand has the type that the body takes."""
-        if meta != expected:
-            raise ControlFlowError(
-                f"{self.name}: operand {position} ({role}) is {meta}, but {body} {expected}"
-            )
+    def _check_operands(self, metas: Sequence[TensorMeta], expected: Sequence[TensorMeta]) -> None:
+        """Raise what is wrong of the operands, or of the programs, on whose types this relies.
+
+        Raises:
+            ControlFlowError: the number of operands or the type of one is another than expected.
+            VerifyError: a program is malformed.
+        """
+        for body in self.bodies.values():
+            verify_once(cast(ExecProgram, body))
+        self.check_arity(len(metas))
+        for position, (meta, taken) in enumerate(zip(metas, expected, strict=True)):
+            if meta != taken:
+                raise self._misfit(position, meta, taken)
+
+    def _misfit(self, position: int, meta: TensorMeta, expected: TensorMeta) -> ControlFlowError:
+        """The error for an operand of another type than its program takes."""
+        role, reader = self._role(position), self._reader(position)
+        return ControlFlowError(
+            f"{self.name}: operand {position} ({role}) is {meta}, but {reader} {expected}"
+        )
+
+    def _role(self, position: int) -> str:
+        """What an operand is, for errors."""
+        return f"operand [{position}]"
+
+    def _reader(self, position: int) -> str:
+        """What takes an operand, for errors."""
+        return "the body takes"
 
     def _check_arrays(self, arrays: Sequence[Array]) -> None:
         """Raise what `infer_all` raises, unless the op takes arrays of these types."""
@@ -200,10 +215,10 @@ class ControlOp(StdTensorOp):
             self.infer_all([TensorMeta.of(dtype, shape) for dtype, shape in types])
             object.__setattr__(self, "_accepted", types)
 
-    def _verify_bodies(self) -> None:
-        """Raise VerifyError if a body is malformed: the shape rule relies on its types."""
-        for body in self.bodies.values():
-            verify_once(cast(ExecProgram, body))
+    @property
+    def written_inside(self) -> Collection[int]:
+        """All results are those of the programs, but for a loop that stacks what rounds return."""
+        return range(self.n_outputs)
 
 
 def plain(metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
@@ -211,6 +226,11 @@ def plain(metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
     return tuple(
         [meta if meta.as_size is None else TensorMeta(meta.dtype, meta.extents) for meta in metas]
     )
+
+
+def positions(flags: Sequence[bool]) -> list[int]:
+    """The positions that are set."""
+    return list(compress(range(len(flags)), flags))
 
 
 def inputs_read(program: ExecProgram, needed: Sequence[bool]) -> list[bool]:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Self
 
 from tenferro.chainrules import Batched, BatchSite, JvpSite, Slots, TransposeSite, V
 from tenferro.control.batches import for_all_entries
-from tenferro.control.checks import ControlOp, plain, size_in_words
+from tenferro.control.called import Called
+from tenferro.control.checks import size_in_words
 from tenferro.control.custom_rules import BatchedRule, GuardedRule
 from tenferro.control.graphs import inner_emitter
-from tenferro.control.rounds import Rounds
 from tenferro.control.rules import Rule
-from tenferro.errors import ControlFlowError
 from tenferro.exec_ir import Array, Body, ExecProgram, payload
-from tenferro.shape import TensorMeta
 
 
 @payload
-class Custom(ControlOp, name="custom"):
+class Custom(Called, name="custom"):
     """Computes `body`; derivatives are those that `rule` gives.
 
     It occurs in graphs, and in the programs inside their ops. Lowering writes the body in its
@@ -39,8 +36,6 @@ class Custom(ControlOp, name="custom"):
     rule: Rule
     consts: int = 0
 
-    body_fields = ("body",)
-    is_loop = False
     one_mode = True
 
     def __post_init__(self) -> None:
@@ -61,33 +56,10 @@ class Custom(ControlOp, name="custom"):
         assert counts["body"] == self.consts + 1, "custom: takes one more const, a guard"
         return type(self)(body, GuardedRule(self), self.consts + 1)  # type: ignore[arg-type]  # a program
 
-    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The types that the body returns.
-
-        Raises:
-            ControlFlowError: the number of operands or the type of one is another.
-            VerifyError: the body is malformed.
-        """
-        self._verify_bodies()
-        expected = self.body.input_metas
-        if len(metas) != len(expected):
-            raise ControlFlowError(f"custom: takes {len(expected)} operands, got {len(metas)}")
-        for position, (meta, other) in enumerate(zip(metas, expected, strict=True)):
-            self._check_operand(position, f"of {self.rule}", meta, other)
-        return plain(self.body.output_metas)
-
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """What the body returns."""
         self.check_computed()
-        self._check_arrays(inputs)
-        values = self._steps.values(inputs)
-        self._steps.run(values)
-        return tuple([values[slot] for slot in self.body.output_slots])
-
-    @cached_property
-    def _steps(self) -> Rounds:
-        """The body, prepared to run."""
-        return Rounds(self.body, 0, len(self.body.input_slots))
+        return super().evaluate(inputs)
 
     def check_computed(self) -> None:
         """Raise ADRuleError if the op has no values, but can be transposed."""
@@ -111,7 +83,5 @@ class Custom(ControlOp, name="custom"):
         """The size of the body."""
         return f"{self.rule}: {size_in_words(self.body)}"
 
-    @property
-    def written_inside(self) -> Sequence[int]:
-        """All results are those of the body."""
-        return range(self.n_outputs)
+    def _role(self, position: int) -> str:
+        return f"of {self.rule}"

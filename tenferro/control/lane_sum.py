@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
-from tenferro.control.checks import ControlOp, size_in_words
+from tenferro.control.checks import ControlOp, inputs_read, positions, size_in_words
 from tenferro.control.lanes import TreeSum, lane_bounds
 from tenferro.control.rounds import Rounds
 from tenferro.control.scan import Scan
@@ -131,10 +131,7 @@ class LaneSum(ControlOp, name="lane_sum"):
                 body's input.
             VerifyError: the body is malformed.
         """
-        self._verify_bodies()
-        self.check_arity(len(metas))
-        for position, (meta, taken) in enumerate(zip(metas, self.body.input_metas, strict=False)):
-            self._check_operand(position, f"const {position}", meta, taken)
+        self._check_operands(metas, self.body.input_metas[: self.consts])
         return self.sum_metas
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -170,10 +167,8 @@ class LaneSum(ControlOp, name="lane_sum"):
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The op without dead sums, and without operands that the body then does not read."""
-        sums = [position for position, is_live in enumerate(live) if is_live]
-        read = self.body.needed_by([self.body.output_slots[position] for position in sums])
-        taken = self.body.input_slots[: self.consts]
-        consts = [position for position, slot in enumerate(taken) if slot in read]
+        sums = positions(live)
+        consts = positions(inputs_read(self.body, live)[: self.consts])
         if all(live) and len(consts) == self.consts:
             return None
         inputs = [*consts, *(self.consts + position for position in sums)]
@@ -297,10 +292,8 @@ class LaneSum(ControlOp, name="lane_sum"):
             return max(waiting if self.ordered else 0, self._gathered)
         return share + self._gathered
 
-    @property
-    def written_inside(self) -> Collection[int]:
-        """All results are those of the body."""
-        return range(self.n_outputs)
+    def _role(self, position: int) -> str:
+        return f"const {position}"
 
 
 def _added(earlier: list[Any], later: list[Any]) -> list[Any]:

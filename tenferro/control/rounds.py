@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from tenferro.exec_ir import Array, ExecProgram, Steps
@@ -17,18 +16,10 @@ class Rounds(Steps):
 
     def __init__(self, body: ExecProgram, consts: int, carry: int) -> None:
         super().__init__(body, range(consts))
-        self._consts = body.input_slots[:consts]
         self._from = body.output_slots[:carry]
         self._to = body.input_slots[consts : consts + carry]
         stays = self.stays.union(self._to)
         self._cleared = tuple([slot for slot in set(body.output_slots) if slot not in stays])
-
-    def values(self, inputs: Sequence[Array]) -> list[Any]:
-        """The values before the first round, from the consts and the first carry."""
-        values = self.start()
-        for slot, value in zip((*self._consts, *self._to), inputs, strict=False):
-            values[slot] = value
-        return values
 
     def advance(self, values: list[Any]) -> None:
         """Put the carry that a round has returned in the place of the one that it was given."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import compress
 from typing import Self, cast
 
 import numpy as np
@@ -19,7 +18,9 @@ from tenferro.control.checks import (
     Interpreter,
     T,
     fixed_leaves,
+    inputs_read,
     plain,
+    positions,
     reached_in_rounds,
     size_in_words,
 )
@@ -158,13 +159,7 @@ class Scan(ControlOp, name="scan"):
                 body's input.
             VerifyError: the body is malformed.
         """
-        self._verify_bodies()
-        self.check_arity(len(metas))
-        start = self.consts + self.carry
-        for position, (meta, entry) in enumerate(zip(metas, self.body.input_metas, strict=True)):
-            expected = entry if position < start else self._stacked(entry)
-            if meta != expected:
-                raise self._misfit(position, meta, expected)
+        self._check_operands(metas, self.operand_metas)
         outputs = plain(self.body.output_metas)
         stacks = [self._stacked(meta) for meta in outputs[self.carry :]]
         return (*outputs[: self.carry], *stacks)
@@ -201,8 +196,7 @@ class Scan(ControlOp, name="scan"):
         needed, read = self._needed(live)
         if all(needed) and all(read):
             return None
-        outputs = [position for position, is_needed in enumerate(needed) if is_needed]
-        operands = [position for position, is_read in enumerate(read) if is_read]
+        outputs, operands = positions(needed), positions(read)
         op = replace(
             self,
             body=restricted(self.body, operands, outputs),
@@ -218,8 +212,7 @@ class Scan(ControlOp, name="scan"):
         """
         body, needed = self.body, list(live)
         while True:
-            alive = body.needed_by(compress(body.output_slots, needed))
-            read = [slot in alive for slot in body.input_slots]
+            read = inputs_read(body, needed)
             carried = read[self.consts : self.consts + self.carry]
             wider = [on or (i < self.carry and carried[i]) for i, on in enumerate(needed)]
             if wider == needed:
@@ -303,6 +296,11 @@ class Scan(ControlOp, name="scan"):
         return {leaf: self.consts + leaf for leaf in range(self.carry)}
 
     @property
+    def written_inside(self) -> Collection[int]:
+        """The carry: the body returns only entries of what is stacked."""
+        return range(self.carry)
+
+    @property
     def operand_metas(self) -> tuple[TensorMeta, ...]:
         """The types of the operands."""
         metas, start = self.body.input_metas, self.consts + self.carry
@@ -318,16 +316,13 @@ class Scan(ControlOp, name="scan"):
 
     def _misfit(self, position: int, meta: TensorMeta, expected: TensorMeta) -> ControlFlowError:
         """The error for an operand of another type than the body takes."""
-        role = self._role(position)
         start = self.consts + self.carry
         if position >= start and meta.rank and meta.extents[0] != expected.extents[0]:
             return ControlFlowError(
-                f"scan: {role} is {meta}, whose axis 0 is {describe(meta.extents[0])}, but the "
-                f"loop has {self.length} rounds"
+                f"scan: {self._role(position)} is {meta}, whose axis 0 is "
+                f"{describe(meta.extents[0])}, but the loop has {self.length} rounds"
             )
-        return ControlFlowError(
-            f"scan: operand {position} ({role}) is {meta}, but the body takes {expected}"
-        )
+        return super()._misfit(position, meta, expected)
 
     def _role(self, position: int) -> str:
         if position < self.consts:

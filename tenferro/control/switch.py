@@ -15,12 +15,12 @@ from tenferro.control.checks import (
     T,
     inputs_read,
     plain,
+    positions,
     size_in_words,
 )
-from tenferro.control.rounds import Rounds
 from tenferro.control.switch_derivative import linearize, transpose_rule
 from tenferro.errors import ControlFlowError
-from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, payload, restricted
+from tenferro.exec_ir import Array, Body, ExecProgram, Pruned, Steps, payload, restricted
 from tenferro.shape import TensorMeta
 
 
@@ -98,16 +98,11 @@ class Switch(ControlOp, name="switch"):
                 an operand has another type than the branches take.
             VerifyError: a branch is malformed.
         """
-        self._verify_bodies()
-        self.check_arity(len(metas))
-        index, *operands = metas
+        first = self.branches[0]
+        self._check_operands(metas, (*metas[:1], *first.input_metas))
+        index = metas[0]
         if index.rank or index.dtype.kind not in "iu":
             raise ControlFlowError(f"switch: the index must be a rank-0 integer, got {index}")
-        first = self.branches[0]
-        pairs = zip(operands, first.input_metas, strict=True)
-        for position, (meta, expected) in enumerate(pairs, 1):
-            role = self._role(position)
-            self._check_operand(position, role, meta, expected, "the branches take")
         return plain(first.output_metas)
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -115,15 +110,15 @@ class Switch(ControlOp, name="switch"):
         self._check_arrays(inputs)
         index, *operands = inputs
         number = min(max(int(index), 0), len(self.branches) - 1)
-        branch, steps = self.branches[number], self._steps[number]
+        steps = self._steps[number]
         values = steps.values(operands)
         steps.run(values)
-        return tuple([values[slot] for slot in branch.output_slots])
+        return tuple(steps.outputs(values))
 
     @cached_property
-    def _steps(self) -> tuple[Rounds, ...]:
+    def _steps(self) -> tuple[Steps, ...]:
         """The branches, prepared to run."""
-        return tuple([Rounds(branch, 0, len(branch.input_slots)) for branch in self.branches])
+        return tuple(map(Steps, self.branches))
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The switch without dead outputs, and without operands that no branch then reads."""
@@ -131,8 +126,7 @@ class Switch(ControlOp, name="switch"):
         read = [any(flags) for flags in zip(*in_branches, strict=True)]
         if all(live) and all(read):
             return None
-        outputs = [position for position, is_live in enumerate(live) if is_live]
-        inputs = [position for position, is_read in enumerate(read) if is_read]
+        outputs, inputs = positions(live), positions(read)
         branches = tuple(restricted(branch, inputs, outputs) for branch in self.branches)
         operands = (0, *(1 + position for position in inputs))
         return Pruned(replace(self, branches=branches), operands, tuple(outputs))
@@ -169,13 +163,11 @@ class Switch(ControlOp, name="switch"):
         """The sizes of the branches."""
         return f"switch: {' or '.join(map(size_in_words, self.branches))}"
 
-    @property
-    def written_inside(self) -> Sequence[int]:
-        """All results are those of the branch."""
-        return range(self.n_outputs)
-
     def _role(self, position: int) -> str:
         return f"branch operand [{position - 1}]"
+
+    def _reader(self, position: int) -> str:
+        return "the branches take"
 
 
 def _types(metas: Sequence[TensorMeta]) -> str:

@@ -14,6 +14,7 @@ from tenferro.control.checks import (
     fixed_leaves,
     inputs_read,
     plain,
+    positions,
     reached_in_rounds,
     size_in_words,
 )
@@ -169,12 +170,9 @@ class While(ControlOp, name="while"):
                 program's input.
             VerifyError: one of the programs is malformed.
         """
-        self._verify_bodies()
-        self.check_arity(len(metas))
-        expected = self.cond.input_metas[: self.cond_consts] + self.body.input_metas
-        for position, (meta, entry) in enumerate(zip(metas, expected, strict=True)):
-            program = "cond takes" if position < self.cond_consts else "the body takes"
-            self._check_operand(position, self._role(position), meta, entry, program)
+        self._check_operands(
+            metas, self.cond.input_metas[: self.cond_consts] + self.body.input_metas
+        )
         return plain(self.body.output_metas)
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -227,8 +225,8 @@ class While(ControlOp, name="while"):
         read = [*in_cond[: self.cond_consts], *in_body[: self.body_consts], *needed]
         if all(read):
             return None
-        leaves = _positions(needed)
-        consts = [_positions(in_cond[: self.cond_consts]), _positions(in_body[: self.body_consts])]
+        leaves = positions(needed)
+        consts = [positions(in_cond[: self.cond_consts]), positions(in_body[: self.body_consts])]
         cond, body = (
             restricted(program, [*kept, *(count + leaf for leaf in leaves)], outputs)
             for program, kept, count, outputs in (
@@ -239,7 +237,7 @@ class While(ControlOp, name="while"):
         smaller = replace(
             self, cond=cond, body=body, cond_consts=len(consts[0]), body_consts=len(consts[1])
         )
-        return Pruned(smaller, tuple(_positions(read)), tuple(leaves))
+        return Pruned(smaller, tuple(positions(read)), tuple(leaves))
 
     def reached(self, active: Sequence[bool]) -> list[bool]:
         """Which leaves depend on the active operands, in any round.
@@ -288,7 +286,5 @@ class While(ControlOp, name="while"):
             return f"body const {position}"
         return f"carry leaf [{position - self.body_consts}]"
 
-
-def _positions(flags: Sequence[bool]) -> list[int]:
-    """The positions that are set."""
-    return [position for position, is_set in enumerate(flags) if is_set]
+    def _reader(self, position: int) -> str:
+        return "cond takes" if position < self.cond_consts else super()._reader(position)

@@ -172,11 +172,6 @@ class Form:
         return key
 
 
-def derivative_metas(metas: Sequence[TensorMeta]) -> list[bool]:
-    """Which values of these types have a tangent."""
-    return [is_inexact(meta.dtype) for meta in metas]
-
-
 def filled(keys: Sequence[GlobalValKey | None], like: Sequence[TensorMeta]) -> list[Any]:
     """Graph values with zeros for those that are None; None for those of integers."""
     return [

@@ -13,7 +13,7 @@ from tenferro.chainrules import KeyEmitter
 from tenferro.compiler import MemoryLimit, tighter
 from tenferro.computegraph import (
     BoundedCache,
-    CacheStats,
+    CacheOwner,
     Capacity,
     GlobalValKey,
     ResolvedView,
@@ -34,7 +34,7 @@ Linear = LinearFragment[StdTensorOp]
 _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
 
 
-class AdContext(Derivatives[TracedTensor]):
+class AdContext(CacheOwner, Derivatives[TracedTensor]):
     """Takes derivatives of traced tensors, and caches linearizations.
 
     >>> x = TracedTensor.input((3,), "float64", name="x")
@@ -125,19 +125,6 @@ class AdContext(Derivatives[TracedTensor]):
     def zeros_like(self, key: GlobalValKey) -> GlobalValKey:
         """An array of zeros of the type of a graph value."""
         return zeros_like(KeyEmitter(self._shapes), key)
-
-    def stats(self) -> CacheStats:
-        """Numbers of cached linearizations and of their uses."""
-        return self._cache.stats()
-
-    def clear(self) -> None:
-        """Remove the cached linearizations."""
-        self._cache.clear()
-
-    @property
-    def capacity(self) -> Capacity:
-        """The bounds of the cache."""
-        return self._cache.capacity
 
     def _metas(self, name: str, values: Sequence[TracedTensor]) -> list[TensorMeta]:
         listed(name, "traced tensors", values)

@@ -12,18 +12,18 @@ import numpy as np
 
 from tenferro.compiler import without_rules
 from tenferro.control import ControlOp
-from tenferro.exec_ir import (
-    KEPT_ELEMENTS,
-    Array,
-    ExecInstruction,
-    ExecOp,
-    ExecProgram,
-    elements,
-    run,
-    with_last_use,
-)
+from tenferro.exec_ir import ExecInstruction, ExecOp, ExecProgram, run, with_last_use
 from tenferro.family import Package
-from tenferro.runtime import BoundaryDispatch, Buffer, Executor, GraphExecutor, NumpyBackend
+from tenferro.runtime import (
+    Boundary,
+    BoundaryDispatch,
+    Buffer,
+    Executor,
+    GraphExecutor,
+    NumpyBackend,
+    PreparedProgram,
+)
+from tenferro.values import sealed
 
 Kernel = Callable[[list[Buffer]], list[Buffer]]
 """A function from the buffers of the operands to those of the returned slots."""
@@ -63,7 +63,7 @@ class Kernels:
             whole = step.input_slots == program.input_slots and len(step.output_slots) == 1
             if whole and not others:
                 return _of_call(self._call(step.op))
-            return HostKernel(program, slots, results, self._call)
+            return _of_program(program, slots, results, self.boundary)
         compiled = with_last_use(without_rules(replace(program, output_slots=tuple(slots))))
         by_runtimes = self.boundary is not None and any(
             op.family is not None for op in compiled.ops()
@@ -92,54 +92,6 @@ class Kernels:
         return lambda *arrays: evaluate(arrays)
 
 
-class HostKernel:
-    """Runs ops one after the other with NumPy, without floating-point warnings.
-
-    Small constants are computed once. Returned results are contiguous and read-only, and they are
-    not views of larger arrays.
-    """
-
-    def __init__(
-        self,
-        program: ExecProgram,
-        returned: Sequence[int],
-        results: Sequence[int],
-        call_of: Callable[[ExecOp], OpCall],
-    ) -> None:
-        first = len(program.input_slots)
-        self._blank: list[Any] = [None] * (program.n_slots - first)
-        self._returned = tuple(returned)
-        self._results = tuple(slot for slot in returned if slot in set(results))
-        self._steps: list[tuple[OpCall, tuple[int, ...], tuple[int, ...]]] = []
-        for step in program.instructions:
-            constants = [self._blank[slot - first] for slot in step.input_slots if slot >= first]
-            is_constant = len(constants) == len(step.input_slots) and all(
-                constant is not None for constant in constants
-            )
-            is_small = step.op.source and elements(step.output_metas) <= KEPT_ELEMENTS
-            if is_constant and (is_small or step.op.repeats):
-                self._blank[step.output_slots[0] - first] = step.op.evaluate(constants)[0]
-            else:
-                self._steps.append((call_of(step.op), step.input_slots, step.output_slots))
-
-    def __call__(self, buffers: list[Buffer]) -> list[Buffer]:
-        """The values of the returned slots."""
-        values = _QUIET.copy().run(self._run, buffers + self._blank)
-        for slot in self._results:
-            values[slot] = _sealed(values[slot])
-        return [values[slot] for slot in self._returned]
-
-    def _run(self, values: list[Any]) -> list[Any]:
-        for call, inputs, outputs in self._steps:
-            result = call(*[values[slot] for slot in inputs])
-            if len(outputs) == 1:
-                values[outputs[0]] = result
-            else:
-                for slot, value in zip(outputs, result, strict=True):
-                    values[slot] = value
-        return values
-
-
 _QUIET = Context()
 _QUIET.run(np.seterr, all="ignore")
 """A context without NumPy warnings. Entering a copy is much cheaper than `numpy.errstate`."""
@@ -154,20 +106,25 @@ def _of_call(call: OpCall) -> Kernel:
     """The kernel of one op that takes all operands in order and has one output."""
 
     def run(buffers: list[Buffer]) -> list[Buffer]:
-        return [_sealed(_QUIET.copy().run(call, *buffers))]
+        return [sealed(_QUIET.copy().run(call, *buffers), True)]
 
     return run
 
 
-def _sealed(value: Any) -> Array:
-    if type(value) is not np.ndarray:
-        value = np.asarray(value)  # NumPy returns scalars instead of rank-0 arrays
-    flags, base = value.flags, value.base
-    if not flags.c_contiguous or (base is not None and getattr(base, "nbytes", 0) != value.nbytes):
-        value = value.copy(order="C")
-        flags = value.flags
-    flags.writeable = False
-    return value  # type: ignore[no-any-return]
+def _of_program(
+    program: ExecProgram, slots: Sequence[int], results: Sequence[int], boundary: Boundary | None
+) -> Kernel:
+    """The kernel of a program, whose `slots` are returned, those in `results` to the user."""
+    prepared = PreparedProgram(replace(program, output_slots=tuple(slots)), boundary).results
+    own = [place for place, slot in enumerate(slots) if slot in results]
+
+    def run(buffers: list[Buffer]) -> list[Buffer]:
+        values = _QUIET.copy().run(prepared, buffers)
+        for place in own:
+            values[place] = sealed(values[place], True)
+        return values
+
+    return run
 
 
 def _nothing(buffers: list[Buffer]) -> list[Buffer]:

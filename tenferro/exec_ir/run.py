@@ -22,8 +22,6 @@ from tenferro.shape import TensorMeta
 T = TypeVar("T")
 Handler = Callable[[ExecInstruction, list[T]], Sequence[T]]
 """The results of one instruction on its operands."""
-Runs = Callable[[ExecOp], Callable[[Sequence[Array]], Sequence[Array]] | None]
-"""What runs an op in place of its NumPy meaning, if anything."""
 
 
 def run(program: ExecProgram, inputs: Sequence[T], handler: Handler[T]) -> list[T]:
@@ -63,7 +61,7 @@ def elements(metas: Sequence[TensorMeta]) -> int:
 
 
 RuntimeOf = Callable[[ExecOp, Sequence[Array]], Sequence[Array]]
-"""Runs an op of an extension family."""
+"""Runs an op of an extension family, or one that holds programs, in place of its own meaning."""
 
 _runtimes: ContextVar[RuntimeOf | None] = ContextVar("tenferro_runtimes", default=None)
 
@@ -86,17 +84,19 @@ def _by_runtime(op: ExecOp, operands: Sequence[Array]) -> Sequence[Array]:
 class Steps:
     """A program prepared to run often by the NumPy meaning of its ops.
 
-    The values of a run are a list with a place for each slot: `start` makes it, the caller fills in
-    the inputs, and `run` computes the others. What a run does not need any more it drops, but for
-    the inputs at the positions `kept` and what is made of no input by ops without operands, also
-    repeated. `run` may then be called again, with other values for the other inputs. Ops for which
-    `runs` has a function run by it.
+    The values of a run are a list with a place for each slot: `values` makes it of the inputs,
+    `run` computes the others, and `outputs` are among them. What a run does not need any more it
+    drops, but for the inputs at the positions `kept` and what is made of no input by ops without
+    operands, also repeated. `run` may then be called again, with other values for the other inputs.
+    `runtime` runs ops of extension families and ops that hold programs. Without it those run by the
+    runtime of `running_families`, and these by their own meaning.
     """
 
     def __init__(
-        self, program: ExecProgram, kept: Collection[int] = (), runs: Runs | None = None
+        self, program: ExecProgram, kept: Collection[int] = (), runtime: RuntimeOf | None = None
     ) -> None:
         self._n_slots = program.n_slots
+        self._inputs, self._outputs = program.input_slots, program.output_slots
         self.once: list[ExecInstruction] = []
         self._steps: list[tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]] = []
         metas = program.slot_metas()
@@ -109,12 +109,7 @@ class Steps:
                 continue
             dropped = [slot for slot in drops if slot not in stays and slot not in once]
             operands = [meta for slot in step.input_slots if (meta := metas[slot]) is not None]
-            own = None if runs is None else runs(step.op)
-            self._steps.append(
-                _prepared(step, operands, dropped, program.n_slots)
-                if own is None
-                else (0, own, step.input_slots, None, step.output_slots, tuple(dropped), None)
-            )
+            self._steps.append(_prepared(step, operands, dropped, program.n_slots, runtime))
         self.stays = frozenset(stays | once)
 
     def start(self) -> list[Any]:
@@ -125,6 +120,17 @@ class Steps:
             for slot, value in zip(step.output_slots, results, strict=True):
                 values[slot] = value
         return values
+
+    def values(self, inputs: Sequence[Array]) -> list[Any]:
+        """The values before a run on these first inputs; the caller fills in any others."""
+        values = self.start()
+        for slot, value in zip(self._inputs, inputs, strict=False):
+            values[slot] = value
+        return values
+
+    def outputs(self, values: list[Any]) -> list[Any]:
+        """The outputs among the values after a run."""
+        return [values[slot] for slot in self._outputs]
 
     def run(self, values: list[Any]) -> None:
         """Compute all values from the inputs."""
@@ -143,7 +149,11 @@ class Steps:
 
 
 def _prepared(
-    step: ExecInstruction, operands: Sequence[TensorMeta], dropped: Sequence[int], none: int
+    step: ExecInstruction,
+    operands: Sequence[TensorMeta],
+    dropped: Sequence[int],
+    none: int,
+    runtime: RuntimeOf | None,
 ) -> tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]:
     """How `Steps` runs an instruction.
 
@@ -151,8 +161,8 @@ def _prepared(
     result, and as many to drop; `none` is a slot that nothing uses. Any other op is evaluated.
     """
     op, slots, places = step.op, step.input_slots, step.output_slots
-    if op.family is not None:
-        call = functools.partial(_by_runtime, op)
+    if op.family is not None or (runtime is not None and op.bodies):
+        call = functools.partial(runtime or _by_runtime, op)
         return 0, call, slots, None, places, tuple(dropped), None
     if type(op).evaluate is not ExecOp.evaluate or not slots or not len(dropped) <= len(slots) <= 2:
         return 0, op.evaluate, slots, None, places, tuple(dropped), None

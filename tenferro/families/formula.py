@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Self
 
 from tenferro.autodiff import differentiate, pull_back, push_forward
@@ -25,8 +26,8 @@ from tenferro.family import (
     ExtensionRuleSet,
     OutputMeta,
 )
-from tenferro.ops import StdTensorOp, replay, shape_context, zeros_like
-from tenferro.shape import Dim, DType, TensorMeta, fresh_input, make_meta
+from tenferro.ops import StdTensorOp, emit_graph, shape_context, zeros_like
+from tenferro.shape import Dim, DType, TensorMeta, make_meta
 
 Transform = tuple[str, tuple[bool, ...]]
 """`("jvp", active inputs)`, `("vjp", active inputs)` or `("select", live outputs)`."""
@@ -126,13 +127,7 @@ class FormulaOp(ExtensionOp):
         input_shapes: Sequence[tuple[Dim, ...]],
     ) -> Sequence[V] | None:
         """The ops of the formula, with the transforms applied."""
-        metas = [builder.ctx.meta(value) for value in inputs]
-        keys = [fresh_input(meta, f"x{i}") for i, meta in enumerate(metas)]
-        outputs = _transformed(self, keys)
-        if outputs is None:
-            return None
-        results = replay(builder, outputs, dict(zip(keys, inputs, strict=True)))
-        return [value for value in results if value is not None]
+        return emit_graph(builder, inputs, partial(_transformed, self))
 
     def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """Run the ops of the formula on NumPy arrays."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.computegraph import BoundedCache, CacheOwner, Capacity
 from tenferro.config import config
 
 
-class ExtensionCaches:
+class ExtensionCaches(CacheOwner):
     """One bounded store for objects that the families of one owner keep between runs.
 
     Examples are plans, handles and compiled inner programs. They affect speed only: removing an
@@ -24,31 +24,14 @@ class ExtensionCaches:
     """
 
     def __init__(self, capacity: Capacity | None = None) -> None:
-        self._store: BoundedCache[tuple[str, Hashable], Any] = BoundedCache(
+        self._cache: BoundedCache[tuple[str, Hashable], Any] = BoundedCache(
             Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity,
             measure=lambda value: int(getattr(value, "nbytes", 0)),
         )
 
     def of(self, family_id: str) -> ExtensionCache:
         """The part of the store that belongs to one family."""
-        return ExtensionCache(self._store, family_id)
-
-    def stats(self) -> CacheStats:
-        """Entries, hits, misses and evictions of all families; bytes of entries with `nbytes`."""
-        return self._store.stats()
-
-    def clear(self) -> None:
-        """Remove all entries."""
-        self._store.clear()
-
-    @property
-    def capacity(self) -> Capacity:
-        """The bounds. Assigning smaller ones evicts entries immediately."""
-        return self._store.capacity
-
-    @capacity.setter
-    def capacity(self, capacity: Capacity) -> None:
-        self._store.capacity = capacity
+        return ExtensionCache(self._cache, family_id)
 
 
 class ExtensionCache:

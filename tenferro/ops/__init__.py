@@ -110,7 +110,7 @@ from tenferro.ops.indexing import (
 from tenferro.ops.joining import Concatenate
 from tenferro.ops.rearrange import Reshape, Reverse, Transpose, inverse
 from tenferro.ops.reduce import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
-from tenferro.ops.replay import replay
+from tenferro.ops.replay import emit_graph, replay
 from tenferro.ops.rounding import (
     CEIL,
     FLOOR,
@@ -356,6 +356,7 @@ __all__ = [
     "Triu",
     "Xor",
     "broadcast_like",
+    "emit_graph",
     "entry_meta",
     "full",
     "full_like",

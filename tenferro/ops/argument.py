@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
-from tenferro.exec_ir import Array, payload
-from tenferro.ops.base import StdTensorOp
-from tenferro.shape import TensorMeta
+from tenferro.exec_ir import payload
+from tenferro.ops.base import Unchanged
 
 
 @payload
-class Argument(StdTensorOp, name="argument"):
+class Argument(Unchanged, name="argument"):
     """The operand, as an argument of one call of a function.
 
     It occurs in graphs only: lowering drops it, so programs do not contain it. `is_open` says
@@ -30,14 +29,6 @@ class Argument(StdTensorOp, name="argument"):
     def mark(self, is_open: bool) -> None:
         """Set whether the function is still being traced."""
         object.__setattr__(self, "is_open", is_open)
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
-        return x
-
-    def numpy(self, x: Array) -> Array:
-        """The operand."""
-        return x
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The tangent of the operand."""

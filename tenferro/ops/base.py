@@ -131,6 +131,18 @@ class Inactive(StdTensorOp):
         return (None,) * self.n_outputs
 
 
+class Unchanged(StdTensorOp):
+    """An op whose result is its operand, of which it says something."""
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type."""
+        return x
+
+    def numpy(self, x: Array) -> Array:
+        """The operand."""
+        return x
+
+
 class SameType(StdTensorOp):
     """An elementwise op on operands of one type. `kinds` are the NumPy dtype kinds it takes."""
 

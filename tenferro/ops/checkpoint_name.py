@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from tenferro.chainrules import JvpSite, Slots, V
-from tenferro.exec_ir import Array, payload
-from tenferro.ops.base import StdTensorOp
-from tenferro.shape import TensorMeta
+from tenferro.exec_ir import payload
+from tenferro.ops.base import Unchanged
 
 
 @payload
-class CheckpointName(StdTensorOp, name="checkpoint_name"):
+class CheckpointName(Unchanged, name="checkpoint_name"):
     """The operand, under a name by which derivatives may be told to save it."""
 
     tag: str
@@ -18,14 +17,6 @@ class CheckpointName(StdTensorOp, name="checkpoint_name"):
     moves = True
     view = True
     for_derivatives = True
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
-        return x
-
-    def numpy(self, x: Array) -> Array:
-        """The operand."""
-        return x
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The tangent of the operand, which has no name."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from tenferro.errors import DTypeError
 from tenferro.exec_ir import Array, MaskSite, payload
-from tenferro.ops.base import Inactive
+from tenferro.ops.base import Inactive, Unchanged
 from tenferro.shape import Dim, DType, TensorMeta, short_name
 
 
@@ -37,21 +37,13 @@ class Iota(Inactive, name="iota"):
 
 
 @payload
-class StopGradient(Inactive, name="stop_gradient"):
+class StopGradient(Inactive, Unchanged, name="stop_gradient"):
     """The operand; derivatives treat it as constant."""
 
     pointwise = True
     moves = True
     view = True
     for_derivatives = True
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
-        return x
-
-    def numpy(self, x: Array) -> Array:
-        """The operand."""
-        return x
 
 
 STOP_GRADIENT = StopGradient()

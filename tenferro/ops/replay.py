@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from tenferro.chainrules import Emitter, KeyEmitter, V
@@ -10,6 +10,7 @@ from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.errors import TracingError
 from tenferro.ops.argument import Argument
 from tenferro.ops.base import StdTensorOp
+from tenferro.shape import fresh_input
 
 
 def replay(
@@ -49,3 +50,17 @@ def replay(
         results = at.emit_all(cast(StdTensorOp, op.primitive), *operands)
         values.update(zip(op.outputs, results, strict=True))
     return [None if key is None else values[key] for key in outputs]
+
+
+def emit_graph(
+    at: Emitter[V],
+    values: Sequence[V],
+    make: Callable[[Sequence[GlobalValKey]], Sequence[GlobalValKey] | None],
+) -> list[V] | None:
+    """Emit on `values` the graph that `make` makes of inputs of their types; None if it is None."""
+    keys = [fresh_input(at.ctx.meta(value), f"x{i}") for i, value in enumerate(values)]
+    outputs = make(keys)
+    if outputs is None:
+        return None
+    results = replay(at, outputs, dict(zip(keys, values, strict=True)))
+    return [value for value in results if value is not None]

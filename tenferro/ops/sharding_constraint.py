@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, each_active, multilinear
 from tenferro.errors import ShapeError
-from tenferro.exec_ir import Array, AxisMap, MaskSite, Order, payload
-from tenferro.ops.base import StdTensorOp
+from tenferro.exec_ir import AxisMap, MaskSite, Order, payload
+from tenferro.ops.base import Unchanged
 from tenferro.shape import Dim, TensorMeta
 
 
 @payload
-class ShardingConstraint(StdTensorOp, name="sharding_constraint"):
+class ShardingConstraint(Unchanged, name="sharding_constraint"):
     """The operand, divided by the named axes of the mesh that the program runs on.
 
     `spec` has an entry for each axis: the names, none where the axis is whole, and None where the
@@ -35,10 +35,6 @@ class ShardingConstraint(StdTensorOp, name="sharding_constraint"):
             raise ShapeError(
                 f"{self.name}: {x} has {x.rank} axes, but the spec has {len(self.spec)}"
             )
-        return x
-
-    def numpy(self, x: Array) -> Array:
-        """The operand."""
         return x
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:

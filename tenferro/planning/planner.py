@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, assert_never
 
 from tenferro.compiler import CPU, DeviceCosts
-from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.computegraph import BoundedCache, CacheOwner, Capacity
 from tenferro.config import config
 from tenferro.errors import MemoryLimitError, PathError
 from tenferro.planning.optimize import (
@@ -80,14 +80,14 @@ def _order(subscripts: Subscripts) -> list[int]:
     return list(dict.fromkeys(label for term in subscripts.inputs for label in term))
 
 
-class Planner:
+class Planner(CacheOwner):
     """Makes trees from specifications, and caches the trees that searches find.
 
     All calls of `einsum` share the planner `network.PLANNER`.
     """
 
     def __init__(self, capacity: Capacity | None = None) -> None:
-        self._trees: BoundedCache[Any, Pairs] = BoundedCache(
+        self._cache: BoundedCache[Any, Pairs] = BoundedCache(
             Capacity(config.cache_entries) if capacity is None else capacity
         )
 
@@ -111,27 +111,10 @@ class Planner:
         if options is None:
             options = options_of(plan)
         key = (canonical, tuple(tuple(shape) for shape in shapes), plan, costs)
-        pairs = self._trees.get_or_make(
+        pairs = self._cache.get_or_make(
             key, lambda: find_tree(subscripts, sizes, options, costs).pairs
         )
         return ContractionTree(subscripts, sizes, pairs)
-
-    def stats(self) -> CacheStats:
-        """Number of cached trees, and how often a cached tree was reused."""
-        return self._trees.stats()
-
-    def clear(self) -> None:
-        """Drop the cached trees."""
-        self._trees.clear()
-
-    @property
-    def capacity(self) -> Capacity:
-        """The bounds of the cache; assigning smaller ones evicts at once."""
-        return self._trees.capacity
-
-    @capacity.setter
-    def capacity(self, capacity: Capacity) -> None:
-        self._trees.capacity = capacity
 
 
 PLANNER = Planner()

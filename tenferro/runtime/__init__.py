@@ -1,15 +1,16 @@
 """Running execution programs on native backends.
 
-Read in this order: `backend` (what a backend is), `numpy_backend`, `segment`, `dispatch`,
-`extensions`, `executor`, `blas_threads`.
+Read in this order: `backend` (what a backend is), `prepared` (a program as one function),
+`numpy_backend`, `segment`, `dispatch`, `extensions`, `executor`, `blas_threads`.
 """
 
 from tenferro.runtime.backend import BackendSession, TensorBackend
 from tenferro.runtime.blas_threads import BLAS_THREADS
 from tenferro.runtime.dispatch import run_segmented, run_unsegmented
 from tenferro.runtime.executor import NUMPY_EXECUTOR, GraphExecutor, default_executor
-from tenferro.runtime.extensions import BoundaryDispatch
+from tenferro.runtime.extensions import Boundary, BoundaryDispatch
 from tenferro.runtime.numpy_backend import NumpyBackend
+from tenferro.runtime.prepared import PreparedProgram
 from tenferro.runtime.segment import Segment, segment_exec_program
 from tenferro.values import (
     SHORTCUT,
@@ -45,6 +46,7 @@ __all__ = [
     "SHORTCUT",
     "BackendSession",
     "Bound",
+    "Boundary",
     "BoundaryDispatch",
     "Buffer",
     "Executable",
@@ -52,6 +54,7 @@ __all__ = [
     "GraphExecutor",
     "GraphProgram",
     "NumpyBackend",
+    "PreparedProgram",
     "ProgramInput",
     "RunEmitter",
     "Segment",

@@ -19,7 +19,7 @@ from tenferro.compiler import (
     optimize_for,
     refuse_dynamic,
 )
-from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.computegraph import BoundedCache, CacheOwner, Capacity
 from tenferro.config import config
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import Array, Category, ExecOp, ExecProgram, check_budget, verify
@@ -43,10 +43,11 @@ from tenferro.values import (
     place,
     planning_for,
     register_executor,
+    sealed,
 )
 
 
-class GraphExecutor:
+class GraphExecutor(CacheOwner):
     """Runs `GraphProgram`s on a `TensorBackend`.
 
     Args:
@@ -93,7 +94,7 @@ class GraphExecutor:
         """Have these packages, and caches that hold nothing."""
         self._packages = further(packages)
         self._boundary = BoundaryDispatch(self._backend, self._packages)
-        self._bound: BoundedCache[object, Executable] = BoundedCache(Capacity(config.cache_entries))
+        self._cache: BoundedCache[object, Executable] = BoundedCache(Capacity(config.cache_entries))
 
     @property
     def name(self) -> str:
@@ -115,7 +116,7 @@ class GraphExecutor:
             ExtensionRegistryError: `register` is not a function.
         """
         require_function(register)(self._boundary.registry)
-        self._bound.clear()
+        self._cache.clear()
 
     @property
     def packages(self) -> Sequence[Package]:
@@ -155,7 +156,7 @@ class GraphExecutor:
             tuple(sorted((str(leaf), size) for leaf, size in bound.sizes.items())),
             program.options,
         )
-        run = self._bound.get_or_make(
+        run = self._cache.get_or_make(
             key,
             lambda: self.compile_exec(
                 program.exec_program, sizes=bound.sizes, options=program.options
@@ -241,19 +242,6 @@ class GraphExecutor:
         """Whether the value is a NumPy array."""
         return isinstance(value, np.ndarray)
 
-    def stats(self) -> CacheStats:
-        """How often a program was specialised for new sizes, and reused."""
-        return self._bound.stats()
-
-    def clear(self) -> None:
-        """Drop the specialised programs."""
-        self._bound.clear()
-
-    @property
-    def capacity(self) -> Capacity:
-        """The bounds of the cache of specialised programs."""
-        return self._bound.capacity
-
     def __repr__(self) -> str:
         packages = "".join(f", {package.name}" for package in self._packages)
         return f"GraphExecutor({self._backend!r}{packages})"
@@ -290,19 +278,13 @@ class NativeExecutable:
 
     def __call__(self, *buffers: Buffer) -> list[Buffer]:
         """Run on buffers of the backend."""
-        return [_own(value, buffers) for value in self._run(*buffers)]
+        given = set(map(id, buffers))
+        results = self._run(*buffers)
+        return [sealed(value.copy() if id(value) in given else value) for value in results]
 
     def run_host(self, *values: Buffer | Array) -> list[Buffer]:
         """Run on host arrays."""
         return self(*[self._backend.upload_host_tensor(value) for value in values])
-
-
-def _own(value: Array, inputs: tuple[Array, ...]) -> Array:
-    """A compact, read-only array that does not share memory with others."""
-    shared = value.base is not None or any(value is array for array in inputs)
-    result = value.copy(order="C") if shared or not value.flags.c_contiguous else value
-    result.setflags(write=False)
-    return result
 
 
 NUMPY_EXECUTOR = register_executor(GraphExecutor(NumpyBackend()))

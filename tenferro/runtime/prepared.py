@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tenferro.control import ControlOp
-from tenferro.exec_ir import KEPT_ELEMENTS, Array, ExecOp, ExecProgram, Steps, elements
-from tenferro.family import Extension
+from tenferro.exec_ir import KEPT_ELEMENTS, Array, ExecProgram, Steps, elements, quiet
 from tenferro.runtime.extensions import Boundary
 
 
 class PreparedProgram(Steps):
     """A program that runs by the NumPy meaning of its ops, and its extension ops by `boundary`.
 
-    Ops that hold programs run by it too, since there may be extension ops in these. Values that
-    depend on no input are computed once if they are small, and else in each run.
+    Ops that hold programs run by it too, since there may be extension ops in these. Without it all
+    run by their own meaning. Values that depend on no input are computed once if they are small,
+    and else in each run.
     """
 
-    def __init__(self, program: ExecProgram, boundary: Boundary) -> None:
-        def runs(op: ExecOp) -> Callable[[Sequence[Array]], Sequence[Array]] | None:
-            by_boundary = isinstance(op, Extension | ControlOp)
-            return functools.partial(boundary, op) if by_boundary else None
-
-        super().__init__(program, runs=runs)
-        self._inputs, self._outputs = program.input_slots, program.output_slots
-        self._kept = self.stays.intersection(self._outputs)
+    def __init__(self, program: ExecProgram, boundary: Boundary | None) -> None:
+        super().__init__(program, runtime=boundary)
+        n = len(self._inputs)
+        self._are_first = self._inputs == tuple(range(n))
+        self._copied = [at for at, slot in enumerate(self._outputs) if slot in self.stays]
         made = [step.output_metas for step in self.once if step.op.source]
         is_small = sum(map(elements, made)) <= KEPT_ELEMENTS
         self._first: list[Any] | None = self.start() if is_small else None
@@ -40,13 +35,20 @@ class PreparedProgram(Steps):
 
     def __call__(self, *inputs: Array) -> list[Array]:
         """The outputs, of which some may be inputs or views."""
-        with np.errstate(all="ignore"):
-            values = self.start() if self._first is None else self._first.copy()
+        with quiet():
+            return self.results(inputs)
+
+    def results(self, inputs: Sequence[Array]) -> list[Array]:
+        """The same, with NumPy's warnings as they are set."""
+        assert len(inputs) == len(self._inputs), "as many inputs as the program takes"
+        values = self.start() if self._first is None else self._first.copy()
+        if self._are_first:
+            values[: len(inputs)] = inputs  # faster than one after another
+        else:
             for slot, value in zip(self._inputs, inputs, strict=True):
                 values[slot] = value
-            self.run(values)
-        kept = self._kept
-        return [
-            np.array(values[slot]) if slot in kept else np.asarray(values[slot])
-            for slot in self._outputs
-        ]
+        self.run(values)
+        outputs = [np.asarray(values[slot]) for slot in self._outputs]
+        for place in self._copied:
+            outputs[place] = outputs[place].copy()
+        return outputs

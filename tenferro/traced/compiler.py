@@ -16,7 +16,7 @@ from tenferro.compiler import (
 )
 from tenferro.computegraph import (
     BoundedCache,
-    CacheStats,
+    CacheOwner,
     Capacity,
     GlobalValKey,
     Input,
@@ -36,7 +36,7 @@ from tenferro.values import GraphProgram, ProgramInput, bind_specs
 _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...], tuple[Guard, ...]]
 
 
-class GraphCompiler:
+class GraphCompiler(CacheOwner):
     """Compiles traced tensors into programs, which it caches by structure.
 
     Args:
@@ -143,19 +143,6 @@ class GraphCompiler:
         if limit is None:
             return self
         return GraphCompiler(self.options.limited(limit), capacity=0, families=self._families)
-
-    def stats(self) -> CacheStats:
-        """Numbers of cached programs and of their uses."""
-        return self._cache.stats()
-
-    def clear(self) -> None:
-        """Remove the cached programs."""
-        self._cache.clear()
-
-    @property
-    def capacity(self) -> Capacity:
-        """The bounds of the cache."""
-        return self._cache.capacity
 
 
 def specialise(program: GraphProgram, specs: Mapping[TracedTensor, TensorSpec]) -> GraphProgram:

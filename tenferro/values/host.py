@@ -79,12 +79,18 @@ def shared_array(data: object) -> Array:
     return view
 
 
-def sealed(data: Buffer) -> Array:
-    """A compact array of its own memory, read-only; the same one if it is such an array."""
-    array = np.ascontiguousarray(data).reshape(np.shape(data))
-    if array.base is not None:
-        array = array.copy()
-    array.setflags(write=False)
+def sealed(data: Buffer, views: bool = False) -> Array:
+    """A compact array of its own memory, read-only; the same one if it is such an array.
+
+    If `views`, it may also be a view of all of another array, which nobody changes any more.
+    """
+    array = data if type(data) is np.ndarray else np.asarray(data)
+    flags, base = array.flags, array.base
+    whole = base is None or (views and getattr(base, "nbytes", 0) == array.nbytes)
+    if not (whole and flags.c_contiguous):
+        array = array.copy(order="C")
+        flags = array.flags
+    flags.writeable = False
     return array
 
 

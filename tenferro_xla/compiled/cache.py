@@ -33,6 +33,7 @@ from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget, program_o
 from tenferro.shape import Leaf, make_meta
 from tenferro.values import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketed import BucketedExecutable
+from tenferro_xla.compiled.disk_cache import executable_kept
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
 from tenferro_xla.compiled.limited import within
 from tenferro_xla.compiled.memory_maps import MEMORY_MAPS
@@ -50,7 +51,6 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
-from tenferro_xla.disk_cache import executable_kept
 from tenferro_xla.places import OnMesh, agree, check_not_forked, put
 from tenferro_xla.target import XlaTarget
 

@@ -18,7 +18,7 @@ from tenferro.exec_ir import ExecProgram, check_budget, verify
 from tenferro.ops import Transpose
 from tenferro.shape import Exact, Leaf, TensorMeta, describe
 from tenferro.values import INFERRED, Shardings
-from tenferro_xla.disk_cache import passes_kept
+from tenferro_xla.compiled.disk_cache import passes_kept
 from tenferro_xla.lowering import JaxFunction, jax_function
 from tenferro_xla.places import OneDevice
 from tenferro_xla.target import XlaTarget

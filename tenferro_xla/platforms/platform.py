@@ -53,7 +53,6 @@ class Platform:
             become one. Where it does not, what is computed again stands in a branch.
         results_in_rows: whether the compiler is told that transposed results are stored by rows.
         precision: what the words of `XlaExecutor(precision=)` mean for products of 32-bit numbers.
-        kernel_seconds: seconds of compilation for each kernel, about.
     """
 
     name: str
@@ -66,7 +65,11 @@ class Platform:
     keeps_barriers: bool = True
     results_in_rows: bool = False
     precision: Mapping[str, str] = field(default_factory=dict, hash=False)
-    kernel_seconds: float = 4e-3
+
+    @property
+    def kernel_seconds(self) -> float:
+        """About how long compiling takes for each kernel."""
+        return self.costs.compiling
 
     @property
     def model(self) -> DeviceModel:

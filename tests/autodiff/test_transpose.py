@@ -11,7 +11,6 @@ from tenferro.computegraph import (
     FragmentBuilder,
     GlobalValKey,
     Linear,
-    ResolvedView,
     input_key,
     op_key,
     resolve,
@@ -20,17 +19,10 @@ from tenferro.computegraph import (
 from tenferro.errors import ADError, ADRuleError
 from tenferro.ops import shape_context
 from tests.autodiff.ops import MIRROR, NOTHING, SQUARE, SUM_AND_PRODUCT, Ruled
+from tests.autodiff.values import KEYS, X, Y, apply, x, y
 from tests.toy import ADD, CTX, EXP, MUL, NEG, SUM, LinearOp, Meta, Toy, real, vector
 from tests.toy_graphs import run, text_of
 from tests.work import chain, tracked_objects
-
-KEYS: ResolvedView[Toy] = resolve_keys()
-X, Y = real("x"), real("y")
-x, y = input_key(X), input_key(Y)
-
-
-def apply(op: Toy, *operands: GlobalValKey) -> GlobalValKey:
-    return op_key(op, operands).output(0)
 
 
 def derivative(*outputs: GlobalValKey) -> LinearFragment[Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -113,21 +112,6 @@ class MinMax(SameShape):
 
     def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
         return [np.asarray(inputs[0].min()), np.asarray(inputs[0].max())]
-
-
-@family_id(namespace="tenferro-tests", name="table", version=1)
-class Table(SameShape):
-    """A payload that is not a dataclass."""
-
-    def __init__(self, entries: dict[str, int]) -> None:
-        self.entries = entries
-
-    def payload(self) -> tuple[object, ...]:
-        return tuple(sorted(self.entries.items()))
-
-    @classmethod
-    def of_payload(cls, values: tuple[Any, ...]) -> Table:
-        return cls(dict(values))
 
 
 def applied(op: StdTensorOp, *shape: int | str) -> GraphProgram:

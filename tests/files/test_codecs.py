@@ -20,7 +20,8 @@ from tenferro.errors import (
 from tenferro.family import Extension, ExtensionOp, ExtensionRuleSet
 from tenferro.files import MissingExtension, PayloadCodecs, call, dumps, loads
 from tenferro.runtime import GraphProgram
-from tests.files.families import MinMax, Mode, OldScale, Scale, ScaleRule, Table, applied, scaled
+from tests.families.cube import Table
+from tests.files.families import MinMax, Mode, OldScale, Scale, ScaleRule, applied, scaled
 from tests.files.headers import changed, header_of
 from tests.files.samples import described
 

@@ -13,6 +13,7 @@ from tenferro.autodiff import check_closure
 from tenferro.computegraph import input_key
 from tenferro.ops import ALL_OPS, Conj
 from tenferro.shape import TensorInput, TensorMeta
+from tenferro.testing.functions import directions
 from tests.graphs import CTX, Array, Function, central, fits, function, inner, metas_of
 from tests.in_jax import in_jax
 from tests.ops.cases import CASES, ROWS
@@ -253,18 +254,6 @@ def widened(arrays: Sequence[Array]) -> list[Array]:
     """Arrays in double precision."""
     wide = {"f": np.float64, "c": np.complex128}
     return [array.astype(wide.get(array.dtype.kind, array.dtype)) for array in arrays]
-
-
-def directions(arrays: Sequence[Array], seed: int) -> list[Array]:
-    """Random tangents, complex where the operand is."""
-    rng = np.random.default_rng(seed)
-    result = []
-    for array in arrays:
-        values: Any = rng.uniform(-1, 1, array.shape)
-        if array.dtype.kind == "c":
-            values = values + 1j * rng.uniform(-1, 1, array.shape)
-        result.append(np.asarray(values).astype(array.dtype))
-    return result
 
 
 def replaced(arrays: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:

@@ -39,6 +39,7 @@ class DeviceCosts:
             or of a value larger than the caches. A transpose of an input loads and writes it.
         write: one number of a value that is written for one product, repeated or split.
         kernel: each kernel, whatever its size.
+        compiling: compiling each kernel.
         worthwhile: a complex product is computed as real ones if that takes at most this part of
             its time; below 1, since every kernel costs compile time and memory.
     """
@@ -55,6 +56,7 @@ class DeviceCosts:
     load: float = 2.5e-9
     write: float = 0.9e-9
     kernel: float = 1.5e-6
+    compiling: float = 4e-3
     worthwhile: float = 0.85
 
     def edges(self, rows: int, columns: int, terms: int) -> float:

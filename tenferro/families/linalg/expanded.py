@@ -8,9 +8,10 @@ from typing import Any
 
 from tenferro.arrays import Expression, expressions, values_of
 from tenferro.chainrules import Emitter, KeyEmitter, V
+from tenferro.computegraph import GlobalValKey
 from tenferro.families.kernels import KernelOp
-from tenferro.ops import full, replay, shape_context
-from tenferro.shape import Dim, DType, fresh_input, make_meta
+from tenferro.ops import emit_graph, full, shape_context
+from tenferro.shape import Dim, DType, make_meta
 
 
 class ExpandedOp(KernelOp):
@@ -33,13 +34,12 @@ class ExpandedOp(KernelOp):
         input_shapes: Sequence[tuple[Dim, ...]],
     ) -> Sequence[V] | None:
         """The ops of the formula; zeros if all outputs are empty."""
-        metas = [builder.ctx.meta(value) for value in inputs]
         types = self.infer_output_meta(input_dtypes, input_shapes)
-        at = KeyEmitter(shape_context())
-        keys = [fresh_input(meta, f"x{i}") for i, meta in enumerate(metas)]
-        if all(0 in shape for _, shape in types):
-            outputs = [full(at, 0, make_meta(dtype, tuple(shape))) for dtype, shape in types]
-        else:
-            outputs = list(values_of(self.formula(*expressions(at, keys))))
-        results = replay(builder, outputs, dict(zip(keys, inputs, strict=True)))
-        return [value for value in results if value is not None]
+
+        def outputs(keys: Sequence[GlobalValKey]) -> Sequence[GlobalValKey]:
+            at = KeyEmitter(shape_context())
+            if all(0 in shape for _, shape in types):
+                return [full(at, 0, make_meta(dtype, tuple(shape))) for dtype, shape in types]
+            return values_of(self.formula(*expressions(at, keys)))
+
+        return emit_graph(builder, inputs, outputs)

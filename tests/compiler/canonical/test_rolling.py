@@ -25,7 +25,7 @@ from tenferro.shape import SymDim
 from tests.compiler.repeated import repeated
 from tests.programs import arguments, assert_leaves_alone, assert_rewrites, run
 
-SMALL = Rolling(rounds=4, seconds=0.0)
+SMALL = Rolling(rounds=4, saves=0)
 UNROLLED = OptimizerOptions(rolling=False)
 RNG = np.random.default_rng(5)
 MATRIX, VECTOR = RNG.normal(size=(4, 4)), RNG.normal(size=4)
@@ -168,13 +168,13 @@ def collected(y: Any) -> Any:
     ],
 )
 def test_loops_of_all_kinds(function: Callable[[Any], Any], site: str) -> None:
-    result = rolled(program_of(function, VECTOR), Rolling(seconds=0.2))
+    result = rolled(program_of(function, VECTOR), Rolling(saves=67))
     assert sites(result) == [f"rolled: {site}"]
     assert len(result.instructions) < 12
 
 
 def test_a_loop_in_a_loop_is_rolled_in_its_body() -> None:
-    (outer,) = loops(rolled(program_of(nested, VECTOR), Rolling(seconds=0.05)))
+    (outer,) = loops(rolled(program_of(nested, VECTOR), Rolling(saves=17)))
     (inner,) = outer.body.ops_of(Scan)
     assert (outer.length, inner.length) == (20, 20)
 
@@ -187,8 +187,8 @@ def test_inputs_are_stacked_if_that_costs_less_than_it_saves() -> None:
         return value
 
     program = program_of(recurrent, [RNG.normal(size=4) for _ in range(40)])
-    assert len(loops(rolled(program, Rolling(seconds=0.2)))) == 1
-    assert Rolling(seconds=0.6).run(program) is program
+    assert len(loops(rolled(program, Rolling(saves=67)))) == 1
+    assert Rolling(saves=200).run(program) is program
 
 
 def test_a_family_may_be_in_a_loop() -> None:
@@ -198,7 +198,7 @@ def test_a_family_may_be_in_a_loop() -> None:
         return y
 
     program = program_of(solve, MATRIX, VECTOR)
-    result = Rolling(seconds=0.01).run(program)
+    result = Rolling(saves=4).run(program)
     assert len(loops(result)) == 1
     one, other = (
         tn.jit(solve, executor="numpy", options=OptimizerOptions(rolling=on))(MATRIX, VECTOR)
@@ -210,7 +210,7 @@ def test_a_family_may_be_in_a_loop() -> None:
 def test_a_program_with_named_sizes_is_rolled_when_they_are_known() -> None:
     """Sizes may be rounded up, and nothing masks the padding in a loop."""
     program = program_of(in_time, tn.TensorSpec(("n",), "float64"))
-    rolling = Rolling(seconds=0.2)
+    rolling = Rolling(saves=67)
     assert rolling.run(program) is program
     (loop,) = loops(rolling.run(program.bind({SymDim("n"): 5})))
     assert str(loop.body.input_metas[0]) == "f64[5]"
@@ -250,7 +250,7 @@ def test_a_program_as_text() -> None:
 
 def test_too_few_rounds_stay() -> None:
     text = f"exec_program(%0: f64[3], %1: f64[3]) {{{LINES}\n  return %9\n}}"
-    assert_leaves_alone(Rolling(rounds=5, seconds=0.0), text)
+    assert_leaves_alone(Rolling(rounds=5, saves=0), text)
 
 
 def test_a_small_program_is_not_searched() -> None:
@@ -273,13 +273,13 @@ def test_operands_without_a_rule_stay() -> None:
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_bodies_with_random_wiring_keep_their_bits(seed: int) -> None:
     program = optimize(repeated(seed), UNROLLED)
-    rolled(program, Rolling(rounds=2, seconds=0.0))
+    rolled(program, Rolling(rounds=2, saves=0))
 
 
 def test_random_bodies_are_rolled() -> None:
     """So that the test above tests something."""
     programs = [optimize(repeated(seed), UNROLLED) for seed in range(30)]
-    small = Rolling(rounds=2, seconds=0.0)
+    small = Rolling(rounds=2, saves=0)
     assert len([p for p in programs if small.run(p) is not p]) >= 8
 
 

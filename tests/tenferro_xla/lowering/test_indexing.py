@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 import tenferro as tn
 from tenferro import ops
-from tenferro.arrays import sorting
-from tenferro.dispatch import apply
 from tenferro.ops import StdTensorOp, meta_of
 from tests.arrays.strategies import filled
 from tests.arrays.test_indexing import allowed, expressions, lifted, shapes
+from tests.ops.test_sort import both
 from tests.tenferro_xla.lowering.test_program import (
     DTYPES,
     EXECUTOR,
@@ -135,7 +134,7 @@ def assert_all_outputs(applications: list[tuple[StdTensorOp, Array]]) -> None:
 def outputs(op: StdTensorOp, x: Any) -> Any:
     if not isinstance(op, ops.Sort):
         return (getattr(tn, op.name)(x, axis=op.axis),)
-    return apply(sorting.sort_with_places, x, axis=op.axis)
+    return both(x, op.axis)
 
 
 @given(st.data())

@@ -21,8 +21,6 @@ from tenferro.ops import BroadcastInDim, Concatenate, scalar
 
 ROLLED = "rolled: "
 """How the site of a loop starts that the pass has made."""
-COMPILING = 0.003
-"""Seconds that XLA takes for a kernel."""
 DEEPEST = 3
 TRIALS = 4
 PERIODS = 3
@@ -38,11 +36,11 @@ class Rolling(Pass):
 
     Attributes:
         rounds: the least number of rounds.
-        seconds: the least time of compilation that a loop must save.
+        saves: the least number of instructions that a loop must save.
     """
 
     rounds: int = 16
-    seconds: float = 0.5
+    saves: int = 167
 
     name = "rolling"
     keeps_more = True
@@ -52,19 +50,15 @@ class Rolling(Pass):
         """The program with loops; itself if it has no repeated structure that pays."""
         return self._rolled(program, DEEPEST)
 
-    @property
-    def _least(self) -> float:
-        return self.seconds / COMPILING
-
     def _rolled(self, program: ExecProgram, depth: int) -> ExecProgram:
-        if not depth or len(program.instructions) < max(self._least, self.rounds):
+        if not depth or len(program.instructions) < max(self.saves, self.rounds):
             return program
         sequence = Sequence(program)
-        runs = find_runs(sequence.symbols[sequence.order], self.rounds, round(self._least))
+        runs = find_runs(sequence.symbols[sequence.order], self.rounds, self.saves)
         for _ in range(TRIALS):
             loops, rolled = self._loops(sequence, runs)
             demands = ask(sequence, [loop for _, loop in loops], rolled)
-            useless = {run for run, loop in loops if loop.saved() < self._least}
+            useless = {run for run, loop in loops if loop.saved() < self.saves}
             if not useless:
                 break
             runs = [run for run, _ in loops if run not in useless]

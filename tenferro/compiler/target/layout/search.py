@@ -23,9 +23,6 @@ PATIENCE = 8
 LEAST_PATIENCE = 2
 """The multiple that is always granted; more only up to a tenth of the time to compile."""
 
-COMPILING = 4e-3
-"""Seconds that a compiler takes for each step of a program."""
-
 STEP = 5e-5
 """Seconds that an estimate takes for each step of a program."""
 
@@ -64,7 +61,7 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
     choices: Choices = {}
     best = estimate(problem, costs, choices)
     trials = (
-        min(limit, _patience(best.seconds, len(problem.program.instructions)))
+        min(limit, _patience(best.seconds, len(problem.program.instructions), costs.compiling))
         if best.seconds > WORTH
         else 0
     )
@@ -85,9 +82,12 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
     return Requests(problem, costs, choices)
 
 
-def _patience(seconds: float, steps: int) -> int:
-    """How many changes may be tried where orders cost a run so many seconds."""
-    granted = max(LEAST_PATIENCE * seconds, COMPILING * steps / 10)
+def _patience(seconds: float, steps: int, compiling: float) -> int:
+    """How many changes may be tried where orders cost a run so many seconds.
+
+    `compiling` is what a compiler takes for each step of the program.
+    """
+    granted = max(LEAST_PATIENCE * seconds, compiling * steps / 10)
     return int(min(PATIENCE * seconds, granted) / (STEP * steps))
 
 

@@ -15,7 +15,7 @@ import tenferro as tn
 import tenferro_xla
 from tenferro.errors import CacheWarning
 from tenferro_xla import XlaExecutor
-from tenferro_xla import disk_cache as module
+from tenferro_xla.compiled import disk_cache as module
 
 
 @pytest.fixture
@@ -96,6 +96,12 @@ def test_what_jax_compiles_itself_is_not_affected(folder: Path) -> None:
     kept = len(entries(folder))
     jax.jit(lambda x: x * 3 + 1)(np.ones(3))
     assert (jax.config.jax_compilation_cache_dir, len(entries(folder))) == (before, kept)
+
+
+def test_the_code_of_both_packages_names_the_entries() -> None:
+    assert [source / "__init__.py" for source in module.SOURCES] == [
+        Path(package.__file__) for package in (tenferro_xla, tn)
+    ]
 
 
 def test_only_documented_names_of_jax_are_used() -> None:

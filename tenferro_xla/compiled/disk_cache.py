@@ -37,6 +37,9 @@ from tenferro_xla.passes import OPS
 from tenferro_xla.places import OneDevice
 from tenferro_xla.target import XlaTarget
 
+SOURCES = [Path(__file__).parents[2] / name for name in ("tenferro_xla", "tenferro")]
+"""The packages whose code makes executables."""
+
 _OWN = frozenset(family for package in STANDARD for family in package.families)
 
 
@@ -144,8 +147,7 @@ def _text(goal: Target) -> str:
 @functools.cache
 def _version() -> str:
     """The versions of all that makes executables, and the machine that they are for."""
-    sources = Path(__file__).parent
-    ours = (source_digest(sources), source_digest(sources.parent / "tenferro"))
+    ours = map(source_digest, SOURCES)
     flags = [os.environ.get(name, "") for name in ("XLA_FLAGS", "JAX_PLATFORMS")]
     return key_of(jax.__version__, version("jaxlib"), *ours, *flags, *_machine())[:16]
 
