@@ -11,6 +11,7 @@ from tenferro_xla.compiled import private
 from tenferro_xla.places import (
     OnMesh,
     Placement,
+    absent,
     await_parts,
     devices,
     put,
@@ -49,6 +50,10 @@ class Arrays:
     def where(self, buffer: jax.Array) -> str:
         """Where an array is: the name of a device or of a mesh."""
         return where(buffer)
+
+    def absent(self, buffer: jax.Array) -> str | None:
+        """Why the elements of an array cannot be read in this process; None if they can."""
+        return absent(buffer)
 
     def put(self, array: Array) -> jax.Array:
         """A NumPy array as an array here, which does not share memory with it.

@@ -39,6 +39,7 @@ from tenferro_xla.compiled import (
     Lowered,
     buckets_of,
     check_placed,
+    pinned_by,
     prepare,
 )
 from tenferro_xla.lowering import ExtensionLowerings, Precision, SharedSlices
@@ -77,7 +78,8 @@ class XlaExecutor(Arrays):
 
     Raises:
         ShardingError: `mesh` is not one, is beside a device or `bucketing`, or lacks an axis.
-        ConfigError: `in_flight` is not a number of calls.
+        ConfigError: an option is not of its kind, such as `in_flight`, a number of calls.
+        ExecutorError: `precision` is not one of these.
         ExtensionRegistryError: a package is given twice, or is not one.
 
     >>> import numpy as np
@@ -263,12 +265,16 @@ class XlaExecutor(Arrays):
                 see `segments`.
         """
         sizes = bind_specs(program, specs or {})
+        own = self._own("lower", shardings)
+        return Lowered(program, sizes, self._executables, self._run_bound, observe, own)
+
+    def _own(self, caller: str, shardings: Shardings) -> Shardings:
+        """The same on the executor's mesh; `caller` names it in errors."""
         inputs = [
-            self._placement.sharding(each, f"lower: input {place}")
+            self._placement.sharding(each, f"{caller}: input {place}")
             for place, each in enumerate(shardings.inputs)
         ]
-        own = Shardings(tuple(inputs), shardings.outputs)
-        return Lowered(program, sizes, self._executables, self._run_bound, observe, own)
+        return Shardings(tuple(inputs), shardings.outputs)
 
     def segments(
         self, program: GraphProgram, specs: Mapping[Any, Any] | None = None
@@ -297,8 +303,11 @@ class XlaExecutor(Arrays):
         program: ExecProgram,
         sizes: Mapping[Leaf, int] | None = None,
         options: OptimizerOptions = DEFAULT_OPTIONS,
+        shardings: Shardings = INFERRED,
     ) -> MemoryReport:
         """The memory that a program needs, as predicted; XLA's own figure is that of `lower`.
+
+        On a mesh it is that of each device; `shardings` are as in `lower`.
 
         Raises:
             ExecutorError: data decide sizes in the program.
@@ -306,9 +315,12 @@ class XlaExecutor(Arrays):
         """
         bound = self._executables.resolved(program, dict(sizes or {}), options)
         refuse_dynamic(bound, "memory")
-        prepared = prepare(bound, self._executables.target, options)
+        target, placement = self._executables.target, self._placement
+        pinned = pinned_by(bound, placement, self._own("memory", shardings))
+        prepared = prepare(bound, target, options, pinned=pinned)
         limit = options.on_device(self.free_bytes).memory_limit
-        return memory_report(prepared, self._executables.target.platform.runs, limit)
+        count = placement.mesh.size if isinstance(placement, OnMesh) else 1
+        return memory_report(prepared, target.platform.runs, limit, pinned, count)
 
     def compile_exec(
         self,

@@ -28,8 +28,8 @@ from tenferro_xla.places import (
     automatic,
     check_divides,
     entry_names,
+    from_block,
     initialize,
-    mesh_name,
     put,
     shutdown,
 )
@@ -72,10 +72,18 @@ def make_mesh(
         raise ShardingError(f"make_mesh: {error}") from None
 
 
-def from_local(sharding: NamedSharding, block: ArrayLike) -> Tensor:
+def from_local(
+    sharding: NamedSharding, block: ArrayLike, shape: Sequence[int] | None = None
+) -> Tensor:
     """The tensor of which each process has a block: the parts of its own devices, put together.
 
     All processes call it, each with its own block. Where there is one process, the block is all.
+
+    Args:
+        sharding: how the tensor is divided.
+        block: the parts of this process.
+        shape: of the tensor. None takes it from the block: all processes have as many elements for
+            each part.
 
     Raises:
         ShardingError: it is not a sharding, or the block does not have the shape of the parts.
@@ -86,20 +94,8 @@ def from_local(sharding: NamedSharding, block: ArrayLike) -> Tensor:
     """
     if not isinstance(sharding, NamedSharding):
         raise ShardingError(f"from_local: takes a NamedSharding, got {sharding!r}")
-    own = Tensor(block)
-    array = own.numpy()
     divided = NamedSharding(automatic(sharding.mesh), sharding.spec)
-    try:
-        with jax.enable_x64(True):
-            made = jax.make_array_from_process_local_data(  # type: ignore[no-untyped-call]
-                divided, private(array)
-            )
-    except ValueError as error:
-        raise ShardingError(
-            f"from_local: {own.meta} does not fit {sharding.spec} on {mesh_name(sharding.mesh)}: "
-            f"{error}"
-        ) from None
-    return Tensor(made)
+    return Tensor(from_block(divided, private(Tensor(block).numpy()), shape))
 
 
 def gather(tree: PyTree) -> Any:

@@ -12,6 +12,7 @@ from tenferro.compiler import DeviceCosts, DeviceModel, Pinned, SharedLanes, Tar
 from tenferro.config import Config, config
 from tenferro.errors import ConfigError
 from tenferro.exec_ir import ExecProgram
+from tenferro.options import count, flag
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, SharedSlices
 from tenferro_xla.places import OnMesh, Placement
 from tenferro_xla.platforms import Platform, taken_options
@@ -57,7 +58,7 @@ class XlaTarget:
         if shared is not None:
             passes = (SharedLanes(shared.workers, shared.ordered), *passes)
         name = f"xla:{platform.name}"
-        return Target(name, passes, self.lowering.extensions, runs=platform.runs)
+        return Target(name, passes, self.lowering.extensions, runs=platform.runs, pinned=pinned)
 
     @property
     def device_model(self) -> DeviceModel:
@@ -109,26 +110,45 @@ def target_for(
     known = platform.costs if platform.rewrites else None
     mesh = placement.mesh if isinstance(placement, OnMesh) else None
     waits = not platform.keeps_barriers
-    shared = SharedSlices.over(mesh, slices_over, deterministic)
+    ordered = flag("XlaExecutor: deterministic", deterministic)
+    shared = SharedSlices.over(mesh, slices_over, ordered)
     return XlaTarget(
         placement,
         platform,
         LoweringOptions(precision, lowerings, waits, mesh, shared),
-        dict(compiler_options or {}),
-        _budget(platform, placement.first) if max_bytes is None else max_bytes,
+        _options(compiler_options),
+        _budget(platform, placement.first)
+        if max_bytes is None
+        else count("XlaExecutor: max_bytes", max_bytes, 0, "a number of bytes"),
         checked,
-        known if costs == "device" else costs,
-        platform.in_flight if in_flight is None else _at_least_one(in_flight),
+        _costs(costs, known),
+        platform.in_flight
+        if in_flight is None
+        else count("XlaExecutor: in_flight", in_flight, 1, "a number of calls"),
     )
 
 
-def _at_least_one(in_flight: object) -> int:
-    """The number of calls that a user lets be outstanding."""
-    if isinstance(in_flight, bool) or not isinstance(in_flight, int) or in_flight < 1:
+def _options(given: object) -> dict[str, Any]:
+    """The options of the XLA compiler that a user gives."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise ConfigError(
-            f"XlaExecutor: in_flight must be a number of calls, at least 1, got {in_flight!r}"
+            "XlaExecutor: compiler_options must be a mapping from names to values, such as "
+            f'{{"xla_cpu_enable_fast_math": False}}, got {given!r}'
         )
-    return in_flight
+    return dict(given)
+
+
+def _costs(given: object, known: DeviceCosts | None) -> DeviceCosts | None:
+    """The costs that a user asks for; `known` are those of the device."""
+    if given == "device":
+        return known
+    if not isinstance(given, DeviceCosts | None):
+        raise ConfigError(
+            f"XlaExecutor: contraction_costs must be DeviceCosts, 'device' or None, got {given!r}"
+        )
+    return given
 
 
 def _budget(platform: Platform, device: jax.Device) -> int:

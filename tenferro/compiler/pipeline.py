@@ -29,7 +29,7 @@ from tenferro.compiler.canonical import (
     WhileJoining,
 )
 from tenferro.compiler.lower import compile_std_to_exec
-from tenferro.compiler.memory_limit import MemoryLimit, tighter
+from tenferro.compiler.memory_limit import MemoryLimit, in_words, tighter
 from tenferro.compiler.numbering import Numbering
 from tenferro.compiler.passing import Observer, Pass, checked_passes, run_passes
 from tenferro.compiler.remat import LoopUnrolling, Rematerialize, memory_report
@@ -113,6 +113,7 @@ class Target:
             ops.
         differentiates: whether others differentiate what is made of the program, as JAX does.
         runs: in which order it runs instructions, and whether it stores every result.
+        pinned: the axes of the program that are divided among several devices.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Target:
     advice: str = GIVE_THE_EXECUTOR_A_LOWERING
     differentiates: bool = False
     runs: Runs = COMPILED
+    pinned: Pinned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +285,8 @@ def optimize_for(
         return optimize(ready, options, target.passes, observe)
     free = replace(options, memory_limit=None)
     fast = optimize(ready, free, (*CANONICAL, *target.passes), observe)
-    if memory_report(fast, target.runs).peak <= limit.bytes:
+    needed = memory_report(fast, target.runs, pinned=target.pinned).peak
+    if needed <= limit.bytes:
         return fast
     kept = (*target.passes, Rematerialize(limit, target.runs))
     refusals: list[MemoryLimitError] = []
@@ -292,7 +295,20 @@ def optimize_for(
             return optimize(plainer, options, kept, observe)
         except MemoryLimitError as refusal:
             refusals.append(refusal)
-    raise min(refusals, key=lambda refusal: refusal.least)
+    nearest = min(refusals, key=lambda each: each.least)
+    raise nearest if target.pinned is None else _of_one_device(nearest, limit, needed)
+
+
+def _of_one_device(refusal: MemoryLimitError, limit: MemoryLimit, needed: int) -> MemoryLimitError:
+    """The refusal of a program that is divided among devices, each of which needs so much."""
+    return MemoryLimitError(
+        f"{limit.caller}: each device needs {in_words(needed)}, the limit is "
+        f"{in_words(limit.bytes)}; what to compute again is chosen by the sizes of whole arrays, "
+        f"and the least found is {in_words(refusal.least)} of these",
+        needed,
+        limit.bytes,
+        refusal.least,
+    )
 
 
 def _plainer(

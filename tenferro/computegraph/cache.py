@@ -58,7 +58,7 @@ class BoundedCache(Generic[K, V]):
     """
 
     def __init__(self, capacity: Capacity, measure: Callable[[V], int] = lambda value: 0) -> None:
-        self._capacity = capacity
+        self._capacity = _checked(capacity)
         self._measure = measure
         self._lock = threading.RLock()
         self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
@@ -75,7 +75,7 @@ class BoundedCache(Generic[K, V]):
     @capacity.setter
     def capacity(self, capacity: Capacity) -> None:
         with self._lock:
-            self._capacity = capacity
+            self._capacity = _checked(capacity)
             self._evict()
 
     def get(self, key: K) -> V | None:
@@ -151,3 +151,11 @@ class CacheOwner:
     @capacity.setter
     def capacity(self, capacity: Capacity) -> None:
         self._cache.capacity = capacity
+
+
+def _checked(capacity: object) -> Capacity:
+    if not isinstance(capacity, Capacity):
+        raise ConfigError(
+            f"capacity: must be a Capacity, got {capacity!r}; write Capacity(entries=100)"
+        )
+    return capacity

@@ -1,7 +1,8 @@
 """The one execution IR: ops, instructions over SSA slots, their text, and the verifier.
 
 Read in this order: `handle`, `payloads` (what an op may hold), `identity`, `traits`, `op`,
-`instruction`, `program`, `numbering`, `build`, `run`, `rewrite`, `verify`, `text`, `budget`.
+`instruction`, `program`, `numbering`, `build`, `quiet`, `run`, `rewrite`, `verify`, `text`,
+`budget`.
 """
 
 from tenferro.exec_ir.budget import check_budget, check_size
@@ -30,6 +31,7 @@ from tenferro.exec_ir.program import (
     with_last_use,
     with_slots,
 )
+from tenferro.exec_ir.quiet import quiet
 from tenferro.exec_ir.reach import Known, Reach, numbered
 from tenferro.exec_ir.rewrite import Rewriter
 from tenferro.exec_ir.run import KEPT_ELEMENTS, Steps, elements, evaluate, run, running_families
@@ -78,6 +80,7 @@ __all__ = [
     "payload",
     "payload_text",
     "program_of_op",
+    "quiet",
     "renumber",
     "restricted",
     "run",

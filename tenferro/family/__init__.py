@@ -24,7 +24,13 @@ from tenferro.family.package import (
     rules_of,
     vocabulary_of,
 )
-from tenferro.family.registry import ExtensionRegistry, ExtensionRuntime, Register, require_function
+from tenferro.family.registry import (
+    ExtensionRegistry,
+    ExtensionRuntime,
+    RaisedByUser,
+    Register,
+    require_function,
+)
 from tenferro.family.rules import (
     ExtensionAdRule,
     ExtensionBatchRule,
@@ -49,6 +55,7 @@ __all__ = [
     "Lowering",
     "OutputMeta",
     "Package",
+    "RaisedByUser",
     "Register",
     "batch_rule_name",
     "called_one_by_one",

@@ -45,6 +45,14 @@ class ExtensionRuntime(Protocol):
         """
 
 
+class RaisedByUser(Exception):  # noqa: N818  # it is no error of its own
+    """Brings what a function of the user's raised out of a runtime, to be raised as it is."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class ExtensionRegistry:
     """The runtimes of one executor, by family. The first registered runtime of a family is used.
 
@@ -106,6 +114,7 @@ class ExtensionRegistry:
             ExecutorError: what the runtime runs on cannot run the op.
             InvalidConfigError: the results are not of the inferred types.
             ShapeError, DTypeError: the op cannot take inputs of these sizes.
+            Exception: a function of the user's raised it, which the runtime calls.
         """
         runtime = self.require(op)
         expected = op.infer_all([make_meta(buf.dtype, tuple(buf.shape)) for buf in inputs])
@@ -114,6 +123,8 @@ class ExtensionRegistry:
             results = runtime.execute(backend, op.op, protected, caches.of(op.family_id))
         except (BackendFailureError, InvalidConfigError, ExecutorError):
             raise
+        except RaisedByUser as raised:
+            raise raised.error from raised.error.__cause__
         except Exception as error:
             raise failure(op.family_id, error) from error
         return op.checked_results(expected, results)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import queue
 import time
 from collections import Counter, deque
-from concurrent.futures import CancelledError, Future
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
 from tenferro.errors import FarmError, FileError
 from tenferro.exec_ir import Array
+from tenferro.family import RaisedByUser
 from tenferro.farm.engine import Engines, Pool, is_broken
 from tenferro.farm.job import Job
 from tenferro.farm.maker import own_version
@@ -47,7 +50,8 @@ def complete(job: Job, engines: Engines, rules: Rules, report: JobReport) -> tup
     """The results of a job; parts that are missing are made.
 
     Raises:
-        FarmError: the store cannot be used, a part failed, or the engine broke.
+        FarmError: the store cannot be used, a part failed, or the engine broke or raised an error.
+        RaisedByUser: the function of progress raised an error.
     """
     files = JobFolder(rules.folder, job.digest, rules.store)
     files.begin(job, own_version())
@@ -214,16 +218,16 @@ class Coordinator:
         """Give parts to the engine, at most two for each worker."""
         if self._failed and not self._made:
             return  # what fails in this way fails for all parts
-        self._pool = self._pool or self._engines.pool()
-        most = 2 * self._pool.workers
+        self._pool = self._pool or self._made_pool()
+        with self._engine_does("the engine"):
+            most = 2 * self._pool.workers
         while self._to_do and len(self._begun) < min(self._ahead, most):
             pool, part = self._pool, self._to_do[0]
             arguments = (self._rules.folder, self._job.digest, part, *self._job.bounds(part))
             try:
-                future = pool.submit(work, *arguments)
-            except Exception as error:
-                if not is_broken(error):
-                    raise
+                with self._engine_does("submit of the engine"):
+                    future = pool.submit(work, *arguments)
+            except (BrokenExecutor, CancelledError) as error:
                 self._replace(pool, error)
                 continue
             self._to_do.popleft()
@@ -290,8 +294,26 @@ class Coordinator:
                 f"farm: the engine broke ({type(error).__name__}); {self._kept()}; run again to "
                 "go on"
             ) from error
-        self._pool = self._engines.pool(after=broken)
+        self._pool = self._made_pool(after=broken)
         self._ahead = 1
+
+    def _made_pool(self, after: Pool | None = None) -> Pool:
+        """The pool in use; a new one if that is `after`, which is broken."""
+        with self._engine_does("the function that makes the engine"):
+            return self._engines.pool(after)
+
+    @contextmanager
+    def _engine_does(self, what: str) -> Iterator[None]:
+        """A context in which what the user's engine raises becomes a FarmError."""
+        try:
+            yield
+        except Exception as error:
+            if is_broken(error) or isinstance(error, FarmError):
+                raise
+            raise FarmError(
+                f"farm: {what} raised {type(error).__name__}: {error}; {self._kept()}; run again "
+                "to go on"
+            ) from error
 
     def _failure(self) -> FarmError:
         """What is raised when nothing more can be made."""
@@ -313,7 +335,10 @@ class Coordinator:
 
     def _told(self) -> None:
         done = self._added + len(self._sound)
-        self._tell(done, self._job.parts, time.monotonic() - self._started)
+        try:
+            self._tell(done, self._job.parts, time.monotonic() - self._started)
+        except Exception as error:
+            raise RaisedByUser(error) from error
 
 
 def _sum(left: tuple[Array, ...], right: tuple[Array, ...]) -> tuple[Array, ...]:

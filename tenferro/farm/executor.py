@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tenferro.compiler import OptimizerOptions
 from tenferro.config import config
 from tenferro.errors import ConfigError, ExtensionRegistryError
-from tenferro.exec_ir import Array
+from tenferro.exec_ir import Array, ExecInstruction, ExecProgram, program_of_op, run
 from tenferro.families import SlicedNetwork
-from tenferro.family import ExtensionCache, ExtensionOp, Package
+from tenferro.family import Extension, ExtensionCache, ExtensionOp, Package
 from tenferro.farm.coordinate import Rules, complete
 from tenferro.farm.engine import Engine, Engines
 from tenferro.farm.job import Job
+from tenferro.farm.loops import FarmLoop, with_farm_loops
 from tenferro.farm.parent import PARENT
 from tenferro.farm.report import FarmReport, JobReport, Report
 from tenferro.runtime import GraphExecutor, NumpyBackend
-from tenferro.values import installed_executors
+from tenferro.shape import Leaf, make_meta
+from tenferro.values import installed_executors, planning_for
 
 
 class FarmExecutor(GraphExecutor):
@@ -77,8 +80,9 @@ class FarmExecutor(GraphExecutor):
         packages: Sequence[Package] = (),
     ) -> None:
         super().__init__(NumpyBackend(), packages=packages)
-        if any(SlicedNetwork.FAMILY_ID in package.families for package in packages):
-            raise ExtensionRegistryError(SlicedNetwork.FAMILY_ID, "the farm runs this family")
+        for family in (SlicedNetwork.FAMILY_ID, FarmLoop.FAMILY_ID):
+            if any(family in package.families for package in packages):
+                raise ExtensionRegistryError(family, "the farm runs this family")
         _check_number("parts", parts, 1, may_be_none=True)
         _check_number("restarts", restarts, 0)
         _check_number("attempts", attempts, 1)
@@ -93,6 +97,7 @@ class FarmExecutor(GraphExecutor):
         rules = Rules(shown, folder, attempts, restarts, same_maker, keep, progress)
         self._farm = FarmRuntime(self._engines, rules, parts, worker)
         self.register_extension(lambda registry: registry.register(self._farm))
+        self.register_extension(lambda registry: registry.register(SlicedRuntime(self._farm)))
 
     @property
     def name(self) -> str:
@@ -115,6 +120,16 @@ class FarmExecutor(GraphExecutor):
         """
         PARENT.watch()
 
+    def _optimized(
+        self,
+        program: ExecProgram,
+        sizes: Mapping[Leaf, int] | None,
+        options: OptimizerOptions,
+    ) -> ExecProgram:
+        with planning_for(self):
+            program = with_farm_loops(program, self._boundary, sizes, options)
+        return super()._optimized(program, sizes, options)
+
     def close(self) -> None:
         """End the workers of a pool that the farm made; they finish what they have begun.
 
@@ -133,9 +148,9 @@ class FarmExecutor(GraphExecutor):
 
 
 class FarmRuntime:
-    """Runs sliced networks as jobs of a farm."""
+    """Runs loops as jobs of a farm."""
 
-    family_id = SlicedNetwork.FAMILY_ID
+    family_id = FarmLoop.FAMILY_ID
 
     def __init__(self, engines: Engines, rules: Rules, parts: int | None, worker: str) -> None:
         self.rules, self.worker = rules, worker
@@ -146,15 +161,39 @@ class FarmRuntime:
     def execute(
         self, backend: Any, op: ExtensionOp, inputs: Sequence[Array], cache: ExtensionCache
     ) -> Sequence[Array]:
-        """The results of a sliced network; those of one without a round are known."""
-        assert isinstance(op, SlicedNetwork)
+        """The sums of a loop."""
+        assert isinstance(op, FarmLoop)
         PARENT.is_not_needed()
         job = Job.of(op, inputs, self._parts, self.worker)
-        if not job.total:
-            return op.eager_execute(inputs)
         report = JobReport(job.digest, job.parts)
         self.reports.append(report)
         return complete(job, self._engines, self.rules, report)
+
+
+class SlicedRuntime:
+    """Runs sliced networks that no pass has made a loop of: those whose sizes data decide."""
+
+    family_id = SlicedNetwork.FAMILY_ID
+
+    def __init__(self, farm: FarmRuntime) -> None:
+        self._farm = farm
+
+    def execute(
+        self, backend: Any, op: ExtensionOp, inputs: Sequence[Array], cache: ExtensionCache
+    ) -> Sequence[Array]:
+        """The results of a network, whose loop the farm runs."""
+        metas = tuple([make_meta(array.dtype, array.shape) for array in inputs])
+        program: ExecProgram = cache.get_or_make(
+            (op.payload_identity(), metas),
+            lambda: with_farm_loops(program_of_op(Extension(op), metas)),
+        )
+
+        def handler(step: ExecInstruction, operands: list[Array]) -> Sequence[Array]:
+            if isinstance(step.op, Extension) and isinstance(step.op.op, FarmLoop):
+                return self._farm.execute(backend, step.op.op, operands, cache)
+            return step.op.evaluate(operands)
+
+        return run(program, list(inputs), handler)
 
 
 def _folder(store: object) -> str:

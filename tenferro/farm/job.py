@@ -1,4 +1,4 @@
-"""A job: a sliced network on arrays, cut into parts, and the digest that names it."""
+"""A job: the loop of a sliced network on arrays, cut into parts, and the digest that names it."""
 
 from __future__ import annotations
 
@@ -8,72 +8,50 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tenferro.computegraph import BoundedCache, Capacity
 from tenferro.errors import FarmError
 from tenferro.exec_ir import Array, ExecProgram
-from tenferro.families import SlicedNetwork
-from tenferro.family import Extension
-from tenferro.farm.parts import part_count, part_program, round_work
-from tenferro.files import array_digests, canonical, write_family_op
+from tenferro.farm.loops import FarmLoop
+from tenferro.farm.parts import part_count, round_work
+from tenferro.files import Json, array_digests, canonical
 from tenferro.network import lane_bounds
-from tenferro.shape import DType, TensorMeta, make_meta
+from tenferro.shape import DType
 
 FORMAT = "tenferro-farm"
-VERSION = 1
-
-
-PROGRAMS: BoundedCache[tuple[SlicedNetwork, tuple[TensorMeta, ...]], ExecProgram] = BoundedCache(
-    Capacity(64)
-)
-"""The programs of parts, by network and types of its operands: jobs in a loop have the same."""
+VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What a farm computes: the sums of all rounds of a sliced network, in parts.
+    """What a farm computes: the sums over all rounds of a loop, in parts.
 
     Attributes:
-        op: the network.
-        operands: its arrays.
+        program: the sums of some rounds; it takes the operands, the first round and the stop.
+        total: the number of rounds.
+        operands: the arrays.
+        digests: element type, shape and SHA-256 of each operand, as JSON.
         parts: how many parts there are.
         worker: the name of the executor that computes them.
     """
 
-    op: SlicedNetwork
+    program: ExecProgram
+    total: int
     operands: tuple[Array, ...]
+    digests: list[Json]
     parts: int
     worker: str
 
     @classmethod
-    def of(
-        cls, op: SlicedNetwork, operands: Sequence[Array], parts: int | None, worker: str
-    ) -> Job:
-        """The job of a network on these operands, with as many parts as are asked for, or fit."""
-        whole = cls(op, tuple(operands), 1, worker)
-        work = 0 if parts is not None or not whole.total else round_work(whole.program)
-        return cls(op, whole.operands, part_count(whole.total, whole.total * work, parts), worker)
-
-    @property
-    def metas(self) -> list[TensorMeta]:
-        """The types of the operands."""
-        return [make_meta(array.dtype, array.shape) for array in self.operands]
+    def of(cls, loop: FarmLoop, operands: Sequence[Array], parts: int | None, worker: str) -> Job:
+        """The job of a loop on these operands, with as many parts as are asked for, or fit."""
+        work = loop.total * round_work(loop.part)
+        count = part_count(loop.total, work, parts)
+        digests = array_digests(operands)
+        return cls(loop.part, loop.total, tuple(operands), digests, count, worker)
 
     @cached_property
     def outputs(self) -> list[tuple[DType, tuple[int, ...]]]:
         """Element type and shape of each result."""
-        metas = Extension(self.op).infer_all(self.metas)
-        return [(meta.dtype, meta.static_shape or ()) for meta in metas]
-
-    @cached_property
-    def total(self) -> int:
-        """The number of rounds."""
-        return math.prod(self.op.counts([array.shape for array in self.operands]))
-
-    @cached_property
-    def program(self) -> ExecProgram:
-        """The program of any part."""
-        metas = tuple(self.metas)
-        return PROGRAMS.get_or_make((self.op, metas), lambda: part_program(self.op, metas))
+        return [(meta.dtype, meta.static_shape or ()) for meta in self.program.output_metas]
 
     @property
     def bytes(self) -> int:
@@ -90,8 +68,8 @@ class Job:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "op": write_family_op(self.op),
-            "operands": array_digests(self.operands),
+            "program": self.program.digest,
+            "operands": self.digests,
             "total": self.total,
             "parts": self.parts,
             "worker": self.worker,

@@ -1,15 +1,9 @@
-"""Parts: how many a job has, and the program that computes any of them."""
+"""Parts: how many a job has."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from tenferro.compiler import ExpandFamilies, optimize, run_passes
-from tenferro.control import LaneSum, While
-from tenferro.exec_ir import ExecProgram, program_of_op
-from tenferro.families import SlicedNetwork
-from tenferro.family import Extension
-from tenferro.shape import TensorMeta
+from tenferro.control import While
+from tenferro.exec_ir import ExecProgram
 
 FEWEST, MOST = 16, 4096
 WORK = 1e11
@@ -30,20 +24,6 @@ def part_count(total: int, work: float, parts: int | None = None) -> int:
     """
     wanted = min(max(round(work / WORK), FEWEST), MOST) if parts is None else parts
     return min(wanted, total)
-
-
-def part_program(op: SlicedNetwork, metas: Sequence[TensorMeta]) -> ExecProgram:
-    """The program of a run of neighbouring rounds: from operands, first round and stop to sums.
-
-    >>> from tenferro.shape import INT64, make_meta
-    >>> op = SlicedNetwork(((0, 1), (1, 2)), (0, 2), ((0, 1),), sliced=(1,))
-    >>> part = part_program(op, [make_meta(INT64, each) for each in ((4, 2), (2, 3))])
-    >>> [str(meta) for meta in part.input_metas], [str(meta) for meta in part.output_metas]
-    (['i64[4,2]', 'i64[2,3]', 'i64[]', 'i64[]'], ['i64[4,3]'])
-    """
-    whole = run_passes(program_of_op(Extension(op), metas), [ExpandFamilies()])
-    (loop,) = whole.ops_of(LaneSum)
-    return optimize(loop.part)
 
 
 def round_work(program: ExecProgram) -> int:

@@ -1,8 +1,8 @@
 """The store: the folder of a job, whose files are the only truth about what has been done.
 
-A file is written under a temporary name, flushed to the disk, and then linked to its own name: it
-is there whole or not at all, and the first one stays. So workers may write a part twice, outlive
-who asked for it, or be asked by two at once.
+A file is written under a temporary name, and then linked to its own name: it is there whole or not
+at all, and the first one stays. Results are flushed to the disk before. So workers may write a part
+twice, outlive who asked for it, or be asked by two at once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +22,14 @@ from typing import Any
 from tenferro.compiler import in_words
 from tenferro.errors import FarmError, FileError, TenferroError
 from tenferro.exec_ir import Array
-from tenferro.families import SlicedNetwork
 from tenferro.farm.job import Job, in_short, wrong_version
-from tenferro.files import pack_arrays, read_bytes, read_family_op, unpack_arrays
+from tenferro.files import (
+    pack_arrays,
+    pack_program,
+    read_bytes,
+    unpack_arrays,
+    unpack_program,
+)
 
 _NO_LINKS = {
     getattr(errno, name)
@@ -78,9 +83,11 @@ class JobFolder:
         with self._writing():
             self.path.mkdir(parents=True, exist_ok=True)
         described = {**job.description, "tenferro": version}
-        self._keep_operands(job)
+        self._keep("program", lambda: pack_program(job.program), unpack_program)
+        kind = {"kind": "operands"}
+        self._keep("operands", lambda: pack_arrays(kind, job.operands, job.digests), unpack_arrays)
         text = json.dumps(described, indent=1, sort_keys=True).encode()
-        self._publish("job.json", text)
+        self._publish("job.json", text, lasts=False)
         found = _parsed(self.path / "job.json")
         if found == described:
             return
@@ -90,14 +97,14 @@ class JobFolder:
                 f"farm: {self} was begun with tenferro {begun}, this is {version}; go on with that "
                 "version, or remove the folder"
             )
-        self._publish("job.json", text, over=True)
+        self._publish("job.json", text, over=True, lasts=False)
 
     def read_job(self, version: str) -> Job:
         """The job, as a worker finds it.
 
         Raises:
             FarmError: the folder is not that of a job, or the job is of another version.
-            FileError: its operands are damaged.
+            FileError: its program or its operands are damaged.
         """
         found = _parsed(self.path / "job.json")
         if not isinstance(found, dict):
@@ -106,13 +113,13 @@ class JobFolder:
             )
         if found.get("tenferro") != version:
             raise wrong_version(version, str(found.get("tenferro")))
-        _, operands = unpack_arrays(read_bytes(self.path / "operands"))
+        program = unpack_program(read_bytes(self.path / "program"))
+        _, arrays, digests = unpack_arrays(read_bytes(self.path / "operands"))
+        operands = tuple(arrays)
         try:
-            op = read_family_op(found["op"])
-            assert isinstance(op, SlicedNetwork)
-            job = Job(op, tuple(operands), found["parts"], found["worker"])
+            job = Job(program, found["total"], operands, digests, found["parts"], found["worker"])
             is_same = job.digest == self.digest
-        except (AssertionError, KeyError, TypeError, ValueError, TenferroError) as error:
+        except (KeyError, TypeError, ValueError, TenferroError) as error:
             raise FarmError(f"farm: {self.path} is not the folder of a job: {error}") from error
         if not is_same:
             raise FarmError(f"farm: the job in {self.path} is not what its name says; remove it")
@@ -138,7 +145,7 @@ class JobFolder:
         Raises:
             FileError: the file is not whole, or it has another header or other types.
         """
-        found, arrays = unpack_arrays(read_bytes(self.path / name))
+        found, arrays, _ = unpack_arrays(read_bytes(self.path / name))
         makers, microseconds = found.pop("makers", None), found.pop("microseconds", None)
         if found != header or not isinstance(makers, list) or not isinstance(microseconds, int):
             raise FileError(f"file: {self.path / name} is of something else")
@@ -173,20 +180,24 @@ class JobFolder:
                 f"{in_words(needed)}; free some, choose another store, or fewer parts, parts="
             )
 
-    def _keep_operands(self, job: Job) -> None:
-        """Write the operands, unless they are there and whole."""
-        name, over = "operands", False
+    def _keep(self, name: str, data: Callable[[], bytes], check: Callable[[bytes], object]) -> None:
+        """Write what all parts need, unless it is there and whole."""
+        over = False
         if self.has(name):
             try:
-                unpack_arrays(read_bytes(self.path / name))
+                check(read_bytes(self.path / name))
             except FileError:
                 over = True
             else:
                 return
-        self._publish(name, pack_arrays({"kind": name}, job.operands), over)
+        self._publish(name, data(), over, lasts=False)
 
-    def _publish(self, name: str, data: bytes, over: bool = False) -> None:
-        """Give a name to a file with this content, if it is not taken; or, `over` what has it."""
+    def _publish(self, name: str, data: bytes, over: bool = False, lasts: bool = True) -> None:
+        """Give a name to a file with this content, if it is not taken; or, `over` what has it.
+
+        If it `lasts`, it is on the disk before it has its name. Whoever begins a job again writes
+        the others again, should a machine have failed.
+        """
         target, beside = self.path / name, self.path / f".{name}.{secrets.token_hex(8)}"
         if not over and self.has(name):
             return
@@ -194,8 +205,9 @@ class JobFolder:
             try:
                 with beside.open("xb") as file:
                     file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
+                    if lasts:
+                        file.flush()
+                        os.fsync(file.fileno())
                 os.replace(beside, target) if over else _name(beside, target)
             except FileNotFoundError:
                 if not (self.has(name) or self.has("result")):

@@ -1,18 +1,22 @@
 """What a worker does: it reads a job from the store, computes a part and writes it.
 
-A worker keeps the programs of the last jobs. It ends after its part if the process that started it
-is gone.
+A worker keeps the programs and operands of the last jobs, within bounds. It ends after its part if
+the process that started it is gone.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tenferro.computegraph import BoundedCache, Capacity
+from tenferro.config import config
+from tenferro.exec_ir import Array, ExecProgram
 from tenferro.farm.job import Job
 from tenferro.farm.maker import maker_of, own_version
 from tenferro.farm.parent import PARENT
@@ -59,13 +63,16 @@ class Prepared:
     executable: Executable
     operands: tuple[Buffer, ...]
     maker: str
+    size: int
 
     @classmethod
     def of(cls, job: Job) -> Prepared:
         """The job on its executor, with the operands there."""
         executor = executor_named(job.worker)
         operands = tuple([executor.put(array) for array in job.operands])
-        return cls(executor, executor.compile_exec(job.program), operands, maker_of(executor))
+        executable = executor.compile_exec(job.program)
+        size = size_of(job.operands, job.program)
+        return cls(executor, executable, operands, maker_of(executor), size)
 
     def run(self, first: int, stop: int) -> Sums:
         """The sums of some rounds."""
@@ -76,7 +83,28 @@ class Prepared:
         return Sums(arrays, (self.maker,), int((time.perf_counter() - begun) * 1e6))
 
 
-PREPARED: BoundedCache[tuple[str, str], Prepared] = BoundedCache(Capacity(4))
+def size_of(operands: Sequence[Array], program: ExecProgram) -> int:
+    """The bytes of operands, and of what ops without operands make."""
+    metas = [
+        meta
+        for part in program.walk()
+        for step in part.instructions
+        if step.op.source
+        for meta in step.output_metas
+    ]
+    made = sum(math.prod(meta.static_shape or ()) * meta.dtype.itemsize for meta in metas)
+    return made + sum(array.nbytes for array in operands)
+
+
+def measured(prepared: Prepared) -> int:
+    """The bytes of a job; one that is too large for the cache fills it, and is kept alone."""
+    most = PREPARED.capacity.size
+    return prepared.size if most is None else min(prepared.size, most)
+
+
+PREPARED: BoundedCache[tuple[str, str], Prepared] = BoundedCache(
+    Capacity(4, config.cache_bytes), measured
+)
 """The last jobs of this process, by folder and name."""
 
 _preparing = threading.Lock()

@@ -3,20 +3,15 @@
 Read in this order: `container` (bytes), `schema`, `types`, `missing`, `written`, `values`, `hints`
 (the parts of a header), `codecs`, `nodes` (ops), `inference`, `bodies` (instructions, and programs
 inside ops), `programs`, `fragments`, `store` (the functions for users), `calls` (programs as
-functions), `arrays` (arrays under a header); `cache_folder` and `programs_cache` (kept on disk).
+functions), `arrays` (arrays under a header), `unnamed` (programs whose inputs have no names);
+`cache_folder` and `programs_cache` (kept on disk).
 """
 
-from tenferro.files.arrays import (
-    array_digests,
-    pack_arrays,
-    read_family_op,
-    unpack_arrays,
-    write_family_op,
-)
+from tenferro.files.arrays import array_digests, pack_arrays, unpack_arrays
 from tenferro.files.cache_folder import CacheFolder, tell
 from tenferro.files.calls import call
 from tenferro.files.codecs import Families, PayloadCodecs, codecs_of
-from tenferro.files.container import canonical, pack, unpack
+from tenferro.files.container import Json, canonical, pack, unpack
 from tenferro.files.missing import MissingExtension
 from tenferro.files.programs_cache import (
     DiskCache,
@@ -27,12 +22,14 @@ from tenferro.files.programs_cache import (
     source_digest,
 )
 from tenferro.files.store import dumps, load, loads, read_bytes, save
+from tenferro.files.unnamed import pack_program, unpack_program
 from tenferro.files.written import written_digest
 
 __all__ = [
     "CacheFolder",
     "DiskCache",
     "Families",
+    "Json",
     "MissingExtension",
     "PayloadCodecs",
     "array_digests",
@@ -47,14 +44,14 @@ __all__ = [
     "loads",
     "pack",
     "pack_arrays",
+    "pack_program",
     "program_kept",
     "read_bytes",
-    "read_family_op",
     "save",
     "source_digest",
     "tell",
     "unpack",
     "unpack_arrays",
-    "write_family_op",
+    "unpack_program",
     "written_digest",
 ]

@@ -52,8 +52,10 @@ def pack(header: Json, blobs: Sequence[bytes]) -> bytes:
         parts += [blob, bytes(aligned(len(blob)) - len(blob))]
     total = sum(map(len, parts)) + _DIGEST
     parts[0] = _PREFIX.pack(MAGIC, VERSION, 0, total, len(text))
-    body = b"".join(parts)
-    return body + hashlib.sha256(body).digest()
+    checksum = hashlib.sha256()
+    for part in parts:
+        checksum.update(part)
+    return b"".join([*parts, checksum.digest()])
 
 
 def unpack(data: bytes) -> tuple[Json, memoryview]:

@@ -14,9 +14,7 @@ from tenferro.errors import ConfigError, TenferroError
 from tenferro.exec_ir import ExecProgram
 from tenferro.files.cache_folder import CacheFolder, require_own
 from tenferro.files.codecs import Families
-from tenferro.files.store import read, written
-from tenferro.runtime import GraphProgram, ProgramInput
-from tenferro.shape import fresh_input
+from tenferro.files.unnamed import pack_program, unpack_program
 
 MAX_BYTES = 1 << 30
 _SOURCES = Path(__file__).parents[1]
@@ -138,12 +136,12 @@ def program_kept(
     data = folder.get(name)
     if data is not None:
         try:
-            found = read(data, families)
+            found = unpack_program(data, families)
         except TenferroError as error:
             folder.discard(name, str(error))
         else:
-            if isinstance(found, GraphProgram) and _fits(found.exec_program, program):
-                return found.exec_program
+            if _fits(found, program):
+                return found
             folder.discard(name, "it is of another program")
     made = make()
     text = _written(made, families)
@@ -159,12 +157,8 @@ def _fits(found: ExecProgram, program: ExecProgram) -> bool:
 
 def _written(program: ExecProgram, families: Families) -> bytes | None:
     """The bytes of a program; None if files cannot hold one of its values."""
-    inputs = [
-        ProgramInput(f"x{number}", meta, fresh_input(meta, f"x{number}"))
-        for number, meta in enumerate(program.input_metas)
-    ]
     try:
-        return written(GraphProgram(program, tuple(inputs)), families)
+        return pack_program(program, families)
     except TenferroError:
         return None
 

@@ -151,9 +151,9 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise FileError(f"file: {path} is not a regular file")
-            prefix = file.read(PREFIX_SIZE)
-            check_prefix(prefix, status.st_size)  # checked before the rest is read
-            return prefix + file.read()
+            check_prefix(file.read(PREFIX_SIZE), status.st_size)  # before the rest is read
+            file.seek(0)
+            return file.read()
     except OSError as error:
         raise FileError(f"file: {path} cannot be read: {error.strerror}") from None
 

@@ -69,10 +69,10 @@ class BlobWriter:
         self._numbers: dict[tuple[str, tuple[int, ...], str], int] = {}
         self._body_numbers: dict[str, int] = {}
 
-    def add(self, array: Array) -> int:
-        """The number of the blob that holds `array`."""
+    def add(self, array: Array, digest: str | None = None) -> int:
+        """The number of the blob that holds `array`; `digest` is its SHA-256, if that is known."""
         data = _little_endian(array).tobytes()
-        digest = hashlib.sha256(data).hexdigest()
+        digest = digest or hashlib.sha256(data).hexdigest()
         key = (short_name(array.dtype), array.shape, digest)
         position = self._numbers.get(key)
         if position is not None:
@@ -113,10 +113,12 @@ class BlobReader:
     """The bodies of a file, and its arrays, each checked against the bytes of the file.
 
     Attributes:
+        table: the entry of each array in the header.
         bodies: the programs inside ops that have been read so far.
     """
 
     def __init__(self, table: Json, body: memoryview) -> None:
+        self.table = table
         self.bodies: list[ExecProgram] = []
         self._arrays: list[Array] = []
         offset = 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.exec_ir import KEPT_ELEMENTS, Array, ExecProgram, Steps, elements
+from tenferro.exec_ir import KEPT_ELEMENTS, Array, ExecProgram, Steps, elements, quiet
 from tenferro.runtime.extensions import Boundary
 
 
@@ -34,7 +34,7 @@ class PreparedProgram(Steps):
 
     def __call__(self, *inputs: Array) -> list[Array]:
         """The outputs, of which some may be inputs or views."""
-        with np.errstate(all="ignore"):
+        with quiet():
             return self.results(inputs)
 
     def results(self, inputs: Sequence[Array]) -> list[Array]:

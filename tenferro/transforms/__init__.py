@@ -1,7 +1,7 @@
 """Compiling functions of arrays, and batching them; exports all functional transforms.
 
 Read in this order: `call`, `symbolic` (the arguments of a call), `shardings`, `disabling`,
-`leaves`, `versions`, `worker`, `tiers`, `jitted`,
+`leaves`, `versions`, `seen` (the short way of a call), `worker`, `tiers`, `jitted`,
 `jit`, `programs`, `types`, `mapped_axes`, `vmap`.
 Derivatives are in `tenferro.derivatives` and `tenferro.jacobians`.
 """

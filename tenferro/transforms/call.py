@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+import math
+import operator
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 from tenferro.errors import PytreeError, TracingError
 from tenferro.exec_ir import encode
-from tenferro.traced import flatten, wraps
+from tenferro.traced import TracedTensor, flatten, unflatten, wraps
+from tenferro.values import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,66 +39,137 @@ class CallArguments:
         return self.bind()
 
 
-def names_at(
-    option: str, function: Callable[..., Any], numbers: int | Sequence[int]
+def as_written(call: CallArguments) -> Any:
+    """What the function itself returns; arrays are tensors, as they are in a trace."""
+    leaves, treedef = flatten((call.args, call.kwargs))
+    kept = (Tensor, TracedTensor, bool, int, float, complex)
+    values = [leaf if isinstance(leaf, kept) else Tensor(leaf) for leaf in leaves]
+    args, kwargs = unflatten(treedef, values)
+    return call.function(*args, **kwargs)
+
+
+def static_names(
+    function: Callable[..., Any],
+    names: str | Sequence[str] | None,
+    numbers: int | Sequence[int] | None,
 ) -> tuple[str, ...]:
-    """The names of the parameters at these positions; negative ones count from the end.
+    """The names of the static parameters, which are given by name and by position.
+
+    Raises:
+        TracingError: a name or number is not that of a parameter.
+    """
+    named = _named("static_argnames", function, names)
+    at = _positions("static_argnums", function, numbers)
+    known = list(inspect.signature(function).parameters) if at else []
+    for number in at:
+        if number >= len(known) or known[number] == _rest(function):
+            raise TracingError(
+                f"jit: static_argnums {number} is in *{_rest(function)}, of which no argument can "
+                "be static; give it a parameter of its own"
+            )
+    return (*named, *(known[number] for number in at))
+
+
+def donated_places(
+    function: Callable[..., Any],
+    numbers: int | Sequence[int] | None,
+    names: str | Sequence[str] | None,
+    static: Sequence[str],
+) -> tuple[int, ...]:
+    """The positions of the parameters to donate, which are given by position and by name.
+
+    Raises:
+        TracingError: a number or name is not that of a parameter, or the parameter is static.
+    """
+    named = _named("donate_argnames", function, names)
+    places = _positions("donate_argnums", function, numbers)
+    if not named and not places:
+        return ()
+    known = list(inspect.signature(function).parameters)
+    places = (*places, *map(known.index, named))
+    for place in places:
+        if place < len(known) and known[place] in static:
+            raise TracingError(
+                f"jit: argument {known[place]} is both static and to donate; only arrays can be "
+                "donated"
+            )
+    return places
+
+
+def _several(option: str, given: object, kind: str) -> tuple[Any, ...]:
+    """One value or several, as a tuple; None stands for none."""
+    match given:
+        case None:
+            return ()
+        case str() | SupportsIndex():
+            return (given,)
+        case Iterable() if not isinstance(given, Mapping):
+            return tuple(given)
+        case _:
+            raise TracingError(f"jit: {option} takes {kind}, or several, got {given!r}")
+
+
+def _parameters(option: str, function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        raise TracingError(
+            f"jit: {option} needs the parameters of the function, but Python does not know those "
+            f"of {function!r}; write a function that calls it"
+        ) from None
+
+
+def _rest(function: Callable[..., Any]) -> str | None:
+    """The name of the parameter that takes all further positional arguments."""
+    parameters = inspect.signature(function).parameters.values()
+    return next((each.name for each in parameters if each.kind is each.VAR_POSITIONAL), None)
+
+
+def _positions(option: str, function: Callable[..., Any], given: object) -> tuple[int, ...]:
+    """The positions of parameters that a user gives; negative ones count from the end.
 
     Raises:
         TracingError: a number is not the position of a parameter.
     """
-    if not isinstance(numbers, int) and not numbers:
-        return ()
-    names = list(inspect.signature(function).parameters)
-    places = (numbers,) if isinstance(numbers, int) else tuple(numbers)
-    for place in places:
-        known = isinstance(place, int) and not isinstance(place, bool)
-        if not known or not -len(names) <= place < len(names):
+    places = []
+    for number in _several(option, given, "the position of a parameter"):
+        parameters = _parameters(option, function)
+        size = len(parameters)
+        end = size if _rest(function) is None else math.inf
+        is_number = isinstance(number, SupportsIndex) and not isinstance(number, bool)
+        if not is_number or not -size <= (place := operator.index(number)) < end:
             raise TracingError(
-                f"jit: {option} {place!r} is not the position of a parameter; "
-                f"the parameters are {', '.join(names)}"
+                f"jit: {option} {number!r} is not the position of a parameter; "
+                f"the parameters are {', '.join(parameters)}"
             )
-    return tuple(names[place] for place in places)
+        places.append(place + size if place < 0 else place)
+    return tuple(places)
 
 
-def places_of(
-    option: str, function: Callable[..., Any], names: str | Sequence[str]
-) -> tuple[int, ...]:
-    """The positions of the parameters with these names.
+def _named(option: str, function: Callable[..., Any], given: object) -> tuple[str, ...]:
+    """The names of parameters that a user gives.
 
     Raises:
         TracingError: a name is not that of a parameter.
     """
-    if not names:
-        return ()
-    known = list(inspect.signature(function).parameters)
-    several = (names,) if isinstance(names, str) else tuple(names)
-    for name in several:
-        if name not in known:
+    names = _several(option, given, "the name of a parameter")
+    for name in names:
+        if not isinstance(name, str) or name not in _parameters(option, function):
             raise TracingError(f"jit: {option} has {name!r}, which is not a parameter")
-    return tuple(known.index(name) for name in several)
+    return names
 
 
 class StaticArguments:
-    """The arguments of a function that are Python values, by name.
+    """The arguments of a function that are Python values, by name; see `static_names`."""
 
-    Raises:
-        TracingError: a name is not that of a parameter.
-    """
-
-    def __init__(self, function: Callable[..., Any], names: str | Sequence[str]) -> None:
+    def __init__(self, function: Callable[..., Any], names: Sequence[str]) -> None:
         self._function = function
-        self.names = (names,) if isinstance(names, str | int) else tuple(names)
+        self.names = tuple(names)
         self._signature = inspect.signature(function) if self.names else None
         self._parameters: tuple[str, ...] = ()
         self._places: tuple[int, ...] = ()
         if self._signature is not None:
             self._parameters = tuple(self._signature.parameters)
-            for name in self.names:
-                if name not in self._parameters:
-                    raise TracingError(
-                        f"jit: static_argnames has {name!r}, which is not a parameter"
-                    )
             kinds = [parameter.kind for parameter in self._signature.parameters.values()]
             places = map(self._parameters.index, self.names)
             self._places = tuple([place for place in places if kinds[place] in _POSITIONAL])
@@ -181,12 +255,13 @@ def donated_inputs(function: object, donate: Sequence[int], call: CallArguments)
     """The inputs of the program of `call` that belong to the arguments at some positions.
 
     Raises:
-        TracingError: `function` has no such argument.
+        TracingError: `function` is not called with such an argument.
     """
     for number in donate:
         if number not in call.positions:
             raise TracingError(
-                f"{function!r}: donate_argnums {number!r} is not an argument to donate"
+                f"{function!r}: argument {number} is to be donated, but this call does not pass it "
+                "by position"
             )
     donated: list[int] = []
     start = 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import ParamSpec, Protocol, TypeVar, cast, overload
 
 from tenferro.compiler import MemoryLimit, OptimizerOptions
 from tenferro.errors import TracingError
 from tenferro.family import Package
-from tenferro.transforms.call import names_at, places_of
+from tenferro.options import flag
+from tenferro.transforms.call import donated_places, static_names
 from tenferro.transforms.jitted import Jitted
 from tenferro.typing import PyTree
 from tenferro.values import Executor
@@ -23,11 +24,11 @@ _ALWAYS = {
 }
 
 
-def _both(given: Any, more: Sequence[Any]) -> Any:
-    """One option or several, and further ones."""
-    if not more:
-        return given
-    return (*((given,) if isinstance(given, str | int) else given), *more)
+def _check_flags(**options: object) -> None:
+    """Raise an error unless options are True or False, and False where True has no meaning."""
+    for name, value in options.items():
+        if flag(f"jit: {name}", value) and name in _ALWAYS:
+            raise TracingError(f"jit: {name}={_ALWAYS[name]}; leave it out")
 
 
 def _limited(
@@ -160,8 +161,8 @@ def jit(
         PytreeError: an argument's leaf is not an array.
         ExtensionRegistryError: a package is given twice, or is not one.
         BindingError: sizes differ from those that `symbolic` declares.
-        ExecutorError: the executor is not installed.
-        ConfigError: `memory_limit` is not a number of bytes.
+        ExecutorError: the executor is not one, or is not installed.
+        ConfigError: `memory_limit` is not a number of bytes, or `tiers` neither True nor False.
         MemoryLimitError: when the function is compiled: no way to keep the limit was found.
         ShardingError: a sharding does not fit the mesh, or does not divide its array.
 
@@ -179,15 +180,14 @@ def jit(
     """
     if function is not None and not callable(function):
         raise TracingError(f"jit: takes a function, got a {type(function).__name__}")
-    if keep_unused or inline:
-        option = "keep_unused" if keep_unused else "inline"
-        raise TracingError(f"jit: {option}={_ALWAYS[option]}; leave it out")
+    _check_flags(keep_unused=keep_unused, inline=inline, tiers=tiers)
     if function is not None:
+        static = static_names(function, static_argnames, static_argnums)
         return Jitted(
             function,
             executor,
-            _both(static_argnames, names_at("static_argnums", function, static_argnums)),
-            _both(donate_argnums, places_of("donate_argnames", function, donate_argnames)),
+            static,
+            donated_places(function, donate_argnums, donate_argnames, static),
             _limited(options, memory_limit),
             symbolic,
             packages,

@@ -25,30 +25,34 @@ from tenferro.traced import (
     unflatten,
     wraps,
 )
-from tenferro.transforms.call import CallArguments, StaticArguments, donated_inputs
+from tenferro.transforms.call import CallArguments, StaticArguments, as_written, donated_inputs
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
 from tenferro.transforms.leaves import are_leaves, buffer_of, leaf_types, ready
+from tenferro.transforms.seen import KIND, Seen
 from tenferro.transforms.shardings import JitShardings
 from tenferro.transforms.symbolic import SymbolicArguments
 from tenferro.transforms.tiers import TieredExecutable, compiled_version
 from tenferro.transforms.versions import CompiledVersion, TracedFunction
 from tenferro.typing import PyTree
 from tenferro.values import (
+    INFERRED,
     Executor,
     GraphProgram,
+    Shardings,
     TakesPackages,
     Tensor,
     bind_shapes,
     bring_limit,
     bring_packages,
+    check_installed,
     executor_named,
     memory_of,
-    place,
     planning_for,
     tensor_owner,
     with_brought,
     with_packages,
+    wrap_all,
 )
 
 P = ParamSpec("P")
@@ -67,8 +71,8 @@ class Jitted(Generic[P, R_co]):
         self,
         function: Callable[P, R_co],
         executor: str | Executor | None = None,
-        static_argnames: str | Sequence[str] = (),
-        donate_argnums: int | Sequence[int] = (),
+        static_argnames: Sequence[str] = (),
+        donate_argnums: Sequence[int] = (),
         options: OptimizerOptions | None = None,
         symbolic: Mapping[str, Any] | None = None,
         packages: Sequence[Package] = (),
@@ -85,6 +89,8 @@ class Jitted(Generic[P, R_co]):
         self._settings: tuple[Any, ...] = (*settings, packages, *placing, tiers)
         if not isinstance(executor, str | Executor | None):
             raise ExecutorError(f"jit: executor must be an executor or its name, got {executor!r}")
+        if isinstance(executor, str):
+            check_installed(executor)
         self._choice: str | Executor = config.executor if executor is None else executor
         self._shardings = JitShardings.read(self._choice, *placing)
         if self._shardings is not None:
@@ -94,9 +100,7 @@ class Jitted(Generic[P, R_co]):
         self._symbolic = (
             None if symbolic is None else SymbolicArguments(function, symbolic, self._static.names)
         )
-        self._donate = (
-            (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
-        )
+        self._donate = donate_argnums
         self._compiler = GraphCompiler(options, capacity=0)  # `_traces` caches the programs
         self._cache: BoundedCache[Hashable, CompiledVersion] = BoundedCache(
             Capacity(config.cache_entries)
@@ -104,8 +108,7 @@ class Jitted(Generic[P, R_co]):
         self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(
             Capacity(config.cache_entries)
         )
-        self._seen: dict[Hashable, CompiledVersion] = {}
-        self._seen_hits = 0
+        self._seen = Seen()
         self._owner: Executor | None = None
         self._tiers = tiers
 
@@ -128,8 +131,42 @@ class Jitted(Generic[P, R_co]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Run the function, compiled for these arguments; compile it first if necessary."""
         if jit_is_disabled.get():
-            return self._as_written(args, kwargs)
-        # The fast path: arrays and numbers of types seen before, by themselves or in trees.
+            return as_written(self._static.split(args, kwargs, self))  # type: ignore[no-any-return]
+        structure = self._seen.latest
+        plain = structure.plain and not kwargs
+        leaves: Sequence[Any] = args if plain else structure.leaves(args, kwargs)
+        buffers: list[Any] = []
+        owner, on_host = self._owner, False
+        for leaf in leaves:
+            kind = type(leaf)
+            if kind is Tensor and ((home := leaf._executor) is owner or home is None):
+                buffers.append(leaf._buffer)
+                on_host |= home is not owner
+            elif kind is np.ndarray and leaf.dtype.isnative:
+                buffers.append(leaf)
+                on_host = True
+            elif owner is not None and owner.owns(leaf):
+                buffers.append(leaf)
+            else:
+                break
+        else:
+            known = structure.sole or structure.known.get((*map(KIND, buffers),))
+            if known is not None:
+                buffers += known.captured
+                run = known.executable.direct_host if on_host else known.executable.direct
+                try:
+                    results = run(*buffers)
+                except (TypeError, ValueError, RuntimeError) as error:
+                    known.explain(error, buffers)
+                else:
+                    self._seen.hits += 1
+                    if known.is_leaf:
+                        return cast(R_co, Tensor.wrap(results[0], owner))
+                    return known.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]
+        return cast(R_co, self._of_types(args, kwargs))
+
+    def _of_types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The way by the types of the arguments: arrays and numbers, by themselves or in trees."""
         taken = None if kwargs else ready(args, self._owner)
         treedef = None
         if taken is None and not self._static.names:
@@ -137,20 +174,10 @@ class Jitted(Generic[P, R_co]):
             taken = ready(leaves, self._owner)
         if taken is not None:
             buffers, types, on_host = taken
-            entry = self._seen.get((treedef, *types))
-            if entry is not None:
-                self._seen_hits += 1
-                return self._run(entry, buffers, on_host)  # type: ignore[no-any-return]
-        return cast(R_co, self._in_full(args, kwargs))
-
-    def _as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R_co:
-        """Call the function itself; arrays are tensors, as they are in a trace."""
-        call = self._static.split(args, kwargs, self)
-        leaves, treedef = flatten((call.args, call.kwargs))
-        kept = (Tensor, TracedTensor, bool, int, float, complex)
-        values = [leaf if isinstance(leaf, kept) else Tensor(leaf) for leaf in leaves]
-        own_args, own_kwargs = unflatten(treedef, values)
-        return call.function(*own_args, **own_kwargs)  # type: ignore[no-any-return]  # as it does
+            version = self._seen.version(treedef, types)
+            if version is not None:
+                return version.results(buffers, on_host, self._owner)
+        return self._in_full(args, kwargs)
 
     def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The slow path: static arguments, arrays elsewhere, or new types."""
@@ -172,12 +199,13 @@ class Jitted(Generic[P, R_co]):
         if taken is None:
             buffers = [buffer_of(leaf, executor) for leaf in leaves]
             on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
-            return self._run(entry, buffers, on_host)
+            return entry.results(buffers, on_host, self._owner)
         if not self._static.names:
             alone = not kwargs and are_leaves(args, leaves)
-            self._remember((None if alone else treedef, *types), entry)
+            known = None if alone else treedef
+            self._seen.remember(known, types, entry, self._cache.capacity.entries)
         buffers, _, on_host = taken
-        return self._run(entry, buffers, on_host)
+        return entry.results(buffers, on_host, self._owner)
 
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
@@ -188,35 +216,24 @@ class Jitted(Generic[P, R_co]):
             return self._shardings.inlined(call)
         return call.function(*call.args, **call.kwargs)
 
-    def _remember(self, key: Hashable, entry: CompiledVersion) -> None:
-        """Store `entry` for the fast path."""
-        if len(self._seen) >= self._cache.capacity.entries:
-            self._seen.clear()
-        self._seen[key] = entry
-
-    def _run(self, entry: CompiledVersion, buffers: Sequence[Any], on_host: bool) -> Any:
-        run = entry.executable.run_host if on_host else entry.executable
-        results = run(*buffers, *entry.traced.captured)
-        owner = self._owner
-        if entry.is_leaf:
-            return Tensor.wrap(results[0], owner)
-        return entry.traced.out_tree.unflatten([Tensor.wrap(result, owner) for result in results])
-
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments, with the symbols of `symbolic`."""
         return self._program_of(args, kwargs, "program")[0].program
 
     def _program_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
-    ) -> tuple[TracedFunction, list[Any]]:
-        """The traced function for these arguments, and the inputs of its program."""
+    ) -> tuple[TracedFunction, list[Any], Shardings]:
+        """The traced function for these arguments, and the inputs of its program and shardings."""
         call, leaves, treedef, types = self._taken_apart(args, kwargs, caller)
         traced = self._traced(call, leaves, treedef, types)
         if traced is None:
             raise TracingError(
                 f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
-        return traced, [*leaves, *traced.captured]
+        inputs = [*leaves, *traced.captured]
+        if self._shardings is None:
+            return traced, inputs, INFERRED
+        return traced, inputs, self._shardings.of(call, (), traced.out_tree).given_by(inputs)
 
     def _taken_apart(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
@@ -232,6 +249,8 @@ class Jitted(Generic[P, R_co]):
     def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
         """What the program for these arguments needs of memory, and what it computes again.
 
+        On a mesh each device needs so much; `lower(...).memory()` is XLA's own figure.
+
         Raises:
             ExecutorError: the executor does not tell, or data decide sizes in the program.
             MemoryLimitError: the memory limit cannot be kept.
@@ -243,11 +262,11 @@ class Jitted(Generic[P, R_co]):
              8 bytes  reduce_sum f64[]
         computed again: nothing
         """
-        traced, leaves = self._program_of(args, kwargs, "memory")
+        traced, leaves, shardings = self._program_of(args, kwargs, "memory")
         program = traced.program
         sizes = bind_shapes(program, [getattr(leaf, "shape", ()) for leaf in leaves])
         executor = with_brought(self.executor, traced.packages)
-        return memory_of(executor, program.exec_program, sizes, program.options)
+        return memory_of(executor, program.exec_program, sizes, program.options, shardings)
 
     def tier(self, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """The name of the executor that answers such a call now; None if it is not compiled for it.
@@ -292,20 +311,17 @@ class Jitted(Generic[P, R_co]):
                 f"lower: the executor {executor.name!r} runs programs as they are; see "
                 "f.program(...), or choose executor='xla'"
             )
-        traced, leaves = self._program_of(args, kwargs, "lower")
+        traced, leaves, shardings = self._program_of(args, kwargs, "lower")
         program = traced.program
         named = zip((declared.name for declared in program.inputs), leaves, strict=False)
         specs = dict(named) if self._symbolic is not None else None
-        if self._shardings is None:
-            return executor.lower(program, specs)
-        call = self._static.split(args, kwargs, self)
-        shardings = self._shardings.of(call, (), traced.out_tree)
-        return executor.lower(program, specs, shardings=shardings.given_by(leaves))
+        on_mesh = {} if self._shardings is None else {"shardings": shardings}
+        return executor.lower(program, specs, **on_mesh)
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
         stats = self._cache.stats()
-        return replace(stats, hits=stats.hits + self._seen_hits)
+        return replace(stats, hits=stats.hits + self._seen.hits)
 
     def trace_stats(self) -> CacheStats:
         """Numbers of cached traced programs, each for all its sizes, and of their uses."""
@@ -385,11 +401,5 @@ class Jitted(Generic[P, R_co]):
             )
         compiler = self._compiler.limited(trace.limit)
         program = compiler.compile_keys(trace.outputs, trace.program_inputs)
-        captured = program.inputs[len(trace.inputs) :]
-        buffers = [
-            place("jit", declared.default, self.executor)
-            for declared in captured
-            if declared.default is not None
-        ]
         donated = donated_inputs(self, self._donate, call)
-        return TracedFunction(program, tuple(buffers), donated, trace.out_tree, trace.packages)
+        return TracedFunction.of(trace, program, donated, self.executor)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tenferro.family import Package
-from tenferro.traced import TreeDef
-from tenferro.values import Buffer, Executable, GraphProgram
+from tenferro.traced import Trace, TreeDef
+from tenferro.values import Buffer, Executable, Executor, GraphProgram, Tensor, place, wrap_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,18 @@ class TracedFunction:
     out_tree: TreeDef
     packages: Sequence[Package]
 
+    @classmethod
+    def of(
+        cls, trace: Trace, program: GraphProgram, donated: tuple[int, ...], executor: Executor
+    ) -> TracedFunction:
+        """The function of a trace with its program; what it has captured goes to the executor."""
+        captured = [
+            place("jit", declared.default, executor)
+            for declared in program.inputs[len(trace.inputs) :]
+            if declared.default is not None
+        ]
+        return cls(program, tuple(captured), donated, trace.out_tree, trace.packages)
+
 
 @dataclass(frozen=True, slots=True)
 class CompiledVersion:
@@ -41,3 +54,11 @@ class CompiledVersion:
     traced: TracedFunction
     executable: Executable
     is_leaf: bool
+
+    def results(self, buffers: Sequence[Buffer], on_host: bool, owner: Executor | None) -> Any:
+        """The tree of results for these arrays, of which some may be NumPy arrays if `on_host`."""
+        run = self.executable.run_host if on_host else self.executable
+        results = run(*buffers, *self.traced.captured)
+        if self.is_leaf:
+            return Tensor.wrap(results[0], owner)
+        return self.traced.out_tree.unflatten(wrap_all(results, owner))

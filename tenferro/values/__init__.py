@@ -1,6 +1,6 @@
 """Values of users: tensors, and moving them to the executor of a program.
 
-Read in this order: `executors` (protocol, and lookup by name), `shardings`, `devices`,
+Read in this order: `executors` (protocol, and lookup by name), `shardings`, `memory`, `devices`,
 `free_memory`, `planning_device` (what plans are made for), `host` (NumPy arrays), `emitter`,
 `placing`, `display` (how tensors are printed), `tensor`, `lifting` (kinds of values), `sizes`
 (symbols solved from shapes), `program`, `binding`.
@@ -15,18 +15,27 @@ from tenferro.values.executors import (
     CompilesSlowly,
     Executable,
     Executor,
+    RefusesTypes,
+    check_installed,
     executor_module,
     executor_named,
     installed_executors,
-    memory_of,
     owner_of,
     register_executor,
     tensor_owner,
 )
 from tenferro.values.free_memory import free_host_bytes
 from tenferro.values.host import buffer_meta, host_array, sealed
-from tenferro.values.lifting import ShownType, fitted, is_array, meta_of_value, weak_number
+from tenferro.values.lifting import (
+    ShownType,
+    fitted,
+    is_array,
+    meta_of_value,
+    weak_number,
+    wrap_all,
+)
 from tenferro.values.limits import bring_limit, collecting_limits
+from tenferro.values.memory import memory_of
 from tenferro.values.packages import (
     TakesPackages,
     bring_packages,
@@ -61,6 +70,7 @@ __all__ = [
     "GraphProgram",
     "KnowsDevice",
     "ProgramInput",
+    "RefusesTypes",
     "RunEmitter",
     "RunsOnMesh",
     "Shardings",
@@ -75,6 +85,7 @@ __all__ = [
     "bring_limit",
     "bring_packages",
     "buffer_meta",
+    "check_installed",
     "check_program",
     "collecting_limits",
     "collecting_packages",
@@ -109,4 +120,5 @@ __all__ = [
     "where_to_run",
     "with_brought",
     "with_packages",
+    "wrap_all",
 ]

@@ -26,6 +26,12 @@ def device_of(buffer: Buffer, executor: Executor | None) -> str:
     return executor.name if where is None else where(buffer)
 
 
+def absent(buffer: Buffer, executor: Executor | None) -> str | None:
+    """Why the elements of a buffer of `executor` cannot be read here; None if they can."""
+    why: Callable[[Buffer], str | None] | None = getattr(executor, "absent", None)
+    return None if why is None else why(buffer)
+
+
 def place_of(executor: Executor) -> str:
     """Where the buffers of an executor are."""
     return str(getattr(executor, "placement", executor.name))

@@ -25,6 +25,16 @@ def text_of(name: str, array: Array) -> str:
     return f"{name}({body}{shape})" if implied else f"{name}({body}{shape}, dtype={array.dtype})"
 
 
+def outline_of(name: str, meta: TensorMeta, why: str) -> str:
+    """A tensor whose elements cannot be read here; `why` says so.
+
+    >>> from tenferro.shape import make_meta
+    >>> outline_of("Tensor", make_meta("float64", (8, 3)), "is on 2 processes")
+    'Tensor(shape=(8, 3), dtype=float64, is on 2 processes)'
+    """
+    return f"{name}(shape={meta.static_shape}, dtype={meta.dtype}, {why})"
+
+
 def formatted(array: Array, spec: str, meta: TensorMeta) -> str:
     """The array in a format string, as NumPy has it: one number as that number.
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from tenferro.compiler import DEFAULT_OPTIONS, MemoryReport, OptimizerOptions
+from tenferro.compiler import DEFAULT_OPTIONS, OptimizerOptions
 from tenferro.errors import ExecutorError
 from tenferro.exec_ir import Array, ExecOp, ExecProgram
 from tenferro.shape import Leaf
@@ -32,6 +32,21 @@ class Executable(Protocol):
 
     def run_host(self, *values: Buffer | Array) -> Sequence[Buffer]:
         """Run on values of which some may be NumPy arrays; these are uploaded first."""
+
+
+@runtime_checkable
+class RefusesTypes(Protocol):
+    """An executable that has a shorter way, which refuses buffers of other types before it runs."""
+
+    @property
+    def direct(self) -> Callable[..., Sequence[Buffer]]:
+        """Runs on buffers of the executor. Look it up for each call; errors are for `explain`."""
+
+    def direct_host(self, *values: Buffer | Array) -> Sequence[Buffer]:
+        """The same on values of which some may be NumPy arrays."""
+
+    def explain(self, error: Exception, buffers: Sequence[Buffer]) -> None:
+        """Raise a typed error if there is one for what `direct` has raised."""
 
 
 @runtime_checkable
@@ -69,19 +84,6 @@ class Executor(Protocol):
 
 
 @runtime_checkable
-class PredictsMemory(Protocol):
-    """An executor that tells what a program needs before it runs."""
-
-    def memory(
-        self,
-        program: ExecProgram,
-        sizes: Mapping[Leaf, int] | None = None,
-        options: OptimizerOptions = DEFAULT_OPTIONS,
-    ) -> MemoryReport:
-        """The memory that the program needs, for these sizes of its symbols."""
-
-
-@runtime_checkable
 class CompilesSlowly(Protocol):
     """An executor that takes long to compile, so that another one may answer first."""
 
@@ -92,24 +94,6 @@ class CompilesSlowly(Protocol):
     @property
     def on_host(self) -> bool:
         """Whether its buffers are in the memory of the host."""
-
-
-def memory_of(
-    executor: Executor,
-    program: ExecProgram,
-    sizes: Mapping[Leaf, int],
-    options: OptimizerOptions,
-) -> MemoryReport:
-    """The memory that a program needs on an executor.
-
-    Raises:
-        ExecutorError: the executor does not tell.
-    """
-    if not isinstance(executor, PredictsMemory):
-        raise ExecutorError(
-            f"memory: the executor {executor.name!r} has no method memory(program, sizes, options)"
-        )
-    return executor.memory(program, sizes, options)
 
 
 _HOST_BUFFER = np.empty(0)
@@ -155,13 +139,23 @@ def executor_module(name: str) -> ModuleType:
     """
     point = _points().get(name)
     if point is None:
-        names = ", ".join(installed_executors())
-        raise ExecutorError(f"executor: no executor is named {name!r}; installed: {names}")
+        raise _not_installed(name)
     try:
         module: ModuleType = point.load()
     except ImportError as error:
         raise ExecutorError(f"executor: {name!r} cannot be loaded: {error}") from error
     return module
+
+
+def check_installed(name: str) -> None:
+    """Raise ExecutorError unless there is an executor with this name. Imports none."""
+    if name not in _registered and name not in _points():
+        raise _not_installed(name)
+
+
+def _not_installed(name: str) -> ExecutorError:
+    names = ", ".join(installed_executors())
+    return ExecutorError(f"executor: no executor is named {name!r}; installed: {names}")
 
 
 def installed_executors() -> tuple[str, ...]:

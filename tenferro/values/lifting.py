@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,22 @@ import numpy as np
 from tenferro.arrays import Number, convert, is_number
 from tenferro.errors import DTypeError, TenferroError
 from tenferro.shape import TensorMeta
-from tenferro.values.executors import owner_of
+from tenferro.values.executors import Buffer, Executor, owner_of
 from tenferro.values.tensor import Tensor
+
+
+def wrap_all(buffers: Iterable[Buffer], executor: Executor | None) -> list[Tensor]:
+    """The tensors around several buffers, as `Tensor.wrap` makes one."""
+    tensors = []
+    for buffer in buffers:
+        tensor = _new(Tensor)
+        tensor._buffer = buffer
+        tensor._executor = executor
+        tensors.append(tensor)
+    return tensors
+
+
+_new = object.__new__
 
 
 def is_array(value: object) -> bool:

@@ -18,9 +18,10 @@ from tenferro.family import Package
 from tenferro.shape import Dim, Guard, Leaf, TensorMeta
 from tenferro.values.display import page_of
 from tenferro.values.emitter import RunEmitter
-from tenferro.values.executors import Buffer, Executable, Executor, executor_named, memory_of
+from tenferro.values.executors import Buffer, Executable, Executor, executor_named
 from tenferro.values.lifting import fitted, meta_of_value
 from tenferro.values.limits import bring_limit
+from tenferro.values.memory import memory_of
 from tenferro.values.packages import bring_packages, with_brought
 from tenferro.values.sizes import solve_sizes
 from tenferro.values.tensor import Tensor, leading

@@ -13,8 +13,8 @@ from tenferro.errors import ADError, DeviceError, DTypeError, ShapeError
 from tenferro.exec_ir import Array
 from tenferro.shape import TensorMeta, as_dtype
 from tenferro.typing import DTypeLike
-from tenferro.values.devices import device_of, executor_on, import_dlpack, place_of
-from tenferro.values.display import formatted, page_of, text_of
+from tenferro.values.devices import absent, device_of, executor_on, import_dlpack, place_of
+from tenferro.values.display import formatted, outline_of, page_of, text_of
 from tenferro.values.emitter import run_at
 from tenferro.values.executors import Buffer, Executor, owner_of, tensor_owner
 from tenferro.values.host import (
@@ -306,10 +306,12 @@ class Tensor(ArrayOperators):
         return (self[i] for i in range(len(self)))
 
     def __format__(self, spec: str) -> str:
-        return formatted(self.numpy(), spec, self.meta)
+        hidden = not spec and absent(self._buffer, self._executor)
+        return repr(self) if hidden else formatted(self.numpy(), spec, self.meta)
 
     def __repr__(self) -> str:
-        return text_of(type(self).__name__, self.numpy())
+        name, why = type(self).__name__, absent(self._buffer, self._executor)
+        return text_of(name, self.numpy()) if why is None else outline_of(name, self.meta, why)
 
     def _repr_html_(self) -> str:
         return page_of(repr(self), f"{self.meta} on {self.placement}")

@@ -8,6 +8,7 @@ that are rounded up), `sharing` (which sizes are), `pins` and `on_mesh`, `report
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.cache import Executables, Loaded
 from tenferro_xla.compiled.executable import LoadedExecutable, check_placed, private
+from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import Change, CompileEvent, CompileReport, Subject
 from tenferro_xla.compiled.segmented import SegmentedExecutable
 from tenferro_xla.compiled.sharing import buckets_of
@@ -30,6 +31,7 @@ __all__ = [
     "Subject",
     "buckets_of",
     "check_placed",
+    "pinned_by",
     "prepare",
     "private",
     "require_static",

@@ -23,11 +23,12 @@ class LoadedExecutable:
     """A compiled program of fixed types on one device: device arrays in, device arrays out."""
 
     __slots__ = (
-        "__weakref__", "_again", "_alignment", "_call", "_compiled", "_donated", "_metas", "_name",
-        "_target", "code_size",
+        "__weakref__", "_again", "_alignment", "_compiled", "_donated", "_metas", "_name",
+        "_target", "code_size", "direct",
     )  # fmt: skip
 
-    _call: Callable[..., Buffers]
+    direct: Callable[..., Buffers]
+    """Runs on buffers, and raises what JAX raises; see `explain`."""
     _compiled: jax.stages.Compiled | None
 
     def __init__(
@@ -64,17 +65,18 @@ class LoadedExecutable:
     def drop(self) -> None:
         """Let go of the code, which is compiled again when it is needed."""
         if self._again is not None:
-            self._compiled, self._call = None, self._call_again
+            self._compiled, self.direct = None, self._call_again
 
     def _take(self, compiled: jax.stages.Compiled) -> None:
         self._compiled = compiled
-        self._call = self._checked_call if self._target.checked else compiled
+        # A bound method is called faster than its object.
+        self.direct = self._checked_call if self._target.checked else compiled.__call__
         if self._target.placement.spans_devices and (self._donated or has_collective(compiled)):
-            self._call = self._bounded_call
+            self.direct = self._bounded_call
 
     def _call_again(self, *buffers: jax.Array) -> Buffers:
         self._take(self.compiled)
-        return self._call(*buffers)
+        return self.direct(*buffers)
 
     def __call__(self, *buffers: jax.Array) -> Buffers:
         """Run on buffers of the program's input types.
@@ -85,28 +87,34 @@ class LoadedExecutable:
             BackendFailureError: a callback of the user failed.
         """
         try:
-            return self._call(*buffers)
+            return self.direct(*buffers)
         except (TypeError, ValueError, RuntimeError) as error:
-            check_callbacks(error)
-            self._explain(buffers)
+            self.explain(error, buffers, host=False)
             raise
 
     def run_host(self, *values: jax.Array | Array) -> Buffers:
-        """The same for inputs that may be NumPy arrays, which are uploaded.
+        """The same for inputs that may be NumPy arrays, which are uploaded."""
+        try:
+            return self.direct_host(*values)
+        except (TypeError, ValueError, RuntimeError) as error:
+            self.explain(error, values)
+            raise
+
+    def direct_host(self, *values: jax.Array | Array) -> Buffers:
+        """The same, but raises what JAX raises; see `explain`.
 
         JAX may read a NumPy array after it has returned, so one that can change is copied first.
         """
-        own = [
-            private(value, self._alignment) if isinstance(value, np.ndarray) else value
-            for value in values
-        ]
-        try:
-            with jax.enable_x64(True):
-                return self._call(*own)
-        except (TypeError, ValueError, RuntimeError) as error:
-            check_callbacks(error)
-            self._explain(tuple(own), host=True)
-            raise
+        own: list[jax.Array | Array] = []
+        for value in values:
+            if type(value) is np.ndarray and value.nbytes <= _SMALL:
+                own.append(value.copy())  # as `private` does
+            elif isinstance(value, np.ndarray):
+                own.append(private(value, self._alignment))
+            else:
+                own.append(value)
+        with jax.enable_x64(True):
+            return self.direct(*own)
 
     def _checked_call(self, *buffers: jax.Array) -> Buffers:
         """Run after checking devices, since JAX would move an array from another device."""
@@ -121,8 +129,14 @@ class LoadedExecutable:
         bound = self._target.in_flight
         return tuple(FLIGHT.run(self.compiled, buffers, bound, self._name))
 
-    def _explain(self, buffers: tuple[object, ...], host: bool = False) -> None:
-        """Raise a typed error if the buffers are not what the program takes."""
+    def explain(
+        self, error: Exception, buffers: Sequence[jax.Array | Array], host: bool = True
+    ) -> None:
+        """Raise a typed error if a callback failed, or the buffers are not what the program takes.
+
+        NumPy arrays are refused unless `host`.
+        """
+        check_callbacks(error)
         if len(buffers) != len(self._metas):
             raise BindingError(
                 f"run: the program takes {len(self._metas)} inputs, got {len(buffers)}"
@@ -161,7 +175,7 @@ def refuse_deleted(buffers: Sequence[object]) -> None:
             )
 
 
-def _explain_shared(buffers: tuple[object, ...], donated: tuple[int, ...]) -> None:
+def _explain_shared(buffers: Sequence[object], donated: tuple[int, ...]) -> None:
     """Raise BindingError if a donated buffer is also another input."""
     for taken in donated:
         for position, buffer in enumerate(buffers):

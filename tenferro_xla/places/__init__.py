@@ -1,9 +1,11 @@
 """Where arrays and programs are: devices, meshes of devices, and processes.
 
 Read in this order: `devices` (what there is), `flight` (calls that are outstanding), `placement`
-(one device, or a mesh), `distributed` (several processes).
+(one device, or a mesh), `blocks` (what one process has of an array), `distributed` (several
+processes).
 """
 
+from tenferro_xla.places.blocks import from_block
 from tenferro_xla.places.devices import (
     check_not_forked,
     device_name,
@@ -18,6 +20,7 @@ from tenferro_xla.places.placement import (
     OneDevice,
     OnMesh,
     Placement,
+    absent,
     automatic,
     canonical,
     check_divides,
@@ -36,6 +39,7 @@ __all__ = [
     "OnMesh",
     "OneDevice",
     "Placement",
+    "absent",
     "agree",
     "automatic",
     "await_parts",
@@ -46,6 +50,7 @@ __all__ = [
     "devices",
     "entry_names",
     "find_device",
+    "from_block",
     "import_dlpack",
     "initialize",
     "mesh_name",

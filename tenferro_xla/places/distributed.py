@@ -2,21 +2,54 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import itertools
+import logging
+import os
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 from jax._src import distributed  # see decision 029: the only way to the coordination service
 
-from tenferro.errors import DistributedError
+from tenferro.errors import ConfigError, DistributedError
+from tenferro.options import count, flag, seconds
 from tenferro_xla.places.flight import FLIGHT
 
 _numbers: defaultdict[tuple[int, ...], Iterator[int]] = defaultdict(itertools.count)
 """The next number of a compilation, for the processes that make it together."""
-_timeout = 60.0
+
+
+@dataclass(slots=True)
+class _Group:
+    """What this process knows of the processes that it has joined."""
+
+    joined: bool = False
+    timeout: float = 60.0
+
+
+_group = _Group()
+
+
+@atexit.register
+def _leave() -> None:
+    """End a process that an exception ends, without waiting for the others.
+
+    The exit handler of JAX would wait until they end too, for minutes, while they wait for this one
+    in a call. When it is gone, their call has an error. Exit handlers that were registered after
+    this module was imported have run; all later ones would come after that of JAX.
+    """
+    interactive = hasattr(sys, "ps1")  # of which the last exception has ended nothing
+    if not _group.joined or interactive or getattr(sys, "last_value", None) is None:
+        return
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
 
 
 def initialize(
@@ -46,9 +79,15 @@ def initialize(
             then not be ended by it.
 
     Raises:
+        ConfigError: an argument is not of its kind, such as a number of seconds.
         DistributedError: devices have been used before, or the processes did not find each other.
     """
-    global _timeout  # there is one group of processes
+    _check(coordinator, processes, process)
+    flag("initialize: preemption", preemption)
+    count("initialize: heartbeat", heartbeat, 1, "a number of seconds")
+    count("initialize: timeout", timeout, 1, "a number of seconds")
+    if call_timeout is not None:
+        call_timeout = seconds("initialize: call_timeout", call_timeout)
     jax.config.update("jax_cpu_collectives_implementation", "gloo")  # type: ignore[no-untyped-call]
     jax.config.update("jax_enable_preemption_service", preemption)  # type: ignore[no-untyped-call]
     try:
@@ -61,9 +100,32 @@ def initialize(
         )
     except (RuntimeError, ValueError) as error:
         raise DistributedError(f"initialize: {_explained(str(error))}") from error
-    _timeout = timeout
+    _group.joined, _group.timeout = True, timeout
     if call_timeout is not None:
         FLIGHT.watch(call_timeout)
+
+
+def _check(coordinator: object, processes: object, process: object) -> None:
+    """Raise ConfigError unless each of these is of its kind, or None."""
+    if coordinator is not None and not _is_address(coordinator):
+        raise ConfigError(
+            f'initialize: coordinator must be a host and a port, such as "10.0.0.1:1234", '
+            f"got {coordinator!r}"
+        )
+    if processes is not None:
+        count("initialize: processes", processes, 1)
+    if process is not None:
+        number = count("initialize: process", process, 0)
+        if isinstance(processes, int) and number >= processes:
+            raise ConfigError(
+                f"initialize: process must be below the number of processes, {processes}, "
+                f"got {number}"
+            )
+
+
+def _is_address(value: object) -> bool:
+    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    return bool(host) and port.isdecimal()
 
 
 def _explained(text: str) -> str:
@@ -82,6 +144,7 @@ def _explained(text: str) -> str:
 
 def shutdown() -> None:
     """Leave the other processes; all of them call it, when no computation is left."""
+    _group.joined = False
     jax.distributed.shutdown()  # type: ignore[no-untyped-call]
 
 
@@ -118,10 +181,10 @@ def agree(processes: Sequence[int], program: Sequence[object]) -> None:
 
 def _digest_of(client: Any, key: str, process: int) -> str:
     try:
-        found: str = client.blocking_key_value_get(key, int(1000 * _timeout))
+        found: str = client.blocking_key_value_get(key, int(1000 * _group.timeout))
     except jax.errors.JaxRuntimeError as error:
         raise DistributedError(
-            f"compile: process {process} does not compile a program, and has not for {_timeout:g} "
-            "s; all must make the same calls in the same order"
+            f"compile: process {process} does not compile a program, and has not for "
+            f"{_group.timeout:g} s; all must make the same calls in the same order"
         ) from error
     return found

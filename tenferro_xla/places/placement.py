@@ -203,11 +203,9 @@ def read(array: jax.Array) -> Array:
     if array.is_deleted():
         meta = make_meta(array.dtype, array.shape)
         raise DeviceError(f"get: {meta} was donated to an earlier call; keep a copy of it")
-    if not (array.is_fully_addressable or array.is_fully_replicated):
-        devices: Any = array.sharding.device_set
-        count = len({device.process_index for device in devices})
+    if _is_elsewhere(array):
         raise DeviceError(
-            f"numpy: {make_meta(array.dtype, array.shape)} lies on {count} processes; "
+            f"numpy: {make_meta(array.dtype, array.shape)} lies on {_processes(array)}; "
             "tn.sharding.gather(x) brings it here, in all processes at once"
         )
     try:
@@ -217,6 +215,29 @@ def read(array: jax.Array) -> Array:
     except jax.errors.JaxRuntimeError as error:
         refuse_lost(error)
         raise
+
+
+def absent(array: jax.Array) -> str | None:
+    """Why the elements of an array cannot be read in this process; None if they can."""
+    if array.is_deleted():
+        return f"on {where(array)}, donated to an earlier call"
+    if not _is_elsewhere(array):
+        return None
+    sharding = array.sharding
+    divided = sharding.spec if isinstance(sharding, NamedSharding) else sharding
+    return f"sharding={divided}, on {where(array)} of {_processes(array)}"
+
+
+def _is_elsewhere(array: jax.Array) -> bool:
+    """Whether this process does not hold all elements."""
+    whole = array.is_fully_replicated and array.sharding.addressable_devices
+    return not (array.is_fully_addressable or whole)
+
+
+def _processes(array: jax.Array) -> str:
+    devices: Any = array.sharding.device_set
+    count = len({device.process_index for device in devices})
+    return "another process" if count == 1 else f"{count} processes"
 
 
 def where(array: jax.Array) -> str:
@@ -244,17 +265,23 @@ def entry_names(entry: Any) -> tuple[str, ...]:
     return (entry,) if isinstance(entry, str) else tuple(entry)
 
 
-def check_divides(sharding: NamedSharding, shape: Sequence[int], what: str, value: object) -> None:
-    """Raise ShardingError unless the parts of an array of this shape have one size.
-
-    `what` is the op and the name of the array; `value` is its type.
-    """
-    spec, mesh = sharding.spec, sharding.mesh
+def check_rank(sharding: NamedSharding, shape: Sequence[int], what: str, value: object) -> None:
+    """Raise ShardingError if a sharding divides more axes than there are; see `check_divides`."""
+    spec = sharding.spec
     if len(spec) > len(shape):
         raise ShardingError(
             f"{what}: {value} has {len(shape)} axes, but {spec} has {len(spec)}; write at most one "
             "entry for each axis"
         )
+
+
+def check_divides(sharding: NamedSharding, shape: Sequence[int], what: str, value: object) -> None:
+    """Raise ShardingError unless the parts of an array of this shape have one size.
+
+    `what` is the op and the name of the array; `value` is its type.
+    """
+    check_rank(sharding, shape, what, value)
+    spec, mesh = sharding.spec, sharding.mesh
     for axis, (entry, size) in enumerate(zip(spec, shape, strict=False)):
         names = entry_names(entry)
         count = math.prod(mesh.shape[name] for name in names)

@@ -17,6 +17,7 @@ from tenferro.exec_ir import Array
 from tenferro.farm import FarmExecutor
 
 EXPRESSION = "abx,bcy,cax->y"
+PARTS = 8
 
 
 def operands(seed: int = 0, rounds: int = 6) -> list[Array]:
@@ -49,6 +50,12 @@ def run(executor: FarmExecutor, arrays: list[Array] | None = None) -> list[bytes
 def value(executor: FarmExecutor) -> bytes:
     """The bits of the value alone, which is one job."""
     return np.asarray(tn.jit(closed, executor=executor)(*operands())).tobytes()
+
+
+def job_folder(store: Path) -> Path:
+    """The folder of the only job."""
+    (folder,) = store.iterdir()
+    return folder
 
 
 Fate = Callable[[int, int], str]

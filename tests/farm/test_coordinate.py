@@ -21,38 +21,12 @@ from hypothesis import strategies as st
 from tenferro.errors import FarmError
 from tenferro.farm import coordinate, work
 from tenferro.farm.store import JobFolder
-from tests.farm.engines import Faulty, farm, value
-
-PARTS = 8
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with the job done."""
-    store = tmp_path_factory.mktemp("sound")
-    with farm(lambda: ThreadPoolExecutor(1), store, parts=PARTS) as executor:
-        value(executor)
-    return store
-
-
-@pytest.fixture(scope="module")
-def bits(sound: Path) -> bytes:
-    return value(farm(lambda: ThreadPoolExecutor(1), sound, parts=PARTS))
-
-
-@pytest.fixture(autouse=True)
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordinate, "POLL", 0.1)
+from tests.farm.engines import PARTS, Faulty, farm, job_folder, value
 
 
 def once(*fates: str) -> Any:
     """Parts 0, 1, … meet these fates at their first attempt."""
     return lambda part, attempt: fates[part] if part < len(fates) and attempt == 1 else "run"
-
-
-def job_folder(store: Path) -> Path:
-    (folder,) = store.iterdir()
-    return folder
 
 
 @settings(max_examples=15)
@@ -117,7 +91,7 @@ def test_damaged_parts_are_found_renamed_and_made_again(
     shutil.rmtree(store)
 
 
-@pytest.mark.parametrize("name", ["result", "operands", "job.json"])
+@pytest.mark.parametrize("name", ["result", "operands", "program", "job.json"])
 def test_other_files_that_are_damaged_are_written_again(
     name: str, sound: Path, bits: bytes, tmp_path: Path
 ) -> None:
@@ -128,59 +102,6 @@ def test_other_files_that_are_damaged_are_written_again(
     assert value(farm(Faulty(), store, parts=PARTS)) == bits
     assert (folder / f"{name}.bad").exists() is (name == "result")
     assert (folder / name).read_bytes() == (job_folder(sound) / name).read_bytes()
-
-
-def test_a_part_that_fails_is_named_after_the_others_are_done(tmp_path: Path) -> None:
-    engine = Faulty(lambda part, attempt: "raise" if part == 2 else "run")
-    text = (
-        r"^farm: part 2 \(slices 12 to 17\) failed 3 times; the last: ArithmeticError: bad luck "
-        rf"with 2; 7 of 8 parts are kept in {tmp_path}/[0-9a-f]{{8}}…; run again to go on$"
-    )
-    with pytest.raises(FarmError, match=text) as caught:
-        value(farm(engine, tmp_path, parts=PARTS))
-    assert isinstance(caught.value.__cause__, ArithmeticError)
-    assert engine.attempts[2] == 3
-    again = farm(Faulty(), tmp_path, parts=PARTS)
-    value(again)
-    assert again.report().jobs[0].found == 7
-
-
-def test_where_all_parts_fail_only_the_first_are_tried(tmp_path: Path) -> None:
-    engine = Faulty(lambda part, attempt: "raise", workers=1)
-    with pytest.raises(FarmError, match="failed once; the last"):
-        value(farm(engine, tmp_path, parts=32, attempts=1))
-    assert sum(engine.attempts.values()) <= 3
-
-
-def test_an_engine_that_broke_cannot_be_replaced_by_itself(tmp_path: Path, bits: bytes) -> None:
-    engine = Faulty(lambda part, attempt: "break" if len(engine.attempts) == 5 else "run")
-    text = r"the engine broke \(BrokenExecutor\); 4 of 8 parts are kept in .*…; run again to go on"
-    with pytest.raises(FarmError, match=text):
-        value(farm(engine, tmp_path, parts=PARTS))
-    with pytest.raises(FarmError, match=text):  # it is still broken
-        value(farm(engine, tmp_path, parts=PARTS))
-    again = farm(Faulty(), tmp_path, parts=PARTS)
-    assert value(again) == bits
-    assert again.report().jobs[0].found == 4
-
-
-def test_a_part_that_kills_its_workers_does_not_take_others_with_it(tmp_path: Path) -> None:
-    made: list[Faulty] = []
-
-    def make() -> Faulty:
-        made.append(Faulty(lambda part, attempt: "break" if part == 0 else "run", seed=len(made)))
-        return made[-1]
-
-    with pytest.raises(FarmError, match="7 of 8 parts are kept"):
-        value(farm(make, tmp_path, parts=PARTS, restarts=2))
-    assert 3 <= len(made) <= 12
-
-
-def test_an_engine_that_was_shut_down_has_broken(tmp_path: Path) -> None:
-    engine = ThreadPoolExecutor(1)
-    engine.shutdown()
-    with pytest.raises(FarmError, match=r"the engine broke \(BrokenExecutor\); 0 of 8 parts"):
-        value(farm(engine, tmp_path, parts=PARTS))
 
 
 def test_at_most_two_parts_for_each_worker_are_submitted(tmp_path: Path) -> None:
@@ -252,7 +173,8 @@ def test_a_worker_says_what_is_wrong_with_a_folder(sound: Path, tmp_path: Path) 
     (folder / "job.json").write_text(json.dumps({**described, "total": 3, "parts": 2}))
     with pytest.raises(FarmError, match=r"the job in .* is not what its name says; remove it"):
         files.read_job(version)
-    (folder / "job.json").write_text(json.dumps({**described, "op": {"family": 3}}))
+    del described["parts"]
+    (folder / "job.json").write_text(json.dumps(described))
     with pytest.raises(FarmError, match="is not the folder of a job: "):
         files.read_job(version)
     (folder / "job.json").unlink()
@@ -264,11 +186,11 @@ def test_parts_go_when_the_result_is_there_unless_they_are_kept(tmp_path: Path) 
     executor = farm(Faulty(), tmp_path, parts=PARTS, keep=False)
     expected = value(executor)
     folder = job_folder(tmp_path)
-    assert {path.name for path in folder.iterdir()} == {"job.json", "operands", "result"}
+    assert {path.name for path in folder.iterdir()} == {"job.json", "operands", "program", "result"}
     (folder / ".part-000003.0123").touch()  # of a writer that was killed
     (folder / "result").unlink()
     assert value(executor) == expected
-    assert {path.name for path in folder.iterdir()} == {"job.json", "operands", "result"}
+    assert {path.name for path in folder.iterdir()} == {"job.json", "operands", "program", "result"}
 
 
 def test_makers_are_named_and_may_have_to_be_alike(

@@ -14,7 +14,7 @@ import pytest
 import tenferro as tn
 from tenferro.errors import ConfigError, ExtensionRegistryError, FarmError
 from tenferro.families import SlicedNetwork
-from tenferro.family import Package
+from tenferro.family import Extension, Package
 from tests.farm.engines import Faulty, closed, farm, operands, run, value
 
 
@@ -66,6 +66,33 @@ def test_transforms_of_a_sliced_network_run_on_the_farm(
         function = transform(function)
     assert_close(tn.jit(function, executor=executor)(*operands()), reference(*transforms))
     assert executor.report().jobs
+
+
+def test_value_and_gradient_that_share_work_are_one_job(threads: Any, tmp_path: Path) -> None:
+    expression = "abx,bcy,cax->"
+    plan = tn.einsum_plan(expression, *operands(), optimize=False, slices="bx")
+
+    def loss(x: Any, y: Any, z: Any) -> Any:
+        return tn.sin(tn.einsum(expression, x, y, z, optimize=plan))
+
+    executor = farm(threads, tmp_path, parts=3)
+    both = tn.value_and_grad(loss, argnums=(0, 1, 2))
+    assert_close(
+        tn.jit(both, executor=executor)(*operands()), tn.jit(both, executor="numpy")(*operands())
+    )
+    assert len(executor.report().jobs) == 1
+    apart = tn.OptimizerOptions(lane_joining=False)
+    tn.jit(both, executor=executor, options=apart)(*operands())
+    assert len(executor.report().jobs) == 3
+
+
+def test_sizes_that_data_decide_are_known_when_the_job_begins(threads: Any, tmp_path: Path) -> None:
+    executor = farm(threads, tmp_path, parts=3)
+    op = Extension(SlicedNetwork(((0, 1), (1, 2)), (0, 2), ((0, 1),), sliced=(1,)))
+    a, b = np.ones((2, 4)), np.ones((4, 3))
+    (found,) = executor.run_op(op, a, b)
+    assert found.tolist() == [[4.0] * 3] * 2
+    assert len(executor.report().jobs) == 1
 
 
 @pytest.mark.parametrize("output", ["", "y", "xy", "bx"])

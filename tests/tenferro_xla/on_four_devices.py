@@ -193,6 +193,28 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "it to 8 or leave the axis whole",
     ),
     (
+        lambda: tn.sharding.from_local(ROWS, np.ones((6, 2))),
+        ShardingError,
+        "from_local: P('data',) divides axis 0 into 4 parts, of which this process holds 4; its "
+        "block must have a multiple of 4 elements there, such as f64[8,2], but f64[6,2] was given",
+    ),
+    (
+        lambda: tn.sharding.from_local(ROWS, 1.0),
+        ShardingError,
+        "from_local: f64[] has 0 axes, but P('data',) has 1; write at most one entry for each axis",
+    ),
+    (
+        lambda: tn.sharding.from_local(ROWS, np.ones((4, 2)), (8, 3)),
+        ShardingError,
+        "from_local: of f64[8,3], divided by P('data',) on mesh(data=4), this process holds "
+        "f64[8,3], but f64[4,2] was given",
+    ),
+    (
+        lambda: tn.sharding.from_local(ROWS, np.ones(4), 4),
+        ShardingError,
+        "from_local: shape must be a sequence of sizes, got 4",
+    ),
+    (
         lambda: XlaExecutor(mesh=MESH, in_flight=0),
         ConfigError,
         "XlaExecutor: in_flight must be a number of calls, at least 1, got 0",

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tenferro as tn
-from tenferro.errors import ShardingError
+from tenferro.errors import MemoryLimitError, ShardingError
 from tenferro.exec_ir import ExecProgram, evaluate
 from tenferro.values import Shardings
 from tenferro_xla import XlaExecutor
@@ -176,6 +176,26 @@ def test_a_device_holds_little_more_than_with_jax() -> None:
     assert memory.temporaries + memory.outputs <= 1.1 * (
         theirs.temp_size_in_bytes + theirs.output_size_in_bytes
     )
+
+
+def test_predicted_memory_is_that_of_one_device() -> None:
+    args = (a(64, 128), a(128, 64), a(512, 64))
+    specs = (P(), P(), P(("d", "m")))
+    f = tn.jit(tn.grad(lambda *args: layers(tn, *args)), mesh=SQUARE, in_shardings=specs)
+    report, told = f.memory(*args), f.lower(*args).memory()
+    assert report.arguments == told.arguments == 8 * (2 * 64 * 128 + 512 * 64 // 4)
+    assert report.outputs == told.outputs
+    assert 0.7 <= report.peak / (told.temporaries + told.outputs) <= 1.5
+    assert str(report).startswith("on each of 4 devices, where what is not known to be divided")
+    assert "f64[128,128]" in str(report)  # a quarter of f64[512,128]
+
+    def limited(limit: int) -> Any:
+        step = tn.grad(lambda *args: layers(tn, *args), memory_limit=limit)
+        return tn.jit(step, mesh=SQUARE, in_shardings=specs).memory(*args)
+
+    assert limited(report.peak).again == ()
+    with pytest.raises(MemoryLimitError, match=r"needs 327\.7 kB, the limit is 200"):
+        limited(200_000)
 
 
 @given(st.data())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ from tenferro.errors import (
     ConfigError,
     DeviceError,
     DistributedError,
+    ShardingError,
 )
 from tenferro_xla import XlaExecutor
 from tests.tenferro_xla.sliced_networks import OPERANDS, digest, value_and_gradient
@@ -67,6 +69,22 @@ def together(me: int) -> None:
     own = batches[0][4 * me : 4 * me + 4]
     x = tn.sharding.from_local(rows, own)
     refused(x.numpy, DeviceError, "numpy: f64[8,3] lies on 2 processes; tn.sharding.gather(x)")
+    shown = "shape=(8, 3), dtype=float64, sharding=P('data',), on mesh(data=4) of 2 processes"
+    assert {repr(x), str(x), f"{x}", f"{[x]}"[1:-1]} == {f"Tensor({shown})"}, repr(x)
+    assert repr(w).startswith("Tensor([["), repr(w)
+    refused(
+        lambda: tn.sharding.from_local(rows, own[:3]),
+        ShardingError,
+        "from_local: P('data',) divides axis 0 into 4 parts, of which this process holds 2; its "
+        "block must have a multiple of 2 elements there, such as f64[4,3], but f64[3,3] was given",
+    )
+    refused(
+        lambda: tn.sharding.from_local(rows, batches[0], (8, 3)),
+        ShardingError,
+        "from_local: of f64[8,3], divided by P('data',) on mesh(data=4), this process holds "
+        "f64[4,3], but f64[8,3] was given",
+    )
+    assert tn.sharding.from_local(rows, own, (8, 3)).shape == (8, 3)
     np.testing.assert_array_equal(tn.sharding.gather({"x": x})["x"], batches[0])
     np.testing.assert_allclose(tn.sum(x * 2).item(), 2 * batches[0].sum(), rtol=1e-12)
     assert tn.ones(3).to_device("xla").numpy().sum() == 3  # a device of this process
@@ -135,6 +153,18 @@ def slices(me: int) -> None:
     say(digest(tn.jit(value_and_gradient, mesh=mesh, slices="data")(*OPERANDS)))
 
 
+def raises(me: int) -> None:
+    """Process 1 ends by an exception; the call of process 0 that waits for it has an error."""
+    mesh = tn.sharding.make_mesh((4,), ("data",))
+    total = tn.jit(lambda x: tn.sum(x * x), mesh=mesh, in_shardings=P("data"))
+    x = tn.device_put(np.arange(8.0), tn.sharding.NamedSharding(mesh, P("data")))
+    total(x).item()
+    if me == 1:
+        atexit.register(say, "an exit handler ran")
+        raise ValueError("of the user")
+    total(x).item()
+
+
 def main() -> None:
     part, port, me = sys.argv[1], sys.argv[2], int(sys.argv[3])
     tn.sharding.initialize(
@@ -147,6 +177,8 @@ def main() -> None:
         parts[part](me)
     if part == "together":
         flight(me, 1)
+    if part == "slices":
+        raises(me)
     tn.sharding.shutdown()
     say("done")
 

@@ -226,6 +226,8 @@ def test_what_was_donated_is_refused_afterwards(xla: XlaExecutor) -> None:
         run.run_host(x, np.ones(3))
     with pytest.raises(DeviceError, match=re.escape("f64[3] was donated to an earlier call")):
         xla.get(x)
+    shown = "Tensor(shape=(3,), dtype=float64, on cpu:0, donated to an earlier call)"
+    assert repr(Tensor.wrap(x, xla)) == shown
 
 
 def huge(*shape: int) -> ExecProgram:

@@ -12,7 +12,8 @@ import pytest
 HERE = Path(__file__).parent
 
 
-FILES = ("on_four_devices.py", "on_four_devices_programs.py", "on_four_devices_slices.py")
+PARTS = ("", "_memory", "_programs", "_slices")
+FILES = tuple([f"on_four_devices{part}.py" for part in PARTS])
 
 
 def on_four_devices(*options: str) -> None:

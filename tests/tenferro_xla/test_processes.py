@@ -62,11 +62,14 @@ def test_two_processes_compute_together() -> None:
         assert status == 0, text[-4000:]
 
 
-def test_shared_slices_have_the_bits_of_one_device() -> None:
+def test_shared_slices_have_the_bits_of_one_device_and_an_exception_in_one_ends_both() -> None:
     expected = digest(tn.jit(value_and_gradient)(*OPERANDS))
-    for status, text in two("slices", 100):
-        assert status == 0, text[-4000:]
-        assert expected in text
+    (status, text), (other, its) = two("slices", 100)
+    assert (status, other) == (1, 1), text[-4000:] + its[-4000:]
+    assert expected in text
+    assert expected in its
+    assert "DistributedError: run: process 0 of 2 has lost another one" in text
+    assert "ValueError: of the user\nan exit handler ran\n" in its
 
 
 def test_a_process_is_told_that_another_is_gone() -> None:

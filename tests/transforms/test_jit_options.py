@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import TracingError
+from tenferro.errors import (
+    ConfigError,
+    DeviceError,
+    ExecutorError,
+    ExtensionRegistryError,
+    ShardingError,
+    TenferroError,
+    TracingError,
+)
 
 X = np.arange(4.0)
 
@@ -44,23 +51,63 @@ def test_donated_arguments_are_given_by_name() -> None:
     assert f(2, tn.ones(2)).tolist() == [2, 2]
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda: tn.jit(head, static_argnums=2), "static_argnums 2 is not the position of a param"),
-        (
-            lambda: tn.jit(head, static_argnums="n"),
-            "static_argnums 'n' is not the position .* n, x",
-        ),  # type: ignore[call-overload]
-        (
-            lambda: tn.jit(head, donate_argnames="y"),
-            "donate_argnames has 'y', which is not a param",
-        ),
-        (lambda: tn.jit(head, keep_unused=True), "keep_unused=True is what every program does"),
-        (lambda: tn.jit(head, inline=True), "inline=True is what every function does"),
-        (lambda: tn.jit(inline=True), "inline=True is what every function does"),
-    ],
-)
-def test_a_wrong_option_is_refused(call: Callable[[], Any], text: str) -> None:
-    with pytest.raises(TracingError, match=text):
-        call()
+MESH = tn.sharding.make_mesh((1,), ("data",))
+REFUSED: list[tuple[dict[str, Any], type[TenferroError], str]] = [
+    ({"executor": "no"}, ExecutorError, "no executor is named 'no'; installed: numpy, xla"),
+    ({"executor": 3}, ExecutorError, "must be an executor or its name, got 3"),
+    ({"static_argnames": "y"}, TracingError, "static_argnames has 'y', which is not a param"),
+    ({"static_argnames": 2.5}, TracingError, "takes the name of a parameter, or several, got 2.5"),
+    ({"static_argnames": {"n": 1}}, TracingError, "takes the name of a parameter, or several"),
+    ({"static_argnums": 2}, TracingError, "static_argnums 2 is not the position of a param"),
+    ({"static_argnums": "n"}, TracingError, "static_argnums 'n' is not the position .* n, x"),
+    ({"static_argnums": True}, TracingError, "static_argnums True is not the position"),
+    ({"static_argnums": 1.5}, TracingError, "takes the position of a parameter, or several"),
+    ({"donate_argnums": 7}, TracingError, "donate_argnums 7 is not the position of a param"),
+    ({"donate_argnums": [1, -3]}, TracingError, "donate_argnums -3 is not the position"),
+    ({"donate_argnums": 1.5}, TracingError, "takes the position of a parameter, or several"),
+    ({"donate_argnames": "y"}, TracingError, "donate_argnames has 'y', which is not a param"),
+    ({"donate_argnames": [3]}, TracingError, "donate_argnames has 3, which is not a param"),
+    ({"static_argnums": 0, "donate_argnums": 0}, TracingError, "argument n is both static and to"),
+    ({"options": "fast"}, TracingError, "options must be OptimizerOptions, got str"),
+    ({"symbolic": ["n"]}, TracingError, "symbolic maps names of arguments to shapes"),
+    ({"packages": 3}, ExtensionRegistryError, "takes a sequence of Package values, got a int"),
+    ({"keep_unused": True}, TracingError, "keep_unused=True is what every program does"),
+    ({"keep_unused": "no"}, ConfigError, "keep_unused must be True or False, got 'no'"),
+    ({"inline": True}, TracingError, "inline=True is what every function does"),
+    ({"memory_limit": [3]}, ConfigError, "memory_limit must be a number of bytes"),
+    ({"memory_limit": True}, ConfigError, "memory_limit must be a number of bytes"),
+    ({"mesh": "data"}, ShardingError, "takes a mesh of devices, got a str"),
+    ({"in_shardings": True}, ShardingError, "need a mesh; pass mesh=, or NamedShardings"),
+    ({"in_shardings": True, "mesh": MESH}, ShardingError, "must be a PartitionSpec, .* got True"),
+    ({"out_shardings": 3, "mesh": MESH}, ShardingError, "must be a PartitionSpec, .* got 3"),
+    ({"slices": 3, "mesh": MESH}, ShardingError, "slices go over an axis of the mesh"),
+    ({"tiers": "yes"}, ConfigError, "jit: tiers must be True or False, got 'yes'"),
+    ({"tiers": 1}, ConfigError, "jit: tiers must be True or False, got 1"),
+]
+
+
+@pytest.mark.parametrize(("options", "kind", "text"), REFUSED, ids=lambda case: str(case)[:40])
+def test_a_wrong_option_is_refused_at_once(
+    options: dict[str, Any], kind: type[TenferroError], text: str
+) -> None:
+    with pytest.raises(kind, match=text):
+        tn.jit(head, **options)
+    with pytest.raises(kind, match=text):
+        tn.jit(**options)(head)
+
+
+def test_arguments_that_python_does_not_list_are_not_static() -> None:
+    with pytest.raises(TracingError, match=r"static_argnums 1 is in \*more, of which no argument"):
+        tn.jit(lambda x, *more: x, static_argnums=1)
+    with pytest.raises(TracingError, match="static_argnames needs the parameters of the function"):
+        tn.jit(max, static_argnames="key")
+
+
+def test_donated_arguments_count_from_the_end_and_beyond_the_list() -> None:
+    last = tn.jit(lambda n, x: x * n, static_argnums=0, donate_argnums=np.int64(-1))
+    rest = tn.jit(lambda x, *more: x + more[0], donate_argnums=1)
+    for f in (lambda x: last(2, x), lambda x: rest(tn.ones(2), x)):
+        x = tn.device_put(np.ones(2), "cpu")
+        assert f(x).tolist() == [2, 2]
+        with pytest.raises(DeviceError, match="donated to an earlier call"):
+            x.numpy()

@@ -1,5 +1,7 @@
 """A call of types seen before takes a shorter way, which must give what the first call gives."""
 
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,7 +9,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import tenferro as tn
-from tenferro.errors import DTypeError, PytreeError
+from tenferro.errors import BackendFailureError, BindingError, DTypeError, PytreeError
+from tenferro.traced import flatten
+from tenferro.transforms.seen import Structure
 
 X = np.arange(6.0).reshape(2, 3)
 
@@ -102,3 +106,123 @@ def test_results_of_the_numpy_executor_share_no_memory() -> None:
     x[:] = 9
     assert_array_equal(first[0].numpy(), X)
     assert not np.shares_memory(first[1].numpy(), second[1].numpy())
+
+
+@pytest.mark.parametrize("other", [X.astype(np.float32), X[:1], X.astype(">f8"), 3], ids=str)
+def test_other_types_than_those_of_all_calls_before_have_a_program_of_their_own(other: Any) -> None:
+    double = tn.jit(lambda x: x * 2)
+    x = double(double(X))
+    on_device = other if isinstance(other, int) else tn.jit(lambda x: x + 0)(other)
+    for given in (on_device, other, X, x):
+        result, expected = double(given), tn.asarray(given) * 2
+        assert_array_equal(result.numpy(), expected.numpy())
+        assert result.dtype == expected.dtype
+
+
+def test_other_numbers_of_arguments_than_in_all_calls_before() -> None:
+    add = tn.jit(lambda *terms: sum(terms))
+    assert [add(*[X] * n).numpy()[0, 1] for n in (2, 2, 3, 1, 2)] == [2, 2, 3, 1, 2]
+
+
+def test_a_number_is_not_an_array_of_its_kind() -> None:
+    single, half = tn.jit(lambda x: x * 1), np.float32(0.5)
+    add = tn.jit(lambda x, y: x + y)
+    for y in (2.0, 2.0, single(np.float64(2.0)), 2.0):
+        assert add(half, y).dtype == (np.float32 if isinstance(y, float) else np.float64)
+
+
+Pair = namedtuple("Pair", "x y")
+Other = namedtuple("Other", "x y")
+
+
+@dataclass
+class Point:
+    x: Any
+    y: Any
+
+
+class Rows(list[Any]):
+    """Not a tree."""
+
+
+TREES: list[Any] = [
+    {"x": X, "y": {"z": X}},
+    {"x": X, "y": OrderedDict(z=X)},
+    OrderedDict(x=X, y={"z": X}),
+    {"x": X, "y": defaultdict(list, z=X)},
+    {"x": X, "y": {"w": X}},
+    {"x": X, "y": (X,)},
+    {"x": X, "y": None},
+    {"x": {"z": X}, "y": X},
+    (X, X),
+    [X, X],
+    Pair(X, X),
+    Other(X, X),
+    Point(X, X),
+    Point(X, {"z": X}),
+    Point(X, OrderedDict(z=X)),
+    deque([X, X]),
+    deque([X, X], maxlen=2),
+]
+
+
+def test_the_structure_of_a_call_tells_others_apart() -> None:
+    for first in TREES:
+        treedef = flatten(((first,), {}))[1]
+        for given in TREES:
+            known = Structure(treedef)
+            leaves, other = flatten(((given,), {}))
+            found = known.leaves((given,), {})
+            if all(leaf is X for leaf in found):
+                assert len(found) == len(leaves)
+                assert other == treedef
+            assert None in known.leaves((given,), {"x": X})
+            assert None in known.leaves((given, given), {})
+    for first in (TREES[0], TREES[8], TREES[10], TREES[12]):
+        known = Structure(flatten(((first,), {}))[1])
+        assert all(leaf is X for leaf in known.leaves((first,), {}))
+
+
+def test_trees_of_other_structures_than_in_all_calls_before() -> None:
+    double = tn.jit(lambda *args, **named: tn.tree.map(lambda x: x * 2, (args, named)))
+    for given in (TREES[0], TREES[0], *TREES[1:6]):
+        (args, named), structure = double(given), tn.tree.structure(given)
+        assert not named
+        assert tn.tree.structure(args[0]) == structure
+    assert double(x=TREES[0])[1].keys() == {"x"}
+
+
+def test_a_donated_array_is_refused_in_every_call() -> None:
+    double = tn.jit(lambda x: x * 2, donate_argnums=0)
+    three = tn.jit(lambda x: x * 3)
+    for _ in range(3):
+        x = three(X)
+        double(x)
+        with pytest.raises(BindingError, match="was donated to an earlier call"):
+            double(x)
+
+
+def test_a_callback_that_fails_is_called_once() -> None:
+    calls: list[int] = []
+
+    def check(x: Any) -> Any:
+        calls.append(len(calls))
+        if len(calls) > 2:
+            raise TypeError("enough")
+        return x
+
+    f = tn.jit(lambda x: tn.pure_callback(check, tn.TensorSpec((2,), "float64"), x))
+    for _ in range(2):
+        f(np.ones(2)).numpy()
+    with pytest.raises(BackendFailureError, match="enough"):
+        f(np.ones(2)).numpy()
+    assert calls == [0, 1, 2]
+
+
+def test_calls_of_types_seen_before_are_counted() -> None:
+    double = tn.jit(lambda t: t["x"] * 2)
+    for _ in range(4):
+        double({"x": X})
+    assert double.stats().hits == 3
+    double.clear()
+    assert_array_equal(double({"x": X}).numpy(), X * 2)

@@ -33,6 +33,8 @@ class Buckets:
             )
         self._sizes: dict[str, tuple[int, ...] | None] = {}
         for name, rounding in roundings.items():
+            if not isinstance(name, str):
+                raise ConfigError(f"bucketing: {name!r} is not a name of a size")
             self._sizes[name] = None if rounding == "powers_of_two" else _increasing(name, rounding)
 
     def rounded(self, sizes: Mapping[Leaf, int]) -> frozenset[Leaf]:

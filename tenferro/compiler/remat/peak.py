@@ -43,9 +43,8 @@ def _place(schedule: Schedule) -> str:
     if not alive:
         return site
     largest = max(alive, key=schedule.bytes.__getitem__)
-    maker = makers[largest]
-    meta = maker.output_metas[maker.output_slots.index(largest)]
-    return f"{site} (largest: {maker.op.name} {meta}, {len(alive)} alive)"
+    name, meta = makers[largest].op.name, schedule.metas[largest]
+    return f"{site} (largest: {name} {meta}, {len(alive)} alive)"
 
 
 def _step(schedule: Schedule) -> ExecInstruction:

@@ -9,11 +9,13 @@ from typing import cast
 from tenferro.compiler.memory_limit import MemoryLimit, in_words
 from tenferro.compiler.remat.peak import inside_in_words
 from tenferro.compiler.target.memory import schedule_of
+from tenferro.compiler.target.pinned import Pinned
 from tenferro.compiler.target.schedule import COMPILED, Runs, Schedule, size_of
 from tenferro.control import Checkpointed, ControlOp
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 
 _LARGEST = 10
+_DIVIDED = "where what is not known to be divided counts as whole:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class MemoryReport:
         again: what is computed again.
         work: about how many operations a run takes, with what is computed again.
         limit: the limit that the program keeps, if there is one.
+        devices: how many devices run the program; all figures but `again` and `work` are of one.
     """
 
     peak: int
@@ -86,6 +89,7 @@ class MemoryReport:
     again: tuple[ComputedAgain, ...]
     work: int
     limit: MemoryLimit | None
+    devices: int = 1
 
     @property
     def temporaries(self) -> int:
@@ -102,6 +106,7 @@ class MemoryReport:
         place = "" if self.at is None else f" at {self.at}"
         limit = "" if self.limit is None else f", the limit is {in_words(self.limit.bytes)}"
         lines = [
+            *([] if self.devices == 1 else [f"on each of {self.devices} devices, {_DIVIDED}"]),
             f"peak {in_words(self.peak)}{place}{limit}; results {in_words(self.outputs)}, "
             f"arguments {in_words(self.arguments)} more",
             f"alive there: {self.alive}" + (", the largest:" if self.largest else ""),
@@ -118,9 +123,20 @@ class MemoryReport:
 
 
 def memory_report(
-    program: ExecProgram, runs: Runs = COMPILED, limit: MemoryLimit | None = None
+    program: ExecProgram,
+    runs: Runs = COMPILED,
+    limit: MemoryLimit | None = None,
+    pinned: Pinned | None = None,
+    devices: int = 1,
 ) -> MemoryReport:
     """The report of a program of known sizes, after all passes.
+
+    Args:
+        program: the program.
+        runs: how its executor runs it.
+        limit: the limit that it keeps.
+        pinned: its axes that are divided among devices.
+        devices: how many there are.
 
     >>> from tenferro.compiler import parse
     >>> text = "exec_program(%0: f64[2]) { \\n %1: f64[2] = sine %0 \\n return %1 \\n }"
@@ -130,7 +146,7 @@ def memory_report(
         16 bytes  sine f64[2]
     computed again: nothing
     """
-    schedule = schedule_of(program, runs)
+    schedule = schedule_of(program, runs, pinned=pinned)
     makers = program.makers()
     alive = sorted(
         (slot for slot in _alive_at_peak(schedule) if slot in makers),
@@ -150,6 +166,7 @@ def memory_report(
         tuple(_again(program)),
         program.work(),
         limit,
+        devices,
     )
 
 
@@ -158,8 +175,7 @@ def _alive_at_peak(schedule: Schedule) -> Sequence[int]:
 
 
 def _value(step: ExecInstruction, slot: int, schedule: Schedule) -> AliveValue:
-    meta = step.output_metas[step.output_slots.index(slot)]
-    return AliveValue(step.op.name, str(meta), schedule.bytes[slot], step.site)
+    return AliveValue(step.op.name, str(schedule.metas[slot]), schedule.bytes[slot], step.site)
 
 
 def _again(program: ExecProgram, times: int = 1) -> list[ComputedAgain]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tenferro.compiler.target.pinned import Pinned
 from tenferro.compiler.target.schedule import COMPILED, Runs, Schedule
 from tenferro.exec_ir import ExecProgram
 
@@ -56,14 +57,18 @@ Known = dict[int, tuple[ExecProgram, int]]
 
 
 def schedule_of(
-    program: ExecProgram, runs: Runs = COMPILED, known: Known | None = None
+    program: ExecProgram,
+    runs: Runs = COMPILED,
+    known: Known | None = None,
+    pinned: Pinned | None = None,
 ) -> Schedule:
     """The schedule of a program, which knows the peaks of the programs inside its ops.
 
-    Those that are `known` are not predicted again, and the others are added to them.
+    Those that are `known` are not predicted again, and the others are added to them. Of axes that
+    are `pinned`, one device has a part; values inside of ops count as whole.
     """
     known = {} if known is None else known
     for part in reversed(list(program.walk())):
         if part is not program and id(part) not in known:
             known[id(part)] = part, Schedule(part, known, runs).need
-    return Schedule(program, known, runs)
+    return Schedule(program, known, runs, pinned)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.ops import DotGeneral, Reshape
+from tenferro.shape import TensorMeta, make_meta
 
 Counts = tuple[int, ...]
 """For each axis the number of parts; 1 if it is whole."""
@@ -59,7 +60,8 @@ class Parts:
 
     def __init__(self, program: ExecProgram, pinned: Pinned) -> None:
         self._everywhere = pinned.everywhere
-        self._shapes = [() if meta is None else meta.dims or () for meta in program.slot_metas()]
+        self._metas = program.slot_metas()
+        self._shapes = [() if meta is None else meta.dims or () for meta in self._metas]
         self._start = [0]
         for shape in self._shapes:
             self._start.append(self._start[-1] + len(shape))
@@ -96,6 +98,15 @@ class Parts:
         """The shape of the part of a value that one device holds."""
         parts = zip(shape, self.of(slot), strict=True)
         return tuple([size // max(1, count) for size, count in parts])
+
+    def metas(self) -> list[TensorMeta | None]:
+        """The types of the parts of all values that one device holds; None if a slot has none."""
+        return [
+            meta
+            if meta is None or meta.static_shape is None
+            else make_meta(meta.dtype, self.local(slot, meta.static_shape))
+            for slot, meta in enumerate(self._metas)
+        ]
 
     def rank(self, slot: int) -> int:
         """The number of axes of a value."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tenferro.compiler.target.costs import CPU, DeviceCosts
+from tenferro.compiler.target.pinned import Pinned
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.ops import DotGeneral, Transpose
 from tenferro.shape import TensorMeta
@@ -59,6 +60,7 @@ class Schedule:
         order: the numbers of the instructions, in the order in which they run.
         made: by buffer, the moment when it is allocated.
         reads: by buffer, the moments when it is read.
+        metas: by slot, its type; on several devices, that of the part that one holds.
         bytes: by slot, its size.
         profile: for each moment the bytes alive, without the arguments.
     """
@@ -68,6 +70,7 @@ class Schedule:
         program: ExecProgram,
         peaks: Mapping[int, tuple[ExecProgram, int]],
         runs: Runs = COMPILED,
+        pinned: Pinned | None = None,
     ) -> None:
         self.program = program
         self.peaks = peaks
@@ -77,7 +80,8 @@ class Schedule:
         for number, step in enumerate(program.instructions):
             for slot in dict.fromkeys(step.input_slots):
                 self.readers.setdefault(slot, []).append(number)
-        self.bytes = [0 if meta is None else runs.size(meta) for meta in program.slot_metas()]
+        self.metas = program.slot_metas() if pinned is None else pinned.parts(program).metas()
+        self.bytes = [0 if meta is None else runs.size(meta) for meta in self.metas]
         self.buffer = list(range(program.n_slots))
         self.fused: dict[int, tuple[int, ...]] = {}
         self.streamed = self._streamed() if runs.fuses else set()
