@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tenferro.compiler import CPU, DotDecomposer, Pinned, parse, run_passes
+from tenferro.compiler import CPU, ContractionLayout, DotDecomposer, Pinned, parse, run_passes
 from tenferro.compiler.target.layout import LayoutRewrite, Problem, ProgramWriter
 from tenferro.compiler.target.layout.requests import Choice, Requests
 from tenferro.exec_ir import ExecProgram
-from tenferro.ops import Reshape
+from tenferro.ops import Reshape, Transpose
 
 TWO_FREE = parse("""
     exec_program(%0: f64[4,6,5], %1: f64[5,3]) {
@@ -95,3 +95,15 @@ def test_nothing_is_repeated_along_a_divided_axis() -> None:
     assert is_repeated(None)
     assert is_repeated(Pinned(((1, 1, 4), (1, 1))))
     assert not is_repeated(Pinned(((4, 1, 1), (1, 1))))
+
+
+@pytest.mark.parametrize(("counts", "expected"), [(1, True), (4, False)])
+def test_an_input_that_is_gathered_is_not_moved_to_be_faster(counts: int, expected: bool) -> None:
+    program = parse("""
+        exec_program(%0: f64[128,64], %1: f64[2048,128]) {
+          %2: f64[64,2048] = dot_general[lhs_contract=(0,), rhs_contract=(1,)] %0, %1!
+          %3: f64[128,2048] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0!, %2
+          return %2, %3
+        }""")
+    layout = ContractionLayout(CPU, pinned=Pinned(((counts, 1), (1, 1))))
+    assert run_passes(program, [layout]).has_op(Transpose) is expected

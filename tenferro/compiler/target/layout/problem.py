@@ -16,6 +16,8 @@ class Problem:
 
     Attributes:
         inputs: the slots of the inputs, whose order is not chosen here.
+        gathered: the inputs that devices may have to gather, since they are divided, and that are
+            read several times: a copy in another order would be gathered too.
         sizes: how many elements of each value one device holds.
         contractions: the contractions, by the slot of their result.
     """
@@ -34,6 +36,8 @@ class Problem:
             for step in program.steps_of(DotGeneral)
         }
         self._once = {slot for slot, times in program.read_counts().items() if times == 1}
+        divided = () if self._parts is None else filter(self._parts.is_divided, self.inputs)
+        self.gathered = set(divided) - self._once
         self._axis_maps: dict[int, AxisMap | None] = {}
         self._pointwise: set[int] = set()
         self._unwritten: set[int] = set()

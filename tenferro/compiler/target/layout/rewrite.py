@@ -35,6 +35,7 @@ class LayoutRewrite:
         self.writer = writer
         self.values: dict[int, Value] = {}
         self.moved: dict[tuple[int, Order], int] = {}
+        self.gathered: set[int] = set()
         self.repeated: set[int] = set()
         self.split: set[int] = set()
 
@@ -42,7 +43,10 @@ class LayoutRewrite:
         """Write the whole program; returns the outputs, in their natural orders."""
         program = self.problem.program
         for slot, meta in zip(program.input_slots, program.input_metas, strict=True):
-            self.values[slot] = Written(self.writer.input(meta), natural(meta.rank))
+            number = self.writer.input(meta)
+            self.values[slot] = Written(number, natural(meta.rank))
+            if slot in self.problem.gathered:
+                self.gathered.add(number)
         for step in program.instructions:
             self.writer.begin(step)
             self._visit(step)
@@ -160,7 +164,8 @@ class LayoutRewrite:
         slow = self.costs.contracted_first * plain
         excess = plain * self.costs.short_side(first.side.extent, second.side.extent)
         if lead.is_contracted_first:
-            if self._moving(contraction, first) < slow:
+            gathered = lead.value.number in self.gathered
+            if self._moving(contraction, first) < slow and not gathered:
                 lead = self._grouped(first, keep=False)
             else:
                 excess += slow
