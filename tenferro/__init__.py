@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from tenferro.derivatives import AdContext as AdContext
     from tenferro.eager import EagerRuntime as EagerRuntime
     from tenferro.eager import EagerTensor as EagerTensor
+    from tenferro.eager import Tensor as Tensor
     from tenferro.errors import TenferroError as TenferroError
     from tenferro.farm import FarmExecutor as FarmExecutor
     from tenferro.files import PayloadCodecs as PayloadCodecs
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from tenferro.runtime import GraphExecutor as GraphExecutor
     from tenferro.runtime import GraphProgram as GraphProgram
     from tenferro.runtime import NumpyBackend as NumpyBackend
-    from tenferro.runtime import Tensor as Tensor
     from tenferro.runtime import executor_named as executor_named
     from tenferro.shape import ShapeDtypeStruct as ShapeDtypeStruct
     from tenferro.shape import SymDim as SymDim
@@ -89,7 +89,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "stop_gradient",
     ),
     "tenferro.derivatives": ("AdContext",),
-    "tenferro.eager": ("EagerRuntime", "EagerTensor"),
+    "tenferro.eager": ("EagerRuntime", "EagerTensor", "Tensor"),  # which plans its operators
     "tenferro.errors": ("TenferroError",),
     "tenferro.farm": ("FarmExecutor",),
     "tenferro.files": ("PayloadCodecs", "cache", "call", "dumps", "load", "loads", "save"),
@@ -113,7 +113,6 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "GraphExecutor",
         "GraphProgram",
         "NumpyBackend",
-        "Tensor",
         "executor_named",
     ),
     "tenferro.shape": ("ShapeDtypeStruct", "SymDim", "TensorSpec"),

@@ -39,6 +39,19 @@ assert not {"jax", "jaxlib", "tenferro_xla"} & set(sys.modules)
     )
 
 
+def test_operators_are_planned_where_only_tensors_are_used() -> None:
+    run(
+        """
+import tenferro as tn
+x = tn.Tensor([1.0, 2.0])
+for _ in range(20):
+    x = x * 1.0
+from tenferro.eager import HOST_PLANS
+assert len(HOST_PLANS) == 1
+"""
+    )
+
+
 def test_importing_tenferro_leaves_numpy_as_it_was() -> None:
     run(
         """

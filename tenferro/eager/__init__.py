@@ -7,5 +7,6 @@ Read in this order: `kinds`, `kernels`, `tensor`, `plan`, `emitter`, `derivative
 from tenferro.eager.plain import HOST_PLANS, HostPlans
 from tenferro.eager.runtime import EagerRuntime
 from tenferro.eager.tensor import EagerTensor
+from tenferro.runtime import Tensor
 
-__all__ = ["HOST_PLANS", "EagerRuntime", "EagerTensor", "HostPlans"]
+__all__ = ["HOST_PLANS", "EagerRuntime", "EagerTensor", "HostPlans", "Tensor"]

@@ -78,6 +78,9 @@ def number_key(number: bool | int | float | complex) -> object:
     return encode(number)
 
 
+_INTS = frozenset([int])
+
+
 def option_key(value: object) -> object:
     """A key that distinguishes the options of an array function.
 
@@ -87,11 +90,14 @@ def option_key(value: object) -> object:
     >>> option_key(True) == option_key(1)
     False
     """
+    kind = type(value)
+    if kind is int or kind is str:
+        return kind, value
     if value is None or value is True or value is False:
-        return value  # numbers are replaced by their bytes
+        return value  # other numbers are replaced by their bytes
+    if isinstance(value, tuple) and _INTS.issuperset(map(type, value)):
+        return kind, value  # sizes and axes
     match value:
-        case int() | str():
-            return encode(value)
         case slice():
             return slice, option_key((value.start, value.stop, value.step))
         case EllipsisType():

@@ -164,7 +164,7 @@ class FarmRuntime:
         """The sums of a loop."""
         assert isinstance(op, FarmLoop)
         PARENT.is_not_needed()
-        job = Job.of(op, inputs, self._parts, self.worker)
+        job = Job.of(op.part, inputs, self._parts, self.worker)
         report = JobReport(job.digest, job.parts)
         self.reports.append(report)
         return complete(job, self._engines, self.rules, report)

@@ -10,7 +10,6 @@ from functools import cached_property
 
 from tenferro.errors import FarmError
 from tenferro.exec_ir import Array, ExecProgram
-from tenferro.farm.loops import FarmLoop
 from tenferro.farm.parts import part_count, round_work
 from tenferro.files import Json, array_digests, canonical
 from tenferro.network import lane_bounds
@@ -41,12 +40,12 @@ class Job:
     worker: str
 
     @classmethod
-    def of(cls, loop: FarmLoop, operands: Sequence[Array], parts: int | None, worker: str) -> Job:
-        """The job of a loop on these operands, with as many parts as are asked for, or fit."""
-        work = loop.total * round_work(loop.part)
-        count = part_count(loop.total, work, parts)
-        digests = array_digests(operands)
-        return cls(loop.part, loop.total, tuple(operands), digests, count, worker)
+    def of(cls, part: ExecProgram, inputs: Sequence[Array], parts: int | None, worker: str) -> Job:
+        """The job of a `FarmLoop` on its inputs, with as many parts as are asked for, or fit."""
+        *operands, rounds = inputs
+        total = int(rounds)
+        count = part_count(total, total * round_work(part), parts)
+        return cls(part, total, tuple(operands), array_digests(operands), count, worker)
 
     @cached_property
     def outputs(self) -> list[tuple[DType, tuple[int, ...]]]:

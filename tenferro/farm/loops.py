@@ -25,7 +25,8 @@ from tenferro.control import LaneSum
 from tenferro.exec_ir import Array, ExecInstruction, ExecProgram, Rewriter, evaluate
 from tenferro.families import SlicedNetwork
 from tenferro.family import Extension, ExtensionOp, OutputMeta, family_id
-from tenferro.shape import Dim, DType, Leaf
+from tenferro.ops import scalar
+from tenferro.shape import INT64, Dim, DType, Leaf
 
 
 @family_id(namespace="tenferro-farm", name="loop", version=1)
@@ -33,23 +34,22 @@ from tenferro.shape import Dim, DType, Leaf
 class FarmLoop(ExtensionOp):
     """The sums over all rounds of a loop whose rounds do not depend on each other.
 
+    It takes the operands of the loop and the number of rounds, an i64[].
+
     Attributes:
-        part: a program of the operands, the first round and the one after the last, i64[]; it
-            returns the sums over these rounds.
-        total: the number of rounds.
+        part: the sums of some rounds: a program of the operands, the first round and the stop.
     """
 
     part: ExecProgram
-    total: int
 
     def payload(self) -> tuple[object, ...]:
-        """The digest of the program, and the number of rounds."""
-        return self.part.digest, self.total
+        """The digest of the program."""
+        return (self.part.digest,)
 
     @property
     def input_count(self) -> int:
-        """The operands."""
-        return len(self.part.input_slots) - 2
+        """The operands, and the number of rounds."""
+        return len(self.part.input_slots) - 1
 
     @property
     def output_count(self) -> int:
@@ -64,8 +64,8 @@ class FarmLoop(ExtensionOp):
 
     def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """All rounds one after another."""
-        bounds = [np.asarray(number, np.int64) for number in (0, self.total)]
-        return evaluate(self.part, [*inputs, *bounds])
+        *operands, total = inputs
+        return evaluate(self.part, [*operands, np.zeros_like(total), total])
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class FarmedLoops(Pass):
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
             if not isinstance(step.op, LaneSum):
                 return None
-            loop = FarmLoop(optimize(step.op.part), step.op.total)
-            return at.emit_all(Extension(loop), *operands)
+            loop, total = FarmLoop(optimize(step.op.part)), at.emit(scalar(step.op.total, INT64))
+            return at.emit_all(Extension(loop), *operands, total)
 
         return at.run(rule)
 

@@ -22,7 +22,6 @@ from tenferro.traced import (
     flatten,
     is_tracing,
     trace_function,
-    unflatten,
     wraps,
 )
 from tenferro.transforms.call import CallArguments, StaticArguments, as_written, donated_inputs
@@ -367,16 +366,7 @@ class Jitted(Generic[P, R_co]):
     ) -> TracedFunction | None:
         """The program, cached by the declared types; None as in `_entry`."""
         if self._symbolic is not None:
-            specs = self._symbolic.specs(call)
-            leaves = [
-                leaf if spec is None else spec for leaf, spec in zip(leaves, specs, strict=True)
-            ]
-            args, kwargs = unflatten(treedef, leaves)
-            call = replace(call, args=args, kwargs=kwargs)
-            types = [*types]
-            for position, spec in enumerate(specs):
-                if spec is not None:
-                    types[2 * position] = spec.shape
+            call, types = self._symbolic.declared(call, leaves, treedef, types)
         key = (treedef, call.static, *types)
         traced = self._traces.get(key)
         if traced is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import optree
@@ -12,7 +12,7 @@ import optree
 from tenferro.arrays import is_number
 from tenferro.errors import BindingError, PytreeError, ShapeError, TracingError
 from tenferro.shape import DimExpr, DType, TensorMeta, TensorSpec
-from tenferro.traced import NAMESPACE, flatten, leaf_meta
+from tenferro.traced import NAMESPACE, TreeDef, flatten, leaf_meta, unflatten
 from tenferro.transforms.call import CallArguments
 from tenferro.values import Solved, learn_sizes
 
@@ -107,6 +107,30 @@ class SymbolicArguments:
             BindingError: rank or dtype of an array differ from the declared ones.
         """
         return [spec for name, arg in _named(call) for spec in self._of(name, arg)]
+
+    def declared(
+        self,
+        call: CallArguments,
+        leaves: Sequence[Any],
+        treedef: TreeDef,
+        types: Sequence[Hashable],
+    ) -> tuple[CallArguments, list[Hashable]]:
+        """The call with declared types in place of arrays, and `types` with declared shapes.
+
+        `types` begins with the shape and the dtype of each leaf in turn.
+
+        Raises:
+            PytreeError: the tree of an argument is not the declared one.
+            BindingError: rank or dtype of an array differ from the declared ones.
+        """
+        specs = self.specs(call)
+        declared = [x if spec is None else spec for x, spec in zip(leaves, specs, strict=True)]
+        args, kwargs = unflatten(treedef, declared)
+        known = [*types]
+        for position, spec in enumerate(specs):
+            if spec is not None:
+                known[2 * position] = spec.shape
+        return replace(call, args=args, kwargs=kwargs), known
 
     def check_traced(self, call: CallArguments) -> None:
         """Check arguments that are values of an enclosing trace against their declared types.

@@ -2,8 +2,8 @@
 
 Arguments are on the device, or NumPy arrays where a row says so. tenferro computes in 64 bits; JAX
 is shown in its default 32 bits and, as "x64", within `jax.enable_x64(True)`, which the loop is in
-but does not enter. `host` rows are the NumPy executor and NumPy itself. `ready` waits for the
-result.
+but does not enter. A function of "two types" has been called with arrays of both. `host` rows are
+the NumPy executor and NumPy itself. `ready` waits for the result.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def on_vectors(calls: int) -> Contenders:
     compiled, peer = tn.jit(affine), jax.jit(affine)
     on_numpy = tn.jit(affine, executor="numpy")
     tensor, host_single = compiled(tn.Tensor(host)), host.astype(np.float32)
-    single = compiled(tn.Tensor(host_single))
+    of_two = tn.jit(affine)
+    single = of_two(of_two(tn.Tensor(host_single)))
+    of_two(tensor)
     raw, raw_single = tensor.data, jax_array(host_single)
     on_host = tn.Tensor(host)
     np.testing.assert_allclose(compiled(tensor).numpy(), affine(tensor.numpy()))
@@ -67,7 +69,7 @@ def on_vectors(calls: int) -> Contenders:
         "jax.jit": repeated(lambda: peer(raw_single), calls),
         "jax.jit x64": in_x64(repeated(lambda: peer(raw), calls)),
         "tn.jit(Tensor)": repeated(lambda: compiled(tensor), calls),
-        "tn.jit(Tensor f32)": repeated(lambda: compiled(single), calls),
+        "tn.jit(Tensor), two types": repeated(lambda: of_two(single), calls),
         "tn.jit(jax.Array)": repeated(lambda: compiled(raw), calls),
         "jax.jit, from NumPy": repeated(lambda: peer(host_single), calls),
         "jax.jit x64, from NumPy": in_x64(repeated(lambda: peer(host), calls)),

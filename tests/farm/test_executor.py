@@ -86,6 +86,17 @@ def test_value_and_gradient_that_share_work_are_one_job(threads: Any, tmp_path: 
     assert len(executor.report().jobs) == 3
 
 
+def test_a_network_of_known_numbers_runs_on_the_farm_too(threads: Any, tmp_path: Path) -> None:
+    executor = farm(threads, tmp_path, parts=3)
+    plan = tn.einsum_plan("j,j->", np.ones(8), np.ones(8), slices="j")
+
+    def known() -> Any:
+        return tn.einsum("j,j->", tn.arange(8.0), tn.arange(8.0), optimize=plan)
+
+    assert tn.jit(known, executor=executor)().item() == 140.0
+    assert len(executor.report().jobs) == 1
+
+
 def test_sizes_that_data_decide_are_known_when_the_job_begins(threads: Any, tmp_path: Path) -> None:
     executor = farm(threads, tmp_path, parts=3)
     op = Extension(SlicedNetwork(((0, 1), (1, 2)), (0, 2), ((0, 1),), sliced=(1,)))

@@ -42,7 +42,7 @@ def test_value_and_gradient_are_one_loop_that_shares_the_work(value: FarmLoop) -
 
 def test_a_loop_means_all_of_its_rounds(value: FarmLoop) -> None:
     arrays = list(np.random.default_rng(0).normal(size=(4, 16, 16, 5)))
-    (found,) = Extension(value).evaluate(arrays)
+    (found,) = Extension(value).evaluate([*arrays, np.asarray(5)])
     np.testing.assert_allclose(found, np.einsum(RING, *arrays), rtol=1e-11)
 
 
