@@ -18,6 +18,8 @@ Types = tuple[Hashable, ...]
 """The types of arguments, as `ready` and `leaf_types` give them."""
 KIND = operator.attrgetter("shape", "dtype")
 """The type of an array."""
+Kinds = tuple[tuple[Hashable, Hashable], ...]
+"""The `KIND` of each array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Known:
         executable: of the version. If it does not refuse other types, `Plain`.
     """
 
-    kinds: Types
+    kinds: Kinds
     executable: RefusesTypes | Plain
     captured: tuple[Buffer, ...]
     is_leaf: bool
@@ -116,7 +118,7 @@ class Structure:
         self.plain = treedef is None
         self.versions: dict[Types, CompiledVersion] = {}
         self.sole: Known | None = None
-        self.known: dict[Types, Known] = {}
+        self.known: dict[Kinds, Known] = {}
         self._nodes: list[Node] | None = None
         if treedef is not None:
             self._flatten: Callable[[Any], list[Any]] = treedef.flatten_up_to
@@ -139,8 +141,9 @@ class Structure:
             self.sole = known
 
     def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
-        """The leaves of a call of this structure, of which some may be trees; if the call is of
-        another one, something that is not an array.
+        """The leaves of a call of this structure; what is not an array if it is of another one.
+
+        A tree may also be among them where this structure has a leaf.
         """
         nodes = self._nodes
         if nodes is None or len(args) != self._count or len(kwargs) != self._names:
@@ -162,8 +165,6 @@ class Structure:
 
 
 _NO_ARRAYS = (None,)
-
-
 Node = tuple[tuple[Any, ...], type | None]
 """Where a node of a tree is, by index and key, and what it is."""
 
