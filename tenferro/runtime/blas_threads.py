@@ -9,7 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import threadpoolctl
+_DUPLICATES = os.environ.get("KMP_DUPLICATE_LIB_OK")
+import threadpoolctl  # noqa: E402 - sets this variable, by which OpenMP tells of two copies of itself
+
+if _DUPLICATES is None:
+    os.environ.pop("KMP_DUPLICATE_LIB_OK", None)
 
 
 class BlasThreads:
