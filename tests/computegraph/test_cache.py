@@ -2,8 +2,12 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
-from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+import pytest
+
+from tenferro.computegraph import BoundedCache, CacheOwner, CacheStats, Capacity
+from tenferro.errors import ConfigError
 
 
 def by_length(entries: int, size: int | None = None) -> BoundedCache[str, str]:
@@ -114,3 +118,36 @@ def test_threads_that_make_one_entry_get_one_value() -> None:
         values = list(pool.map(lambda _: cache.get_or_make("a", make), range(threads)))
     assert len(set(values)) == 1
     assert cache.stats().entries == 1
+
+
+class Named(CacheOwner):
+    """An object that shows its cache to users."""
+
+    def __init__(self) -> None:
+        self._cache = by_length(2)
+
+
+def test_the_owner_of_a_cache_shows_and_bounds_it() -> None:
+    owner = Named()
+    owner._cache.put("a", "one")
+    owner._cache.put("b", "two")
+    assert (owner.stats().entries, owner.capacity) == (2, Capacity(2))
+    owner.capacity = Capacity(1)
+    assert (owner.stats().entries, owner.stats().evictions) == (1, 1)
+    owner.clear()
+    assert owner.stats().entries == 0
+
+
+@pytest.mark.parametrize("entries", [-1, 1.5, True, None, "many"])
+def test_a_bound_is_a_number_of_at_least_zero(entries: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^capacity: must be a number of at least 0, got "):
+        Capacity(entries)
+    if entries is not None:  # bytes need not be bounded
+        with pytest.raises(ConfigError, match=r"^size: must be a number of at least 0, got "):
+            Capacity(1, entries)
+
+
+def test_a_capacity_is_assigned_as_one() -> None:
+    message = r"^capacity: must be a Capacity, got 5; write Capacity\(entries=100\)$"
+    with pytest.raises(ConfigError, match=message):
+        Named().capacity = 5  # type: ignore[assignment]

@@ -1,6 +1,7 @@
 """Fragments: local nodes, external references, and what a builder refuses."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -153,6 +154,36 @@ def test_an_op_without_outputs_is_refused() -> None:
     message = r"^discard: has no outputs; a node of a graph makes at least one value$"
     with pytest.raises(GraphError, match=message):
         b.add(PlainOp("discard", n_outputs=0), [b.input("x")])
+
+
+@pytest.mark.parametrize(
+    ("operands", "message"),
+    [
+        ("x", r"^exp: takes a list of operands, got a str$"),
+        ([("x",)], r"^exp: an operand is a tuple of values, as add returns it; write \(y,\) = "),
+        ([3.0], r"^exp: 3\.0 is not a value of a graph$"),
+    ],
+)
+def test_what_is_not_a_list_of_values_is_not_operands(operands: Any, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        builder().add(EXP, operands)
+
+
+def test_the_class_of_an_op_is_not_an_op() -> None:
+    b = builder()
+    message = r"^add: takes an op, got the class Toy; write an op of it$"
+    with pytest.raises(GraphError, match=message):
+        b.add(Toy, [b.input("x")])  # type: ignore[arg-type]
+
+
+def test_outputs_are_a_list_of_values() -> None:
+    b = builder()
+    y = b.add(EXP, [b.input("x")])
+    with pytest.raises(GraphError, match=r"^fragment: outputs must be a list of values, got a "):
+        b.build(y[0])  # type: ignore[arg-type]
+    with pytest.raises(GraphError, match=r"^fragment: an output is a tuple of values, as add "):
+        b.build([y])  # type: ignore[list-item]
+    assert b.build(y).output_keys == y
 
 
 def test_fragments_are_compared_by_identity() -> None:

@@ -14,7 +14,8 @@ from tenferro.computegraph import (
     resolve,
     resolve_keys,
 )
-from tenferro.errors import UnresolvedValueError
+from tenferro.computegraph.resolve import require_values
+from tenferro.errors import GraphError, UnresolvedValueError
 from tests.computegraph.ops import PlainOp, Split
 from tests.toy import ADD, EXP, MUL, NEG, Toy
 
@@ -156,3 +157,31 @@ def test_a_view_of_no_fragments_resolves_nothing() -> None:
     x: Input = input_key("x")
     with pytest.raises(UnresolvedValueError, match=r"^resolve: Input\('x'\)"):
         resolve([]).resolve_val(x)
+
+
+def test_a_view_is_made_of_a_list_of_fragments(primal: Fragment[Toy]) -> None:
+    message = r"^resolve: takes a list of fragments, got a Fragment; write resolve\(\[f\]\)$"
+    with pytest.raises(GraphError, match=message):
+        resolve(primal)  # type: ignore[arg-type]
+    with pytest.raises(GraphError, match=r"^resolve: takes a list of fragments, got a list;"):
+        resolve([primal, "exp"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ("x", r"^walk: outputs must be a list of values, got a str$"),
+        ([3.0], r"^walk: outputs must be a list of values, got a float in it$"),
+    ],
+)
+def test_what_is_not_a_list_of_values_is_refused(values: object, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        require_values("walk", "outputs", values)
+
+
+def test_the_hint_for_a_value_with_a_key_names_it(primal: Fragment[Toy]) -> None:
+    with pytest.raises(GraphError, match=r"got a ValNode in it; write its \.key$"):
+        require_values("walk", "inputs", [primal.vals[0]], keys=True)
+    require_values("walk", "inputs", ["x", input_key("x")], keys=True)
+    with pytest.raises(GraphError, match="got a list in it"):
+        require_values("walk", "inputs", [["x"]], keys=True)
