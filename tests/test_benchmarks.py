@@ -38,12 +38,40 @@ def test_what_got_slower_beyond_its_spread_is_named(tmp_path: Path) -> None:
     assert "1.2 MISSED" in beyond.stdout
 
 
+def test_the_table_is_written_as_markdown(tmp_path: Path) -> None:
+    page = tmp_path / "run.md"
+    done = bench(tmp_path / "calls.py", "1.4, 1.5, 1.6", "--write", str(page))
+    assert done.returncode == 0, done.stderr
+    lines = page.read_text().splitlines()
+    assert lines[0].startswith("Python ")
+    assert lines[0].endswith("; medians [quartiles] of one run")
+    assert lines[-1] == "| calls | a call, over its peer | 1.5 [1.45, 1.55] | 1.2, missed | 1 |"
+
+
 def test_a_script_that_does_not_exist_is_named() -> None:
     done = subprocess.run(
         [sys.executable, str(RUN), "no_such"], capture_output=True, text=True, check=False
     )
     assert done.returncode != 0
     assert "there is no script no_such.py; there are" in done.stderr
+
+
+@pytest.mark.exhaustive
+def test_a_checkout_is_as_fast_as_itself() -> None:
+    """The figures are not judged: that the script runs to its end is."""
+    options = "--families chain --seeds 0 --rounds 1 --limit 0.3 --dtypes float64 --parts gradient"
+    command = [sys.executable, str(RUN.parents[1] / "checkouts.py"), *options.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "chain 0" in done.stdout
+    assert "run: mean" in done.stdout
+
+
+def test_another_checkout_must_be_one(tmp_path: Path) -> None:
+    command = [sys.executable, str(RUN.parents[1] / "checkouts.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == f"checkouts: {tmp_path} is not a checkout of tenferro\n"
 
 
 COMMANDS = {

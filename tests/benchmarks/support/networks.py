@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,12 @@ class Network:
     kind: str
     path: tuple[tuple[int, ...], ...]
     log10_flops: float
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Network:
+        """The network with these fields, as JSON gives them back."""
+        shapes, path = (tuple(map(tuple, fields[name])) for name in ("shapes", "path"))
+        return cls(**{**fields, "shapes": shapes, "path": path})
 
     def operands(self, dtype: str) -> list[Array]:
         """Random numbers, of a variance that keeps the result from overflowing."""

@@ -61,6 +61,24 @@ def show(run: Run, before: Run | None) -> None:
     )
 
 
+def write(run: Run, file: Path) -> None:
+    """Write the table of a run as Markdown."""
+    lines = [
+        f"{', '.join(f'{name} {version}' for name, version in run.versions.items())}; "
+        f"{len(os.sched_getaffinity(0))} cores; "
+        + ("medians [quartiles] of one run" if run.repeats == 1 else
+           f"medians [least, largest] of {run.repeats} runs"),
+        "",
+        "| script | figure | value [spread] | bound | aim |",
+        "|---|---|---|---|---|",
+    ]  # fmt: skip
+    for script, figure in run.figures():
+        bound, aim = ("" if each is None else f"{each:g}" for each in (figure.bound, figure.aim))
+        missed = "" if figure.kept else ", missed"
+        lines.append(f"| {script} | {figure.what} | {span(figure)} | {bound}{missed} | {aim} |")
+    file.write_text("\n".join(lines) + "\n")
+
+
 def slower(run: Run, before: Run) -> list[str]:
     """What got slower than in an earlier run, beyond the spread of both."""
     earlier = {(script, figure.what): figure for script, figure in before.figures()}
@@ -88,6 +106,7 @@ def main() -> None:
     parser.add_argument("scripts", nargs="*", help="names or paths; all if none")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each script")
     parser.add_argument("--save", type=Path, help="keep the figures in this file")
+    parser.add_argument("--write", type=Path, help="write the table as Markdown into this file")
     parser.add_argument("--compare", type=Path, help="a file that --save wrote")
     chosen = parser.parse_args()
     before = None if chosen.compare is None else Run.load(chosen.compare)
@@ -100,6 +119,8 @@ def main() -> None:
     show(run, before)
     if chosen.save is not None:
         run.save(chosen.save)
+    if chosen.write is not None:
+        write(run, chosen.write)
     if before is not None:
         worse = slower(run, before)
         note("nothing got slower beyond its spread" if not worse else "slower beyond the spread:")
