@@ -110,7 +110,7 @@ def main() -> None:
     environment()
     core = max(os.sched_getaffinity(0))
     pair = [Checkout(folder, core) for folder in (ROOT, options.other.resolve())]
-    compared(pair, families.drawn("chain", 0), "float64", "value", 1)  # JAX's start is not counted
+    compared(pair, families.drawn("outer", 0), "float64", "value", 1)  # JAX's start is not counted
     for part in options.parts:
         for dtype in options.dtypes:
             rows, found = [], []
