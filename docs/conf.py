@@ -15,8 +15,11 @@ import importlib
 import pkgutil
 import re
 from collections import namedtuple
+from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.util.inspect import TypeAliasForwardRef
@@ -53,6 +56,7 @@ autodoc_type_aliases = {  # shown by name
 }
 TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # which Sphinx shows of `alias | None`
 
+NAVIGATION: dict[int, str] = {}
 FIELD = type(vars(namedtuple("Single", "value"))["value"])
 DOCTEST = re.compile(r"^ *>>> .*(?:\n *\S.*)*", re.MULTILINE)
 MARKUP = re.compile(r"(`+)([^`]+)\1|(^ *\* )|([\\|*]|_\b)", re.MULTILINE)
@@ -132,9 +136,25 @@ def skip_described_fields(
     return True if isinstance(obj, FIELD) else None
 
 
+def draw_navigation_once(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object
+) -> None:
+    """Pages of source are in no toctree: those of one depth share a navigation, drawn once."""
+    if page.startswith("_modules/") and "toctree" in context:
+        context["toctree"] = partial(navigation, page.count("/"), context["toctree"])
+
+
+def navigation(depth: int, draw: Callable[..., str], **options: object) -> str:
+    """The navigation of pages of source at one depth; it takes seconds to draw."""
+    if depth not in NAVIGATION:
+        NAVIGATION[depth] = draw(**options)
+    return NAVIGATION[depth]
+
+
 def setup(app: Sphinx) -> None:
     """Write the reference, and escape docstrings before napoleon reads their sections."""
     app.connect("autodoc-skip-member", skip_described_fields)
     app.connect("viewcode-follow-imported", declared_in)
     app.connect("builder-inited", write_reference)
+    app.connect("html-page-context", draw_navigation_once, priority=400)
     app.connect("autodoc-process-docstring", escape_prose, priority=400)

@@ -59,7 +59,9 @@ def test_a_script_that_does_not_exist_is_named() -> None:
 @pytest.mark.exhaustive
 def test_a_checkout_is_as_fast_as_itself() -> None:
     """The figures are not judged: that the script runs to its end is."""
-    options = "--families outer --seeds 0 --rounds 1 --limit 0.002 --dtypes float64 --parts gradient"
+    options = (
+        "--families outer --seeds 0 --rounds 1 --limit 0.002 --dtypes float64 --parts gradient"
+    )
     command = [sys.executable, str(RUN.parents[1] / "checkouts.py"), *options.split()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
