@@ -48,6 +48,15 @@ def test_the_table_is_written_as_markdown(tmp_path: Path) -> None:
     assert lines[-1] == "| calls | a call, over its peer | 1.5 [1.45, 1.55] | 1.2, missed | 1 |"
 
 
+def test_a_script_may_have_options(tmp_path: Path) -> None:
+    script = tmp_path / "told.py"
+    script.write_text("import sys\nprint(sys.argv[1:])\n")
+    command = [sys.executable, str(RUN), f"{script} --limit 2 'a b'"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "['--limit', '2', 'a b']" in done.stdout
+
+
 def test_a_script_that_does_not_exist_is_named() -> None:
     done = subprocess.run(
         [sys.executable, str(RUN), "no_such"], capture_output=True, text=True, check=False

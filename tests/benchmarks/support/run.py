@@ -9,6 +9,7 @@ runs.
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -22,13 +23,13 @@ from support.figures import FIGURES, Figure, Run, over_repeats, read  # noqa: E4
 from support.harness import arguments, environment, note, table, versions  # noqa: E402
 
 
-def measured(script: Path) -> list[Figure]:
-    """The figures of one run of a script; its own tables are printed too."""
+def measured(command: Sequence[str]) -> list[Figure]:
+    """The figures of one run of a script with options; its own tables are printed too."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "figures")
         file.touch()
         subprocess.run(
-            [sys.executable, str(script)], env={**os.environ, FIGURES: str(file)}, check=True
+            [sys.executable, *command], env={**os.environ, FIGURES: str(file)}, check=True
         )
         return read(file)
 
@@ -89,21 +90,26 @@ def slower(run: Run, before: Run) -> list[str]:
     ]
 
 
-def chosen_scripts(names: Sequence[str]) -> list[Path]:
-    """The scripts with these names or paths; all of them if none is named."""
+def chosen_commands(names: Sequence[str]) -> dict[str, list[str]]:
+    """The scripts with these names or paths, and their options; all of them if none is named."""
     if not names:
-        return sorted(FOLDER.glob("*.py"))
-    paths = [Path(name) for name in names]
-    found = [path if path.exists() else FOLDER / f"{path.stem}.py" for path in paths]
-    if missing := [path.name for path in found if not path.exists()]:
+        return {path.stem: [str(path)] for path in sorted(FOLDER.glob("*.py"))}
+    commands: dict[str, list[str]] = {}
+    for name, *options in map(shlex.split, names):
+        path = Path(name) if Path(name).exists() else FOLDER / f"{Path(name).stem}.py"
+        commands[shlex.join([path.stem, *options])] = [str(path), *options]
+    missing = [Path(path).name for path, *_ in commands.values() if not Path(path).exists()]
+    if missing:
         have = ", ".join(sorted(path.stem for path in FOLDER.glob("*.py")))
         sys.exit(f"bench: there is no script {', '.join(missing)}; there are {have}")
-    return found
+    return commands
 
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("scripts", nargs="*", help="names or paths; all if none")
+    parser.add_argument(
+        "scripts", nargs="*", help="names or paths, options with the name in quotes; all if none"
+    )
     parser.add_argument("--repeat", type=int, default=1, help="runs of each script")
     parser.add_argument("--save", type=Path, help="keep the figures in this file")
     parser.add_argument("--write", type=Path, help="write the table as Markdown into this file")
@@ -111,8 +117,8 @@ def main() -> None:
     chosen = parser.parse_args()
     before = None if chosen.compare is None else Run.load(chosen.compare)
     scripts = {
-        script.stem: over_repeats([measured(script) for _ in range(chosen.repeat)])
-        for script in chosen_scripts(chosen.scripts)
+        name: over_repeats([measured(command) for _ in range(chosen.repeat)])
+        for name, command in chosen_commands(chosen.scripts).items()
     }
     run = Run(versions(), chosen.repeat, scripts)
     environment()
