@@ -61,7 +61,9 @@ class Checkout:
 def chosen_networks(options: Namespace, dtype: str, part: str) -> list[Network]:
     """Shared instances and drawn networks that do not take too long."""
     files = sorted(INSTANCES.glob("*.json")) if INSTANCES.is_dir() else []
-    found = [network for file in files for network in networks.read(file)]
+    found = [
+        network for file in files if options.only in file.name for network in networks.read(file)
+    ]
     found += [families.drawn(name, seed) for name in options.families for seed in options.seeds]
     times = 3 if part == "gradient" else 1
     return [each for each in found if each.seconds(dtype) * times <= options.limit]
@@ -97,6 +99,7 @@ def compared(
 
 def main() -> None:
     parser = arguments(__doc__)
+    parser.add_argument("--only", default="", help="a part of the names of the shared instances")
     parser.add_argument("other", nargs="?", type=Path, default=ROOT, help="the other checkout")
     parser.add_argument("--dtypes", nargs="+", default=["float64", "complex128"])
     parser.add_argument("--parts", nargs="+", default=["value", "gradient"])
@@ -104,12 +107,12 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[families.JUDGING])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--limit", type=float, default=1.5, help="expected seconds a call")
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     options = parser.parse_args()
     if not (options.other / "tenferro" / "__init__.py").exists():
         sys.exit(f"checkouts: {options.other} is not a checkout of tenferro")
     environment()
-    core = max(os.sched_getaffinity(0))
-    pair = [Checkout(folder, core) for folder in (ROOT, options.other.resolve())]
+    pair = [Checkout(folder, options.core) for folder in (ROOT, options.other.resolve())]
     compared(pair, families.drawn("outer", 0), "float64", "value", 1)  # JAX's start is not counted
     for part in options.parts:
         for dtype in options.dtypes:

@@ -34,6 +34,7 @@ from support.harness import (
     table,
     verdict,
 )
+from support.limits import Limits, measured
 from support.networks import INSTANCES, Array, Network, Prepared
 
 KEEP = {
@@ -55,11 +56,13 @@ COLUMNS = [
     "/jnp",
     "/torch",
     "/NumPy",
+    "limit",
     "stage s",
     "XLA s",
     "temp MiB",
 ]
-"""The last three: tenferro's and `jax.jit`'s."""
+"""`limit` is the least possible time (see `limits`) over tenferro's; the last three are those of
+tenferro and of `jax.jit`."""
 
 
 def chosen_networks(options: Namespace) -> list[Network]:
@@ -116,7 +119,7 @@ def apart(one: Array, other: Array) -> float:
 
 
 def timed(
-    network: Network, dtype: str, part: str, options: Namespace
+    network: Network, dtype: str, part: str, limits: Limits, options: Namespace
 ) -> tuple[list[object], dict[str, float]]:
     """A row of the table, and the ratios to `jax.jit`."""
     found = contenders(network, network.operands(dtype), part, options)
@@ -131,16 +134,20 @@ def timed(
         {name: repeated(each.call, calls) for name, each in found.items()}, options.rounds
     )
     mine, peer = found["tenferro"], found["jax.jit"]
+    least = limits.seconds(network, np.dtype(dtype).kind == "c", part == "gradient")
     ratios = {
         "run": samples["tenferro"].over(samples["jax.jit"]),
         "staging and compiling": (mine.staging + mine.compiling) / (peer.staging + peer.compiling),
         "temporaries": (mine.temporaries + FLOOR) / (peer.temporaries + FLOOR),
+        "limit": samples["tenferro"].median / least,
     }
-    return row(network, found, samples), ratios
+    return row(network, found, samples, least), ratios
 
 
-def row(network: Network, found: dict[str, Prepared], samples: dict[str, Samples]) -> list[object]:
-    """Medians and ratios."""
+def row(
+    network: Network, found: dict[str, Prepared], samples: dict[str, Samples], least: float
+) -> list[object]:
+    """Medians and ratios; `least` is the least possible time."""
     mine = samples["tenferro"]
     peers = [samples.get(name) for name in ("jax.jit", "jnp", "torch", "numpy")]
     ratios = ["-" if peer is None else f"{mine.over(peer):.2f}" for peer in peers]
@@ -149,6 +156,7 @@ def row(network: Network, found: dict[str, Prepared], samples: dict[str, Samples
         f"{network.name[:32]}, {network.kind.removeprefix('opt_')}",
         f"{mine.median * 1e3:.2f}",
         *ratios,
+        f"{least / mine.median:.2f}",
         f"{ours.staging:.2f} {theirs.staging:.2f}",
         f"{ours.compiling:.2f} {theirs.compiling:.2f}",
         f"{ours.temporaries / 2**20:.0f} {theirs.temporaries / 2**20:.0f}",
@@ -157,6 +165,7 @@ def row(network: Network, found: dict[str, Prepared], samples: dict[str, Samples
 
 def show(dtype: str, part: str, chosen: Sequence[Network], options: Namespace) -> None:
     """The table of one dtype, and how far it is from what is aimed at."""
+    limits = measured(dtype)
     rows: list[list[object]] = []
     found: list[dict[str, float]] = []
     for network in chosen:
@@ -164,7 +173,7 @@ def show(dtype: str, part: str, chosen: Sequence[Network], options: Namespace) -
         if seconds > options.limit:
             note(f"left out: {network.name}, {network.kind}: {seconds:.0f} s a call")
             continue
-        line, ratios = timed(network, dtype, part, options)
+        line, ratios = timed(network, dtype, part, limits, options)
         rows.append(line)
         found.append(ratios)
         note(f"  {line[0]}, {dtype}: {ratios['run']:.2f} of jax.jit")
@@ -172,9 +181,10 @@ def show(dtype: str, part: str, chosen: Sequence[Network], options: Namespace) -
     if not rows:
         return
     table(f"{dtype}, {'value and gradient' if part == 'gradient' else part}", COLUMNS, rows)
-    runs, first, memory = ([each[kind] for each in found] for kind in found[0])
+    runs, first, memory, over = ([each[kind] for each in found] for kind in found[0])
     verdict(f"{dtype}, {part}: mean of {len(rows)}", geometric_mean(runs), 1.0, AIMS[part][dtype])
     verdict(f"{dtype}, {part}: worst", max(runs), 1.05, 1.0)
+    figure(f"{dtype}, {part}: over the least possible time, mean", geometric_mean(over))
     verdict(f"{dtype}, {part}: staging and compiling, mean", geometric_mean(first), 1.0, 0.7)
     verdict(f"{dtype}, {part}: staging and compiling, worst", max(first), 1.05, 1.0)
     verdict(f"{dtype}, {part}: temporaries, mean", geometric_mean(memory), 1.0, 0.8)
