@@ -71,8 +71,9 @@ All figures of one run of
 nox -s bench -- {command}
 ```
 
-Smaller is better. Each figure is {kind}. Contenders take turns within a run, so that a slow minute
-is slow for all. "Over" a peer is a ratio to it. A bound is what must hold, an aim what would be good.
+Smaller is better. Each figure is {kind}.
+Contenders take turns within a run, so that a slow minute is slow for all. "Over" a peer is a ratio
+to it. A bound is what must hold, an aim what would be good.
 
 {versions}; {machine}, {cores} cores, shared.
 """
