@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, MaskSite, Reach
+from tenferro.exec_ir import Array, Reach
 from tenferro.ops.base import check_axes, check_kind, shape_of, types
 from tenferro.shape import Dim, Exact, ShapeExtent, TensorMeta, describe, same_size
 
@@ -379,15 +379,3 @@ def _as_int64(indices: Array) -> Array:
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**63 - 1))
     return indices.astype(np.int64, copy=False)
-
-
-def refuse_padded_places(at: MaskSite, index_vector_dim: int) -> None:
-    """Refuse ops that index into padding, or whose index vectors contain padding.
-
-    Raises:
-        PadSafetyError: the op does so.
-    """
-    for leaf in at.padded(0).values():
-        raise at.refuse(f"it indexes into {at.operand_metas[0]}", leaf)
-    if index_vector_dim in at.padded(1):
-        raise at.refuse(f"it is the length of the indices in {at.operand_metas[1]}")

@@ -31,11 +31,11 @@ from tenferro.ops.dimension_numbers import (
     gathered,
     is_number,
     landing,
-    refuse_padded_places,
     rows_of,
     scattered,
 )
 from tenferro.ops.inactive import Iota
+from tenferro.ops.padded_places import refuse_padded_places, window_of_updates
 from tenferro.ops.rearrange import Reshape
 from tenferro.ops.shape_sources import extent_of, shifted, size_at
 from tenferro.shape import INT64, Dim, Exact, InputDim, ShapeExtent, TensorMeta, product, symbol
@@ -89,6 +89,11 @@ class Gathering(StdTensorOp):
         window_extents = [window[axis] for axis in numbers.window_axes(x.rank)]
         return (TensorMeta(x.dtype, numbers.result(indices, window_extents)),)
 
+    def masked(self, at: MaskSite) -> None:
+        """Allowed where windows are whole: padded indices give padded windows."""
+        refuse_padded_places(at, self.numbers, self.window(at.operand_metas))
+        at.keep(*map(at.operand, range(len(at.operand_metas))))
+
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Linear in the operand: the same windows of its tangent."""
         tangent = at.tangent[0]
@@ -126,11 +131,6 @@ class Gather(Gathering, name="gather"):
     """
 
     n_inputs = 2
-
-    def masked(self, at: MaskSite) -> None:
-        """Allowed if the operand has no padding: padded indices give padded windows."""
-        refuse_padded_places(at, self.index_vector_dim)
-        at.keep(at.operand(0), at.operand(1))
 
     def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
         """The slice sizes."""
@@ -173,8 +173,11 @@ class GatherDynamicSliceSizes(Gathering, name="gather_dynamic_slice_sizes"):
     def resolved(
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, Array] | None = None
     ) -> Resolution:
-        """The `Gather` for operands of these shapes."""
-        return Resolution(self._at([meta.exact_shape(self.name) for meta in metas]), (0, 1))
+        """The `Gather` for operands of these shapes; the op itself while a slice size is named."""
+        gather = self._at([meta.exact_shape(self.name) for meta in metas])
+        if not all(isinstance(size, int) for size in gather.slice_sizes):
+            return super().resolved(metas, scalars)
+        return Resolution(gather, (0, 1))
 
     def _at(self, shapes: Sequence[tuple[Dim, ...]]) -> Gather:
         return self.fixed([size_at(size, shapes) for size in self.slice_sizes])
@@ -300,10 +303,12 @@ class Scatter(Scattering, name="scatter"):
 
     def masked(self, at: MaskSite) -> None:
         """Padding of the updates becomes zeros, which change nothing when added."""
-        refuse_padded_places(at, self.index_vector_dim)
-        if self.combiner != "add" or self.unique or len(at.operand_metas) != 3:
-            raise at.refuse(f"padded indices would decide where {at.operand_metas[2]} is written")
-        at.keep(at.operand(0), at.operand(1), at.zeroed(2))
+        x, _, updates, *source = at.operand_metas
+        refuse_padded_places(at, self.numbers, window_of_updates(self.numbers, x.rank, updates))
+        if at.padded(1) and (self.combiner != "add" or self.unique):
+            raise at.refuse(f"padded indices would decide where {updates} is written")
+        sources = [at.operand(3 + i) for i in range(len(source))]
+        at.keep(at.operand(0), at.operand(1), at.zeroed(2), *sources, zeros=at.has_zeros(0))
 
     def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach | None:
         """Those of the operand at the same place; of the updates, all that go there."""

@@ -94,7 +94,8 @@ class BucketedExecutable:
             for axis, size in enumerate(value.shape)
         ]
         if isinstance(value, np.ndarray):
-            return self._upload(np.pad(value, [(0, more) for more in missing]))
+            pads = [(0, more) for more in missing]
+            return self._upload(np.pad(value, pads) if any(missing) else value)
         if not any(missing):
             return value
         none = (0,) * len(missing)

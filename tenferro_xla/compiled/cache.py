@@ -25,8 +25,8 @@ from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.errors import (
     DistributedError,
-    ExtentError,
     PadSafetyError,
+    TenferroError,
     UnsupportedExtensionError,
 )
 from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget, program_of_op
@@ -117,8 +117,8 @@ class Executables:
                     return self._bucketed(program, digest, sizes, shared, options)
                 except PadSafetyError as error:
                     self._sharing.refuse(digest, error.symbol)
-                except ExtentError:  # the larger sizes are over the budget
-                    break
+                except TenferroError:  # the larger sizes are over the budget, for example
+                    break  # what is wrong at the exact sizes too is said of these
         return self._compiled(program, digest, sizes, donated, options, shardings=shardings)
 
     def op(self, op: ExecOp, operands: Sequence[jax.Array]) -> Loaded:
@@ -253,17 +253,20 @@ class Executables:
         """The program of ops that XLA runs, its sizes still named, planned for the larger ones.
 
         Raises:
-            PadSafetyError: an extension op is lowered for constant sizes only.
-            UnsupportedExtensionError: one is not lowered for these sizes either.
+            PadSafetyError: an op is lowered, or resolved, for constant sizes only.
+            TenferroError: the program does not fit these sizes either.
         """
         planned = run_passes(program, [PlanFamilies(tuple(larger.items()))])
         try:
             return self.resolved(planned, {}, options)
-        except UnsupportedExtensionError as error:
+        except TenferroError as error:
             self.resolved(program, sizes, options)
-            first = min(rounded, key=str)
-            reason = "it is lowered for constant sizes only"
-            raise PadSafetyError(error.family_id, str(first), reason) from error
+            first = str(min(rounded, key=str))
+            if isinstance(error, UnsupportedExtensionError):
+                reason = "it is lowered for constant sizes only"
+                raise PadSafetyError(error.family_id, first, reason) from error
+            reason = f"it needs constant sizes: {str(error).splitlines()[0]}"
+            raise PadSafetyError("program", first, reason) from error
 
     def upload(self, array: Array) -> jax.Array:
         """A NumPy array as one of the devices, each of which holds all of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Literal
 
 from tenferro.compiler import Buckets, Rounding
 from tenferro.computegraph import BoundedCache, Capacity
+from tenferro.errors import TenferroError
 from tenferro.exec_ir import ExecProgram
 from tenferro.shape import Leaf, SymDim
 
@@ -70,7 +72,7 @@ class SizeSharing:
             if free and known.exact >= EXACT and _mostly_inside(program, free):
                 most = program.bind(dict(sizes)).work() + self._granted(program)
                 for larger in _rounded(free):
-                    if program.bind({**sizes, **larger}).work() <= most:
+                    if _work(program, {**sizes, **larger}) <= most:
                         return larger
             known.exact += 1
             return None
@@ -100,6 +102,14 @@ def _up(size: int, steps: int) -> int:
     octave = (1 << (size - 1).bit_length()) // 2
     step = max(1, octave // steps)
     return -(-size // step) * step
+
+
+def _work(program: ExecProgram, sizes: Mapping[Leaf, int]) -> float:
+    """The operations for these sizes; infinitely many if the program does not allow them."""
+    try:
+        return program.bind(dict(sizes)).work()
+    except TenferroError:
+        return math.inf
 
 
 def _mostly_inside(program: ExecProgram, sizes: Mapping[Leaf, int]) -> bool:

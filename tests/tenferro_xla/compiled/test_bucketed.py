@@ -79,9 +79,10 @@ def test_arrays_on_the_device_are_padded_there() -> None:
 
 def test_arrays_on_the_host_are_padded_there() -> None:
     xla = bucketed(n=(4,))
-    program = tn.make_program(tn.sum, tn.TensorSpec(("n",)))
+    specs = (tn.TensorSpec(("n",)), tn.TensorSpec((), "int64"))
+    program = tn.make_program(lambda x, k: tn.sum(x) * k, *specs)
     for n in (1, 2, 3):
-        assert xla.run(program, {"x": np.ones(n)})[0].item() == n
+        assert xla.run(program, {"x": np.ones(n), "k": np.array(2)})[0].item() == 2 * n
     assert xla.explain().compiled == 1
 
 
@@ -309,6 +310,12 @@ SAFE = {
         tn.cumulative_prod(1 / y, axis=0),
         tn.lax.shape_of(x, axis=0),
         tn.mean(x) * x.shape[0],
+    ),
+    "places": lambda x, y: (
+        x[:, np.array([1, 0])],
+        tn.vmap(lambda k: tn.exp(x)[:, k])(np.array([1, 1, 0])),
+        tn.sum(x.at[:, np.array([0])].set(1.0) * y.at[:, np.array([1, 1])].add(x)),
+        tn.grad(lambda x: tn.sum(tn.exp(x[:, np.array([1, 1])]) ** 2))(x),
     ),
     "gradients": tn.grad(
         lambda x, y: tn.sum(tn.cumulative_sum(x / y, axis=0)) + tn.prod(x[:, 0]) + tn.max(y),

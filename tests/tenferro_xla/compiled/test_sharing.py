@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import ConfigError
+from tenferro.errors import ConfigError, ShapeError
 from tenferro_xla import XlaExecutor
+from tenferro_xla.compiled import cache
 from tenferro_xla.compiled.sharing import EXACT, SizeSharing
 
 SIZES = (2, 3, 5, 6, 9, 10, 12, 17)
@@ -48,6 +49,43 @@ def test_each_size_is_compiled_where_padding_would_be_read_or_nothing_is_asked()
         for n in SIZES[: EXACT + 1]:
             f(np.ones((n, 1)))
         assert compiled(executor) == [("program", n) for n in SIZES[: EXACT + 1]]
+
+
+def test_sizes_that_the_program_does_not_allow_are_not_chosen() -> None:
+    executor = XlaExecutor()
+    f = tn.jit(lambda x: centred(tn.reshape(x, (-1, 3))), executor=executor,
+               symbolic={"x": ("n",)})  # fmt: skip
+    for n in (3, 6, 9, 12, 15):
+        assert f(np.ones(n)).shape == (3,)
+    assert compiled(executor) == [("program", n) for n in (3, 6, 9, 12, 15)]
+
+
+def test_gathers_of_whole_axes_share_sizes_and_no_other_gather_fails() -> None:
+    def rows(table: Any, i: Any) -> Any:
+        return tn.sum(centred(table[i].T))
+
+    for shape, part in (((5, "n"), "bucket"), (("n", 5), "program")):
+        executor = XlaExecutor()
+        f = tn.jit(rows, executor=executor, symbolic={"table": shape})
+        for n in range(2, 3 + EXACT):
+            table = np.random.default_rng(n).normal(size=[n if d == "n" else d for d in shape])
+            found, i = f(table, np.array([1, 0])), np.array([1, 0])
+            assert found.item() == pytest.approx(tn.jit(rows, executor="numpy")(table, i).item())
+        assert [each for each, _ in compiled(executor)] == ["program"] * EXACT + [part]
+
+
+def test_a_program_that_no_larger_size_suits_is_compiled_for_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing(*_: Any) -> Any:
+        raise ShapeError("an op takes constant sizes only")
+
+    monkeypatch.setattr(cache, "mask_program", failing)
+    executor = XlaExecutor()
+    f = tn.jit(centred, executor=executor, symbolic={"x": ("n", 1)})
+    for n in SIZES[: EXACT + 1]:
+        f(np.ones((n, 1)))
+    assert compiled(executor) == [("program", n) for n in SIZES[: EXACT + 1]]
 
 
 def chosen(function: Any, shapes: tuple[tuple[int | str, ...], ...], n: int) -> list[int] | None:
