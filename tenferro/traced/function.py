@@ -149,6 +149,7 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
 
     Raises:
         PytreeError: the leaf is neither an array nor a number.
+        DTypeError: elements of the array are masked.
     """
     meta = meta_of_value(leaf)
     if meta is None:

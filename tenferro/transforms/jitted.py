@@ -27,7 +27,7 @@ from tenferro.traced import (
 from tenferro.transforms.call import CallArguments, StaticArguments, as_written, donated_inputs
 from tenferro.transforms.copies import pickled
 from tenferro.transforms.disabling import jit_is_disabled
-from tenferro.transforms.leaves import are_leaves, buffer_of, leaf_types, ready
+from tenferro.transforms.leaves import are_leaves, buffer_of, leaf_types, ready, with_arrays
 from tenferro.transforms.seen import KIND, Seen
 from tenferro.transforms.shardings import JitShardings, given_by
 from tenferro.transforms.symbolic import SymbolicArguments
@@ -180,6 +180,8 @@ class Jitted(Generic[P, R_co]):
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
         taken = ready(leaves, self._owner)
+        if taken is None:
+            call, leaves = with_arrays(call, leaves, treedef)
         types = leaf_types(leaves) if taken is None else taken[1]
         if types is None:
             for leaf in leaves:
@@ -234,6 +236,7 @@ class Jitted(Generic[P, R_co]):
         """The call, its leaves and their structure, and the types of the leaves."""
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
+        call, leaves = with_arrays(call, leaves, treedef)
         types = leaf_types(leaves)
         if types is None:
             raise TracingError(f"{caller}: needs concrete arguments, got traced ones")

@@ -25,7 +25,7 @@ from tenferro.values.executors import (
     tensor_owner,
 )
 from tenferro.values.free_memory import free_host_bytes
-from tenferro.values.host import buffer_meta, host_array, sealed
+from tenferro.values.host import buffer_meta, host_array, refuse_masked, sealed
 from tenferro.values.lifting import (
     ShownType,
     fitted,
@@ -111,6 +111,7 @@ __all__ = [
     "planned_free_bytes",
     "planned_model",
     "planning_for",
+    "refuse_masked",
     "register_executor",
     "run_eagerly",
     "sealed",

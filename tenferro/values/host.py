@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.ma import MaskedArray, is_masked
 
 from tenferro.errors import DTypeError, ExchangeError, ShapeError, TenferroError
 from tenferro.exec_ir import Array
@@ -22,9 +23,11 @@ def host_array(data: object, dtype: object = None) -> Array:
     """A contiguous, read-only copy of array-like data, of a dtype that tenferro supports.
 
     Raises:
-        DTypeError: the dtype of the data is not supported, or the data does not fit `dtype`.
+        DTypeError: the dtype of the data is not supported, the data does not fit `dtype`, or it is
+            masked.
         ShapeError: the data is ragged.
     """
+    refuse_masked(data)
     if (
         hasattr(data, "__dlpack__")
         and not isinstance(data, np.ndarray | np.generic)
@@ -50,6 +53,15 @@ def host_array(data: object, dtype: object = None) -> Array:
     return array
 
 
+def refuse_masked(data: object) -> None:
+    """Raise DTypeError for an array of NumPy some of whose elements are masked."""
+    if isinstance(data, MaskedArray) and is_masked(data):
+        raise DTypeError(
+            f"tensor: {make_meta(data.dtype, data.shape)} has masked elements, and tensors have no "
+            "masks; fill them, by data.filled(0.0) for example"
+        )
+
+
 def shared_array(data: object) -> Array:
     """A read-only view of the memory of an array on the host.
 
@@ -58,7 +70,9 @@ def shared_array(data: object) -> Array:
     Raises:
         ExchangeError: only a copy can be used: `data` is not an array on the host, or its dtype or
             layout is not one that tenferro has.
+        DTypeError: the data is masked.
     """
+    refuse_masked(data)
     try:
         if isinstance(data, np.ndarray) or not hasattr(data, "__dlpack__"):
             array = np.asarray(data, copy=False)

@@ -11,6 +11,7 @@ from tenferro.arrays import Number, convert, is_number
 from tenferro.errors import DTypeError, TenferroError
 from tenferro.shape import TensorMeta
 from tenferro.values.executors import Buffer, Executor, owner_of
+from tenferro.values.host import refuse_masked
 from tenferro.values.tensor import Tensor
 
 
@@ -38,7 +39,12 @@ def is_array(value: object) -> bool:
 
 
 def meta_of_value(value: Any) -> TensorMeta | None:
-    """The type of an array, of array-like data or of a `TensorSpec`; None for other values."""
+    """The type of an array, of array-like data or of a `TensorSpec`; None for other values.
+
+    Raises:
+        DTypeError: elements of the array are masked.
+    """
+    refuse_masked(value)
     meta = getattr(value, "meta", None)
     if isinstance(meta, TensorMeta):
         return meta

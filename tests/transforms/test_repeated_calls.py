@@ -1,5 +1,6 @@
 """A call of types seen before takes a shorter way, which must give what the first call gives."""
 
+import array as arrays
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass
 from typing import Any
@@ -42,8 +43,8 @@ def test_arguments_of_all_kinds_in_trees_and_by_themselves(executor: str) -> Non
 
 
 def test_a_first_call_with_a_subclass_of_arrays() -> None:
-    masked = np.ma.masked_array([1.0, 2.0], mask=[True, False])
-    assert_array_equal(tn.jit(lambda x: x * 2)(masked).numpy(), [2.0, 4.0])
+    of_subclass = np.ma.masked_array([1.0, 2.0])
+    assert_array_equal(tn.jit(lambda x: x * 2)(of_subclass).numpy(), [2.0, 4.0])
 
 
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
@@ -117,6 +118,53 @@ def test_other_types_than_those_of_all_calls_before_have_a_program_of_their_own(
         result, expected = double(given), tn.asarray(given) * 2
         assert_array_equal(result.numpy(), expected.numpy())
         assert result.dtype == expected.dtype
+
+
+class Lines(list[float]):
+    """A list that is not a tree."""
+
+
+class Convertible:
+    """What NumPy makes an array of, and nothing more."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array([1.0, 3.0])
+
+
+def test_what_converts_to_an_array_is_compiled_for_its_shape_and_dtype() -> None:
+    doubled = tn.jit(lambda x: x * 2, executor="numpy")
+    for array in (np.array([1.0, 2.0]), np.array([5.0]), np.array([2**60 + 1, 1]), np.eye(2)):
+        for data in (memoryview(array), Lines(array.tolist())):
+            found = doubled(data)
+            assert (found.dtype, found.tolist()) == (array.dtype, (array * 2).tolist())
+    for data in (range(3), bytearray(b"ab"), Convertible(), arrays.array("f", [1.0])):
+        expected = tn.asarray(data) * 2
+        assert doubled(data).tolist() == expected.tolist()
+        assert doubled.tier(data) == "numpy"
+        named = tn.jit(lambda x: x * 2, executor="numpy", symbolic={"x": ("n",)})
+        assert named(data).tolist() == expected.tolist()
+
+
+def test_numbers_of_two_classes_of_one_name_have_a_program_each() -> None:
+    whole, real = type("Number", (int,), {}), type("Number", (float,), {})
+    doubled = tn.jit(lambda x: x * 2, executor="numpy")
+    assert doubled(whole(3)).item() == 6
+    assert doubled(real(1.5)).item() == 3.0
+
+
+def test_masked_elements_are_refused_wherever_arrays_come_in() -> None:
+    masked = np.ma.array([2.0, 4.0], mask=[True, False])
+    takes: list[Any] = [
+        *(tn.asarray, tn.exp, tn.jit(lambda x: x, executor="numpy"), tn.jit(lambda x: x)),
+        *(lambda x: tn.ones(2) * x, lambda x: x * tn.ones(2), tn.vmap(lambda x: x * 2)),
+        *(lambda x: tn.cond(True, tn.sin, tn.cos, x), lambda x: tn.map(tn.sin, x)),
+        *(tn.grad(lambda x: tn.sum(x * x)), lambda x: tn.asarray(x, copy=False)),
+        lambda x: tn.EagerRuntime().variable(x),
+    ]
+    for take in takes:
+        with pytest.raises(DTypeError, match=r"f64\[2\] has masked elements.*data.filled\("):
+            take(masked)
+        assert take(np.ma.array([2.0, 4.0])) is not None
 
 
 def test_other_numbers_of_arguments_than_in_all_calls_before() -> None:
