@@ -19,6 +19,7 @@ from tenferro.farm.job import Job
 from tenferro.farm.loops import FarmLoop, with_farm_loops
 from tenferro.farm.parent import PARENT
 from tenferro.farm.report import FarmReport, JobReport, Report
+from tenferro.options import count, flag
 from tenferro.runtime import GraphExecutor, NumpyBackend
 from tenferro.shape import Leaf, make_meta
 from tenferro.values import installed_executors, planning_for
@@ -83,9 +84,12 @@ class FarmExecutor(GraphExecutor):
         for family in (SlicedNetwork.FAMILY_ID, FarmLoop.FAMILY_ID):
             if any(family in package.families for package in packages):
                 raise ExtensionRegistryError(family, "the farm runs this family")
-        _check_number("parts", parts, 1, may_be_none=True)
-        _check_number("restarts", restarts, 0)
-        _check_number("attempts", attempts, 1)
+        if parts is not None:
+            count("FarmExecutor: parts", parts, 1)
+        count("FarmExecutor: restarts", restarts, 0)
+        count("FarmExecutor: attempts", attempts, 1)
+        flag("FarmExecutor: keep", keep)
+        flag("FarmExecutor: same_maker", same_maker)
         _check_worker(worker)
         if not (progress is None or isinstance(progress, bool) or callable(progress)):
             raise ConfigError(
@@ -203,13 +207,6 @@ def _folder(store: object) -> str:
     if not path or "\0" in path:
         raise ConfigError(f"FarmExecutor: store must be the path of a folder, got {store!r}")
     return path
-
-
-def _check_number(name: str, value: object, least: int, may_be_none: bool = False) -> None:
-    if value is None and may_be_none:
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ConfigError(f"FarmExecutor: {name} must be at least {least}, got {value!r}")
 
 
 def _check_worker(worker: object) -> None:
