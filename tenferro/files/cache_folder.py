@@ -45,15 +45,16 @@ class CacheFolder:
         except OSError as error:
             self._tell(key, error.strerror or str(error))
             return None
+        status = os.fstat(opened)
+        if not stat.S_ISREG(status.st_mode):
+            problem: str | None = "it is not a regular file"
+        else:
+            problem = _foreign(status) if self.trusted else None
+        if problem:
+            os.close(opened)
+            self._tell(key, problem)
+            return None
         with os.fdopen(opened, "rb") as file:
-            status = os.fstat(opened)
-            if not stat.S_ISREG(status.st_mode):
-                problem: str | None = "it is not a regular file"
-            else:
-                problem = _foreign(status) if self.trusted else None
-            if problem:
-                self._tell(key, problem)
-                return None
             with contextlib.suppress(OSError):  # used now: the oldest are deleted first
                 os.utime(opened)
             return file.read()
@@ -93,11 +94,12 @@ class CacheFolder:
             total -= size
 
     def _entries(self) -> Iterator[tuple[Path, int, int]]:
-        """Path, time of the last use, and size of each entry."""
+        """Path, time of the last use, and size of each entry that is a file."""
         for entry in os.scandir(self.path):
             with contextlib.suppress(FileNotFoundError):  # another process has deleted it
                 status = entry.stat(follow_symlinks=False)
-                yield Path(entry.path), status.st_mtime_ns, status.st_size
+                if stat.S_ISREG(status.st_mode):
+                    yield Path(entry.path), status.st_mtime_ns, status.st_size
 
 
 def make_own(path: Path) -> None:

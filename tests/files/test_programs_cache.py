@@ -74,6 +74,16 @@ def empty(path: Path) -> None:
     path.write_bytes(b"")
 
 
+def test_a_folder_in_the_place_of_an_entry_is_a_warning(folder: Path) -> None:
+    first = program_kept((), PROGRAM, Passes(), Families())
+    (entry,) = entries(folder)
+    entry.unlink()
+    entry.mkdir()
+    with pytest.warns(CacheWarning) as told:
+        assert program_kept((), PROGRAM, Passes(), Families()) == first
+    assert str(told[0].message).endswith("is not used: it is not a regular file")
+
+
 @pytest.mark.parametrize("damage", [cut, flip, exchange, empty])
 def test_a_damaged_entry_is_a_warning_and_made_again(folder: Path, damage: object) -> None:
     passes = Passes()
