@@ -131,10 +131,12 @@ def logsumexp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: boo
 def _shifted(at: Emitter[V], name: str, value: V, axes: tuple[int, ...]) -> tuple[V, V | None]:
     """The value minus its largest real part over `axes`, if finite; and what was subtracted."""
     meta: TensorMeta = at.ctx.meta(value)
-    if any(meta.exact_shape(name, "operand")[axis] == 0 for axis in axes):
+    shape = meta.exact_shape(name, "operand")
+    if any(shape[axis] == 0 for axis in axes):
         return value, None
+    named = not all(isinstance(shape[axis], int) for axis in axes)
     real = at.emit(REAL, value) if is_complex(meta.dtype) else value
-    largest = at.emit(ReduceMax(axes), at.emit(STOP_GRADIENT, real))
+    largest = at.emit(ReduceMax(axes, empty=named), at.emit(STOP_GRADIENT, real))
     shift = at.emit(SELECT, isfinite(at, largest), largest, zeros_like(at, largest))
     if is_complex(meta.dtype):
         shift = at.emit(Convert(meta.dtype), shift)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Literal, overload
 
@@ -9,7 +10,7 @@ from tenferro import arrays
 from tenferro.arrays import activations, elementwise, logical, reductions
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import apply
-from tenferro.ops import REAL, STOP_GRADIENT
+from tenferro.ops import REAL, STOP_GRADIENT, ReduceMax
 from tenferro.shape import is_complex
 from tenferro.typing import AnyTensor, ArrayLike, Axis
 
@@ -118,7 +119,8 @@ def _scaled_sum(b: ArrayLike, a: ArrayLike, shift: AnyTensor, axis: Axis) -> Any
 def _largest(at: Emitter[V], a: V, axis: Axis) -> V:
     """The largest real part over `axis`, where it is finite; it has no derivative."""
     real = at.emit(REAL, a) if is_complex(at.ctx.meta(a).dtype) else a
-    largest = at.emit(STOP_GRADIENT, reductions.max(at, real, axis=axis, keepdims=True))
+    op = functools.partial(ReduceMax, empty=True)
+    largest = at.emit(STOP_GRADIENT, reductions.reduce(at, "logsumexp", op, real, axis, True))
     return elementwise.where(at, logical.isfinite(at, largest), largest, 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar, TypeVar, cast
 
 from tenferro.chainrules import (
@@ -185,7 +186,7 @@ class Reduction(StdTensorOp):
         (order,) = orders
         axes = tuple(place for place, axis in enumerate(order) if axis in self.axes)
         ((*into,),) = self.axis_map([len(order)])
-        return type(self)(axes), tuple(
+        return replace(self, axes=axes), tuple(
             axis for axis in (into[source] for source in order) if axis is not None
         )
 
@@ -196,7 +197,7 @@ class Reduction(StdTensorOp):
 
     def leading(self, size: Dim) -> Reduction:
         """The axes are counted one further."""
-        return type(self)(tuple(axis + 1 for axis in self.axes))
+        return replace(self, axes=tuple(axis + 1 for axis in self.axes))
 
     def masked(self, at: MaskSite) -> None:
         """Padding is replaced by the neutral element."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, V, chain
@@ -97,23 +100,31 @@ def _window(at: JvpSite[V], value: V, axis: int, start: int, limit: int) -> V:
 
 
 class ReduceExtremum(Reduction):
-    """Largest or smallest element: NaN wins; the derivative is the average over ties."""
+    """Largest or smallest element: NaN wins; the derivative is the average over ties.
+
+    If `empty`, that of no elements is the neutral element; else there must be some.
+    """
 
     axes: tuple[int, ...]
+    empty: bool = False
+
+    added_fields = ("empty",)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type without `axes`."""
         check_kind(self.name, x, REAL_KINDS)
         result = reduced(self.name, x, self.axes)
         for axis in self.axes:
-            if x.extents[axis] == Exact(0):
+            if x.extents[axis] == Exact(0) and not self.empty:
                 raise ShapeError(f"{self.name}: axis {axis} of {x} has no elements to choose from")
         return result
 
-    def nonempty(self, x: Array) -> Array:
-        """The array; raises ShapeError if a data-dependent size turned out to be 0."""
+    def extremum(self, of: Callable[..., Any], x: Array) -> Array:
+        """What `of` finds; raises ShapeError if a data-dependent size turned out to be 0."""
         self.infer(meta_of(x))
-        return x
+        if self.empty and x.size == 0:
+            return np.asarray(of(x, axis=self.axes, initial=self.neutral(x.dtype)[()]))
+        return np.asarray(of(x, axis=self.axes))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The mean of the tangents of the elements that equal the result."""
@@ -134,6 +145,7 @@ class ReduceMax(ReduceExtremum, name="reduce_max"):
     """Largest element over `axes`; the result does not have these axes."""
 
     axes: tuple[int, ...]
+    empty: bool = False
 
     def neutral(self, dtype: DType) -> Array:
         """The smallest value of the dtype."""
@@ -141,7 +153,7 @@ class ReduceMax(ReduceExtremum, name="reduce_max"):
 
     def numpy(self, x: Array) -> Array:
         """`numpy.max`."""
-        return np.asarray(np.max(self.nonempty(x), axis=self.axes))
+        return self.extremum(np.max, x)
 
 
 @payload
@@ -149,6 +161,7 @@ class ReduceMin(ReduceExtremum, name="reduce_min"):
     """Smallest element over `axes`; the result does not have these axes."""
 
     axes: tuple[int, ...]
+    empty: bool = False
 
     def neutral(self, dtype: DType) -> Array:
         """The largest value of the dtype."""
@@ -156,7 +169,7 @@ class ReduceMin(ReduceExtremum, name="reduce_min"):
 
     def numpy(self, x: Array) -> Array:
         """`numpy.min`."""
-        return np.asarray(np.min(self.nonempty(x), axis=self.axes))
+        return self.extremum(np.min, x)
 
 
 def _end(dtype: DType, infinity: float, name: str) -> Array:

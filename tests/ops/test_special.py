@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro.errors import ShapeError
 from tenferro.ops import ERF, ERF_INV, ERFC, LOGISTIC
 
 
@@ -63,6 +65,27 @@ def test_sums_of_exponentials_take_infinities_and_nan() -> None:
     np.testing.assert_allclose(np.asarray(tn.softmax(x))[[0, 4]], [[0.5, 0.5], [0.0, 1.0]])
     slope = tn.grad(lambda x: tn.logsumexp(x))(np.array([1000.0, -inf, 1000.0]))
     assert slope.tolist() == [0.5, 0.0, 0.5]
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_sums_of_exponentials_over_a_named_axis_may_be_empty(executor: str) -> None:
+    def both(v: Any) -> Any:
+        total = (tn.logsumexp(v), tn.logsumexp(v, b=2.0), tn.logsumexp(v, axis=0, keepdims=True))
+        return *total, tn.softmax(v), tn.log_softmax(v), tn.vmap(tn.softmax)(v[None])
+
+    f = tn.jit(both, executor=executor, symbolic={"v": ("n",)})
+    g = tn.jit(tn.grad(tn.logsumexp), executor=executor, symbolic={"a": ("n",)})
+    for v in (np.zeros(0), np.arange(2.0)):
+        with np.errstate(divide="ignore"):
+            largest = np.log(np.sum(np.exp(v)))
+            doubled = largest + np.log(2.0)
+        soft = np.exp(v - largest)
+        expected = [largest, doubled, [largest], soft, v - largest, soft[None]]
+        for found, value in zip(f(v), expected, strict=True):
+            np.testing.assert_allclose(np.asarray(found), value, rtol=1e-14)
+        np.testing.assert_allclose(np.asarray(g(v)), soft, rtol=1e-14)
+    with pytest.raises(ShapeError, match=r"reduce_max: axis 0 of f64\[0\] has no elements"):
+        tn.jit(tn.max, executor=executor, symbolic={"x": ("n",)})(np.zeros(0))
 
 
 def test_derivatives_at_kinks() -> None:
