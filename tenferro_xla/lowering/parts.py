@@ -59,9 +59,14 @@ def _(op: Kept, x: Array) -> Array:
 @lower.register
 def _(op: Stored, x: Array) -> Array:
     """A sum over the value and zeros: XLA computes no sum again, and -0.0 changes no number."""
-    zero = np.array(-0.0, x.dtype)
+    zero = np.negative(np.zeros((), x.dtype))
     beside = lax.pad(lax.expand_dims(x, (0,)), zero, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
-    return lax.reduce(beside, zero, lax.add, (0,))
+    value: Array = lax.reduce(beside, zero, _plus, (0,))
+    return value
+
+
+def _plus(x: Array, y: Array) -> Array:
+    return lax.add(x, y)  # `lax.add` itself would begin the sum with 0.0, and -0.0 would be lost
 
 
 def _parts(x: Array) -> tuple[Array, Array]:

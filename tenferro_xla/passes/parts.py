@@ -100,6 +100,11 @@ class Stored(ExecOp, name="xla_stored"):
 
     pointwise = True
 
+    @property
+    def inlined(self) -> bool:
+        """Not where it is read."""
+        return False
+
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The same type."""
         return x

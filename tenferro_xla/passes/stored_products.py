@@ -18,7 +18,7 @@ LARGE = 1 << 20
 
 @dataclass(frozen=True)
 class StoredProducts(Pass):
-    """Stores what is computed by many elementwise operations before it is repeated in a large value.
+    """Stores what many elementwise operations compute before a large value repeats it.
 
     XLA computes elementwise operations where their results are read. A network of outer products
     becomes one kernel for each of its readers that way, and the kernel computes every factor for
@@ -50,7 +50,7 @@ def _repeated_products(program: ExecProgram) -> set[int]:
         slot: meta.known_size for slot, meta in enumerate(program.slot_metas()) if meta is not None
     }
     for step in program.instructions:
-        if not step.op.inlined or len(step.output_slots) != 1:
+        if not step.op.inlined or len(step.output_slots) != 1 or step.dtype.kind not in "fc":
             continue
         (slot,) = step.output_slots
         for source in step.input_slots:
