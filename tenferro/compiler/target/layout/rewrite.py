@@ -161,6 +161,8 @@ class LayoutRewrite:
 
     def _best_copy(self, x: Written, side: OperandAxes, is_left: bool) -> Written:
         """A value, or a copy of it in another order that a product takes as it lies."""
+        if not self.requests.shares_copies:
+            return x
         copies = [
             Written(number, tuple([x.order[axis] for axis in perm]))
             for number, perm in self.copies.get(x.number, ())
