@@ -40,8 +40,11 @@ class OperandAxes:
         return together and set(self.batch) == set(range(len(self.batch)))
 
     def fitness(self, order: Order, is_left: bool) -> int:
-        """How well a product takes the operand in an order: 0 if it must be moved, 1 if it is on the
-        left with its contracted axes first, 2 otherwise."""
+        """How well a product takes the operand in an order.
+
+        It is 0 if the operand must be moved, 1 if it is on the left with its contracted axes first,
+        2 otherwise.
+        """
         count, terms = len(self.batch), len(self.contracted)
         rest, contracted = order[count:], set(self.contracted)
         if set(order[:count]) != set(self.batch):

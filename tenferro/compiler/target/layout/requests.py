@@ -68,8 +68,8 @@ class Requests:
     Attributes:
         decided: for every contraction all its choices, from `choices` or by the rules.
         result_groups: for every contraction the order of its result that it follows.
-        shares_copies: whether a contraction that cannot read an operand as it lies reads a copy that
-            was made for another one, if there is one that it can read.
+        shares_copies: whether a contraction that cannot read an operand as it lies reads a copy
+            that was made for another one, if there is one that it can read.
     """
 
     def __init__(

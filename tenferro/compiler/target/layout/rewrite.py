@@ -297,6 +297,8 @@ class LayoutRewrite:
         if number is None:
             number = self.moved[x.number, perm] = self.writer.transpose(x.number, perm)
             self.copies.setdefault(x.number, []).append((number, perm))
+            if x.number in self.gathered:
+                self.gathered.add(number)
         return number
 
     def _spread(self, x: Repeated, order: Order) -> int:
