@@ -58,15 +58,16 @@ def _(op: Kept, x: Array) -> Array:
 
 @lower.register
 def _(op: Stored, x: Array) -> Array:
-    """A sum over the value and zeros: XLA computes no sum again, and -0.0 changes no number."""
-    zero = np.negative(np.zeros((), x.dtype))
-    beside = lax.pad(lax.expand_dims(x, (0,)), zero, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
-    value: Array = lax.reduce(beside, zero, _plus, (0,))
+    """The value beside a place that is empty, reduced to what is there: XLA computes no reduction
+    again where it is read, and gives one that it does not know to no library."""
+    empty = np.full((), -np.inf, x.dtype)
+    beside = lax.pad(lax.expand_dims(x, (0,)), empty, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
+
+    def what_is_there(one: Array, other: Array) -> Array:
+        return lax.select(lax.ne(one, empty), one, other)
+
+    value: Array = lax.reduce(beside, empty, what_is_there, (0,))
     return value
-
-
-def _plus(x: Array, y: Array) -> Array:
-    return lax.add(x, y)  # `lax.add` itself would begin the sum with 0.0, and -0.0 would be lost
 
 
 def _parts(x: Array) -> tuple[Array, Array]:

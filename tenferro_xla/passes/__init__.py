@@ -3,6 +3,7 @@
 from tenferro_xla.passes.kept_transposes import KeptTransposes
 from tenferro_xla.passes.parts import OPS, Factor, Join, Kept, Split, Stored
 from tenferro_xla.passes.real_contractions import RealContractions
+from tenferro_xla.passes.stored_comparisons import StoredComparisons
 from tenferro_xla.passes.stored_products import StoredProducts
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "RealContractions",
     "Split",
     "Stored",
+    "StoredComparisons",
     "StoredProducts",
 ]
