@@ -6,7 +6,7 @@ import numpy as np
 from jax import Array, lax
 
 from tenferro_xla.lowering.registry import lower
-from tenferro_xla.passes import Factor, Join, Kept, Split
+from tenferro_xla.passes import Factor, Join, Kept, Split, Stored
 
 
 @lower.register
@@ -54,6 +54,19 @@ def _(op: Factor, x: Array) -> Array:
 def _(op: Kept, x: Array) -> Array:
     value: Array = lax.optimization_barrier(x)  # type: ignore[no-untyped-call]  # JAX has no types there
     return value
+
+
+@lower.register
+def _(op: Stored, x: Array) -> Array:
+    """A sum over the value and zeros: XLA computes no sum again, and -0.0 changes no number."""
+    zero = np.negative(np.zeros((), x.dtype))
+    beside = lax.pad(lax.expand_dims(x, (0,)), zero, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
+    value: Array = lax.reduce(beside, zero, _plus, (0,))
+    return value
+
+
+def _plus(x: Array, y: Array) -> Array:
+    return lax.add(x, y)  # `lax.add` itself would begin the sum with 0.0, and -0.0 would be lost
 
 
 def _parts(x: Array) -> tuple[Array, Array]:
