@@ -30,6 +30,12 @@ CACHED = 1 << 14
 SCATTERED = 1 << 22
 """Number of elements of a value that is too large for any cache."""
 
+RUNS = 100
+"""Number of runs in which a real form has to gain what compiling its kernels takes."""
+
+SHARE = 0.02
+"""The part of a program's contractions that is worth a kernel, however short the program is."""
+
 
 @dataclass(frozen=True, slots=True)
 class MatrixAxes:
@@ -74,8 +80,9 @@ class RealContractions(Pass):
     becomes a block of four, `[k,n]` as `[2k,2n]`; the result is held as parts, `[m,2n]`, also for
     the next contraction. The operands are exchanged if that is cheaper. Large products become three
     real ones of the size of the complex one, and a product of a matrix and a vector becomes a sum
-    over products of elements. A contraction stays as it is if that costs least, or if it is not a
-    batched matrix product as `DotDecomposer` writes them.
+    over products of elements. A contraction stays as it is if that costs least, if another form
+    gains less than compiling its kernels is worth, or if it is not a batched matrix product as
+    `DotDecomposer` writes them.
     """
 
     costs: DeviceCosts = CPU
@@ -99,6 +106,8 @@ class _RealForms:
         parts: the slot of the parts of a value of the old program.
         joined: the slot of a value that was held as parts and has been joined.
         apart: values that are held as parts only.
+        kernel: seconds a run that each kernel of a real form counts as.
+        types: the type of each value of the old program.
     """
 
     def __init__(self, program: ExecProgram, costs: DeviceCosts) -> None:
@@ -109,6 +118,11 @@ class _RealForms:
         self.parts: dict[int, int] = {}
         self.joined: dict[int, int] = {}
         self.apart: set[int] = set()
+        self.types = program.slot_metas()
+        self.kernel = costs.kernel
+        found = [_sides(step, self.types) for step in program.steps_of(DotGeneral)]
+        whole = math.fsum(self._native(*sides) for sides in found if sides is not None)
+        self.kernel += min(costs.compiling / RUNS, SHARE * whole)
 
     def results(self) -> list[int]:
         """The outputs, joined where they are held as parts."""
@@ -117,7 +131,7 @@ class _RealForms:
     def rule(self, step: ExecInstruction, now: tuple[int, ...]) -> tuple[int, ...] | None:
         """The instruction, on complex values or on their parts."""
         op = step.op
-        if isinstance(op, DotGeneral) and step.dtype.kind == "c":
+        if isinstance(op, DotGeneral):
             written = self._contracted(step, op)
             if written is not None:
                 return written
@@ -140,20 +154,18 @@ class _RealForms:
 
     def _contracted(self, step: ExecInstruction, dot: DotGeneral) -> tuple[int, ...] | None:
         """The result as a real contraction; None if the complex one is faster."""
-        lhs, rhs = step.input_slots
-        left = _side(lhs, self._meta(lhs), dot.lhs_batch, dot.lhs_contract)
-        right = _side(rhs, self._meta(rhs), dot.rhs_batch, dot.rhs_contract)
-        if left is None or right is None:
+        sides = _sides(step, self.types)
+        if sides is None:
             return None
+        left, right = sides
         numbers = math.prod(known_shape(step.output_metas[0]))
-        if not numbers or not left.size:
-            return None
         both = left.free >= 0 and right.free >= 0
         parts = 2 * numbers * self.costs.scale(step.dtype)
-        moved = parts * self.costs.move if both else 0.0
-        joined = parts * self.costs.write if step.output_slots[0] in self.outputs else 0.0
+        moved = parts * self.costs.move + self.kernel if both else 0.0
+        is_output = step.output_slots[0] in self.outputs
+        joined = parts * self.costs.write + self.kernel if is_output else 0.0
         seconds: dict[Writer | None, float] = {
-            None: self._native(numbers, left, right),
+            None: self._native(left, right),
             self._straight: self._real(numbers, left, right) + joined,
             self._exchanged: self._real(numbers, right, left) + moved + joined,
             self._in_three: self._three(numbers, left, right),
@@ -165,14 +177,14 @@ class _RealForms:
             return None
         return choice(step, dot, left, right)
 
-    def _native(self, numbers: int, left: MatrixAxes, right: MatrixAxes) -> float:
+    def _native(self, left: MatrixAxes, right: MatrixAxes) -> float:
         """Seconds for the complex contraction."""
         costs, inner = self.costs, left.inner
-        joined = sum(2 * side.size for side in (left, right) if side.slot in self.apart)
-        seconds = (
-            numbers * inner * costs.complex_multiply * costs.edges(left.extent, right.extent, inner)
-        )
-        return (seconds + joined * costs.write) * costs.scale(left.meta.dtype)
+        seconds = left.size * right.extent * costs.complex_multiply
+        seconds *= costs.edges(left.extent, right.extent, inner)
+        joined = [side for side in (left, right) if side.slot in self.apart]
+        seconds += sum(2 * side.size for side in joined) * costs.write
+        return seconds * costs.scale(left.meta.dtype) + len(joined) * self.kernel
 
     def _three(self, numbers: int, left: MatrixAxes, right: MatrixAxes) -> float:
         """Seconds for three products of the size of the complex one."""
@@ -181,7 +193,7 @@ class _RealForms:
         seconds *= costs.edges(left.extent, right.extent, inner)
         seconds += 5 * numbers * self._written(numbers)
         seconds += 3 * (left.size * self._part(left) + right.size * self._part(right))
-        return seconds * costs.scale(left.meta.dtype) + 8 * costs.kernel
+        return seconds * costs.scale(left.meta.dtype) + 8 * self.kernel
 
     def _real(self, numbers: int, lead: MatrixAxes, trail: MatrixAxes) -> float:
         """Seconds for a real product of twice the size, with `lead` on the left."""
@@ -197,13 +209,13 @@ class _RealForms:
             seconds += 2 * lead.size * self._part(lead)
         if lead.contracted_first or lead.slot not in self.parts:
             kernels += 1
-        return seconds * costs.scale(lead.meta.dtype) + kernels * costs.kernel
+        return seconds * costs.scale(lead.meta.dtype) + kernels * self.kernel
 
     def _summed(self, left: MatrixAxes, right: MatrixAxes) -> float:
         """Seconds for a sum over products of elements."""
         costs = self.costs
         seconds = max(left.size, right.size) * costs.reduce * costs.scale(left.meta.dtype)
-        return seconds + costs.kernel
+        return seconds + self.kernel
 
     def _part(self, side: MatrixAxes) -> float:
         """Seconds for each real number that is computed from an operand."""
@@ -283,22 +295,32 @@ class _RealForms:
         return self.joined[slot] if slot in self.joined else self.rewriter.now((slot,))[0]
 
     def _is_complex(self, slot: int) -> bool:
-        return self._meta(slot).dtype.kind == "c"
-
-    def _meta(self, slot: int) -> TensorMeta:
-        """The type of a value of the old program."""
-        if slot in self.apart:
-            return Join().infer(self.rewriter.ctx.meta(self.parts[slot]))
-        return self.rewriter.ctx.meta(self._whole(slot))
+        meta = self.types[slot]
+        return meta is not None and meta.dtype.kind == "c"
 
     def _add(self, op: ExecOp, *operands: int) -> int:
         return self.rewriter.emit_all(op, *operands)[0]
 
 
+def _sides(
+    step: ExecInstruction, types: Sequence[TensorMeta | None]
+) -> tuple[MatrixAxes, MatrixAxes] | None:
+    """The operands of a complex product of matrices with elements; None for other contractions."""
+    dot = step.op
+    assert isinstance(dot, DotGeneral)
+    lhs, rhs = step.input_slots
+    left = _side(lhs, types[lhs], dot.lhs_batch, dot.lhs_contract)
+    right = _side(rhs, types[rhs], dot.rhs_batch, dot.rhs_contract)
+    if step.dtype.kind != "c" or left is None or right is None or not left.size * right.extent:
+        return None
+    return left, right
+
+
 def _side(
-    slot: int, meta: TensorMeta, batch: tuple[int, ...], contract: tuple[int, ...]
+    slot: int, meta: TensorMeta | None, batch: tuple[int, ...], contract: tuple[int, ...]
 ) -> MatrixAxes | None:
     """The operand as a matrix; None unless batch axes lead and one axis is contracted."""
+    assert meta is not None
     free = [axis for axis in range(meta.rank) if axis not in batch and axis not in contract]
     if batch != tuple(range(len(batch))) or len(contract) != 1 or len(free) > 1:
         return None
