@@ -31,7 +31,10 @@ SCATTERED = 1 << 22
 """Number of elements of a value that is too large for any cache."""
 
 RUNS = (100, 400, 1600)
-"""Numbers of runs in which a real form has to gain what compiling its kernels takes."""
+"""Numbers of runs in which a real form has to gain what compiling its kernels takes.
+
+The first is taken at which a program loses little, and none if it loses more at each.
+"""
 
 LOSS = 0.03
 """The part of the time of all contractions that may be lost for fewer kernels."""
@@ -99,7 +102,7 @@ class RealContractions(Pass):
     batched matrix product as `DotDecomposer` writes them.
 
     XLA calls a library for a complex product, but compiles the kernels of a real form. So a form
-    has to gain that in the first number of `RUNS` for which the program loses little by it.
+    has to gain that time in the first number of `RUNS` at which the program loses little.
     """
 
     costs: DeviceCosts = CPU
