@@ -9,6 +9,7 @@ runs.
 from __future__ import annotations
 
 import os
+import platform
 import shlex
 import subprocess
 import sys
@@ -62,22 +63,43 @@ def show(run: Run, before: Run | None) -> None:
     )
 
 
+PAGE = """# Measured
+
+All figures of one run of
+
+```bash
+nox -s bench -- {command}
+```
+
+Smaller is better. Each figure is {kind}.
+Contenders take turns within a run, so that a slow minute is slow for all. "Over" a peer is a ratio
+to it. A bound is what must hold, an aim what would be good.
+
+{versions}; {machine}, {cores} cores, shared.
+"""
+
+
 def write(run: Run, file: Path) -> None:
-    """Write the table of a run as Markdown."""
+    """Write the tables of a run as a page of Markdown."""
+    once = "a median over rounds, with its quartiles"
+    often = f"the median of {run.repeats} runs, with the least and the largest"
     lines = [
-        f"{', '.join(f'{name} {version}' for name, version in run.versions.items())}; "
-        f"{len(os.sched_getaffinity(0))} cores; "
-        + ("medians [quartiles] of one run" if run.repeats == 1 else
-           f"medians [least, largest] of {run.repeats} runs"),
-        "",
-        "| script | figure | value [spread] | bound | aim |",
-        "|---|---|---|---|---|",
-    ]  # fmt: skip
-    for script, figure in run.figures():
-        bound, aim = ("" if each is None else f"{each:g}" for each in (figure.bound, figure.aim))
-        missed = "" if figure.kept else ", missed"
-        lines.append(f"| {script} | {figure.what} | {span(figure)} | {bound}{missed} | {aim} |")
-    file.write_text("\n".join(lines) + "\n")
+        PAGE.format(
+            command=" ".join(f'"{name}"' if " " in name else name for name in run.scripts),
+            kind=once if run.repeats == 1 else often,
+            versions=", ".join(f"{name} {version}" for name, version in run.versions.items()),
+            machine=platform.machine(),
+            cores=len(os.sched_getaffinity(0)),
+        )
+    ]
+    for script, figures in run.scripts.items():
+        lines += [f"## {script}", "", "| figure | value | bound | aim |", "|---|---|---|---|"]
+        for figure in figures:
+            bound, aim = ("" if x is None else f"{x:g}" for x in (figure.bound, figure.aim))
+            bound += "" if figure.kept else " (missed)"
+            lines.append(f"| {figure.what} | {span(figure)} | {bound} | {aim} |")
+        lines.append("")
+    file.write_text("\n".join(lines).rstrip() + "\n")
 
 
 def slower(run: Run, before: Run) -> list[str]:
@@ -112,7 +134,7 @@ def main() -> None:
     )
     parser.add_argument("--repeat", type=int, default=1, help="runs of each script")
     parser.add_argument("--save", type=Path, help="keep the figures in this file")
-    parser.add_argument("--write", type=Path, help="write the table as Markdown into this file")
+    parser.add_argument("--write", type=Path, help="write the figures into this page of Markdown")
     parser.add_argument("--compare", type=Path, help="a file that --save wrote")
     chosen = parser.parse_args()
     before = None if chosen.compare is None else Run.load(chosen.compare)
