@@ -44,9 +44,10 @@ def _compared_with_reductions(program: ExecProgram) -> set[int]:
     stored: set[int] = set()
     if not program.has_op(Compare):
         return stored
-    makers = program.makers()
+    makers, metas = program.makers(), program.slot_metas()
     for step in program.steps_of(Compare):
-        if program.slot_metas()[step.input_slots[0]].dtype.kind != "f":
+        meta = metas[step.input_slots[0]]
+        if meta is None or meta.dtype.kind != "f":
             continue
         for slot, other in (step.input_slots, step.input_slots[::-1]):
             value = _moved(slot, makers)
