@@ -14,6 +14,7 @@ from tenferro.errors import ConfigError
 from tenferro.exec_ir import ExecProgram
 from tenferro.options import count, flag
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, SharedSlices
+from tenferro_xla.passes import StoredComparisons
 from tenferro_xla.places import OnMesh, Placement
 from tenferro_xla.platforms import Platform, taken_options
 
@@ -53,7 +54,7 @@ class XlaTarget:
     def optimized_with(self, pinned: Pinned | None) -> Target:
         """The same for a program of which some axes are divided among devices."""
         platform = self.platform
-        passes = platform.passes(self.costs, pinned)
+        passes = (*platform.passes(self.costs, pinned), StoredComparisons())
         shared = self.lowering.shared_slices
         if shared is not None:
             passes = (SharedLanes(shared.workers, shared.ordered), *passes)

@@ -20,6 +20,8 @@ def _(op: Convert, x: Array) -> Array:
         x = lax.real(x)
     if is_floating(x.dtype) and is_integer(op.dtype):
         return _saturate(x, op.dtype)
+    if x.dtype == np.bool_:  # XLA takes `0.0 * y` for 0.0 if the zero is a converted truth value
+        return lax.select(x, *(lax.full(x.shape, number, op.dtype) for number in (1, 0)))
     return lax.convert_element_type(x, op.dtype)
 
 

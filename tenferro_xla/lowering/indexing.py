@@ -9,15 +9,16 @@ from jax import Array, lax
 
 from tenferro.ops import Gather, Scatter, Scattering
 from tenferro.shape import TensorMeta, make_meta
-from tenferro_xla.lowering.registry import lower
+from tenferro_xla.lowering.registry import LoweringOptions, lower
 
 
 @lower.register
-def _(op: Gather, x: Array, indices: Array) -> Array:
+def _(op: Gather, x: Array, indices: Array, *, options: LoweringOptions) -> Array:
     (meta,) = op.infer_all([_meta(x), _meta(indices)])
     assert meta.static_shape is not None
     if 0 in meta.static_shape:  # a window may not fit then
         return lax.full(meta.static_shape, 0, x.dtype)
+    indices = short_indices(indices, x, options)
     vectors, batching = _vectors_last(indices, op.index_vector_dim, op.start_indices_batching_dims)
     numbers = lax.GatherDimensionNumbers(
         op.offset_dims,
@@ -32,7 +33,10 @@ def _(op: Gather, x: Array, indices: Array) -> Array:
 
 
 @lower.register
-def _(op: Scatter, x: Array, indices: Array, updates: Array, *source: Array) -> Array:
+def _(
+    op: Scatter, x: Array, indices: Array, updates: Array, *source: Array, options: LoweringOptions
+) -> Array:
+    indices = short_indices(indices, x, options)
     if op.combiner == "add":
         return scattered(lax.scatter_add, op, x, indices, updates)
     if op.is_unique(_meta(updates)):
@@ -77,6 +81,16 @@ def _last_wins(op: Scatter, x: Array, indices: Array, updates: Array) -> Array:
     row = lax.reshape(updates_in_order, (updates.size,))
     won = lax.gather(row, lax.expand_dims(winner, [x.ndim]), numbers, (1,), mode="clip")
     return lax.select(lax.ge(winner, lax.full_like(winner, 0)), won, x)
+
+
+def short_indices(indices: Array, x: Array, options: LoweringOptions) -> Array:
+    """The indices with 32 bits where devices share the work: with 64 bits, XLA ends the process at
+    some of the scatters that it divides. What is out of bounds stays so."""
+    most = np.iinfo(np.int32).max
+    if options.mesh is None or indices.dtype != np.int64 or max(x.shape, default=0) >= most:
+        return indices
+    least, largest = (lax.full_like(indices, bound) for bound in (-most - 1, most))
+    return lax.convert_element_type(lax.clamp(least, indices, largest), np.dtype(np.int32))
 
 
 def _meta(array: Array) -> TensorMeta:

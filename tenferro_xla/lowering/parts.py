@@ -6,7 +6,7 @@ import numpy as np
 from jax import Array, lax
 
 from tenferro_xla.lowering.registry import lower
-from tenferro_xla.passes import Factor, Join, Kept, Split
+from tenferro_xla.passes import Factor, Join, Kept, Split, Stored
 
 
 @lower.register
@@ -53,6 +53,20 @@ def _(op: Factor, x: Array) -> Array:
 @lower.register
 def _(op: Kept, x: Array) -> Array:
     value: Array = lax.optimization_barrier(x)  # type: ignore[no-untyped-call]  # JAX has no types there
+    return value
+
+
+@lower.register
+def _(op: Stored, x: Array) -> Array:
+    """The value beside a place that is empty, reduced to what is there: XLA computes no reduction
+    again where it is read, and gives one that it does not know to no library."""
+    empty = np.full((), -np.inf, x.dtype)
+    beside = lax.pad(lax.expand_dims(x, (0,)), empty, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
+
+    def what_is_there(one: Array, other: Array) -> Array:
+        return lax.select(lax.ne(one, empty), one, other)
+
+    value: Array = lax.reduce(beside, empty, what_is_there, (0,))
     return value
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from math import prod
+from typing import cast
+
+import numpy as np
 from jax import Array, lax
+from jax.export import is_symbolic_dim
 
 from tenferro.ops import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
-from tenferro_xla.lowering.registry import lower
+from tenferro.shape import is_floating
+from tenferro_xla.lowering.registry import LoweringOptions, lower
+
+MANY = 1024
+"""Numbers below which XLA reduces them itself; from 4096 on it takes a library."""
 
 
 @lower.register
@@ -14,13 +23,13 @@ def _(op: ReduceProd, x: Array) -> Array:
 
 
 @lower.register
-def _(op: ReduceMax, x: Array) -> Array:
-    return lax.reduce_max(x, op.axes)
+def _(op: ReduceMax, x: Array, *, options: LoweringOptions) -> Array:
+    return _with_nan(lax.reduce_max(x, op.axes), x, op.axes, options)
 
 
 @lower.register
-def _(op: ReduceMin, x: Array) -> Array:
-    return lax.reduce_min(x, op.axes)
+def _(op: ReduceMin, x: Array, *, options: LoweringOptions) -> Array:
+    return _with_nan(lax.reduce_min(x, op.axes), x, op.axes, options)
 
 
 @lower.register
@@ -31,3 +40,24 @@ def _(op: ReduceAnd, x: Array) -> Array:
 @lower.register
 def _(op: ReduceOr, x: Array) -> Array:
     return lax.reduce_or(x, op.axes)
+
+
+def _with_nan(found: Array, x: Array, axes: tuple[int, ...], options: LoweringOptions) -> Array:
+    """The extremum that XLA finds, or NaN where it is among the numbers.
+
+    XLA on the CPU drops NaN when it reduces many numbers, and when devices combine their results. A
+    sum does not, and is quick; it is also NaN where infinities of both signs meet.
+    """
+    few = not any(map(is_symbolic_dim, x.shape)) and prod(x.shape) < MANY
+    if not is_floating(x.dtype) or (few and options.mesh is None):
+        return found
+
+    def looked_for() -> Array:
+        nan = lax.reduce_or(lax.ne(x, x), axes)
+        return lax.select(nan, lax.full_like(found, np.nan), found)
+
+    if options.mesh is not None:
+        return looked_for()
+    sums = lax.reduce_sum(x, axes)
+    none = lax.reduce_and(lax.eq(sums, sums), range(sums.ndim))
+    return cast(Array, lax.cond(none, lambda: found, looked_for))

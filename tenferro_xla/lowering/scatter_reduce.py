@@ -7,8 +7,8 @@ from collections.abc import Callable
 from jax import Array, lax
 
 from tenferro.ops import ScatterReduce
-from tenferro_xla.lowering.indexing import scattered
-from tenferro_xla.lowering.registry import lower
+from tenferro_xla.lowering.indexing import scattered, short_indices
+from tenferro_xla.lowering.registry import LoweringOptions, lower
 
 _FUNCTIONS: dict[str, Callable[..., Array]] = {
     "mul": lax.scatter_mul,
@@ -18,5 +18,13 @@ _FUNCTIONS: dict[str, Callable[..., Array]] = {
 
 
 @lower.register
-def _(op: ScatterReduce, x: Array, indices: Array, updates: Array, *source: Array) -> Array:
+def _(
+    op: ScatterReduce,
+    x: Array,
+    indices: Array,
+    updates: Array,
+    *source: Array,
+    options: LoweringOptions,
+) -> Array:
+    indices = short_indices(indices, x, options)
     return scattered(_FUNCTIONS[op.combiner], op, x, indices, updates)

@@ -94,7 +94,27 @@ class Kept(ExecOp, name="xla_kept"):
         return x
 
 
-OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept)}}
+@payload
+class Stored(ExecOp, name="xla_stored"):
+    """The value itself, which XLA computes once and does not compute again where it is read."""
+
+    pointwise = True
+
+    @property
+    def inlined(self) -> bool:
+        """Not where it is read."""
+        return False
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The same type."""
+        return x
+
+    def numpy(self, x: Array) -> Array:
+        """The same array."""
+        return x
+
+
+OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept, Stored)}}
 """The ops of programs after these passes, by name, for `parse_exec`."""
 
 

@@ -30,6 +30,30 @@ CACHED = 1 << 14
 SCATTERED = 1 << 22
 """Number of elements of a value that is too large for any cache."""
 
+RUNS = (100, 400, 1600)
+"""Numbers of runs in which a real form has to gain what compiling its kernels takes.
+
+The first is taken at which a program loses little, and none if it loses more at each.
+"""
+
+LOSS = 0.03
+"""The part of the time of all contractions that may be lost for fewer kernels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one form of a contraction takes: seconds a run, and kernels that XLA compiles."""
+
+    seconds: float
+    kernels: int = 0
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(self.seconds + other.seconds, self.kernels + other.kernels)
+
+    def worth(self, kernel: float) -> float:
+        """The seconds, each kernel counted as so many."""
+        return self.seconds + self.kernels * kernel
+
 
 @dataclass(frozen=True, slots=True)
 class MatrixAxes:
@@ -76,6 +100,9 @@ class RealContractions(Pass):
     real ones of the size of the complex one, and a product of a matrix and a vector becomes a sum
     over products of elements. A contraction stays as it is if that costs least, or if it is not a
     batched matrix product as `DotDecomposer` writes them.
+
+    XLA calls a library for a complex product, but compiles the kernels of a real form. So a form
+    has to gain that time in the first number of `RUNS` at which the program loses little.
     """
 
     costs: DeviceCosts = CPU
@@ -87,8 +114,15 @@ class RealContractions(Pass):
         """The program with real contractions; its inputs and outputs do not change."""
         if not any(step.dtype.kind == "c" for step in program.steps_of(DotGeneral)):
             return program
-        writing = _RealForms(program, self.costs)
-        return writing.rewriter.run(writing.rule, writing.results)
+        kernel = self.costs.kernel
+        fastest = _RealForms(program, self.costs, kernel)
+        result = fastest.run()
+        for runs in RUNS:
+            frugal = _RealForms(program, self.costs, kernel + self.costs.compiling / runs)
+            smaller = frugal.run()
+            if frugal.spent.worth(kernel) <= (1 + LOSS) * fastest.spent.worth(kernel):
+                return smaller
+        return result
 
 
 class _RealForms:
@@ -99,9 +133,12 @@ class _RealForms:
         parts: the slot of the parts of a value of the old program.
         joined: the slot of a value that was held as parts and has been joined.
         apart: values that are held as parts only.
+        kernel: seconds that each kernel of a form counts as.
+        spent: what all contractions take.
+        types: the type of each value of the old program.
     """
 
-    def __init__(self, program: ExecProgram, costs: DeviceCosts) -> None:
+    def __init__(self, program: ExecProgram, costs: DeviceCosts, kernel: float) -> None:
         self.costs = costs
         self.inputs = set(program.input_slots)
         self.outputs = program.output_slots
@@ -109,6 +146,13 @@ class _RealForms:
         self.parts: dict[int, int] = {}
         self.joined: dict[int, int] = {}
         self.apart: set[int] = set()
+        self.types = program.slot_metas()
+        self.kernel = kernel
+        self.spent = Estimate(0.0)
+
+    def run(self) -> ExecProgram:
+        """The program with the forms that take least."""
+        return self.rewriter.run(self.rule, self.results)
 
     def results(self) -> list[int]:
         """The outputs, joined where they are held as parts."""
@@ -117,7 +161,7 @@ class _RealForms:
     def rule(self, step: ExecInstruction, now: tuple[int, ...]) -> tuple[int, ...] | None:
         """The instruction, on complex values or on their parts."""
         op = step.op
-        if isinstance(op, DotGeneral) and step.dtype.kind == "c":
+        if isinstance(op, DotGeneral):
             written = self._contracted(step, op)
             if written is not None:
                 return written
@@ -140,70 +184,76 @@ class _RealForms:
 
     def _contracted(self, step: ExecInstruction, dot: DotGeneral) -> tuple[int, ...] | None:
         """The result as a real contraction; None if the complex one is faster."""
-        lhs, rhs = step.input_slots
-        left = _side(lhs, self._meta(lhs), dot.lhs_batch, dot.lhs_contract)
-        right = _side(rhs, self._meta(rhs), dot.rhs_batch, dot.rhs_contract)
-        if left is None or right is None:
+        sides = _sides(step, self.types)
+        if sides is None:
             return None
+        left, right = sides
+        forms = self._forms(step, left, right)
+        choice = min(forms, key=lambda form: forms[form].worth(self.kernel))
+        as_it_is = forms[None].worth(self.kernel)
+        if forms[choice].worth(self.kernel) > self.costs.worthwhile * as_it_is:
+            choice = None
+        self.spent += forms[choice]
+        return None if choice is None else choice(step, dot, left, right)
+
+    def _forms(
+        self, step: ExecInstruction, left: MatrixAxes, right: MatrixAxes
+    ) -> dict[Writer | None, Estimate]:
+        """What each form takes; None is the contraction as it is."""
+        costs = self.costs
         numbers = math.prod(known_shape(step.output_metas[0]))
-        if not numbers or not left.size:
-            return None
         both = left.free >= 0 and right.free >= 0
-        parts = 2 * numbers * self.costs.scale(step.dtype)
-        moved = parts * self.costs.move if both else 0.0
-        joined = parts * self.costs.write if step.output_slots[0] in self.outputs else 0.0
-        seconds: dict[Writer | None, float] = {
-            None: self._native(numbers, left, right),
+        parts = 2 * numbers * costs.scale(step.dtype)
+        moved = Estimate(parts * costs.move, 1) if both else Estimate(0.0)
+        is_output = step.output_slots[0] in self.outputs
+        joined = Estimate(parts * costs.write, 1) if is_output else Estimate(0.0)
+        forms: dict[Writer | None, Estimate] = {
+            None: self._native(left, right),
             self._straight: self._real(numbers, left, right) + joined,
             self._exchanged: self._real(numbers, right, left) + moved + joined,
             self._in_three: self._three(numbers, left, right),
         }
         if not both:
-            seconds[self._reduced] = self._summed(left, right)
-        choice = min(seconds, key=seconds.__getitem__)
-        if choice is None or seconds[choice] > self.costs.worthwhile * seconds[None]:
-            return None
-        return choice(step, dot, left, right)
+            forms[self._reduced] = self._summed(left, right)
+        return forms
 
-    def _native(self, numbers: int, left: MatrixAxes, right: MatrixAxes) -> float:
-        """Seconds for the complex contraction."""
+    def _native(self, left: MatrixAxes, right: MatrixAxes) -> Estimate:
+        """The complex contraction."""
         costs, inner = self.costs, left.inner
-        joined = sum(2 * side.size for side in (left, right) if side.slot in self.apart)
-        seconds = (
-            numbers * inner * costs.complex_multiply * costs.edges(left.extent, right.extent, inner)
-        )
-        return (seconds + joined * costs.write) * costs.scale(left.meta.dtype)
+        seconds = left.size * right.extent * costs.complex_multiply
+        seconds *= costs.edges(left.extent, right.extent, inner)
+        joined = [side for side in (left, right) if side.slot in self.apart]
+        seconds += sum(2 * side.size for side in joined) * costs.write
+        return Estimate(seconds * costs.scale(left.meta.dtype), len(joined))
 
-    def _three(self, numbers: int, left: MatrixAxes, right: MatrixAxes) -> float:
-        """Seconds for three products of the size of the complex one."""
+    def _three(self, numbers: int, left: MatrixAxes, right: MatrixAxes) -> Estimate:
+        """Three products of the size of the complex one."""
         costs, inner = self.costs, left.inner
         seconds = 3 * numbers * inner * costs.multiply
         seconds *= costs.edges(left.extent, right.extent, inner)
         seconds += 5 * numbers * self._written(numbers)
         seconds += 3 * (left.size * self._part(left) + right.size * self._part(right))
-        return seconds * costs.scale(left.meta.dtype) + 8 * costs.kernel
+        return Estimate(seconds * costs.scale(left.meta.dtype), 8)
 
-    def _real(self, numbers: int, lead: MatrixAxes, trail: MatrixAxes) -> float:
-        """Seconds for a real product of twice the size, with `lead` on the left."""
+    def _real(self, numbers: int, lead: MatrixAxes, trail: MatrixAxes) -> Estimate:
+        """A real product of twice the size, with `lead` on the left."""
         costs, inner = self.costs, lead.inner
         seconds = 4 * numbers * inner * costs.multiply
         seconds *= costs.edges(lead.extent, 2 * trail.extent, 2 * inner)
         seconds += costs.matrix * (numbers // (lead.extent * trail.extent) - 1)
         seconds += 4 * trail.size * self._part(trail)
-        kernels = 1
         if lead.contracted_first:
             seconds += 2 * lead.size * costs.move
         elif lead.slot not in self.parts:
             seconds += 2 * lead.size * self._part(lead)
-        if lead.contracted_first or lead.slot not in self.parts:
-            kernels += 1
-        return seconds * costs.scale(lead.meta.dtype) + kernels * costs.kernel
+        moved = lead.contracted_first or lead.slot not in self.parts
+        return Estimate(seconds * costs.scale(lead.meta.dtype), 2 if moved else 1)
 
-    def _summed(self, left: MatrixAxes, right: MatrixAxes) -> float:
-        """Seconds for a sum over products of elements."""
+    def _summed(self, left: MatrixAxes, right: MatrixAxes) -> Estimate:
+        """A sum over products of elements; XLA makes one kernel of it and of what is next to it."""
         costs = self.costs
         seconds = max(left.size, right.size) * costs.reduce * costs.scale(left.meta.dtype)
-        return seconds + costs.kernel
+        return Estimate(seconds + costs.kernel)
 
     def _part(self, side: MatrixAxes) -> float:
         """Seconds for each real number that is computed from an operand."""
@@ -283,22 +333,32 @@ class _RealForms:
         return self.joined[slot] if slot in self.joined else self.rewriter.now((slot,))[0]
 
     def _is_complex(self, slot: int) -> bool:
-        return self._meta(slot).dtype.kind == "c"
-
-    def _meta(self, slot: int) -> TensorMeta:
-        """The type of a value of the old program."""
-        if slot in self.apart:
-            return Join().infer(self.rewriter.ctx.meta(self.parts[slot]))
-        return self.rewriter.ctx.meta(self._whole(slot))
+        meta = self.types[slot]
+        return meta is not None and meta.dtype.kind == "c"
 
     def _add(self, op: ExecOp, *operands: int) -> int:
         return self.rewriter.emit_all(op, *operands)[0]
 
 
+def _sides(
+    step: ExecInstruction, types: Sequence[TensorMeta | None]
+) -> tuple[MatrixAxes, MatrixAxes] | None:
+    """The operands of a complex product of matrices with elements; None for other contractions."""
+    dot = step.op
+    assert isinstance(dot, DotGeneral)
+    lhs, rhs = step.input_slots
+    left = _side(lhs, types[lhs], dot.lhs_batch, dot.lhs_contract)
+    right = _side(rhs, types[rhs], dot.rhs_batch, dot.rhs_contract)
+    if step.dtype.kind != "c" or left is None or right is None or not left.size * right.extent:
+        return None
+    return left, right
+
+
 def _side(
-    slot: int, meta: TensorMeta, batch: tuple[int, ...], contract: tuple[int, ...]
+    slot: int, meta: TensorMeta | None, batch: tuple[int, ...], contract: tuple[int, ...]
 ) -> MatrixAxes | None:
     """The operand as a matrix; None unless batch axes lead and one axis is contracted."""
+    assert meta is not None
     free = [axis for axis in range(meta.rank) if axis not in batch and axis not in contract]
     if batch != tuple(range(len(batch))) or len(contract) != 1 or len(free) > 1:
         return None

@@ -11,7 +11,7 @@ from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.values import free_host_bytes
-from tenferro_xla.passes import KeptTransposes, RealContractions
+from tenferro_xla.passes import KeptTransposes, RealContractions, StoredProducts
 from tenferro_xla.platforms.platform import Option, Platform
 
 NO_FUSION_EMITTERS = Option(
@@ -47,7 +47,7 @@ class CpuPlatform(Platform):
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
-        passes = (*passes, RealContractions(costs))
+        passes = (*passes, RealContractions(costs), StoredProducts())
         # a copy that is kept counts on every device
         return passes if pinned is not None else (*passes, KeptTransposes())
 

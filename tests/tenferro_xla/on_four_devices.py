@@ -306,3 +306,26 @@ def test_functions_of_jax_keep_their_constraints() -> None:
     result = tn.jit(lambda x: theirs(x), mesh=MESH)(array)
     np.testing.assert_array_equal(result, 2 * array)
     assert result.sharding.spec == P("data")
+
+
+def test_nan_is_the_extremum_of_divided_numbers() -> None:
+    x = RANDOM.normal(size=(8, 2))
+    x[3, 1] = np.nan
+    for function in (tn.max, tn.min):
+        found = tn.jit(lambda x, f=function: f(x, axis=0), mesh=MESH, in_shardings=P("data"))(x)
+        assert np.isnan(found).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.at[np.array([0, 0, 1])].add(x[:3]),  # XLA ended the process
+        lambda x: x.at[np.array([2, 5])].max(x[:2]),
+        lambda x: tn.take(x, np.array([0, 2**40]), mode="fill"),
+        tn.grad(lambda x: tn.sum(tn.sort(x[1:])[:2])),  # JAX ends the process
+    ],
+)
+def test_divided_values_are_indexed(function: Callable[[Any], Any]) -> None:
+    x = RANDOM.normal(size=8)
+    found = tn.jit(function, mesh=MESH, in_shardings=P("data"))(x)
+    np.testing.assert_allclose(found, tn.jit(function)(x), rtol=1e-12)

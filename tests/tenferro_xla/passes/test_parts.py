@@ -7,7 +7,7 @@ import pytest
 from tenferro.exec_ir import ExecOp, parse_exec
 from tenferro.shape import make_meta
 from tenferro_xla.lowering import LoweringOptions, lower
-from tenferro_xla.passes import OPS, Factor, Join, Kept, Split
+from tenferro_xla.passes import OPS, Factor, Join, Kept, Split, Stored
 from tests.programs import Array
 
 
@@ -74,9 +74,13 @@ def test_a_row_of_parts_times_a_factor_is_a_row_of_parts(
     np.testing.assert_allclose(product.reshape(*expected.shape, 2), Split().numpy(expected))
 
 
-def test_a_kept_value_is_itself() -> None:
-    x = np.arange(6.0).reshape(2, 3)
-    np.testing.assert_array_equal(checked(Kept(), x), x)
+@pytest.mark.parametrize("op", [Kept(), Stored()])
+def test_a_value_that_is_kept_or_stored_is_itself(op: Kept | Stored) -> None:
+    x = np.array([[-0.0, 0.0, np.inf], [np.nan, 1e-300, 3.0]])
+    for value in (x, np.conj(x + 0j), np.array(-0.0)):
+        result = checked(op, value)
+        np.testing.assert_array_equal(result, value)
+        np.testing.assert_array_equal(np.signbit(result.real), np.signbit(value.real))
 
 
 def test_programs_with_these_ops_print_as_text_that_is_read_back() -> None:

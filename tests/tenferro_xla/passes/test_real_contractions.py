@@ -22,7 +22,7 @@ from tenferro_xla.platforms import CPU_PLATFORM
 from tests.programs import arguments, assert_same_results, read, run, short
 from tests.tolerances import rounding
 
-ALWAYS = replace(CPU, complex_multiply=1.0, kernel=0.0)
+ALWAYS = replace(CPU, complex_multiply=1.0, kernel=0.0, compiling=0.0)
 THREE = replace(ALWAYS, multiply=1e-3, edge=0.0)
 NEVER = replace(CPU, multiply=1.0)
 
@@ -145,6 +145,16 @@ def test_costs_decide() -> None:
           return %2
         }"""
     assert as_real(text, NEVER) == textwrap.dedent(text).strip()
+
+
+def test_a_kernel_has_to_gain_what_compiling_it_takes() -> None:
+    small = "%3: c128[102,21] = dot_general[(1,), (0,)] %0, %1"
+    large = "%4: c128[900,900] = dot_general[(1,), (0,)] %2, %2"
+    head = "exec_program(%0: c128[102,141], %1: c128[141,21], %2: c128[900,900]) {\n"
+    alone = RealContractions(CPU).run(read(f"{head} {small}\n return %3\n}}"))
+    both = RealContractions(CPU).run(read(f"{head} {small}\n {large}\n return %3, %4\n}}"))
+    assert [step.dtype.kind for step in alone.steps_of(DotGeneral)] == ["f"]
+    assert [step.dtype.kind for step in both.steps_of(DotGeneral)] == ["c", "f", "f", "f"]
 
 
 def test_a_program_without_complex_contractions_is_returned_itself() -> None:

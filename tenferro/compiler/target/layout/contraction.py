@@ -39,6 +39,22 @@ class OperandAxes:
         )
         return together and set(self.batch) == set(range(len(self.batch)))
 
+    def fitness(self, order: Order, is_left: bool) -> int:
+        """How well a product takes the operand in an order.
+
+        It is 0 if the operand must be moved, 1 if it is on the left with its contracted axes first,
+        2 otherwise.
+        """
+        count, terms = len(self.batch), len(self.contracted)
+        rest, contracted = order[count:], set(self.contracted)
+        if set(order[:count]) != set(self.batch):
+            return 0
+        if set(rest[len(rest) - terms :]) == contracted:
+            return 2
+        if set(rest[:terms]) == contracted:
+            return 1 if is_left else 2
+        return 0
+
     @property
     def outer_terms(self) -> int:
         """How many contracted axes come before the free ones, if others come after them."""

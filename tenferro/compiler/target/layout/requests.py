@@ -68,12 +68,19 @@ class Requests:
     Attributes:
         decided: for every contraction all its choices, from `choices` or by the rules.
         result_groups: for every contraction the order of its result that it follows.
+        shares_copies: whether a contraction that cannot read an operand as it lies reads a copy
+            that was made for another one, if there is one that it can read.
     """
 
     def __init__(
-        self, problem: Problem, costs: DeviceCosts, choices: Mapping[int, Choice] | None = None
+        self,
+        problem: Problem,
+        costs: DeviceCosts,
+        choices: Mapping[int, Choice] | None = None,
+        shares_copies: bool = False,
     ) -> None:
         self.problem = problem
+        self.shares_copies = shares_copies
         self.costs = costs
         self.choices = choices or {}
         self.requested: dict[int, Request] = {}

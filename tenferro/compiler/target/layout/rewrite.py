@@ -35,6 +35,7 @@ class LayoutRewrite:
         self.writer = writer
         self.values: dict[int, Value] = {}
         self.moved: dict[tuple[int, Order], int] = {}
+        self.copies: dict[int, list[tuple[int, Order]]] = {}
         self.gathered: set[int] = set()
         self.repeated: set[int] = set()
         self.split: set[int] = set()
@@ -137,7 +138,10 @@ class LayoutRewrite:
         sides = [contraction.left, contraction.right]
         if contraction.slot in self.requests.swapped:
             sides.reverse()
-        values = [self._settled(side.slot) for side in sides]
+        values = [
+            self._best_copy(self._settled(side.slot), side, number == 0)
+            for number, side in enumerate(sides)
+        ]
         larger = 1 if sides[1].size > sides[0].size else 0
         value, side = values[larger], sides[larger]
         pairs = _as_it_lies(value, side.contracted)
@@ -154,6 +158,16 @@ class LayoutRewrite:
         if outer and self._is_better_split(contraction, first, second, outer):
             return self._split(contraction, batch, first, second, outer)
         return self._product(contraction, batch, first, second)
+
+    def _best_copy(self, x: Written, side: OperandAxes, is_left: bool) -> Written:
+        """A value, or a copy of it in another order that a product takes as it lies."""
+        if not self.requests.shares_copies:
+            return x
+        copies = [
+            Written(number, tuple([x.order[axis] for axis in perm]))
+            for number, perm in self.copies.get(x.number, ())
+        ]
+        return max((x, *copies), key=lambda each: side.fitness(each.order, is_left))
 
     def _product(
         self, contraction: Contraction, batch: Order, first: Operand, second: Operand
@@ -282,6 +296,9 @@ class LayoutRewrite:
         number = self.moved.get((x.number, perm))
         if number is None:
             number = self.moved[x.number, perm] = self.writer.transpose(x.number, perm)
+            self.copies.setdefault(x.number, []).append((number, perm))
+            if x.number in self.gathered:
+                self.gathered.add(number)
         return number
 
     def _spread(self, x: Repeated, order: Order) -> int:

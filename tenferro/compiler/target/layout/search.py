@@ -44,11 +44,15 @@ class Estimated:
         seconds: the cost of the orders of axes.
         spent: the same by step, as the slot of its result.
         decided: all choices, including those of the rules.
+        choices: the choices that were given.
+        shares_copies: whether a product reads a copy that was made for another one.
     """
 
     seconds: float
     spent: Mapping[int, float]
     decided: Mapping[int, Choice]
+    choices: Choices
+    shares_copies: bool
 
 
 def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Requests:
@@ -58,28 +62,39 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
     """
     if not limit:
         return Requests(problem, costs)
-    choices: Choices = {}
-    best = estimate(problem, costs, choices)
+    best = estimate(problem, costs, {})
     trials = (
         min(limit, _patience(best.seconds, len(problem.program.instructions), costs.compiling))
         if best.seconds > WORTH
         else 0
     )
+    best, trials = _improved(problem, costs, best, trials)
+    sharing = estimate(problem, costs, best.choices, shares_copies=True)
+    if sharing.seconds < best.seconds:
+        best, _ = _improved(problem, costs, sharing, trials)
+    return Requests(problem, costs, best.choices, best.shares_copies)
+
+
+def _improved(
+    problem: Problem, costs: DeviceCosts, best: Estimated, trials: int
+) -> tuple[Estimated, int]:
+    """The best of so many changes, one after the other, and how many were not needed."""
     while trials > 0:
         before = best
         for slot in _dearest(best, problem):
             for field in fields(Choice):
                 trials -= 1
                 change = {field.name: not getattr(best.decided[slot], field.name)}
-                candidate = {**choices, slot: replace(choices.get(slot, NOTHING_CHOSEN), **change)}
-                estimated = estimate(problem, costs, candidate)
+                changed = replace(best.choices.get(slot, NOTHING_CHOSEN), **change)
+                choices = {**best.choices, slot: changed}
+                estimated = estimate(problem, costs, choices, best.shares_copies)
                 if estimated.seconds < (1 - GAIN) * best.seconds:
-                    best, choices = estimated, candidate
+                    best = estimated
             if trials <= 0:
                 break
         if best.seconds > (1 - 2 * GAIN) * before.seconds:
             break
-    return Requests(problem, costs, choices)
+    return best, trials
 
 
 def _patience(seconds: float, steps: int, compiling: float) -> int:
@@ -91,17 +106,19 @@ def _patience(seconds: float, steps: int, compiling: float) -> int:
     return int(min(PATIENCE * seconds, granted) / (STEP * steps))
 
 
-def estimate(problem: Problem, costs: DeviceCosts, choices: Choices) -> Estimated:
+def estimate(
+    problem: Problem, costs: DeviceCosts, choices: Choices, shares_copies: bool = False
+) -> Estimated:
     """The cost of the program with these choices; the rules decide the rest."""
     give_way()
-    writer, requests = Estimate(costs), Requests(problem, costs, choices)
+    writer, requests = Estimate(costs), Requests(problem, costs, choices, shares_copies)
     rewrite = LayoutRewrite(requests, writer)
     rewrite.run()
     decided = {
         slot: replace(choice, repeated=slot in rewrite.repeated, split=slot in rewrite.split)
         for slot, choice in requests.decided.items()
     }
-    return Estimated(writer.seconds, writer.spent, decided)
+    return Estimated(writer.seconds, writer.spent, decided, choices, shares_copies)
 
 
 def _dearest(estimated: Estimated, problem: Problem) -> list[int]:

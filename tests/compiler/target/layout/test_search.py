@@ -33,12 +33,23 @@ OUTER = """
 """The larger operand of the last contraction may as well be the right one, and stay as it is."""
 
 
+TWICE = """
+    exec_program(%0: f64[10,20,30], %1: f64[10,30,5], %2: f64[20,7]) {
+      %3: f64[20,5] = dot_general[(0, 2), (0, 1)] %0, %1
+      %4: f64[7,10,30] = dot_general[(0,), (1,)] %2, %0
+      return %3, %4
+    }"""
+"""The second contraction can read the copy that the first one needs: [20,10,30]."""
+
+AS_ONE = Choice(repeated=False, split=False)
+
+
 @given(contraction_programs(), st.data())
 def test_any_choices_keep_types_and_results(program: ExecProgram, data: st.DataObject) -> None:
     problem = Problem(program)
     choices = {slot: data.draw(CHOICES) for slot in problem.contractions}
-    writer = ProgramWriter()
-    result = writer.build(LayoutRewrite(Requests(problem, CPU, choices), writer).run())
+    writer, requests = ProgramWriter(), Requests(problem, CPU, choices, data.draw(st.booleans()))
+    result = writer.build(LayoutRewrite(requests, writer).run())
     verify(result)
     assert result.input_metas == program.input_metas
     assert result.output_metas == program.output_metas
@@ -64,6 +75,19 @@ def test_the_search_finds_what_the_rules_miss() -> None:
     assert estimate(problem, costs, dict(chosen.choices)).seconds < 0.01 * by_rules
     writer = ProgramWriter()
     result = writer.build(LayoutRewrite(chosen, writer).run())
+    assert_same_results(problem.program, result, {})
+
+
+def test_a_product_reads_the_copy_that_was_made_for_another_one() -> None:
+    problem = Problem(read(TWICE))
+    apart, shared = (
+        estimate(problem, CPU, dict.fromkeys((3, 4), AS_ONE), shares) for shares in (False, True)
+    )
+    assert shared.seconds < 0.7 * apart.seconds
+    requests = Requests(problem, CPU, shared.choices, shares_copies=True)
+    writer = ProgramWriter()
+    result = writer.build(LayoutRewrite(requests, writer).run())
+    assert [step.op.name for step in result.instructions].count("transpose") == 1
     assert_same_results(problem.program, result, {})
 
 

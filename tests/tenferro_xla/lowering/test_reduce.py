@@ -1,0 +1,51 @@
+"""Reductions on XLA: what is among the numbers counts, however many they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+
+SHAPES = ((8, 8), (63, 64), (64, 64), (5000,), (2, 3000))
+
+
+@pytest.mark.parametrize("function", [tn.max, tn.min, tn.ptp], ids=lambda f: f.__name__)
+def test_nan_is_the_extremum_of_many_numbers_too(function: Callable[..., Any]) -> None:
+    def both(x: Any) -> Any:
+        return function(x), function(x, axis=-1), function(x + 1.0, axis=0)
+
+    compiled = tn.jit(both)
+    for shape in SHAPES:
+        x = np.random.default_rng(0).normal(size=shape)
+        np.testing.assert_array_equal(compiled(x)[0], function(x).item())
+        x.flat[x.size // 2] = np.nan
+        for found, expected in zip(compiled(x), both(x), strict=True):
+            np.testing.assert_array_equal(np.isnan(found), np.isnan(np.asarray(expected)))
+
+
+def test_infinities_of_both_signs_are_not_nan() -> None:
+    x = np.zeros((64, 64))
+    x[3, :2] = np.inf, -np.inf
+    assert [tn.jit(f)(x).item() for f in (tn.max, tn.min)] == [np.inf, -np.inf]
+    x[5, 5] = np.nan
+    assert np.isnan(tn.jit(tn.max)(x).item())
+
+
+def test_a_large_maximum_has_a_batch_a_loop_and_a_named_size() -> None:
+    x = np.ones((3, 64, 64))
+    x[1, 5, 7] = np.nan
+    expected = [False, True, False]
+    assert np.isnan(tn.jit(tn.vmap(tn.max))(x)).tolist() == expected
+    assert np.isnan(tn.jit(lambda x: tn.map(tn.max, x))(x)).tolist() == expected
+    named = tn.jit(lambda x: tn.max(x, axis=(1, 2)), symbolic={"x": ("k", "n", "n")})
+    assert np.isnan(named(x)).tolist() == expected
+
+
+def test_a_truth_value_times_nan_is_nan() -> None:
+    product = tn.jit(lambda truth, x: tn.astype(truth, tn.float64) * x)
+    found = product(np.array([True, False, False]), np.array([np.nan, np.nan, np.inf]))
+    np.testing.assert_array_equal(found, [np.nan] * 3)
