@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import ConfigError, ShapeError
+from tenferro.compiler import resolve_sizes
+from tenferro.errors import ConfigError, PadSafetyError, ShapeError
 from tenferro_xla import XlaExecutor
 from tenferro_xla.compiled import cache
 from tenferro_xla.compiled.sharing import EXACT, SizeSharing
@@ -86,6 +87,22 @@ def test_a_program_that_no_larger_size_suits_is_compiled_for_each(
     for n in SIZES[: EXACT + 1]:
         f(np.ones((n, 1)))
     assert compiled(executor) == [("program", n) for n in SIZES[: EXACT + 1]]
+
+
+def test_a_program_that_needs_constant_sizes_is_refused_by_a_typed_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def resolved(program: Any, target: Any, sizes: Any, *rest: Any) -> Any:
+        if not sizes:
+            raise ShapeError("cube: n is not a number\nraised in a pass")
+        return resolve_sizes(program, target, sizes, *rest)
+
+    monkeypatch.setattr(cache, "resolve_sizes", resolved)
+    program = tn.make_program(tn.exp, tn.TensorSpec(("n",)))
+    message = "program: n cannot be rounded up: it needs constant sizes: cube: n is not a number;"
+    with pytest.raises(PadSafetyError, match=message):
+        XlaExecutor(bucketing={"n": (4,)}).run(program, {"x": np.ones(3)})
+    assert XlaExecutor().run(program, {"x": np.zeros(3)})[0].tolist() == [1.0] * 3
 
 
 def chosen(function: Any, shapes: tuple[tuple[int | str, ...], ...], n: int) -> list[int] | None:
