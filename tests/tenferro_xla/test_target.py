@@ -93,6 +93,14 @@ ROUNDS = "\n".join(
     f"%{i}: f64[3] = {'sine' if i % 2 else 'cosine'} %{i - 1}" for i in range(1, 201)
 )
 ROLLED = f"exec_program(%0: f64[3]) {{\n{ROUNDS}\nreturn %200\n}}"
+ELEMENTWISE = ("sine", "tanh", "cosine", "exponential", "sine", "tanh", "sine", "cosine", "tanh")
+STEPS = "\n".join(f"%{i}: f64[16] = {op} %{i - 1}" for i, op in enumerate(ELEMENTWISE, 1))
+REPEATED = f"""
+exec_program(%0: f64[16]) {{
+  {STEPS}
+  %10: f64[65536,16] = broadcast_in_dim[shape=(65536, 16), dims=(1,)] %9
+  return %10
+}}"""
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariants": INVARIANT,
@@ -108,6 +116,7 @@ PIECES = {
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
+    "stored_products": REPEATED,
     "kept_transposes": TURNED,
 }
 
