@@ -6,10 +6,12 @@ size 2, for the real and the imaginary part.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import numpy as np
 
 from tenferro.control import VOCABULARY
-from tenferro.exec_ir import Array, ExecOp, payload
+from tenferro.exec_ir import Array, ExecInstruction, ExecOp, ExecProgram, Rewriter, payload
 from tenferro.shape import DType, TensorMeta, as_dtype, make_meta
 
 
@@ -116,6 +118,18 @@ class Stored(ExecOp, name="xla_stored"):
 
 OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept, Stored)}}
 """The ops of programs after these passes, by name, for `parse_exec`."""
+
+
+def with_stored(program: ExecProgram, slots: Container[int]) -> ExecProgram:
+    """The program with a `Stored` after each step whose first result is one of the slots."""
+    rewriter = Rewriter(program)
+
+    def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
+        if step.output_slots[0] not in slots:
+            return None
+        return rewriter.emit_all(Stored(), *rewriter.emit_all(step.op, *operands))
+
+    return rewriter.run(rule)
 
 
 def part_dtype(dtype: DType) -> DType:

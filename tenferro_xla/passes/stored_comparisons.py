@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tenferro.compiler import Pass
-from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
+from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.ops import Compare
-from tenferro_xla.passes.parts import Stored
+from tenferro_xla.passes.parts import with_stored
 
 Makers = dict[int, ExecInstruction]
 
@@ -27,16 +27,7 @@ class StoredComparisons(Pass):
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a `Stored` after each such value."""
         stored = _compared_with_reductions(program)
-        if not stored:
-            return program
-        rewriter = Rewriter(program)
-
-        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-            if step.output_slots[0] not in stored:
-                return None
-            return rewriter.emit_all(Stored(), *rewriter.emit_all(step.op, *operands))
-
-        return rewriter.run(rule)
+        return with_stored(program, stored) if stored else program
 
 
 def _compared_with_reductions(program: ExecProgram) -> set[int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tenferro.compiler import Pass
-from tenferro.exec_ir import ExecInstruction, ExecProgram, Rewriter
+from tenferro.exec_ir import ExecProgram
 from tenferro.ops import BroadcastInDim
-from tenferro_xla.passes.parts import Stored
+from tenferro_xla.passes.parts import with_stored
 
 MANY = 8
 """Operations for an element from which storing it costs less than computing it again."""
@@ -30,16 +30,7 @@ class StoredProducts(Pass):
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a `Stored` after each value that it stores."""
         kept = _repeated_products(program)
-        if not kept:
-            return program
-        rewriter = Rewriter(program)
-
-        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-            if step.output_slots[0] not in kept:
-                return None
-            return rewriter.emit_all(Stored(), *rewriter.emit_all(step.op, *operands))
-
-        return rewriter.run(rule)
+        return with_stored(program, kept) if kept else program
 
 
 def _repeated_products(program: ExecProgram) -> set[int]:
