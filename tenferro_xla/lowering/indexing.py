@@ -18,8 +18,9 @@ def _(op: Gather, x: Array, indices: Array, *, options: LoweringOptions) -> Arra
     assert meta.static_shape is not None
     if 0 in meta.static_shape:  # a window may not fit then
         return lax.full(meta.static_shape, 0, x.dtype)
-    indices = short_indices(indices, x, options)
-    vectors, batching = _vectors_last(indices, op.index_vector_dim, op.start_indices_batching_dims)
+    vectors, batching = _vectors_last(
+        indices, x, op.index_vector_dim, op.start_indices_batching_dims, options
+    )
     numbers = lax.GatherDimensionNumbers(
         op.offset_dims,
         op.collapsed_slice_dims,
@@ -36,22 +37,26 @@ def _(op: Gather, x: Array, indices: Array, *, options: LoweringOptions) -> Arra
 def _(
     op: Scatter, x: Array, indices: Array, updates: Array, *source: Array, options: LoweringOptions
 ) -> Array:
-    indices = short_indices(indices, x, options)
     if op.combiner == "add":
-        return scattered(lax.scatter_add, op, x, indices, updates)
+        return scattered(lax.scatter_add, op, x, indices, updates, options)
     if op.is_unique(_meta(updates)):
-        return scattered(lax.scatter, op, x, indices, updates)
-    return _last_wins(op, x, indices, updates)
+        return scattered(lax.scatter, op, x, indices, updates, options)
+    return _last_wins(op, x, indices, updates, options)
 
 
 def scattered(
-    function: Callable[..., Array], op: Scattering, x: Array, indices: Array, updates: Array
+    function: Callable[..., Array],
+    op: Scattering,
+    x: Array,
+    indices: Array,
+    updates: Array,
+    options: LoweringOptions,
 ) -> Array:
     """A scatter of `jax.lax` with the dimension numbers of the op."""
     if not updates.size:
         return x
     vectors, batching = _vectors_last(
-        indices, op.index_vector_dim, op.scatter_indices_batching_dims
+        indices, x, op.index_vector_dim, op.scatter_indices_batching_dims, options
     )
     numbers = lax.ScatterDimensionNumbers(
         op.update_window_dims,
@@ -63,7 +68,9 @@ def scattered(
     return function(x, vectors, updates, numbers, unique_indices=op.unique, mode=op.mode)
 
 
-def _last_wins(op: Scatter, x: Array, indices: Array, updates: Array) -> Array:
+def _last_wins(
+    op: Scatter, x: Array, indices: Array, updates: Array, options: LoweringOptions
+) -> Array:
     """Assignment with the same result on every device: the last update of an element wins.
 
     First finds the largest number of an update for each element, then gathers these updates. They
@@ -76,21 +83,11 @@ def _last_wins(op: Scatter, x: Array, indices: Array, updates: Array) -> Array:
     order = lax.reshape(lax.iota(np.int64, updates.size), updates_in_order.shape)
     order = lax.transpose(order, [int(axis) for axis in np.argsort(axes)])
     no_update = lax.full(x.shape, -1, np.dtype(np.int64))
-    winner = scattered(lax.scatter_max, op, no_update, indices, order)
+    winner = scattered(lax.scatter_max, op, no_update, indices, order, options)
     numbers = lax.GatherDimensionNumbers((), (0,), (0,))
     row = lax.reshape(updates_in_order, (updates.size,))
     won = lax.gather(row, lax.expand_dims(winner, [x.ndim]), numbers, (1,), mode="clip")
     return lax.select(lax.ge(winner, lax.full_like(winner, 0)), won, x)
-
-
-def short_indices(indices: Array, x: Array, options: LoweringOptions) -> Array:
-    """The indices with 32 bits where devices share the work: with 64 bits, XLA ends the process at
-    some of the scatters that it divides. What is out of bounds stays so."""
-    most = np.iinfo(np.int32).max
-    if options.mesh is None or indices.dtype != np.int64 or max(x.shape, default=0) >= most:
-        return indices
-    least, largest = (lax.full_like(indices, bound) for bound in (-most - 1, most))
-    return lax.convert_element_type(lax.clamp(least, indices, largest), np.dtype(np.int32))
 
 
 def _meta(array: Array) -> TensorMeta:
@@ -98,17 +95,23 @@ def _meta(array: Array) -> TensorMeta:
 
 
 def _vectors_last(
-    indices: Array, vector_dim: int, batching: Sequence[int]
+    indices: Array, x: Array, vector_dim: int, batching: Sequence[int], options: LoweringOptions
 ) -> tuple[Array, tuple[int, ...]]:
     """The indices with components along the last axis, as JAX takes them; and the batching axes.
 
     Narrow integers are widened, since bounds may not fit them. Integers that are too large for
-    int64 are clamped, and stay out of bounds.
+    int64 are clamped, and stay out of bounds. So they are for int32 where devices share the work:
+    with 64 bits, XLA ends the process at some of the scatters that it divides.
     """
     if indices.dtype == np.uint64:
         indices = lax.min(indices, lax.full_like(indices, np.iinfo(np.int64).max))
     if indices.dtype != np.int32:
         indices = lax.convert_element_type(indices, np.dtype(np.int64))
+    most = np.iinfo(np.int32).max
+    if options.mesh is not None and max(x.shape, default=0) < most:
+        least, largest = (lax.full_like(indices, bound) for bound in (-most - 1, most))
+        indices = lax.clamp(least, indices, largest)
+        indices = lax.convert_element_type(indices, np.dtype(np.int32))
     if vector_dim == indices.ndim:
         return lax.expand_dims(indices, [vector_dim]), tuple(batching)
     order = [axis for axis in range(indices.ndim) if axis != vector_dim]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from jax import Array, lax
 
 from tenferro.ops import ScatterReduce
-from tenferro_xla.lowering.indexing import scattered, short_indices
+from tenferro_xla.lowering.indexing import scattered
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 
 _FUNCTIONS: dict[str, Callable[..., Array]] = {
@@ -26,5 +26,4 @@ def _(
     *source: Array,
     options: LoweringOptions,
 ) -> Array:
-    indices = short_indices(indices, x, options)
-    return scattered(_FUNCTIONS[op.combiner], op, x, indices, updates)
+    return scattered(_FUNCTIONS[op.combiner], op, x, indices, updates, options)

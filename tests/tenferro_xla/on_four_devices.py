@@ -320,6 +320,8 @@ def test_nan_is_the_extremum_of_divided_numbers() -> None:
     "function",
     [
         lambda x: x.at[np.array([0, 0, 1])].add(x[:3]),  # XLA ended the process
+        lambda x: x.at[np.array([0, 0, 1], np.int8)].add(x[:3]),
+        lambda x: x.at[np.array([0, 0, 1], np.uint64)].set(x[:3]),
         lambda x: x.at[np.array([2, 5])].max(x[:2]),
         lambda x: tn.take(x, np.array([0, 2**40]), mode="fill"),
         tn.grad(lambda x: tn.sum(tn.sort(x[1:])[:2])),  # JAX ends the process
