@@ -116,7 +116,7 @@ def target_for(
     return XlaTarget(
         placement,
         platform,
-        LoweringOptions(precision, lowerings, waits, mesh, shared),
+        LoweringOptions(precision, lowerings, waits, mesh, shared, drops_nan=platform.drops_nan),
         _options(compiler_options),
         _budget(platform, placement.first)
         if max_bytes is None

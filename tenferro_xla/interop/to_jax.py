@@ -54,7 +54,11 @@ def to_jax(
     platform = platform_of(jax.devices()[0])
     lowerings = ExtensionLowerings((*STANDARD, *further(packages)))
     options = LoweringOptions(
-        precision, lowerings, waits_in_branch=not platform.keeps_barriers, differentiated=True
+        precision,
+        lowerings,
+        waits_in_branch=not platform.keeps_barriers,
+        differentiated=True,
+        drops_nan=platform.drops_nan,
     )
     passes = contraction_passes(platform.costs if platform.rewrites else None)
     target = Target("jax", passes, options.extensions, advice=_ADVICE, differentiates=True)

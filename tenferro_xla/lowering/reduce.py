@@ -49,7 +49,8 @@ def _with_nan(found: Array, x: Array, axes: tuple[int, ...], options: LoweringOp
     sum does not, and is quick; it is also NaN where infinities of both signs meet.
     """
     few = not any(map(is_symbolic_dim, x.shape)) and prod(x.shape) < MANY
-    if not is_floating(x.dtype) or (few and options.mesh is None):
+    right = few or not options.drops_nan
+    if not is_floating(x.dtype) or (right and options.mesh is None):
         return found
 
     def looked_for() -> Array:

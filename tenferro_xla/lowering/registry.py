@@ -67,6 +67,7 @@ class LoweringOptions:
             drops barriers.
         mesh: the devices that values are divided among; None on one device.
         shared_slices: the devices that share the slices of networks; None if each does all.
+        drops_nan: whether the compiler's extremum of many numbers may lose a NaN.
         differentiated: whether JAX differentiates what is lowered.
     """
 
@@ -76,6 +77,7 @@ class LoweringOptions:
     mesh: Mesh | None = None
     shared_slices: SharedSlices | None = None
     differentiated: bool = False
+    drops_nan: bool = True
 
     def __post_init__(self) -> None:
         if self.precision not in get_args(Precision):

@@ -32,6 +32,7 @@ CUDA_PLATFORM = Platform(
     rewrites=True,
     # Blocks of XLA's allocator; the largest workspace that cuBLAS is given, on Hopper.
     runs=Runs(as_written=True, fuses=True, reads_transposed=True, block=256, workspace=32 << 20),
+    drops_nan=False,
     precision={
         "highest": "32 bits, without TF32; the default",
         "default": "TF32: products of 32-bit numbers have 3 digits",

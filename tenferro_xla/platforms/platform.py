@@ -51,6 +51,7 @@ class Platform:
         alignment: of host arrays that XLA reads without a copy.
         keeps_barriers: whether the compiler heeds optimization barriers until equal values have
             become one. Where it does not, what is computed again stands in a branch.
+        drops_nan: whether the extremum of many numbers may lose a NaN that is among them.
         results_in_rows: whether the compiler is told that transposed results are stored by rows.
         precision: what the words of `XlaExecutor(precision=)` mean for products of 32-bit numbers.
     """
@@ -63,6 +64,7 @@ class Platform:
     in_flight: int = 16
     alignment: int = 1
     keeps_barriers: bool = True
+    drops_nan: bool = True
     results_in_rows: bool = False
     precision: Mapping[str, str] = field(default_factory=dict, hash=False)
 
