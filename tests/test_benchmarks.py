@@ -66,7 +66,7 @@ def test_a_script_that_does_not_exist_is_named() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_checkout_is_as_fast_as_itself() -> None:
+def test_a_checkout_is_compared_with_itself() -> None:
     """The figures are not judged: that the script runs to its end is."""
     options = (
         "--families outer --seeds 0 --rounds 1 --limit 0.002 --dtypes float64 --parts gradient"
