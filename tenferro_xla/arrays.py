@@ -7,7 +7,7 @@ import numpy as np
 
 from tenferro.errors import DeviceError
 from tenferro.exec_ir import Array
-from tenferro_xla.compiled import private
+from tenferro_xla.compiled import KeptResults, private
 from tenferro_xla.places import (
     OnMesh,
     Placement,
@@ -25,8 +25,9 @@ from tenferro_xla.platforms import platform_of
 class Arrays:
     """The arrays of JAX on one device, or divided among the devices of a mesh."""
 
-    def __init__(self, placement: Placement) -> None:
+    def __init__(self, placement: Placement, kept_bytes: int | None = None) -> None:
         self._placement = placement
+        self._kept = KeptResults(kept_bytes)
         self._whole = placement.whole
         self._alignment = platform_of(placement.first).alignment
         self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))
@@ -69,6 +70,10 @@ class Arrays:
             DeviceError: the array was donated to a call, which has overwritten it.
         """
         return read(buffer)
+
+    def hand_out(self, buffer: jax.Array) -> None:
+        """Let the user have an array whose memory would be used again when no tensor has it."""
+        self._kept.forget(buffer)
 
     def owns(self, value: object) -> bool:
         """Whether the value is a JAX array with elements, on any device; False for a tracer."""

@@ -75,6 +75,8 @@ class XlaExecutor(Arrays):
             process; by default 1 on the CPU and 16 elsewhere.
         slices_over: the axis of the mesh, or the axes, whose devices share the slices of networks.
         deterministic: whether what they compute is added in one order, whatever their number.
+        kept_bytes: how many bytes of large results of compiled functions are kept on the CPU, for
+            later calls to write there once nobody has them; None is a sixteenth of what is free.
 
     Raises:
         ShardingError: `mesh` is not one, is beside a device or `bucketing`, or lacks an axis.
@@ -105,9 +107,10 @@ class XlaExecutor(Arrays):
         in_flight: int | None = None,
         slices_over: str | Sequence[str] | None = None,
         deterministic: bool = True,
+        kept_bytes: int | None = None,
     ) -> None:
         placement = placement_of(device, mesh, bucketing)
-        super().__init__(placement)
+        super().__init__(placement, kept_bytes)
         self._packages = further(packages)
         self._settings: dict[str, Any] = {
             "device": device,
@@ -122,6 +125,7 @@ class XlaExecutor(Arrays):
             "in_flight": in_flight,
             "slices_over": slices_over,
             "deterministic": deterministic,
+            "kept_bytes": kept_bytes,
         }
         lowerings = ExtensionLowerings((*STANDARD, *self._packages))
         target = target_for(
@@ -138,7 +142,8 @@ class XlaExecutor(Arrays):
             deterministic=deterministic,
         )
         bounds = capacity or Capacity(config.cache_entries, config.cache_bytes)
-        self._executables = Executables(target, bounds, buckets_of(bucketing, mesh is None))
+        buckets = buckets_of(bucketing, mesh is None)
+        self._executables = Executables(target, bounds, buckets, self._kept)
         self._on_meshes: dict[object, XlaExecutor] = {}
         self._making = threading.Lock()
 
@@ -232,8 +237,7 @@ class XlaExecutor(Arrays):
     def run(self, program: GraphProgram, bindings: Mapping[Any, Any]) -> list[Tensor]:
         """The program's outputs for the given inputs.
 
-        Keys of `bindings` are names or traced tensors. NumPy arrays are uploaded; arrays on another
-        device are refused.
+        Keys of `bindings` are names or traced tensors. NumPy arrays are uploaded.
 
         Raises:
             BindingError: the bindings do not fit the program's inputs.
@@ -241,12 +245,9 @@ class XlaExecutor(Arrays):
             ExtentError: a value would be larger than the byte budget.
         """
         bound = bind_inputs(program, bindings)
-        return self._run_bound(
-            self._executables.of(
-                program.exec_program, program.digest, bound.sizes, options=program.options
-            ),
-            bound,
-        )
+        of, sizes = self._executables.of, bound.sizes
+        executable = of(program.exec_program, program.digest, sizes, options=program.options)
+        return self._run_bound(executable, bound)
 
     def lower(
         self,
@@ -364,7 +365,7 @@ class XlaExecutor(Arrays):
         return self._executables.explain(repr(self))
 
     def clear(self) -> None:
-        """Drop all executables, also those on meshes."""
+        """Drop all executables, also those on meshes, and the results whose memory is kept."""
         self._executables.clear()
         for executor in self._children():
             executor.clear()
@@ -385,13 +386,13 @@ class XlaExecutor(Arrays):
 
     def _run_bound(self, executable: Loaded, bound: Bound) -> list[Tensor]:
         values = [
-            tensor.data if tensor.executor is None else self._checked(tensor)
+            tensor.buffer if tensor.executor is None else self._checked(tensor)
             for tensor in bound.values
         ]
         return [Tensor.wrap(result, self) for result in executable.run_host(*values)]
 
     def _checked(self, tensor: Tensor) -> jax.Array:
-        buffer: jax.Array = tensor.data
+        buffer: jax.Array = tensor.buffer
         if not self.owns(buffer):
             raise DeviceError(f"run: {tensor.meta} is not an array of XLA")
         check_placed(buffer, self._placement)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.traced import TreeDef
-from tenferro.transforms.versions import CompiledVersion
+from tenferro.transforms.versions import CompiledVersion, Plain
 from tenferro.values import Buffer, RefusesTypes
 
 Types = tuple[Hashable, ...]
@@ -43,17 +43,6 @@ class Known:
         if (*map(KIND, own),) == self.kinds:
             self.executable.explain(error, buffers)
             raise error
-
-
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """An executable whose errors need no explanation."""
-
-    direct: Callable[..., Sequence[Buffer]]
-    direct_host: Callable[..., Sequence[Buffer]]
-
-    def explain(self, error: Exception, buffers: Sequence[Buffer]) -> None:
-        """Do nothing."""
 
 
 class Seen:
@@ -131,13 +120,11 @@ class Structure:
         self.sole = None
         if not all(isinstance(dtype, np.dtype) for dtype in types[1::2]):
             return  # a number has another type in the program than an array of its dtype
-        executable, traced = version.executable, version.traced
-        refuses = isinstance(executable, RefusesTypes)
-        own: Any = executable if refuses else Plain(executable.__call__, executable.run_host)
+        traced, runs = version.traced, version.runs
         kinds = tuple(zip(types[::2], types[1::2], strict=True))
-        known = Known(kinds, own, traced.captured, version.is_leaf, traced.out_tree.unflatten)
+        known = Known(kinds, runs, traced.captured, version.is_leaf, traced.out_tree.unflatten)
         self.known[kinds] = known
-        if refuses and len(self.versions) == 1:
+        if not isinstance(runs, Plain) and len(self.versions) == 1:
             self.sole = known
 
     def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:

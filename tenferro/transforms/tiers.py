@@ -179,7 +179,7 @@ def compiled_version(
         compile_now = functools.partial(compile_now, shardings.of(call, names, traced.out_tree))
     elif tiers:
         first = tiered(executor, traced, sizes, compile_now)
-    return CompiledVersion(traced, first or compile_now(), traced.out_tree.is_leaf())
+    return CompiledVersion.of(traced, first or compile_now())
 
 
 def tiered(

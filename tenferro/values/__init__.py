@@ -52,11 +52,11 @@ from tenferro.values.planning_device import (
     planned_model,
     planning_for,
 )
-from tenferro.values.program import GraphProgram, ProgramInput, check_program
+from tenferro.values.program import GraphProgram, ProgramInput, check_program, leading
 from tenferro.values.shardings import INFERRED, RunsOnMesh, Shardings, on_mesh
 from tenferro.values.shortcut import SHORTCUT
 from tenferro.values.sizes import Solved, learn_sizes, lone_symbol, solve_sizes
-from tenferro.values.tensor import Tensor, as_operand, leading, run_eagerly
+from tenferro.values.tensor import Tensor, as_operand, run_eagerly
 
 __all__ = [
     "HOST_MODEL",

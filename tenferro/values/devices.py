@@ -32,6 +32,14 @@ def absent(buffer: Buffer, executor: Executor | None) -> str | None:
     return None if why is None else why(buffer)
 
 
+def handed_out(buffer: Buffer, executor: Executor | None) -> Buffer:
+    """A buffer of `executor` for the user, who may have it longer than the tensor around it."""
+    hand_out: Callable[[Buffer], None] | None = getattr(executor, "hand_out", None)
+    if hand_out is not None:
+        hand_out(buffer)
+    return buffer
+
+
 def place_of(executor: Executor) -> str:
     """Where the buffers of an executor are."""
     return str(getattr(executor, "placement", executor.name))

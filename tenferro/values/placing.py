@@ -15,7 +15,7 @@ class PlacedValue(Protocol):
     """A value with a buffer and the executor that owns it."""
 
     @property
-    def data(self) -> Buffer:
+    def buffer(self) -> Buffer:
         """The buffer."""
 
     @property
@@ -64,12 +64,12 @@ def place(name: str, tensor: PlacedValue, executor: Executor | None) -> Any:
     """
     owner = tensor.executor
     if owner is executor:
-        return tensor.data
+        return tensor.buffer
     if executor is not None:
         if owner is None:
-            return executor.put(tensor.data)
-        if executor.owns(tensor.data):
-            return tensor.data  # another executor of the same library made the buffer
+            return executor.put(tensor.buffer)
+        if executor.owns(tensor.buffer):
+            return tensor.buffer  # another executor of the same library made the buffer
     runs_on = "numpy" if executor is None else executor.name
     raise DeviceError(
         f"{name}: {tensor.meta} is on {tensor.placement}, not on {runs_on}; move it with "

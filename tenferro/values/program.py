@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
+from tenferro.arrays import ArrayOperators
 from tenferro.chainrules import Emitter, V
 from tenferro.compiler import DEFAULT_OPTIONS, MemoryReport, OptimizerOptions
 from tenferro.computegraph import BoundedCache, Capacity, GlobalValKey
@@ -24,7 +25,7 @@ from tenferro.values.limits import bring_limit
 from tenferro.values.memory import memory_of
 from tenferro.values.packages import bring_packages, with_brought
 from tenferro.values.sizes import solve_sizes
-from tenferro.values.tensor import Tensor, leading
+from tenferro.values.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,3 +285,15 @@ def check_program(name: str, program: object) -> None:
             f"{name}: takes a program, got an object of type {type(program).__name__}; make one "
             "with tn.make_program(function, *specs)"
         )
+
+
+def leading(operands: Sequence[Any]) -> ArrayOperators:
+    """The operand whose class applies an array function to all of them.
+
+    Traced values precede tensors of an eager runtime, and these precede plain tensors. If there is
+    none of these, the first operand is converted to a plain tensor.
+    """
+    kinds = [operand for operand in operands if isinstance(operand, ArrayOperators)]
+    if not kinds:
+        return Tensor(operands[0] if operands else 0)
+    return max(kinds, key=lambda operand: operand.precedence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,14 @@ from tenferro.errors import ADError, DeviceError, DTypeError, ShapeError
 from tenferro.exec_ir import Array
 from tenferro.shape import TensorMeta, as_dtype
 from tenferro.typing import DTypeLike
-from tenferro.values.devices import absent, device_of, executor_on, import_dlpack, place_of
+from tenferro.values.devices import (
+    absent,
+    device_of,
+    executor_on,
+    handed_out,
+    import_dlpack,
+    place_of,
+)
 from tenferro.values.display import formatted, outline_of, page_of, text_of
 from tenferro.values.emitter import run_at
 from tenferro.values.executors import Buffer, Executor, owner_of, tensor_owner
@@ -93,7 +100,10 @@ class Tensor(ArrayOperators):
     @property
     def data(self) -> Buffer:
         """The buffer: a NumPy array, or the executor's device array."""
-        return self._buffer
+        return handed_out(self._buffer, self._executor)
+
+    buffer = property(operator.attrgetter("_buffer"))
+    """The same to be read while the tensor is there: its memory may be used again after that."""
 
     @property
     def executor(self) -> Executor | None:
@@ -266,7 +276,7 @@ class Tensor(ArrayOperators):
         self.refuse_if_tracked("a DLPack capsule")
         if self._executor is None:
             return exported(self._buffer, stream, max_version, dl_device, copy)
-        return self._buffer.__dlpack__(
+        return self.data.__dlpack__(
             stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
 
@@ -362,23 +372,10 @@ def run_eagerly(
         for value in lifted
     ]
     result = run_at(executor, function, values, options)
-    if executor is None:
-        result = tuple(map(sealed, result)) if isinstance(result, tuple) else sealed(result)
-    if isinstance(result, tuple):
-        return tuple([Tensor.wrap(buffer, executor) for buffer in result])
-    return Tensor.wrap(result, executor)
-
-
-def leading(operands: Sequence[Any]) -> ArrayOperators:
-    """The operand whose class applies an array function to all of them.
-
-    Traced values precede tensors of an eager runtime, and these precede plain tensors. If there is
-    none of these, the first operand is converted to a plain tensor.
-    """
-    kinds = [operand for operand in operands if isinstance(operand, ArrayOperators)]
-    if not kinds:
-        return Tensor(operands[0] if operands else 0)
-    return max(kinds, key=lambda operand: operand.precedence)
+    results = result if isinstance(result, tuple) else (result,)
+    owned = map(sealed, results) if executor is None else results
+    tensors = [Tensor.wrap(buffer, executor) for buffer in owned]
+    return tuple(tensors) if isinstance(result, tuple) else tensors[0]
 
 
 def as_operand(value: Any) -> Any:

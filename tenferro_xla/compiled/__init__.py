@@ -1,13 +1,15 @@
 """Programs compiled by XLA: lowering, executables, their cache, running, and reports.
 
-Read in this order: `stablehlo`, `executable`, `segmented` and `bucketed` (sizes that data decide or
-that are rounded up), `sharing` (which sizes are), `pins` and `on_mesh`, `report`, `slow`,
-`disk_cache` (executables kept in a folder), `cache`, `stages`.
+Read in this order: `stablehlo`, `kept` (results whose memory is used again), `executable`,
+`segmented` and `bucketed` (sizes that data decide or that are rounded up), `sharing` (which sizes
+are), `pins` and `on_mesh`, `report`, `slow`, `disk_cache` (executables kept in a folder), `cache`,
+`stages`.
 """
 
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.cache import Executables, Loaded
 from tenferro_xla.compiled.executable import LoadedExecutable, check_placed, private
+from tenferro_xla.compiled.kept import KeptResults
 from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import Change, CompileEvent, CompileReport, Subject
 from tenferro_xla.compiled.segmented import SegmentedExecutable
@@ -23,6 +25,7 @@ __all__ = [
     "Compiled",
     "Cost",
     "Executables",
+    "KeptResults",
     "Loaded",
     "LoadedExecutable",
     "Lowered",

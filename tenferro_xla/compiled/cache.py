@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -34,14 +34,15 @@ from tenferro.shape import Leaf, make_meta
 from tenferro.values import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.disk_cache import executable_kept
-from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private
+from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private, runner
+from tenferro_xla.compiled.kept import KeptResults, keeping
 from tenferro_xla.compiled.limited import within
 from tenferro_xla.compiled.memory_maps import MEMORY_MAPS
 from tenferro_xla.compiled.on_mesh import MeshExecutable
 from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
-from tenferro_xla.compiled.sharing import SizeSharing
+from tenferro_xla.compiled.sharing import SizeSharing, sizes_key
 from tenferro_xla.compiled.slow import announced
 from tenferro_xla.compiled.stablehlo import (
     Module,
@@ -54,7 +55,6 @@ from tenferro_xla.compiled.stablehlo import (
 from tenferro_xla.places import OnMesh, agree, check_not_forked, put
 from tenferro_xla.target import XlaTarget
 
-SizesKey = tuple[tuple[str, int], ...]
 Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable | MeshExecutable
 """A program on a device: whole, in segments where data decide sizes, or at sizes rounded up; or on
 a mesh of devices."""
@@ -63,8 +63,14 @@ a mesh of devices."""
 class Executables:
     """A bounded cache of executables, and the log of what was compiled and why."""
 
-    def __init__(self, target: XlaTarget, capacity: Capacity, buckets: Buckets | None) -> None:
-        self.target = target
+    def __init__(
+        self,
+        target: XlaTarget,
+        capacity: Capacity,
+        buckets: Buckets | None,
+        kept: KeptResults,
+    ) -> None:
+        self.target, self._kept = target, kept
         self._buckets = Buckets({}) if buckets is None else buckets
         self._sharing = SizeSharing(target.platform.kernel_seconds) if buckets is None else None
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
@@ -307,25 +313,35 @@ class Executables:
         if options.memory_limit is not None:
             module = None  # XLA may need more for it than the limit allows
 
-        def compile_now() -> jax.stages.Compiled:
+        def compile_now(places: tuple[int, ...] = ()) -> jax.stages.Compiled:
             start = time.perf_counter()
+            make = functools.partial(self._executable, bound, donated, options, shardings, places)
             with announced(bound):
                 if module is not None:
                     compiled, from_disk = compile_stablehlo(module, self.target), False
+                elif places:
+                    compiled, from_disk = make(), False
                 else:
-                    make = functools.partial(self._executable, bound, donated, options, shardings)
                     compiled, from_disk = executable_kept(
                         bound, self.target, donated, options, make
                     )
             seconds = time.perf_counter() - start
-            subject = subject_of(bound, digest, sizes_key(sizes or {}), donated, part)
+            subject = subject_of(bound, digest, sizes_key(sizes or {}), donated, part, places)
             self._log.record(subject, seconds, from_disk)
             return compiled
+
+        def run_with(places: tuple[int, ...]) -> Callable[..., Buffers]:
+            return runner(compile_now(places), self.target)
 
         compiled = compile_now()
         if module is not None or isinstance(self.target.placement, OnMesh):
             return LoadedExecutable(bound, compiled, self.target, donated)
-        loaded = LoadedExecutable(bound, compiled, self.target, donated, compile_now)
+        platform = self.target.platform
+        owned = part == "program" and not donated and options.memory_limit is None
+        keep = None
+        if owned and platform.maps_results:
+            keep = keeping(bound, self._kept, platform.kernel_seconds, run_with)
+        loaded = LoadedExecutable(bound, compiled, self.target, donated, compile_now, keep)
         MEMORY_MAPS.add(loaded)
         return loaded
 
@@ -335,9 +351,10 @@ class Executables:
         donated: tuple[int, ...],
         options: OptimizerOptions,
         shardings: Shardings,
+        places: tuple[int, ...],
     ) -> jax.stages.Compiled:
         def compile_with(options: OptimizerOptions) -> jax.stages.Compiled:
-            module = self._lowered(bound, donated, options, shardings)
+            module = self._lowered(bound, donated, options, shardings, places)
             return compile_stablehlo(module, self.target)
 
         limit = options.memory_limit
@@ -349,6 +366,7 @@ class Executables:
         donated: tuple[int, ...],
         options: OptimizerOptions,
         shardings: Shardings,
+        places: tuple[int, ...],
     ) -> Module:
         pinned = pinned_by(bound, self.target.placement, shardings)
         key = (bound.digest, options, pinned)
@@ -357,11 +375,12 @@ class Executables:
             prepared = prepare(bound, self.target, options, pinned=pinned)
             if pinned is not None:
                 self._prepared.put(key, prepared)
-        return lower_to_stablehlo(prepared, self.target, donated, shardings)
+        return lower_to_stablehlo(prepared, self.target, donated, shardings, places)
 
     def clear(self) -> None:
-        """Drop all executables, and what was seen of sizes."""
+        """Drop all executables, the results that are kept, and what was seen of sizes."""
         self.cache.clear()
+        self._kept.clear()
         self._prepared.clear()
         if self._sharing is not None:
             self._sharing.clear()
@@ -373,13 +392,3 @@ class Executables:
     def explain(self, executor: str) -> CompileReport:
         """A report of what was compiled, and why."""
         return self._log.report(executor, self.cache.stats(), self.cache.capacity)
-
-
-def sizes_key(sizes: Mapping[Any, int]) -> SizesKey:
-    """Sizes as part of a key: the names of the symbols in order."""
-    return tuple(sorted((str(leaf), size) for leaf, size in sizes.items()))
-
-
-def sizes_text(sizes: Mapping[Leaf, int]) -> str:
-    """Sizes as text, for errors."""
-    return ", ".join(f"{name} = {size}" for name, size in sizes_key(sizes)) or "no symbols"

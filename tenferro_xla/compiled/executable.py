@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from tenferro.errors import BindingError, DeviceError
 from tenferro.exec_ir import Array, ExecProgram
 from tenferro.shape import TensorMeta
+from tenferro_xla.compiled.kept import Keep
 from tenferro_xla.lowering import check_callbacks
 from tenferro_xla.places import FLIGHT, OneDevice, Placement, where
 from tenferro_xla.target import XlaTarget
@@ -23,12 +25,15 @@ class LoadedExecutable:
     """A compiled program of fixed types on one device: device arrays in, device arrays out."""
 
     __slots__ = (
-        "__weakref__", "_again", "_alignment", "_compiled", "_donated", "_metas", "_name",
-        "_target", "code_size", "direct",
+        "__weakref__", "_again", "_alignment", "_compiled", "_donated", "_keep", "_metas", "_name",
+        "_plain", "_target", "code_size", "direct",
     )  # fmt: skip
 
     direct: Callable[..., Buffers]
-    """Runs on buffers, and raises what JAX raises; see `explain`."""
+    """Runs on buffers, and raises what JAX raises; see `explain`. The results belong to tensors:
+    the memory of one that nobody has any more may be used again."""
+    _plain: Callable[..., Buffers]
+    """The same with results that belong to the caller."""
     _compiled: jax.stages.Compiled | None
 
     def __init__(
@@ -38,8 +43,9 @@ class LoadedExecutable:
         target: XlaTarget,
         donated: tuple[int, ...] = (),
         again: Callable[[], jax.stages.Compiled] | None = None,
+        keep: Keep | None = None,
     ) -> None:
-        self._again = again
+        self._again, self._keep = again, keep
         spans = target.placement.spans_devices
         self._name = f"program {program.digest[:8]}" if spans else "program"
         self._donated = donated
@@ -65,14 +71,15 @@ class LoadedExecutable:
     def drop(self) -> None:
         """Let go of the code, which is compiled again when it is needed."""
         if self._again is not None:
-            self._compiled, self.direct = None, self._call_again
+            self._compiled = None
+            self._plain = self.direct = self._call_again
 
     def _take(self, compiled: jax.stages.Compiled) -> None:
         self._compiled = compiled
-        # A bound method is called faster than its object.
-        self.direct = self._checked_call if self._target.checked else compiled.__call__
+        self._plain = runner(compiled, self._target)
         if self._target.placement.spans_devices and (self._donated or has_collective(compiled)):
-            self.direct = self._bounded_call
+            self._plain = self._bounded_call
+        self.direct = self._plain if self._keep is None else self._keep(self._plain)
 
     def _call_again(self, *buffers: jax.Array) -> Buffers:
         self._take(self.compiled)
@@ -87,7 +94,7 @@ class LoadedExecutable:
             BackendFailureError: a callback of the user failed.
         """
         try:
-            return self.direct(*buffers)
+            return self._plain(*buffers)
         except (TypeError, ValueError, RuntimeError) as error:
             self.explain(error, buffers, host=False)
             raise
@@ -95,13 +102,17 @@ class LoadedExecutable:
     def run_host(self, *values: jax.Array | Array) -> Buffers:
         """The same for inputs that may be NumPy arrays, which are uploaded."""
         try:
-            return self.direct_host(*values)
+            return self._uploading(self._plain, values)
         except (TypeError, ValueError, RuntimeError) as error:
             self.explain(error, values)
             raise
 
     def direct_host(self, *values: jax.Array | Array) -> Buffers:
-        """The same, but raises what JAX raises; see `explain`.
+        """As `direct` for inputs that may be NumPy arrays, which are uploaded."""
+        return self._uploading(self.direct, values)
+
+    def _uploading(self, run: Callable[..., Buffers], values: tuple[Any, ...]) -> Buffers:
+        """The results of `run`.
 
         JAX may read a NumPy array after it has returned, so one that can change is copied first.
         """
@@ -114,15 +125,7 @@ class LoadedExecutable:
             else:
                 own.append(value)
         with jax.enable_x64(True):
-            return self.direct(*own)
-
-    def _checked_call(self, *buffers: jax.Array) -> Buffers:
-        """Run after checking devices, since JAX would move an array from another device."""
-        for buffer in buffers:
-            if isinstance(buffer, jax.Array):
-                check_placed(buffer, self._target.placement)
-        results: Buffers = self.compiled(*buffers)
-        return results
+            return run(*own)
 
     def _bounded_call(self, *buffers: jax.Array | Array) -> Buffers:
         """Run when few enough calls are outstanding that all of them can end."""
@@ -155,6 +158,24 @@ class LoadedExecutable:
             elif not host:
                 raise BindingError(f"run: input {position}: {meta} is on the host; use run_host")
         _explain_shared(buffers, self._donated)
+
+
+def runner(compiled: jax.stages.Compiled, target: XlaTarget) -> Callable[..., Buffers]:
+    """Runs what JAX has compiled, after checking devices where there are several.
+
+    JAX would move an array from another device.
+    """
+    if not target.checked:
+        return compiled.__call__  # a bound method is called faster than its object
+
+    def checked_call(*buffers: jax.Array) -> Buffers:
+        for buffer in buffers:
+            if isinstance(buffer, jax.Array):
+                check_placed(buffer, target.placement)
+        results: Buffers = compiled(*buffers)
+        return results
+
+    return checked_call
 
 
 def has_collective(compiled: jax.stages.Compiled) -> bool:

@@ -13,7 +13,7 @@ from tenferro.compiler import TURNS, structure
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.exec_ir import ExecProgram
 
-Cause = Literal["first", "sizes", "types", "donation", "dropped"]
+Cause = Literal["first", "sizes", "types", "donation", "places", "dropped"]
 Part = Literal["program", "bucket", "segment", "op"]
 
 KEPT_EVENTS = 256
@@ -33,6 +33,7 @@ class Subject:
         sizes: the symbols and their sizes.
         inputs: the types of the inputs.
         donated: the inputs whose buffers it may overwrite.
+        places: the outputs that are written where earlier results were.
         structure: what it has of loops and branches, line by line.
     """
 
@@ -43,12 +44,13 @@ class Subject:
     sizes: tuple[tuple[str, int], ...]
     inputs: tuple[str, ...]
     donated: tuple[int, ...]
+    places: tuple[int, ...] = ()
     structure: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
         """The key of the executable."""
-        return self.digest, self.sizes, self.inputs, self.donated
+        return self.digest, self.sizes, self.inputs, self.donated, self.places
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ class CompileEvent:
         subject: what was compiled.
         cause: why: it is new (`first`); a symbol was bound to another size (`sizes`); the same ops
             were traced for other types, or a segment ran on them (`types`); other inputs were
-            donated (`donation`); the cache had evicted it (`dropped`).
+            donated (`donation`); its large results are written where earlier ones were (`places`);
+            the cache had evicted it (`dropped`).
         changes: what changed since the program was compiled before.
         seconds: how long lowering and compiling took.
         in_background: whether NumPy answered calls meanwhile; see `tn.jit(tiers=True)`.
@@ -108,6 +111,8 @@ class CompileEvent:
                 return f"{changed}, in the same ops"
             case "donation":
                 return f"{changed}, to be overwritten"
+            case "places":
+                return "large results are written where earlier ones were"
             case "dropped":
                 return "compiled before, but no longer in the cache"
 
@@ -211,6 +216,8 @@ class CompileLog:
         types = _changes(_numbered(before[0].inputs), _numbered(subject.inputs))
         if types:
             return "types", types
+        if subject.places:
+            return "places", ()
         if same_program:
             donated = (str(before[0].donated), str(subject.donated))
             return "donation", (Change("inputs", *donated),)
@@ -223,6 +230,7 @@ def subject_of(
     sizes: tuple[tuple[str, int], ...] = (),
     donated: tuple[int, ...] = (),
     part: Part = "program",
+    places: tuple[int, ...] = (),
 ) -> Subject:
     """The subject for a program of constant sizes; `digest` is the program's before binding."""
     sha = hashlib.sha256()
@@ -235,7 +243,10 @@ def subject_of(
         else f"{part} {digest[:8]}"
     )
     inputs = tuple(str(meta) for meta in program.input_metas)
-    return Subject(digest, sha.hexdigest(), part, label, sizes, inputs, donated, structure(program))
+    skeleton = sha.hexdigest()
+    return Subject(
+        digest, skeleton, part, label, sizes, inputs, donated, places, structure(program)
+    )
 
 
 def _numbered(types: Sequence[str]) -> tuple[tuple[str, str], ...]:

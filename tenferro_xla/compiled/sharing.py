@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from tenferro.compiler import Buckets, Rounding
 from tenferro.computegraph import BoundedCache, Capacity
@@ -117,3 +117,17 @@ def _mostly_inside(program: ExecProgram, sizes: Mapping[Leaf, int]) -> bool:
     metas = (*program.input_metas, *program.output_metas)
     touched = sum(not meta.symbols().isdisjoint(sizes) for meta in metas)
     return len(program.instructions) >= LEAST * touched
+
+
+SizesKey = tuple[tuple[str, int], ...]
+"""Names of symbols, in order, and their sizes."""
+
+
+def sizes_key(sizes: Mapping[Any, int]) -> SizesKey:
+    """Sizes as part of a key: the names of the symbols in order."""
+    return tuple(sorted((str(leaf), size) for leaf, size in sizes.items()))
+
+
+def sizes_text(sizes: Mapping[Leaf, int]) -> str:
+    """Sizes as text, for errors."""
+    return ", ".join(f"{name} = {size}" for name, size in sizes_key(sizes)) or "no symbols"

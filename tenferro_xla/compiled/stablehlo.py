@@ -87,8 +87,11 @@ def lower_to_stablehlo(
     target: XlaTarget,
     donate: tuple[int, ...] = (),
     shardings: Shardings = INFERRED,
+    places: tuple[int, ...] = (),
 ) -> Module:
     """A program of `prepare` as StableHLO, for inputs and outputs that are divided so.
+
+    It takes one more input for each output in `places`: an array that the output overwrites.
 
     Raises:
         ExecutorError: an op has no lowering.
@@ -98,20 +101,36 @@ def lower_to_stablehlo(
     function = jax_function(program, target.lowering)
     if target.platform.results_in_rows and isinstance(placement, OneDevice):
         function = _in_rows(program, function)  # on a mesh, XLA gathers what has a given layout
+    count = len(program.input_metas)
+    metas = [*program.input_metas, *(program.output_metas[place] for place in places)]
+    if places:
+        function = _with_places(function, count)
     with jax.enable_x64(True), placement.lowering():
         lowered = jax.jit(
-            function, donate_argnums=donate, out_shardings=shardings.outputs or None
+            function,
+            donate_argnums=(*donate, *range(count, len(metas))),
+            out_shardings=shardings.outputs or None,
+            keep_unused=bool(places),
         ).lower(
             *(
                 jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]  # JAX has no types there
                     meta.static_shape, meta.dtype, sharding=sharding or placement.whole
                 )
-                for meta, sharding in zip(program.input_metas, inputs, strict=True)
+                for meta, sharding in zip(metas, (*inputs, *(None for _ in places)), strict=True)
             )
         )
     if "stablehlo" in config.dump:
         sys.stderr.write(lowered.as_text())
     return Module(program, lowered)
+
+
+def _with_places(function: JaxFunction, count: int) -> JaxFunction:
+    """The function of `count` arrays, with further ones that it does not read."""
+
+    def tenferro_program(*arrays: Any) -> tuple[jax.Array, ...]:
+        return tuple(function(*arrays[:count]))
+
+    return tenferro_program
 
 
 def _in_rows(program: ExecProgram, function: JaxFunction) -> JaxFunction:

@@ -11,9 +11,10 @@ from tenferro.exec_ir import ExecProgram
 from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs
 from tenferro.shape import Leaf
 from tenferro.values import INFERRED, Shardings
-from tenferro_xla.compiled.cache import Executables, sizes_key, sizes_text
+from tenferro_xla.compiled.cache import Executables
 from tenferro_xla.compiled.executable import LoadedExecutable
 from tenferro_xla.compiled.pins import pinned_by
+from tenferro_xla.compiled.sharing import sizes_key, sizes_text
 from tenferro_xla.compiled.stablehlo import (
     Cost,
     Memory,

@@ -1,8 +1,8 @@
 """Where arrays and programs are: devices, meshes of devices, and processes.
 
-Read in this order: `devices` (what there is), `flight` (calls that are outstanding), `placement`
-(one device, or a mesh), `blocks` (what one process has of an array), `distributed` (several
-processes).
+Read in this order: `devices` (what there is), `flight` (calls that are outstanding), `views`
+(results that NumPy reads), `placement` (one device, or a mesh), `blocks` (what one process has of
+an array), `distributed` (several processes).
 """
 
 from tenferro_xla.places.blocks import from_block
@@ -32,9 +32,12 @@ from tenferro_xla.places.placement import (
     spec_of,
     where,
 )
+from tenferro_xla.places.views import LARGE, VIEWS
 
 __all__ = [
     "FLIGHT",
+    "LARGE",
+    "VIEWS",
     "Flight",
     "OnMesh",
     "OneDevice",

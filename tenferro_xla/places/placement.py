@@ -25,6 +25,7 @@ from tenferro.exec_ir import Array
 from tenferro.shape import make_meta
 from tenferro_xla.places.devices import find_device
 from tenferro_xla.places.flight import await_parts, refuse_lost
+from tenferro_xla.places.views import VIEWS
 
 Sharding = SingleDeviceSharding | NamedSharding
 
@@ -211,7 +212,8 @@ def read(array: jax.Array) -> Array:
     try:
         if not array.is_fully_addressable:
             await_parts(array)
-        return np.asarray(array)
+        view = VIEWS.of(array)
+        return np.asarray(array) if view is None else view
     except jax.errors.JaxRuntimeError as error:
         refuse_lost(error)
         raise

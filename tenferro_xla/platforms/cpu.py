@@ -91,5 +91,6 @@ CPU_PLATFORM = CpuPlatform(
     in_flight=1,
     alignment=64,
     keeps_barriers=False,
+    maps_results=True,
     results_in_rows=True,
 )

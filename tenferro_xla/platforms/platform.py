@@ -52,6 +52,7 @@ class Platform:
         keeps_barriers: whether the compiler heeds optimization barriers until equal values have
             become one. Where it does not, what is computed again stands in a branch.
         drops_nan: whether the extremum of many numbers may lose a NaN that is among them.
+        maps_results: whether each call takes the memory of large results from the system.
         results_in_rows: whether the compiler is told that transposed results are stored by rows.
         precision: what the words of `XlaExecutor(precision=)` mean for products of 32-bit numbers.
     """
@@ -65,6 +66,7 @@ class Platform:
     alignment: int = 1
     keeps_barriers: bool = True
     drops_nan: bool = True
+    maps_results: bool = False
     results_in_rows: bool = False
     precision: Mapping[str, str] = field(default_factory=dict, hash=False)
 
