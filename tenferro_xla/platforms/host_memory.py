@@ -17,7 +17,7 @@ def keep_host_memory(headroom: int = 256 << 20) -> None:
     XLA on the CPU allocates its buffers on each call. With glibc's default settings, blocks above
     32 MiB are mapped from the system and returned to it each time, and the system clears every page
     when it is first used. That takes longer than most computations on them. Results of compiled
-    functions are spared it, see `XlaExecutor(kept_bytes=)`. This call is for all other buffers, such
+    functions are spared it: see `XlaExecutor(kept_bytes=)`. This call is for other buffers, such
     as the temporaries of programs. The memory of the process then never shrinks and grows by
     `headroom` bytes at a time. This affects the whole process, including JAX and NumPy. Call it
     once, at the start. It cannot be undone.
