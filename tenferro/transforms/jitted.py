@@ -56,6 +56,7 @@ from tenferro.values import (
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+_new = object.__new__
 
 
 class Jitted(Generic[P, R_co]):
@@ -127,11 +128,10 @@ class Jitted(Generic[P, R_co]):
         """Run the function, compiled for these arguments; compile it first if necessary."""
         if jit_is_disabled.get():
             return as_written(self._static.split(args, kwargs, self))  # type: ignore[no-any-return]
-        structure = self._seen.latest
-        plain = structure.plain and not kwargs
-        leaves: Sequence[Any] = args if plain else structure.leaves(args, kwargs)
+        seen, owner = self._seen, self._owner
+        structure, on_host = seen.latest, False
+        leaves: Any = args if structure.plain and not kwargs else structure.leaves(args, kwargs)
         buffers: list[Any] = []
-        owner, on_host = self._owner, False
         for leaf in leaves:
             kind = type(leaf)
             if kind is Tensor and ((home := leaf._executor) is owner or home is None):
@@ -148,16 +148,18 @@ class Jitted(Generic[P, R_co]):
             known = structure.sole or structure.known.get((*map(KIND, buffers),))
             if known is not None:
                 buffers += known.captured
-                run = known.executable.direct_host if on_host else known.executable.direct
+                runs = known.executable
                 try:
-                    results = run(*buffers)
+                    results = (runs.direct_host if on_host else runs.direct)(*buffers)
                 except (TypeError, ValueError, RuntimeError) as error:
                     known.explain(error, buffers)
                 else:
-                    self._seen.hits += 1
-                    if known.is_leaf:
-                        return cast(R_co, Tensor.wrap(results[0], owner))
-                    return known.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]
+                    seen.hits += 1
+                    if not known.is_leaf:
+                        return known.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]
+                    tensor: Any = _new(Tensor)  # as `Tensor.wrap`, which costs a call more
+                    tensor._buffer, tensor._executor = results[0], owner
+                    return tensor  # type: ignore[no-any-return]
         return cast(R_co, self._of_types(args, kwargs))
 
     def _of_types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
