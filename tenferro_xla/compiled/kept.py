@@ -93,6 +93,8 @@ class KeptResults:
             total, kept = 0, []
             for array in reversed(self._arrays):  # the latest first
                 kind = array.shape, array.dtype
+                if array.is_deleted():  # the user has donated it
+                    continue
                 if number[kind] < most and total + array.nbytes <= self.most:
                     number[kind] += 1
                     total += array.nbytes
@@ -119,7 +121,7 @@ class KeptResults:
                 if place in found or _holders(self._arrays, place) != ALONE:
                     continue
                 array = self._arrays[place]
-                if array.shape == shape and array.dtype == dtype and not VIEWS.is_open(array):
+                if array.shape == shape and array.dtype == dtype and _is_unread(array):
                     found.append(place)
                     break
             else:
@@ -130,6 +132,11 @@ class KeptResults:
 def _holders(shelf: Sequence[object], place: int) -> int:
     """How many hold an entry of a list, the list and this function included."""
     return sys.getrefcount(shelf[place])
+
+
+def _is_unread(array: jax.Array) -> bool:
+    """Whether an array is there, and nobody reads it as one of NumPy."""
+    return not array.is_deleted() and not VIEWS.is_open(array)
 
 
 ALONE = _holders([object()], 0) if not sysconfig.get_config_var("Py_GIL_DISABLED") else -1
@@ -206,9 +213,11 @@ def keeping(
 ) -> Keep | None:
     """How a program uses the memory of its results again; None if it has no large ones.
 
-    `kernel_seconds` is how long compiling takes for each kernel; the rest is as in `KeepingCall`.
+    Nor does one that calls back: the error of a call would reach the next one with the place of its
+    result. `kernel_seconds` is how long compiling takes for each kernel; for the rest see
+    `KeepingCall`.
     """
-    if not kept.most or not large_outputs(program):
+    if not kept.most or not program.portable or not large_outputs(program):
         return None
     seconds = kernels(program) * kernel_seconds
     return lambda run: KeepingCall(run, program, kept, seconds, compile_with)

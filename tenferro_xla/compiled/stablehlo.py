@@ -154,7 +154,9 @@ def _in_rows(program: ExecProgram, function: JaxFunction) -> JaxFunction:
 
 def _by_rows(x: jax.Array) -> jax.Array:
     layout = Layout(tuple(range(x.ndim)))
-    result: jax.Array = with_layout_constraint(x, layout)  # type: ignore[no-untyped-call]
+    rows: jax.Array = with_layout_constraint(x, layout)  # type: ignore[no-untyped-call]
+    # JAX does not let a result overwrite an input where its layout is constrained at the very end
+    result: jax.Array = jax.lax.optimization_barrier(rows)  # type: ignore[no-untyped-call]
     return result
 
 

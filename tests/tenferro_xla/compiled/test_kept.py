@@ -137,6 +137,17 @@ def test_several_results_and_those_that_are_inputs_or_twice_there() -> None:
         assert by.item() == k
 
 
+def test_transposed_results() -> None:
+    executor = txla.XlaExecutor("cpu")
+    f = tn.jit(lambda x, y: (x.T, (y + 1).T), executor=executor)
+    x = X.reshape(512, -1)
+    for k in range(ROUNDS):
+        first, second = f(x, x + k)
+        np.testing.assert_array_equal(first, x.T)
+        np.testing.assert_array_equal(second, (x + k + 1).T)
+    assert "places" in causes(executor)
+
+
 def test_a_gradient_has_the_same_bits() -> None:
     def loss(x: Any, y: Any) -> Any:
         return tn.sum(tn.tanh(x) * y * x)
@@ -217,6 +228,35 @@ def test_small_results_limits_and_donations_keep_nothing() -> None:
     for _ in range(ROUNDS):
         small(X[:1000]), limited(X), donating(tn.Tensor(executor.put(X)))
     assert not executor._kept._arrays
+
+
+def test_results_that_the_user_donates() -> None:
+    executor = txla.XlaExecutor("cpu")
+    f = shifted(executor)
+    taking = tn.jit(lambda x: -x, executor=executor, donate_argnums=0)
+    for k in range(ROUNDS):
+        result = f(X, float(k))
+        f(X, 1.0)
+        np.testing.assert_array_equal(taking(result), -(X + k))
+    assert "places" in causes(executor)
+
+
+def test_a_call_that_fails_does_not_fail_the_next_one() -> None:
+    def checked(x: Any) -> Any:
+        if x[0] < 0:
+            raise ArithmeticError("less than zero")
+        return x
+
+    executor = txla.XlaExecutor("cpu")
+    f = tn.jit(
+        lambda x: tn.pure_callback(checked, tn.ShapeDtypeStruct(X.shape, X.dtype), x) + 1,
+        executor=executor,
+    )
+    for _ in range(ROUNDS):
+        np.testing.assert_array_equal(f(X), X + 1)
+        with pytest.raises(TenferroError, match="less than zero"):
+            f(X - 1).numpy()
+    assert causes(executor) == ["first"]
 
 
 def test_no_more_is_kept_than_asked() -> None:
