@@ -6,7 +6,8 @@ import pytest
 
 from tenferro.compiler import CPU, ContractionLayout, DotDecomposer, Pinned, parse, run_passes
 from tenferro.compiler.target.layout import LayoutRewrite, Problem, ProgramWriter
-from tenferro.compiler.target.layout.requests import Choice, Requests
+from tenferro.compiler.target.layout.requests import Requests
+from tenferro.compiler.target.layout.rules import Choice, Rules
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import Reshape, Transpose
 
@@ -87,7 +88,7 @@ def test_nothing_is_repeated_along_a_divided_axis() -> None:
         }""")  # noqa: E501
 
     def is_repeated(pinned: Pinned | None) -> bool:
-        requests = Requests(Problem(program, pinned), CPU, {2: Choice(repeated=True)})
+        requests = Requests(Rules(Problem(program, pinned), CPU), {2: Choice(repeated=True)})
         rewrite = LayoutRewrite(requests, ProgramWriter())
         rewrite.run()
         return bool(rewrite.repeated)

@@ -88,6 +88,10 @@ class Contraction:
         """Number of matrices."""
         return self.size // max(1, self.left.extent * self.right.extent)
 
+    def sides(self, swapped: bool) -> tuple[OperandAxes, OperandAxes]:
+        """The operands, in their order or exchanged."""
+        return (self.right, self.left) if swapped else (self.left, self.right)
+
     def seconds(
         self, costs: DeviceCosts, side: OperandAxes | None = None, times: int = 1, split: int = 1
     ) -> float:

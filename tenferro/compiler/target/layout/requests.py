@@ -6,51 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tenferro.compiler.target.costs import DeviceCosts
-from tenferro.compiler.target.layout.contraction import Contraction, OperandAxes
+from tenferro.compiler.target.layout.contraction import Contraction
 from tenferro.compiler.target.layout.order import (
     AxisGroups,
-    Order,
     anything,
     exactly,
     natural,
     renamed_by,
     restricted,
-    satisfies,
     sorted_into,
 )
-from tenferro.compiler.target.layout.problem import Problem
+from tenferro.compiler.target.layout.rules import NOTHING_CHOSEN, Choice, Rules, Wanted
 from tenferro.exec_ir import ExecInstruction
 from tenferro.ops import DotGeneral
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The choices for one contraction; None leaves a choice to the rules.
-
-    Attributes:
-        swapped: the right side comes first.
-        follows_reader: its free axes are in the order that its reader requests.
-        left_last, right_last: the contracted axes come last in the left operand, and in the right
-            one, after swapping.
-        repeated: an operand whose contracted axes lie between its free ones is not transposed; the
-            other operand is repeated along the outer free axes.
-        split: an operand whose free axes lie between contracted ones is not transposed; a product
-            is computed for each index of the outer contracted axes, and the products are added.
-    """
-
-    swapped: bool | None = None
-    follows_reader: bool | None = None
-    left_last: bool | None = None
-    right_last: bool | None = None
-    repeated: bool | None = None
-    split: bool | None = None
-
-
-LOPSIDED = 8
-"""How many times larger one operand must be for the other one to be moved."""
-
-NOTHING_CHOSEN = Choice()
 
 
 @dataclass(slots=True)
@@ -62,31 +30,26 @@ class Request:
 
 
 class Requests:
-    """For every value of a program the order that is requested, and for every contraction whether
-    its sides are exchanged.
+    """For every value of a program the order that is requested.
 
     Attributes:
-        decided: for every contraction all its choices, from `choices` or by the rules.
-        result_groups: for every contraction the order of its result that it follows.
+        wanted: for every contraction what it requests and what was decided for it.
         shares_copies: whether a contraction that cannot read an operand as it lies reads a copy
             that was made for another one, if there is one that it can read.
     """
 
     def __init__(
         self,
-        problem: Problem,
-        costs: DeviceCosts,
+        rules: Rules,
         choices: Mapping[int, Choice] | None = None,
         shares_copies: bool = False,
     ) -> None:
-        self.problem = problem
+        self.rules = rules
+        self.problem = problem = rules.problem
         self.shares_copies = shares_copies
-        self.costs = costs
         self.choices = choices or {}
         self.requested: dict[int, Request] = {}
-        self.swapped: set[int] = set()
-        self.decided: dict[int, Choice] = {}
-        self.result_groups: dict[int, AxisGroups] = {}
+        self.wanted: dict[int, Wanted] = {}
         for slot in problem.program.output_slots:
             self._request(slot, exactly(natural(problem.rank(slot))), math.inf)
         for step in reversed(problem.program.instructions):
@@ -124,144 +87,12 @@ class Requests:
             self._request(slot, _through(groups, into), request.weight)
 
     def _request_for_contraction(self, contraction: Contraction) -> None:
-        groups, choice = self.groups(contraction.slot), self.choice(contraction.slot)
-        agreements = contraction.agreements(groups)
-        swapped = choice.swapped
-        if swapped is None:
-            swapped = self._is_better_swapped(contraction, agreements)
-        if swapped:
-            self.swapped.add(contraction.slot)
-        follows_reader = choice.follows_reader
-        if follows_reader is None:
-            straight, exchanged = agreements
-            follows_reader = exchanged if swapped else straight
-        result_groups = groups if follows_reader else anything(self.problem.rank(contraction.slot))
-        self.result_groups[contraction.slot] = result_groups
-        sides = (
-            (contraction.right, contraction.left)
-            if swapped
-            else (contraction.left, contraction.right)
-        )
-        last: list[bool] = []
-        for side, chosen in zip(sides, (choice.left_last, choice.right_last), strict=True):
-            if_last, if_first = self._operand_requests(contraction, side, result_groups)
-            if chosen is None:
-                chosen = not last or self._is_written_so(side.slot, if_last)
-            last.append(chosen)
-            weight = float(contraction.size) * contraction.terms
-            self._request(side.slot, if_last if chosen else if_first, weight)
-        self.decided[contraction.slot] = Choice(swapped, follows_reader, *last)
-
-    def _operand_requests(
-        self, contraction: Contraction, side: OperandAxes, result_groups: AxisGroups
-    ) -> tuple[AxisGroups, AxisGroups]:
-        """Two requests for an operand: with its contracted axes last, and with them first.
-
-        Batch and contracted axes must have the same order in both operands. If one operand will be
-        moved, since it is much smaller or cannot be used as it is, the other one may have them in
-        any order.
-        """
-        free = dict(zip(side.into, side.free, strict=True))
-        batch = dict(zip(contraction.batch_axes, side.batch, strict=True))
-        leading = renamed_by(restricted(result_groups, contraction.batch_axes), batch)
-        middle = renamed_by(restricted(result_groups, side.into), free)
-        outer = self._split_terms(contraction)
-        if outer:
-            pairs = self._contracted_order(contraction)
-            terms = exactly(side.contracted[position] for position in pairs)
-            leading = (*leading, *terms[:outer])
-            inner = terms[outer:]
-            return (*leading, *middle, *inner), (*leading, *inner, *middle)
-        inner = (frozenset(side.contracted),)
-        if not self._moves_one(contraction):
-            leading = exactly(
-                batch[axis] for axis in sorted_into(result_groups, contraction.batch_axes)
-            )
-            inner = exactly(
-                side.contracted[position] for position in self._contracted_order(contraction)
-            )
-        return (*leading, *middle, *inner), (*leading, *inner, *middle)
-
-    def _moves_one(self, contraction: Contraction) -> bool:
-        """Whether one operand is likely to be moved, whatever the order of the other one."""
-        left, right = contraction.left.size, contraction.right.size
-        if max(left, right) >= LOPSIDED * min(left, right):
-            return True
-        return any(
-            side.slot in self.problem.inputs and not side.is_grouped
-            for side in (contraction.left, contraction.right)
-        )
-
-    def _split_terms(self, contraction: Contraction) -> int:
-        """Number of leading contracted axes of an input for which computing separate products and
-        adding them is cheaper than transposing the input."""
-        chosen = self.choice(contraction.slot).split
-        for side in (contraction.left, contraction.right):
-            count = side.outer_terms if side.slot in self.problem.inputs else 0
-            if not count or chosen is False:
-                continue
-            shape = self.problem.shapes[side.slot]
-            indices = math.prod(shape[axis] for axis in sorted(side.contracted)[:count])
-            moved = self.costs.moving(contraction.dtype, side.size, loaded=True)
-            if chosen or contraction.split_excess(self.costs, indices) < moved:
-                return count
-        return 0
-
-    def _is_better_swapped(self, contraction: Contraction, agreements: tuple[bool, bool]) -> bool:
-        """Whether the right side should come first.
-
-        The longer side should, and the one whose contracted axes are last, unless moving the
-        result costs more than that gains.
-        """
-        straight, exchanged = agreements
-        left, right, costs = contraction.left, contraction.right, self.costs
-        seconds = contraction.seconds(costs)
-        moved = costs.moving(contraction.dtype, contraction.size)
-        as_is = seconds * costs.short_side(left.extent, right.extent)
-        as_is += self._contracted_first_cost(contraction, left, seconds)
-        swapped = seconds * costs.short_side(right.extent, left.extent)
-        swapped += self._contracted_first_cost(contraction, right, seconds)
-        if not straight:
-            as_is += moved
-        if not exchanged:
-            swapped += moved
-        return swapped < as_is
-
-    def _contracted_first_cost(
-        self, contraction: Contraction, side: OperandAxes, seconds: float
-    ) -> float:
-        """Additional seconds if `side` is on the left and is an input with its contracted axes
-        first: for a slow product, or for moving the operand."""
-        is_contracted_first = (
-            side.slot in self.problem.inputs
-            and side.free
-            and side.contracted
-            and max(side.free) > min(side.contracted)
-        )
-        if not is_contracted_first:
-            return 0.0
-        moved = self.costs.moving(contraction.dtype, side.size, loaded=True)
-        return min(self.costs.contracted_first * seconds, moved)
-
-    def _is_written_so(self, slot: int, option: AxisGroups) -> bool:
-        """Whether a right operand has that order if its own longer side is on the left."""
-        if slot in self.problem.inputs:
-            return satisfies(natural(self.problem.rank(slot)), option)
-        maker = self.problem.contractions.get(slot)
-        if maker is None:
-            return True
-        straight, exchanged = maker.agreements(option)
-        return exchanged if maker.left.extent < maker.right.extent else straight
-
-    def _contracted_order(self, contraction: Contraction) -> Order:
-        """The order of the matched pairs of axes: that of the operand that is harder to move, which
-        is an input of the program rather than a computed value, or else the larger one."""
-        left, right = (
-            (side.slot in self.problem.inputs, side.size)
-            for side in (contraction.left, contraction.right)
-        )
-        inner = contraction.left.contracted if left >= right else contraction.right.contracted
-        return tuple(sorted(range(len(inner)), key=inner.__getitem__))
+        slot = contraction.slot
+        wanted = self.rules.wanted(contraction, self.groups(slot), self.choice(slot))
+        self.wanted[slot] = wanted
+        weight = float(contraction.size) * contraction.terms
+        for operand, groups in wanted.operands:
+            self._request(operand, groups, weight)
 
     def _request(self, slot: int, groups: AxisGroups, weight: float) -> None:
         request = self.requested.get(slot)

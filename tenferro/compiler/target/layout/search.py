@@ -8,8 +8,9 @@ from dataclasses import dataclass, fields, replace
 from tenferro.compiler.background import give_way
 from tenferro.compiler.target.costs import DeviceCosts
 from tenferro.compiler.target.layout.problem import Problem
-from tenferro.compiler.target.layout.requests import NOTHING_CHOSEN, Choice, Requests
+from tenferro.compiler.target.layout.requests import Requests
 from tenferro.compiler.target.layout.rewrite import LayoutRewrite
+from tenferro.compiler.target.layout.rules import NOTHING_CHOSEN, Choice, Rules
 from tenferro.compiler.target.layout.writers import Estimate
 
 Choices = dict[int, Choice]
@@ -60,34 +61,33 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
 
     At most `limit` changes are tried.
     """
+    rules = Rules(problem, costs)
     if not limit:
-        return Requests(problem, costs)
-    best = estimate(problem, costs, {})
+        return Requests(rules)
+    best = estimate(rules, {})
     trials = (
         min(limit, _patience(best.seconds, len(problem.program.instructions), costs.compiling))
         if best.seconds > WORTH
         else 0
     )
-    best, trials = _improved(problem, costs, best, trials)
-    sharing = estimate(problem, costs, best.choices, shares_copies=True)
+    best, trials = _improved(rules, best, trials)
+    sharing = estimate(rules, best.choices, shares_copies=True)
     if sharing.seconds < best.seconds:
-        best, _ = _improved(problem, costs, sharing, trials)
-    return Requests(problem, costs, best.choices, best.shares_copies)
+        best, _ = _improved(rules, sharing, trials)
+    return Requests(rules, best.choices, best.shares_copies)
 
 
-def _improved(
-    problem: Problem, costs: DeviceCosts, best: Estimated, trials: int
-) -> tuple[Estimated, int]:
+def _improved(rules: Rules, best: Estimated, trials: int) -> tuple[Estimated, int]:
     """The best of so many changes, one after the other, and how many were not needed."""
     while trials > 0:
         before = best
-        for slot in _dearest(best, problem):
+        for slot in _dearest(best, rules.problem):
             for field in fields(Choice):
                 trials -= 1
                 change = {field.name: not getattr(best.decided[slot], field.name)}
                 changed = replace(best.choices.get(slot, NOTHING_CHOSEN), **change)
                 choices = {**best.choices, slot: changed}
-                estimated = estimate(problem, costs, choices, best.shares_copies)
+                estimated = estimate(rules, choices, best.shares_copies)
                 if estimated.seconds < (1 - GAIN) * best.seconds:
                     best = estimated
             if trials <= 0:
@@ -106,17 +106,17 @@ def _patience(seconds: float, steps: int, compiling: float) -> int:
     return int(min(PATIENCE * seconds, granted) / (STEP * steps))
 
 
-def estimate(
-    problem: Problem, costs: DeviceCosts, choices: Choices, shares_copies: bool = False
-) -> Estimated:
+def estimate(rules: Rules, choices: Choices, shares_copies: bool = False) -> Estimated:
     """The cost of the program with these choices; the rules decide the rest."""
     give_way()
-    writer, requests = Estimate(costs), Requests(problem, costs, choices, shares_copies)
+    writer, requests = Estimate(rules.costs), Requests(rules, choices, shares_copies)
     rewrite = LayoutRewrite(requests, writer)
     rewrite.run()
     decided = {
-        slot: replace(choice, repeated=slot in rewrite.repeated, split=slot in rewrite.split)
-        for slot, choice in requests.decided.items()
+        slot: replace(
+            wanted.decided, repeated=slot in rewrite.repeated, split=slot in rewrite.split
+        )
+        for slot, wanted in requests.wanted.items()
     }
     return Estimated(writer.seconds, writer.spent, decided, choices, shares_copies)
 

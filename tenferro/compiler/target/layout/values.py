@@ -94,22 +94,23 @@ class Operand:
     """An operand of a contraction, and the orders that were chosen for the result.
 
     Attributes:
+        order: the order in which its axes lie.
         leading: its batch axes.
         inner: its contracted axes.
         free: its free axes in their order in memory.
         requested: its free axes in the order that they get if it is moved.
     """
 
-    value: Written
+    order: Order
     side: OperandAxes
     leading: Order
     inner: Order
     free: Order
     requested: Order
 
-    def moved(self, number: int) -> Operand:
-        """The operand after it was moved into its `best` order, as value `number`."""
-        return replace(self, value=Written(number, self.best), free=self.requested)
+    def moved(self) -> Operand:
+        """The operand after it was moved into its `best` order."""
+        return replace(self, order=self.best, free=self.requested)
 
     @property
     def best(self) -> Order:
@@ -119,7 +120,7 @@ class Operand:
     @property
     def outer(self) -> Order:
         """The free axes before the contracted ones, if these lie together between free axes."""
-        order, inner, free = self.value.order, self.inner, self.free
+        order, inner, free = self.order, self.inner, self.free
         if not inner or order[: len(self.leading)] != self.leading:
             return ()
         count = order.index(inner[0]) - len(self.leading)
@@ -138,7 +139,7 @@ class Operand:
     def _is_grouped_after(self, count: int) -> bool:
         outer, inner = self.inner[:count], self.inner[count:]
         start = (*self.leading, *outer)
-        return self.value.order in ((*start, *self.free, *inner), (*start, *inner, *self.free))
+        return self.order in ((*start, *self.free, *inner), (*start, *inner, *self.free))
 
     @property
     def is_grouped(self) -> bool:
@@ -148,17 +149,17 @@ class Operand:
     @property
     def is_contracted_first(self) -> bool:
         """Whether the contracted axes come before the free ones."""
-        return bool(self.side.free and self.inner) and self.value.order[-1] not in self.inner
+        return bool(self.side.free and self.inner) and self.order[-1] not in self.inner
 
     @property
     def inner_places(self) -> Order:
         """Where the contracted axes lie."""
-        return places(self.value.order, self.inner)
+        return places(self.order, self.inner)
 
     @property
     def batch_places(self) -> Order:
         """Where the batch axes lie."""
-        return places(self.value.order, self.leading)
+        return places(self.order, self.leading)
 
     def into(self, axes: Order) -> Order:
         """The axes of the result that free axes become."""

@@ -15,7 +15,8 @@ from tenferro.compiler import (
     optimize,
 )
 from tenferro.compiler.target.layout import LayoutRewrite, Problem, ProgramWriter, choose
-from tenferro.compiler.target.layout.requests import Choice, Requests
+from tenferro.compiler.target.layout.requests import Requests
+from tenferro.compiler.target.layout.rules import Choice, Rules
 from tenferro.compiler.target.layout.search import estimate
 from tenferro.exec_ir import ExecProgram, verify
 from tests.programs import assert_same_results, read
@@ -48,12 +49,28 @@ AS_ONE = Choice(repeated=False, split=False)
 def test_any_choices_keep_types_and_results(program: ExecProgram, data: st.DataObject) -> None:
     problem = Problem(program)
     choices = {slot: data.draw(CHOICES) for slot in problem.contractions}
-    writer, requests = ProgramWriter(), Requests(problem, CPU, choices, data.draw(st.booleans()))
+    writer, requests = (
+        ProgramWriter(),
+        Requests(Rules(problem, CPU), choices, data.draw(st.booleans())),
+    )
     result = writer.build(LayoutRewrite(requests, writer).run())
     verify(result)
     assert result.input_metas == program.input_metas
     assert result.output_metas == program.output_metas
     assert_same_results(program, result, {})
+
+
+@given(contraction_programs(), st.data())
+def test_what_was_decided_for_other_choices_changes_no_estimate(
+    program: ExecProgram, data: st.DataObject
+) -> None:
+    """Rules that have answered before say the same as new ones."""
+    problem = Problem(program)
+    asked = Rules(problem, CPU)
+    for _ in range(3):
+        choices = {slot: data.draw(CHOICES) for slot in problem.contractions}
+        shares = data.draw(st.booleans())
+        assert estimate(asked, choices, shares) == estimate(Rules(problem, CPU), choices, shares)
 
 
 @given(contraction_programs())
@@ -62,17 +79,17 @@ def test_the_estimate_counts_the_moves_that_are_written(program: ExecProgram) ->
     free = dict.fromkeys((field.name for field in fields(DeviceCosts)), 0.0)
     costs = DeviceCosts(**{**free, "kernel": 1.0})
     problem, writer = Problem(program), ProgramWriter()
-    result = writer.build(LayoutRewrite(Requests(problem, costs), writer).run())
+    result = writer.build(LayoutRewrite(Requests(Rules(problem, costs)), writer).run())
     transposes = sum(step.op.name == "transpose" for step in result.instructions)
-    assert estimate(problem, costs, {}).seconds == transposes
+    assert estimate(Rules(problem, costs), {}).seconds == transposes
 
 
 def test_the_search_finds_what_the_rules_miss() -> None:
     problem = Problem(read(OUTER))
     costs = replace(CPU, move=1e-3, load=1e-3)
-    by_rules = estimate(problem, costs, {}).seconds
+    by_rules = estimate(Rules(problem, costs), {}).seconds
     chosen = choose(problem, costs)
-    assert estimate(problem, costs, dict(chosen.choices)).seconds < 0.01 * by_rules
+    assert estimate(Rules(problem, costs), dict(chosen.choices)).seconds < 0.01 * by_rules
     writer = ProgramWriter()
     result = writer.build(LayoutRewrite(chosen, writer).run())
     assert_same_results(problem.program, result, {})
@@ -80,11 +97,12 @@ def test_the_search_finds_what_the_rules_miss() -> None:
 
 def test_a_product_reads_the_copy_that_was_made_for_another_one() -> None:
     problem = Problem(read(TWICE))
+    rules = Rules(problem, CPU)
     apart, shared = (
-        estimate(problem, CPU, dict.fromkeys((3, 4), AS_ONE), shares) for shares in (False, True)
+        estimate(rules, dict.fromkeys((3, 4), AS_ONE), shares) for shares in (False, True)
     )
     assert shared.seconds < 0.7 * apart.seconds
-    requests = Requests(problem, CPU, shared.choices, shares_copies=True)
+    requests = Requests(rules, shared.choices, shares_copies=True)
     writer = ProgramWriter()
     result = writer.build(LayoutRewrite(requests, writer).run())
     assert [step.op.name for step in result.instructions].count("transpose") == 1
