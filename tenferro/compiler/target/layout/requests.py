@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tenferro.compiler.target.layout.contraction import Contraction
@@ -12,9 +12,6 @@ from tenferro.compiler.target.layout.order import (
     anything,
     exactly,
     natural,
-    renamed_by,
-    restricted,
-    sorted_into,
 )
 from tenferro.compiler.target.layout.rules import NOTHING_CHOSEN, Choice, Rules, Wanted
 from tenferro.exec_ir import ExecInstruction
@@ -70,8 +67,7 @@ class Requests:
         if isinstance(step.op, DotGeneral):
             self._request_for_contraction(self.problem.contractions[out])
             return
-        axis_map = self.problem.axis_map(step)
-        if axis_map is None:
+        if self.problem.axis_map(step) is None:
             for slot in step.input_slots:
                 order = exactly(natural(self.problem.rank(slot)))
                 self._request(slot, order, self.problem.size(slot))
@@ -79,12 +75,9 @@ class Requests:
         request = self.requested.get(out)
         if request is None or not request.weight:
             return
-        groups = request.groups
-        written = [slot for slot in step.input_slots if not self.problem.is_unwritten(slot)]
-        if len(written) > 1:
-            groups = exactly(sorted_into(groups, natural(self.problem.rank(out))))
-        for slot, into in zip(step.input_slots, axis_map, strict=True):
-            self._request(slot, _through(groups, into), request.weight)
+        passed_on = self.rules.passed_on(step, request.groups)
+        for slot, groups in zip(step.input_slots, passed_on, strict=True):
+            self._request(slot, groups, request.weight)
 
     def _request_for_contraction(self, contraction: Contraction) -> None:
         slot = contraction.slot
@@ -98,11 +91,3 @@ class Requests:
         request = self.requested.get(slot)
         if request is None or weight > request.weight:
             self.requested[slot] = Request(groups, weight)
-
-
-def _through(groups: AxisGroups, into: Sequence[int | None]) -> AxisGroups:
-    """The order of an operand that gives the order `groups` of the result; other axes last."""
-    names = {target: axis for axis, target in enumerate(into) if target is not None}
-    through = renamed_by(restricted(groups, names), names)
-    others = frozenset(axis for axis, target in enumerate(into) if target is None)
-    return (*through, others) if others else through

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenferro.compiler.target.costs import DeviceCosts
@@ -20,6 +21,7 @@ from tenferro.compiler.target.layout.order import (
     sorted_into,
 )
 from tenferro.compiler.target.layout.problem import Problem
+from tenferro.exec_ir import ExecInstruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Rules:
         self.problem = problem
         self.costs = costs
         self.forms = Forms(problem, costs)
+        self._passed_on: dict[tuple[int, AxisGroups], tuple[AxisGroups, ...]] = {}
         self._wanted: dict[tuple[int, AxisGroups, Choice], Wanted] = {}
 
     def wanted(self, contraction: Contraction, groups: AxisGroups, choice: Choice) -> Wanted:
@@ -89,6 +92,24 @@ class Rules:
         if found is None:
             found = self._wanted[key] = self._decided(contraction, groups, choice)
         return found
+
+    def passed_on(self, step: ExecInstruction, groups: AxisGroups) -> tuple[AxisGroups, ...]:
+        """For each operand of a step that does not mix its axes, the order that gives the order
+        `groups` of the result."""
+        key = (step.output_slots[0], groups)
+        found = self._passed_on.get(key)
+        if found is None:
+            found = self._passed_on[key] = self._through(step, groups)
+        return found
+
+    def _through(self, step: ExecInstruction, groups: AxisGroups) -> tuple[AxisGroups, ...]:
+        axis_map = self.problem.axis_map(step)
+        assert axis_map is not None, f"{step.op.name} mixes its axes"
+        written = [slot for slot in step.input_slots if not self.problem.is_unwritten(slot)]
+        if len(written) > 1:
+            rank = self.problem.rank(step.output_slots[0])
+            groups = exactly(sorted_into(groups, natural(rank)))
+        return tuple([_through(groups, into) for into in axis_map])
 
     def _decided(self, contraction: Contraction, groups: AxisGroups, choice: Choice) -> Wanted:
         agreements = contraction.agreements(groups)
@@ -226,3 +247,11 @@ class Rules:
         )
         inner = contraction.left.contracted if left >= right else contraction.right.contracted
         return tuple(sorted(range(len(inner)), key=inner.__getitem__))
+
+
+def _through(groups: AxisGroups, into: Sequence[int | None]) -> AxisGroups:
+    """The order of an operand that gives the order `groups` of the result; other axes last."""
+    names = {target: axis for axis, target in enumerate(into) if target is not None}
+    through = renamed_by(restricted(groups, names), names)
+    others = frozenset(axis for axis, target in enumerate(into) if target is None)
+    return (*through, others) if others else through

@@ -47,6 +47,7 @@ class Estimated:
         decided: all choices, including those of the rules.
         choices: the choices that were given.
         shares_copies: whether a product reads a copy that was made for another one.
+        copied: whether there are copies in other orders.
     """
 
     seconds: float
@@ -54,6 +55,7 @@ class Estimated:
     decided: Mapping[int, Choice]
     choices: Choices
     shares_copies: bool
+    copied: bool
 
 
 def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Requests:
@@ -71,6 +73,8 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
         else 0
     )
     best, trials = _improved(rules, best, trials)
+    if not best.copied:
+        return Requests(rules, best.choices)
     sharing = estimate(rules, best.choices, shares_copies=True)
     if sharing.seconds < best.seconds:
         best, _ = _improved(rules, sharing, trials)
@@ -118,7 +122,9 @@ def estimate(rules: Rules, choices: Choices, shares_copies: bool = False) -> Est
         )
         for slot, wanted in requests.wanted.items()
     }
-    return Estimated(writer.seconds, writer.spent, decided, choices, shares_copies)
+    return Estimated(
+        writer.seconds, writer.spent, decided, choices, shares_copies, bool(rewrite.copies)
+    )
 
 
 def _dearest(estimated: Estimated, problem: Problem) -> list[int]:
