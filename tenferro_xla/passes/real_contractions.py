@@ -30,7 +30,7 @@ CACHED = 1 << 14
 SCATTERED = 1 << 22
 """Number of elements of a value that is too large for any cache."""
 
-RUNS = (100, 400, 1600)
+RUNS = (32, 128, 512, 2048)
 """Numbers of runs in which a real form has to gain what compiling its kernels takes.
 
 The first is taken at which a program loses little, and none if it loses more at each.

@@ -18,6 +18,7 @@ from tenferro.ops import (
     BroadcastInDim,
     Compare,
     Concatenate,
+    Conj,
     Constant,
     Convert,
     DotGeneral,
@@ -309,6 +310,15 @@ def test_the_precision_of_a_contraction_is_an_option() -> None:
         options = LoweringOptions(precision)
         text = jax.jit(jax_function(program, options)).lower(x, x).as_text()
         assert precision.upper() in text or precision == "default"
+
+
+def test_jax_traces_nothing_again_where_a_conjugate_is_lowered() -> None:
+    builder = ExecBuilder()
+    program = builder.build(builder.add(Conj(), [builder.input(TensorMeta.of("c64", (2,)))]))
+    function = jax_function(program, LoweringOptions())
+    jaxpr = jax.make_jaxpr(function)(np.ones(2, np.complex64)).jaxpr
+    names = sorted(str(equation.primitive) for equation in jaxpr.eqns)
+    assert names == ["complex", "imag", "neg", "real"]
 
 
 def test_a_chain_of_20_000_ops_is_traced_without_recursion() -> None:

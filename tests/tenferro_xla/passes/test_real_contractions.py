@@ -157,6 +157,16 @@ def test_a_kernel_has_to_gain_what_compiling_it_takes() -> None:
     assert [step.dtype.kind for step in both.steps_of(DotGeneral)] == ["c", "f", "f", "f"]
 
 
+def test_what_gains_little_of_a_program_has_to_gain_it_in_few_runs() -> None:
+    small = "%2: c128[96,96] = dot_general[(1,), (0,)] %0, %0"
+    large = "%3: c128[300,300] = dot_general[(1,), (0,)] %1, %1"
+    head = "exec_program(%0: c128[96,96], %1: c128[300,300]) {\n"
+    alone = RealContractions(CPU).run(read(f"{head} {small}\n return %2\n}}"))
+    both = RealContractions(CPU).run(read(f"{head} {small}\n {large}\n return %2, %3\n}}"))
+    assert {step.dtype.kind for step in alone.steps_of(DotGeneral)} == {"f"}
+    assert [step.dtype.kind for step in both.steps_of(DotGeneral)] == ["c", "f", "f", "f"]
+
+
 def test_a_program_without_complex_contractions_is_returned_itself() -> None:
     program = read("exec_program(%0: c64[3]) {\n %1: c64[3] = add %0, %0\n return %1\n}")
     assert RealContractions(ALWAYS).run(program) is program
