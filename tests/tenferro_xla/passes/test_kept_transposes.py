@@ -24,6 +24,30 @@ def test_a_left_operand_that_was_turned_is_kept() -> None:
     assert "%3: f64[9,3] = dot_general[(1,), (0,)] %4, %1" in short(result)
 
 
+@pytest.mark.parametrize(("contract", "kept"), [("(0,)", True), ("(1,)", False)])
+def test_the_transpose_of_a_result_is_kept_if_the_exchanged_product_is_slow(
+    contract: str, kept: bool
+) -> None:
+    program = read(
+        f"""
+        exec_program(%0: f64[3,5], %1: f64[5,5]) {{
+          %2: f64[3,5] = dot_general[(1,), {contract}] %0, %1
+          %3: f64[5,3] = transpose[perm=(1, 0)] %2
+          return %3
+        }}"""
+    )
+    result = KeptTransposes().run(program)
+    assert_same_results(program, result, {})
+    assert ("%4: f64[3,5] = xla_kept %2" in short(result)) == kept
+
+
+def test_xla_does_not_exchange_the_sides_of_the_gradient_of_a_product() -> None:
+    x = np.ones((640, 640))
+    program = tn.make_program(tn.grad(lambda a, b: tn.sum(tn.sin(a @ b)), argnums=(0, 1)), x, x)
+    text = XlaExecutor("cpu").lower(program).compile().as_text()
+    assert "lhs_contracting_dims={0}" not in text
+
+
 @pytest.mark.parametrize(
     "operands",
     [
