@@ -11,7 +11,14 @@ from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.values import free_host_bytes
-from tenferro_xla.passes import KeptTransposes, RealContractions, StoredProducts
+from tenferro_xla.passes import (
+    KeptTransposes,
+    RealContractions,
+    Stored,
+    StoredProducts,
+    Unrolled,
+    UnrolledProducts,
+)
 from tenferro_xla.platforms.platform import Option, Platform
 
 NO_FUSION_EMITTERS = Option(
@@ -22,6 +29,9 @@ NO_FUSION_EMITTERS = Option(
 """Loops, paddings, functions of elements and transposes of many axes run up to four times as long
 with it, or are compiled longer, and so are complex numbers; so only programs get it that have none
 of these."""
+
+PRODUCTS = (DotGeneral, Unrolled, Stored)
+"""Contractions, and what is written in their place."""
 
 FEWEST_MOVES = 16
 """Transposes and the like below which there is little to save."""
@@ -48,8 +58,9 @@ class CpuPlatform(Platform):
         if costs is None:
             return passes
         passes = (*passes, RealContractions(costs), StoredProducts())
-        # a copy that is kept counts on every device
-        return passes if pinned is not None else (*passes, KeptTransposes())
+        if pinned is not None:
+            return passes  # a copy that is kept counts on every device; an axis may be divided
+        return (*passes, UnrolledProducts(costs), KeptTransposes())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The older emitter of kernels for straight programs of many small contractions."""
@@ -70,7 +81,7 @@ def _contracts_small_tensors(program: ExecProgram) -> bool:
     kernels = [
         step
         for step in steps
-        if not (step.op.view or step.op.source or isinstance(step.op, DotGeneral))
+        if not (step.op.view or step.op.source or isinstance(step.op, PRODUCTS))
     ]
     moves = [step for step in kernels if step.op.moves]
     if len(moves) < FEWEST_MOVES or len(kernels) - len(moves) > MOST_OTHERS:

@@ -50,7 +50,7 @@ class DeviceCosts:
     matrix: float = 1.5e-7
     complex_matrix: float = 1.5e-6
     reduce: float = 1.1e-9
-    contracted_first: float = 0.6
+    contracted_first: float = 1.0
     short_left: float = 0.3
     move: float = 1.6e-9
     load: float = 2.5e-9

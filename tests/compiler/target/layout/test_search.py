@@ -97,7 +97,7 @@ def test_the_search_finds_what_the_rules_miss() -> None:
 
 def test_a_product_reads_the_copy_that_was_made_for_another_one() -> None:
     problem = Problem(read(TWICE))
-    rules = Rules(problem, CPU)
+    rules = Rules(problem, replace(CPU, contracted_first=0.6))
     apart, shared = (
         estimate(rules, dict.fromkeys((3, 4), AS_ONE), shares) for shares in (False, True)
     )
