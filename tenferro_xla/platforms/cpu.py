@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import jax
 
-from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned
+from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned, predict_memory
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.values import free_host_bytes
@@ -29,6 +29,22 @@ NO_FUSION_EMITTERS = Option(
 """Loops, paddings, functions of elements and transposes of many axes run up to four times as long
 with it, or are compiled longer, and so are complex numbers; so only programs get it that have none
 of these."""
+
+HEAP = 16 << 20
+"""Bytes of each block of temporary values; below what the host's allocator maps anew each time."""
+
+SMALL_HEAPS = Option(
+    "xla_multiheap_size_constraint_per_heap",
+    HEAP,
+    "temporary values lie in blocks that the host's allocator keeps from call to call, where one "
+    "block for all of them would be mapped and cleared on every call",
+)
+"""Programs get it that have no value larger than a block, since XLA would then waste memory, and
+whose temporary values are predicted to take more than `MAPPED`."""
+
+MAPPED = 30 << 20
+"""Bytes of temporary values, as predicted, from which one block for all of them may be mapped anew:
+the allocator does so from 32 MiB on."""
 
 PRODUCTS = (DotGeneral, Unrolled, Stored)
 """Contractions, and what is written in their place."""
@@ -63,8 +79,13 @@ class CpuPlatform(Platform):
         return (*passes, UnrolledProducts(costs), KeptTransposes())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
-        """The older emitter of kernels for straight programs of many small contractions."""
-        return self.wanted if _contracts_small_tensors(program) else ()
+        """The older emitter of kernels for straight programs of many small contractions; small
+        blocks for straight programs of many values that are not large."""
+        fits = {
+            NO_FUSION_EMITTERS: _contracts_small_tensors(program),
+            SMALL_HEAPS: _has_many_small_values(program),
+        }
+        return tuple(option for option in self.wanted if fits.get(option, True))
 
     def bytes_limit(self, device: jax.Device) -> int | None:
         """None: the host's memory, which `config.max_bytes` is about."""
@@ -73,6 +94,21 @@ class CpuPlatform(Platform):
     def free_bytes(self, device: jax.Device, devices: int = 1) -> int:
         """What the system says is free, of which each device has a share."""
         return max(free_host_bytes() // devices, 1)
+
+
+def _has_many_small_values(program: ExecProgram) -> bool:
+    """Whether the values of a program without loops fit blocks, but not one that is kept."""
+    if len(list(program.walk())) > 1:
+        return False
+    inputs, metas = set(program.input_slots), program.slot_metas()
+    sizes = [
+        meta.known_size * meta.dtype.itemsize
+        for slot, meta in enumerate(metas)
+        if meta is not None and slot not in inputs
+    ]
+    if max(sizes, default=0) > HEAP or sum(sizes) <= MAPPED:
+        return False
+    return predict_memory(program).temporaries > MAPPED
 
 
 def _contracts_small_tensors(program: ExecProgram) -> bool:
@@ -98,7 +134,7 @@ CPU_PLATFORM = CpuPlatform(
     rewrites=True,
     runs=COMPILED,
     precision={"highest": "32 bits, as every other"},
-    wanted=(NO_FUSION_EMITTERS,),
+    wanted=(NO_FUSION_EMITTERS, SMALL_HEAPS),
     in_flight=1,
     alignment=64,
     keeps_barriers=False,

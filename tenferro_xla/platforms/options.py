@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -45,7 +46,8 @@ def _refusal(option: Option, device: jax.Device) -> str | None:
     with jax.default_device(device):
         lowered = jax.jit(jnp.negative).lower(np.float32(1))
         try:
-            lowered.compile(compiler_options={option.name: option.value})
+            options: dict[str, Any] = {option.name: option.value}  # JAX takes numbers as well
+            lowered.compile(compiler_options=options)
         except jax.errors.JaxRuntimeError as error:
             return str(error).splitlines()[0]
     return None

@@ -33,7 +33,7 @@ class Option:
     """
 
     name: str
-    value: bool | str
+    value: bool | int | str
     why: str
 
 

@@ -13,7 +13,7 @@ from tenferro_xla import XlaExecutor
 from tenferro_xla.lowering import ExtensionLowerings
 from tenferro_xla.places import OneDevice
 from tenferro_xla.platforms import CPU_PLATFORM, Option, options, taken_options
-from tenferro_xla.platforms.cpu import NO_FUSION_EMITTERS
+from tenferro_xla.platforms.cpu import HEAP, NO_FUSION_EMITTERS, SMALL_HEAPS
 from tenferro_xla.target import target_for
 
 HOST = jax.devices("cpu")[0]
@@ -57,6 +57,38 @@ def test_the_older_emitters_compile_small_real_contractions_of_moved_operands() 
     assert CPU_PLATFORM.options_for(chain(30, size=300)) == ()
     assert CPU_PLATFORM.options_for(chain(30, dtype="c128")) == ()
     assert CPU_PLATFORM.options_for(chain(30, other="sine")) == ()
+
+
+def squares(size: int, count: int) -> ExecProgram:
+    """The sum of products of square matrices, each with the one before, all alive at once."""
+    one = f"f64[{size},{size}]"
+    dot = "dot_general[lhs_contract=(1,), rhs_contract=(0,)]"
+    lines = [f"%{number + 1}: {one} = {dot} %{number}, %0" for number in range(count)]
+    lines.append(f"%{count + 1}: {one} = {dot} %{count}, %{count}")
+    lines += [
+        f"%{count + number + 1}: {one} = {dot} %{count + number}, %{number}"
+        for number in range(1, count)
+    ]
+    body = "\n".join(lines)
+    return parse(f"exec_program(%0: {one}) {{\n{body}\nreturn %{2 * count}\n}}")
+
+
+def test_temporaries_lie_in_small_blocks_where_many_values_fit_one() -> None:
+    side = 1 << 10
+    assert 8 * side * side <= HEAP
+    assert CPU_PLATFORM.options_for(squares(side, 6)) == (SMALL_HEAPS,)
+    assert CPU_PLATFORM.options_for(squares(side, 2)) == ()
+    assert CPU_PLATFORM.options_for(squares(2 * side, 6)) == ()
+
+
+def test_results_do_not_depend_on_the_blocks() -> None:
+    program = squares(1 << 10, 6)
+    x = np.random.default_rng(0).normal(size=(1 << 10, 1 << 10)) / 32
+    results = [
+        XlaExecutor("cpu", compiler_options=given).compile_exec(program).run_host(x)
+        for given in ({}, {SMALL_HEAPS.name: -1})
+    ]
+    np.testing.assert_array_equal(*results)
 
 
 def test_the_options_of_the_user_win() -> None:
