@@ -163,7 +163,6 @@ class OptimizerOptions:
     dot_decomposer: bool = True
     real_contractions: bool = True
     stored_products: bool = True
-    unrolled_products: bool = True
     kept_transposes: bool = True
     layout_costs: DeviceCosts | None = None
     memory_limit: MemoryLimit | None = None

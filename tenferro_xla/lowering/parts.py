@@ -6,7 +6,7 @@ import numpy as np
 from jax import Array, lax
 
 from tenferro_xla.lowering.registry import lower
-from tenferro_xla.passes import Factor, Join, Kept, Split, Stored, Unrolled
+from tenferro_xla.passes import Factor, Join, Kept, Split, Stored
 
 
 @lower.register
@@ -68,24 +68,6 @@ def _(op: Stored, x: Array) -> Array:
 
     value: Array = lax.reduce(beside, empty, what_is_there, (0,))
     return value
-
-
-@lower.register
-def _(op: Unrolled, lhs: Array, rhs: Array) -> Array:
-    count = op.batch
-    batch = tuple(range(count))
-    left, right = count + op.lhs, count + op.rhs
-    result = (*lhs.shape[:count], lhs.shape[count + 1 - op.lhs], rhs.shape[count + 1 - op.rhs])
-    total = None
-    for term in range(lhs.shape[left]):
-        one = lax.index_in_dim(lhs, term, left, keepdims=False)
-        other = lax.index_in_dim(rhs, term, right, keepdims=False)
-        one = lax.broadcast_in_dim(one, result, (*batch, count))
-        other = lax.broadcast_in_dim(other, result, (*batch, count + 1))
-        product = lax.mul(one, other)
-        total = product if total is None else lax.add(total, product)
-    assert total is not None, "a product without terms is not unrolled"
-    return total
 
 
 def _parts(x: Array) -> tuple[Array, Array]:

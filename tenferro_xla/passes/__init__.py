@@ -1,11 +1,10 @@
 """Passes of the XLA executor's own, and the ops that only they create."""
 
 from tenferro_xla.passes.kept_transposes import KeptTransposes
-from tenferro_xla.passes.parts import OPS, Factor, Join, Kept, Split, Stored, Unrolled
+from tenferro_xla.passes.parts import OPS, Factor, Join, Kept, Split, Stored
 from tenferro_xla.passes.real_contractions import RealContractions
 from tenferro_xla.passes.stored_comparisons import StoredComparisons
 from tenferro_xla.passes.stored_products import StoredProducts
-from tenferro_xla.passes.unrolled_products import UnrolledProducts
 
 __all__ = [
     "OPS",
@@ -18,6 +17,4 @@ __all__ = [
     "Stored",
     "StoredComparisons",
     "StoredProducts",
-    "Unrolled",
-    "UnrolledProducts",
 ]

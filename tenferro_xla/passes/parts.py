@@ -1,4 +1,4 @@
-"""Ops that only these passes create: complex values stored as real ones, barriers, sums.
+"""Ops that only these passes create: complex values stored as real ones, and barriers.
 
 A complex value is *held as parts* if it is stored as a real one with an additional last axis of
 size 2, for the real and the imaginary part.
@@ -12,7 +12,6 @@ import numpy as np
 
 from tenferro.control import VOCABULARY
 from tenferro.exec_ir import Array, ExecInstruction, ExecOp, ExecProgram, Rewriter, payload
-from tenferro.ops import DotGeneral
 from tenferro.shape import DType, TensorMeta, as_dtype, make_meta
 
 
@@ -117,36 +116,7 @@ class Stored(ExecOp, name="xla_stored"):
         return x
 
 
-@payload
-class Unrolled(ExecOp, name="xla_unrolled"):
-    """A batched product of matrices as a sum of elementwise products, one for each term.
-
-    `lhs` and `rhs` are the contracted axes of the matrices, which `batch` axes precede: 1 and 0
-    for `[m,k]` and `[k,n]`.
-    """
-
-    lhs: int
-    rhs: int
-    batch: int = 0
-
-    n_inputs = 2
-
-    @property
-    def product(self) -> DotGeneral:
-        """The contraction that it computes."""
-        leading = tuple(range(self.batch))
-        return DotGeneral((self.batch + self.lhs,), (self.batch + self.rhs,), leading, leading)
-
-    def infer(self, lhs: TensorMeta, rhs: TensorMeta) -> TensorMeta:
-        """That of the contraction."""
-        return self.product.infer(lhs, rhs)
-
-    def numpy(self, lhs: Array, rhs: Array) -> Array:
-        """The contraction."""
-        return self.product.numpy(lhs, rhs)
-
-
-OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept, Stored, Unrolled)}}
+OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept, Stored)}}
 """The ops of programs after these passes, by name, for `parse_exec`."""
 
 

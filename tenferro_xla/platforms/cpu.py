@@ -11,14 +11,7 @@ from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned, predict_
 from tenferro.exec_ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.values import free_host_bytes
-from tenferro_xla.passes import (
-    KeptTransposes,
-    RealContractions,
-    Stored,
-    StoredProducts,
-    Unrolled,
-    UnrolledProducts,
-)
+from tenferro_xla.passes import KeptTransposes, RealContractions, StoredProducts
 from tenferro_xla.platforms.platform import Option, Platform
 
 NO_FUSION_EMITTERS = Option(
@@ -46,9 +39,6 @@ MAPPED = 30 << 20
 """Bytes of temporary values, as predicted, from which one block for all of them may be mapped anew:
 the allocator does so from 32 MiB on."""
 
-PRODUCTS = (DotGeneral, Unrolled, Stored)
-"""Contractions, and what is written in their place."""
-
 FEWEST_MOVES = 16
 """Transposes and the like below which there is little to save."""
 MOST_OTHERS = 8
@@ -74,13 +64,14 @@ class CpuPlatform(Platform):
         if costs is None:
             return passes
         passes = (*passes, RealContractions(costs), StoredProducts())
-        if pinned is not None:
-            return passes  # a copy that is kept counts on every device; an axis may be divided
-        return (*passes, UnrolledProducts(costs), KeptTransposes())
+        # a copy that is kept counts on every device
+        return passes if pinned is not None else (*passes, KeptTransposes())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
-        """The older emitter of kernels for straight programs of many small contractions; small
-        blocks for straight programs of many values that are not large."""
+        """The older emitter of kernels for straight programs of many small contractions.
+
+        Small blocks of temporary values for straight programs of many that are not large.
+        """
         fits = {
             NO_FUSION_EMITTERS: _contracts_small_tensors(program),
             SMALL_HEAPS: _has_many_small_values(program),
@@ -117,7 +108,7 @@ def _contracts_small_tensors(program: ExecProgram) -> bool:
     kernels = [
         step
         for step in steps
-        if not (step.op.view or step.op.source or isinstance(step.op, PRODUCTS))
+        if not (step.op.view or step.op.source or isinstance(step.op, DotGeneral))
     ]
     moves = [step for step in kernels if step.op.moves]
     if len(moves) < FEWEST_MOVES or len(kernels) - len(moves) > MOST_OTHERS:

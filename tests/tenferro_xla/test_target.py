@@ -101,11 +101,6 @@ exec_program(%0: f64[16]) {{
   %10: f64[65536,16] = broadcast_in_dim[shape=(65536, 16), dims=(1,)] %9
   return %10
 }}"""
-SMALL = """
-exec_program(%0: f64[4000,4,4], %1: f64[4000,4,4]) {
-  %2: f64[4000,4,4] = dot_general[(2,), (1,), (0,), (0,)] %0, %1
-  return %2
-}"""
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariants": INVARIANT,
@@ -122,7 +117,6 @@ PIECES = {
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
     "stored_products": REPEATED,
-    "unrolled_products": SMALL,
     "kept_transposes": TURNED,
 }
 
