@@ -148,6 +148,15 @@ def test_transposed_results() -> None:
     assert "places" in causes(executor)
 
 
+def test_a_transposed_result_may_take_a_donated_buffer() -> None:
+    xla = txla.XlaExecutor("cpu")
+    f = tn.jit(lambda x, y: (x.T, y + 1), executor=xla, donate_argnums=(0, 1))
+    square = np.arange(9.0).reshape(3, 3)
+    turned, more = f(tn.Tensor(xla.put(square)), tn.Tensor(xla.put(square)))
+    np.testing.assert_array_equal(turned, square.T)
+    np.testing.assert_array_equal(more, square + 1)
+
+
 def test_a_gradient_has_the_same_bits() -> None:
     def loss(x: Any, y: Any) -> Any:
         return tn.sum(tn.tanh(x) * y * x)
