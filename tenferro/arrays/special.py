@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tenferro.arrays.analytic import analytic, inexact
-from tenferro.arrays.operands import Operand, called
+from tenferro.arrays.analytic import analytic
+from tenferro.arrays.operands import Operand
 from tenferro.chainrules import Emitter, V
-from tenferro.ops import ABS, EXP, MUL, Special
+from tenferro.ops import Special
 
 
 def special(at: Emitter[V], name: str, function: str, *operands: Operand[V]) -> V:
@@ -102,7 +102,7 @@ def i0(at: Emitter[V], x: Operand[V]) -> V:
     >>> tn.i0([0.0])
     Tensor([1.])
     """
-    return _unscaled(at, "i0", x)
+    return special(at, "i0", "i0", x)
 
 
 def i1(at: Emitter[V], x: Operand[V]) -> V:
@@ -111,13 +111,7 @@ def i1(at: Emitter[V], x: Operand[V]) -> V:
     >>> tn.i1([0.0])
     Tensor([0.])
     """
-    return _unscaled(at, "i1", x)
-
-
-def _unscaled(at: Emitter[V], name: str, x: Operand[V]) -> V:
-    (value,) = inexact(at, name, x)
-    scaled = called(at, name, Special(f"{name}e"), value)
-    return at.emit(MUL, at.emit(EXP, at.emit(ABS, value)), scaled)
+    return special(at, "i1", "i1", x)
 
 
 def nextafter(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:

@@ -18,7 +18,6 @@ from tenferro.chainrules import JvpSite, Slots, V, chain
 from tenferro.errors import ADRuleError, DTypeError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import MUL
-from tenferro.ops.compare import SIGN
 from tenferro.ops.elementwise import Elementwise
 from tenferro.ops.special import ERF
 from tenferro.ops.term import Partial, Term, cos, exp, log, log1p, sin
@@ -122,11 +121,6 @@ def _by_order(y: Term, n: Term, x: Term) -> Term:
     return -below.chosen(n, "LT", 1, exp(-x) * (1 + 1 / x) / x)
 
 
-def _i1e_slope(y: Term, x: Term) -> Term:
-    safe = x.where("EQ", 0, 1)
-    return (_of("i0e", x) - y * (x.on(SIGN) + 1 / safe)).chosen(x, "EQ", 0, 0.5)
-
-
 def _spence_slope(y: Term, x: Term) -> Term:
     return (log(x) / (1 - x.where("EQ", 1, 2))).chosen(x, "EQ", 1, -1)
 
@@ -175,8 +169,22 @@ SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
                            lambda y, n, k: y * _digamma_minus(n - k + 1, k + 1))),
         ("xlogy", "xlogy", (lambda z, x, y: log(y), lambda z, x, y: x / y)),
         ("xlog1py", "xlog1py", (lambda z, x, y: log1p(y), lambda z, x, y: x / (1 + y))),
-        ("i0e", "i0e", (lambda y, x: _of("i1e", x) - x.on(SIGN) * y,)),
-        ("i1e", "i1e", (_i1e_slope,)),
+        ("i0", "i0", (lambda y, x: _of("i1", x),)),
+        ("i1", "i1", (lambda y, x: _of("i1_slope", x),)),
+        ("i0e", "i0e", (lambda y, x: _of("i0e_slope", x),)),
+        ("i1e", "i1e", (lambda y, x: _of("i1e_slope", x),)),
+        ("i1_slope", "tenferro.ops.bessel:i1_slope",
+         (lambda y, x: _of("i0_derivative", x.like(3), x),)),
+        ("i0e_slope", "tenferro.ops.bessel:i0e_slope",
+         (lambda y, x: _of("i0e_derivative", x.like(2), x),)),
+        ("i1e_slope", "tenferro.ops.bessel:i1e_slope",
+         (lambda y, x: _of("i1e_derivative", x.like(2), x),)),
+        ("i0_derivative", "tenferro.ops.bessel:i0_derivative",
+         (None, lambda y, n, x: _of("i0_derivative", n + 1, x))),
+        ("i0e_derivative", "tenferro.ops.bessel:i0e_derivative",
+         (None, lambda y, n, x: _of("i0e_derivative", n + 1, x))),
+        ("i1e_derivative", "tenferro.ops.bessel:i1e_derivative",
+         (None, lambda y, n, x: _of("i1e_derivative", n + 1, x))),
         ("ndtri", "ndtri", (lambda y, p: exp(y * y * 0.5) * _SQRT_2PI,)),
         ("log_ndtr", "log_ndtr", (lambda y, x: exp(x * x * -0.5 - y) / _SQRT_2PI,)),
         ("expi", "expi", (lambda y, x: exp(x) / x,)),

@@ -11,7 +11,7 @@ from jax import Array, lax
 from jax.scipy import special
 
 from tenferro.ops import Special
-from tenferro_xla.lowering import exponential_integrals
+from tenferro_xla.lowering import bessel, exponential_integrals
 from tenferro_xla.lowering.registry import lower
 
 
@@ -103,6 +103,19 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "betainc": lax.betainc,
     "i0e": lax.bessel_i0e,
     "i1e": lax.bessel_i1e,
+    **{
+        f.__name__: f
+        for f in (
+            bessel.i0,
+            bessel.i1,
+            bessel.i1_slope,
+            bessel.i0e_slope,
+            bessel.i1e_slope,
+            bessel.i0_derivative,
+            bessel.i0e_derivative,
+            bessel.i1e_derivative,
+        )
+    },
     "nextafter": lax.nextafter,
     "expi": exponential_integrals.expi,
     "exp1": exponential_integrals.exp1,
