@@ -12,7 +12,7 @@ import numpy as np
 from tenferro.compiler import MemoryReport, OptimizerOptions
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
-from tenferro.errors import ExecutorError, TracingError
+from tenferro.errors import ExecutorError, ShapeError, TracingError
 from tenferro.families import further
 from tenferro.family import Package
 from tenferro.traced import (
@@ -98,12 +98,9 @@ class Jitted(Generic[P, R_co]):
         )
         self._donate = donate_argnums
         self._compiler = GraphCompiler(options, capacity=0)  # `_traces` caches the programs
-        self._cache: BoundedCache[Hashable, CompiledVersion] = BoundedCache(
-            Capacity(config.cache_entries)
-        )
-        self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(
-            Capacity(config.cache_entries)
-        )
+        capacity = Capacity(config.cache_entries)
+        self._cache: BoundedCache[Hashable, CompiledVersion] = BoundedCache(capacity)
+        self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
         self._seen = Seen()
         self._owner: Executor | None = None
         self._tiers = tiers
@@ -224,7 +221,7 @@ class Jitted(Generic[P, R_co]):
     ) -> tuple[TracedFunction, list[Any], Shardings]:
         """The traced function for these arguments, and the inputs of its program and shardings."""
         call, leaves, treedef, types = self._taken_apart(args, kwargs, caller)
-        traced = self._traced(call, leaves, treedef, types)
+        traced = self._traced(call, leaves, treedef, types, self._symbolic)
         if traced is None:
             raise TracingError(
                 f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
@@ -356,26 +353,34 @@ class Jitted(Generic[P, R_co]):
     ) -> CompiledVersion | None:
         """The compiled version; None if the function must be inlined into the enclosing trace."""
         key = (treedef, call.static, *types)
-        entry = self._cache.get(key)
-        if entry is not None:
+        if (entry := self._cache.get(key)) is not None:
             return entry
-        traced = self._traced(call, leaves, treedef, types)
-        if traced is None:
-            return None
-        executor = with_brought(self.executor, traced.packages)
-        version = compiled_version(executor, traced, call, leaves, self._shardings, self._tiers)
-        return self._cache.put(key, version)
+        placing, symbolic = (self._shardings, self._tiers), self._symbolic
+        while (traced := self._traced(call, leaves, treedef, types, symbolic)) is not None:
+            executor = with_brought(self.executor, traced.packages)
+            try:
+                version = compiled_version(executor, traced, call, leaves, *placing)
+            except ShapeError:
+                if symbolic is None or not symbolic.has_empty(call, leaves):
+                    raise
+                symbolic = None  # what was traced for names does not fit empty arrays
+            else:
+                return self._cache.put(key, version)
+        return None
 
     def _traced(
-        self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
+        self,
+        call: CallArguments,
+        leaves: list[Any],
+        treedef: TreeDef,
+        types: list[Hashable],
+        symbolic: SymbolicArguments | None,
     ) -> TracedFunction | None:
         """The program, cached by the declared types; None as in `_entry`."""
-        if self._symbolic is not None:
-            call, types = self._symbolic.declared(call, leaves, treedef, types)
+        if symbolic is not None:
+            call, types = symbolic.declared(call, leaves, treedef, types)
         key = (treedef, call.static, *types)
-        traced = self._traces.get(key)
-        if traced is None:
-            traced = self._trace(call)
+        traced = self._traces.get(key) or self._trace(call)
         return None if traced is None else self._traces.put(key, traced)
 
     def _trace(self, call: CallArguments) -> TracedFunction | None:

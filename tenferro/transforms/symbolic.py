@@ -132,6 +132,16 @@ class SymbolicArguments:
                 known[2 * position] = spec.shape
         return replace(call, args=args, kwargs=kwargs), known
 
+    def has_empty(self, call: CallArguments, leaves: Sequence[Any]) -> bool:
+        """Whether an axis of size 0 is declared with a name."""
+        pairs = zip(leaves, self.specs(call), strict=True)
+        return any(
+            size == 0 and size != declared
+            for leaf, spec in pairs
+            if spec is not None
+            for size, declared in zip(leaf.shape, spec.shape, strict=True)
+        )
+
     def check_traced(self, call: CallArguments) -> None:
         """Check arguments that are values of an enclosing trace against their declared types.
 

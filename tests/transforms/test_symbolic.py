@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -242,3 +243,50 @@ def test_a_buffer_of_any_size_may_be_donated() -> None:
         x = tn.ones(n).to_device("xla")
         assert f(x).tolist() == [2.0] * n
         assert x.data.is_deleted()
+
+
+def _sum_of(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: sum(
+        tn.sum(leaf) for leaf in tn.tree_util.tree_leaves(function(x)) if leaf.dtype.kind == "f"
+    )
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: tn.roll(x, 1, axis=0),
+        lambda x: tn.diff(x, n=2, axis=0),
+        tn.ediff1d,
+        tn.unique,
+        lambda x: tuple(tn.unique_all(x)),
+        lambda x: (tn.histogram(x, bins=3)[0], x),
+        lambda x: (tn.setdiff1d(x, x), tn.setxor1d(x, x), tn.intersect1d(x, x)),
+        lambda x: tn.unwrap(x, axis=0),
+        lambda x: tn.linalg.norm(x, ord=np.inf),
+    ],
+    ids=["roll", "diff", "ediff1d", "unique", "unique_all", "histogram", "sets", "unwrap", "norm"],
+)
+def test_empty_arrays_give_what_they_give_without_names(
+    function: Callable[[Any], Any], executor: str
+) -> None:
+    for f in (lambda x: function(x), lambda x: tn.grad(_sum_of(function))(x)):
+        named = tn.jit(f, executor=executor, symbolic={"x": ("n", 3)})
+        for n in (2, 0, 2, 0):
+            x = np.arange(3.0 * n).reshape(n, 3)
+            found, expected = named(x), tn.jit(f, executor=executor)(x)
+            for a, b in zip(*map(tn.tree_util.tree_leaves, (found, expected)), strict=True):
+                np.testing.assert_array_equal(np.asarray(a), np.asarray(b), strict=True)
+        assert (named.trace_stats().misses, named.stats().misses) in ((1, 2), (2, 2))
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_only_empty_arrays_are_traced_by_themselves(executor: str) -> None:
+    f = tn.jit(lambda x, y: x + y, executor=executor, symbolic={"x": ("n",), "y": ("m",)})
+    with pytest.raises(GuardViolationError, match="assumed n == m, but 1 != 2"):
+        f(np.ones(1), np.ones(2))
+    with pytest.raises(ShapeError, match=r"add: .* f64\[0\] and f64\[2\]"):
+        f(np.ones(0), np.ones(2))
+    g = tn.jit(lambda x, y: tn.sum(x) + tn.sum(y), symbolic={"x": ("n",), "y": ("n",)})
+    with pytest.raises(BindingError, match="declared n"):
+        g(np.ones(0), np.ones(2))
