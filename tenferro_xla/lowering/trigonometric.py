@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import jax.numpy as jnp
 from jax import Array, lax
 
 from tenferro.ops import Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cosh, Sinh, Tan
@@ -19,12 +20,45 @@ def _(op: Tan, x: Array) -> Array:
 
 @lower.register
 def _(op: Sinh, x: Array) -> Array:
-    return lax.sinh(x)
+    if not is_complex(x.dtype):
+        return lax.sinh(x)
+    re, im = lax.real(x), lax.imag(x)
+    real = jnp.where((re == 0) & ~jnp.isfinite(im), re, _grown(re, lax.cos(im), odd=True))
+    imag = jnp.where(im == 0, im, _grown(re, lax.sin(im), odd=False))
+    return lax.complex(_or_infinite(re, im, real), imag)
 
 
 @lower.register
 def _(op: Cosh, x: Array) -> Array:
-    return lax.cosh(x)
+    if not is_complex(x.dtype):
+        return lax.cosh(x)
+    re, im = lax.real(x), lax.imag(x)
+    real = _grown(re, lax.cos(im), odd=False)
+    product = jnp.clip(re, -1, 1) * lax.sin(im)
+    zero = jnp.where(jnp.isnan(product), 0, product)
+    imag = jnp.where((re == 0) | (im == 0), zero, _grown(re, lax.sin(im), odd=True))
+    return lax.complex(_or_infinite(re, im, real), imag)
+
+
+_GROWN = 20.0
+"""From here on cosh(x) and |sinh(x)| are exp(|x|)/2 to double precision."""
+
+
+def _or_infinite(re: Array, im: Array, real: Array) -> Array:
+    """The real part of the result, infinite if that of the operand is; im may have no sine."""
+    return jnp.where(jnp.isinf(re) & ~jnp.isfinite(im), jnp.inf, real)
+
+
+def _grown(x: Array, factor: Array, odd: bool) -> Array:
+    """sinh(x) or cosh(x) times a factor; it overflows only where the product does.
+
+    XLA's own complex functions subtract exponentials, which loses small numbers.
+    """
+    root = jnp.exp(jnp.maximum(jnp.abs(x), _GROWN) / 2)
+    small = jnp.clip(x, -_GROWN, _GROWN)
+    small = (lax.sinh(small) if odd else lax.cosh(small)) * factor
+    large = factor * root * 0.5 * root
+    return jnp.where(jnp.abs(x) < _GROWN, small, jnp.sign(x) * large if odd else large)
 
 
 @lower.register
