@@ -26,7 +26,9 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
         divisor = tn.where(other == 0, 1, other)
         return tn.where(other == 0, one, other), tn.where(other == 0, 0, one % divisor)
 
-    return while_loop(lambda pair: tn.any(pair[1] != 0), step, (tn.abs(a), tn.abs(b)))[0]  # type: ignore[no-any-return]
+    # The least integer has no magnitude, so that divisors may be negative.
+    pair = while_loop(lambda pair: tn.any(pair[1] != 0), step, (tn.abs(a), tn.abs(b)))
+    return tn.abs(pair[0])
 
 
 def lcm(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:

@@ -147,7 +147,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
 
 
 def spacing(x: ArrayLike, /) -> AnyTensor:
-    """The distance from x to the next number away from 0, with the sign of x.
+    """The distance from x to the next number away from 0, with the sign of x; positive at 0.
 
     >>> tn.spacing(1.0) == tn.finfo("float64").eps
     Tensor(True)
@@ -155,8 +155,10 @@ def spacing(x: ArrayLike, /) -> AnyTensor:
     (a,) = _inexact_real("spacing", x)
     info = np.finfo(a.dtype)
     exponent: Any = tn.maximum(frexp(a)[1], info.minexp + 1) - (info.nmant + 1)
-    step = _scaled(tn.ones_like(a), exponent)
-    return tn.where(tn.isfinite(a), tn.copysign(step, a), tn.nan)
+    step = tn.copysign(_scaled(tn.ones_like(a), exponent), a)
+    least = tn.copysign(float(info.smallest_subnormal), tn.where(a == 0, 0, a))
+    step = tn.where(tn.abs(a) < info.smallest_normal, least, step)
+    return tn.where(tn.isfinite(a), step, tn.nan)
 
 
 def isneginf(x: ArrayLike, /) -> AnyTensor:

@@ -19,7 +19,7 @@ from tenferro.errors import ADRuleError, DTypeError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import MUL
 from tenferro.ops.elementwise import Elementwise
-from tenferro.ops.special import ERF
+from tenferro.ops.special import ERF, ERFC
 from tenferro.ops.term import Partial, Term, cos, exp, log, log1p, sin
 from tenferro.shape import TensorMeta
 
@@ -129,6 +129,14 @@ def _sinc(y: Term, x: Term) -> Term:
     return (sin(x) / x.where("EQ", 0, 1)).chosen(x, "EQ", 0, 1)
 
 
+def _log_ndtr_slope(y: Term, x: Term) -> Term:
+    """The density over the probability; where both vanish, as the inverse of Mills' ratio."""
+    below, above = x.where("GT", 0, 0), x.where("LT", 0, 0)
+    left = 1 / _of("erfcx", below * -math.sqrt(0.5))
+    right = exp(above * above * -0.5) / (above * -math.sqrt(0.5)).on(ERFC)
+    return left.chosen(x, "GT", 0, right) * math.sqrt(2 / math.pi)
+
+
 def _owens_by_h(y: Term, h: Term, a: Term) -> Term:
     erf = (a * h * math.sqrt(0.5)).on(ERF)
     return exp(h * h * -0.5) * erf * (-1 / math.sqrt(8 * math.pi))
@@ -186,7 +194,7 @@ SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
         ("i1e_derivative", "tenferro.ops.bessel:i1e_derivative",
          (None, lambda y, n, x: _of("i1e_derivative", n + 1, x))),
         ("ndtri", "ndtri", (lambda y, p: exp(y * y * 0.5) * _SQRT_2PI,)),
-        ("log_ndtr", "log_ndtr", (lambda y, x: exp(x * x * -0.5 - y) / _SQRT_2PI,)),
+        ("log_ndtr", "log_ndtr", (_log_ndtr_slope,)),
         ("expi", "expi", (lambda y, x: exp(x) / x,)),
         ("exp1", "exp1", (lambda y, x: -exp(-x) / x,)),
         ("expn", "expn", (None, _by_order)),

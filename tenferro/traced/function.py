@@ -153,9 +153,18 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
     """
     meta = meta_of_value(leaf)
     if meta is None:
-        advice = "; make it static, or leave it out of the arguments"
-        raise PytreeError(f"{name} is {_what(leaf)}{advice if name.startswith('argument') else ''}")
+        advice = _advice(leaf) if name.startswith("argument") else ""
+        raise PytreeError(f"{name} is {_what(leaf)}{advice}")
     return meta
+
+
+def _advice(leaf: Any) -> str:
+    """What to do about an argument that is not an array."""
+    for kind in (list, tuple, dict):
+        if isinstance(leaf, kind):
+            register = "register its class with tn.tree_util.register_pytree_node"
+            return f"; {register}, or pass a {kind.__name__}"
+    return "; make it static, or leave it out of the arguments"
 
 
 def _what(leaf: Any) -> str:

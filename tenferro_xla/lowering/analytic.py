@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 from jax import Array, lax
 
 from tenferro.ops import Cos, Exp, Expm1, Log, Log1p, Pow, Rsqrt, Sin, Sqrt, Tanh
@@ -76,7 +77,9 @@ def _(op: Pow, x: Array, y: Array) -> Array:
     # XLA computes it by the logarithm, which 0 does not have.
     zero = lax.full_like(x, 0)
     vanishes = lax.bitwise_and(lax.eq(x, zero), lax.gt(lax.real(y), lax.full_like(lax.real(y), 0)))
-    return lax.select(vanishes, zero, power)
+    size, exponent = jnp.abs(x), lax.real(y)
+    decays = ((size > 1) & (exponent == -jnp.inf)) | ((size < 1) & (exponent == jnp.inf))
+    return lax.select(vanishes | decays, zero, power)
 
 
 def _integer_power(x: Array, y: Array) -> Array:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 from jax import Array, lax
 
 from tenferro.ops import Abs, Clamp, Compare, Maximum, Minimum, Rem, Select, Sign
-from tenferro.shape import is_integer
+from tenferro.shape import is_complex, is_integer
 from tenferro_xla.lowering.arithmetic import zero_where_zero
 from tenferro_xla.lowering.registry import lower
 
@@ -46,12 +47,19 @@ def _(op: Clamp, low: Array, x: Array, high: Array) -> Array:
 
 @lower.register
 def _(op: Sign, x: Array) -> Array:
-    return lax.sign(x)
+    if not is_complex(x.dtype):
+        return lax.sign(x)
+    re, im = lax.real(x), lax.imag(x)
+    limit = lax.complex(*(jnp.where(jnp.isinf(part), jnp.sign(part), 0) for part in (re, im)))
+    return jnp.where(jnp.isinf(re) ^ jnp.isinf(im), limit, lax.sign(x))
 
 
 @lower.register
 def _(op: Abs, x: Array) -> Array:
-    return x if x.dtype.kind == "u" else lax.abs(x)
+    if not is_complex(x.dtype):
+        return x if x.dtype.kind == "u" else lax.abs(x)
+    infinite = jnp.isinf(lax.real(x)) | jnp.isinf(lax.imag(x))  # whatever the other part is
+    return jnp.where(infinite, jnp.inf, lax.abs(x))
 
 
 def _with_sign_of(y: Array, remainder: Array) -> Array:

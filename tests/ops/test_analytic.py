@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+import tenferro as tn
 from tenferro import ops
 from tests.graphs import evaluated, function, gradients, metas_of
 
@@ -75,3 +76,11 @@ def test_roots_at_zero_have_infinite_derivatives() -> None:
 
 def test_tanh_of_large_arguments_is_flat() -> None:
     assert gradients(ops.TANH, np.array([-800.0, 800.0]))[0].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_complex_powers_vanish_at_the_infinity_where_they_decay(executor: str) -> None:
+    z = np.array([complex(-np.inf, im) for im in (0.0, 1.0, -3.0)])
+    assert np.asarray(tn.jit(tn.exp2, executor=executor)(z)).tolist() == [0, 0, 0]
+    halves = tn.jit(lambda z: tn.pow(0.5, -z), executor=executor)
+    assert np.asarray(halves(z)).tolist() == [0, 0, 0]

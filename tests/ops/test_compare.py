@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import jax
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+import tenferro as tn
 from tenferro import ops
 from tests.graphs import evaluated, function, gradients, metas_of
 
@@ -116,3 +118,22 @@ def test_unsigned_integers_have_signs_and_negatives() -> None:
     x = np.array([0, 3], np.uint8)
     assert evaluated(ops.SIGN, x).tolist() == [0, 1]
     assert evaluated(ops.NEG, x).tolist() == [0, 253]
+
+
+INF = np.inf
+INF_PARTS = np.array([complex(*p) for p in itertools.product((INF, -INF, NAN, 2.0, 0.0), repeat=2)])
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_magnitude_and_sign_of_complex_infinities_are_those_of_numpy(executor: str) -> None:
+    z = INF_PARTS.copy()
+    with np.errstate(all="ignore"):
+        size, sign = np.abs(z), np.sign(z)
+        hypot = np.hypot(z.real, z.imag)
+    found = tn.jit(lambda z: (tn.abs(z), tn.hypot(z.real, z.imag), tn.sign(z)), executor=executor)
+    a, b, c = map(np.asarray, found(z))
+    np.testing.assert_array_equal(a, size)
+    np.testing.assert_array_equal(b, hypot)
+    known = ~np.isnan(sign)
+    np.testing.assert_array_equal(c[known], sign[known])
+    np.testing.assert_array_equal(np.isnan(c), ~known)

@@ -105,3 +105,22 @@ def test_dtypes_and_refusals() -> None:
     with pytest.raises(ADRuleError, match=r"^zeta: has no derivative by operand 0"):
         tn.grad(tn.zeta)(2.0)
     assert sorted(tn.gammaln is f for f in (tn.lgamma, tn.scipy.special.gammaln)) == [True, True]
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_derivatives_of_log_ndtr_do_not_cancel(executor: str) -> None:
+    f = tn.jit(
+        lambda x: [tn.derivative(tn.scipy.special.log_ndtr, n)(x) for n in (1, 2)],
+        executor=executor,
+    )
+    for x, slope, curvature, tolerance in (
+        (-100.0, 100.00999800099926, -0.99990005995005174, 1e-11),
+        (-30.0, 30.033259667433677, -0.99889622848810991, 1e-12),
+        (-3.0, 3.2830986549304365, -0.92944081321473188, 1e-13),
+        (0.0, 0.79788456080286536, -0.63661977236758134, 1e-14),
+        (6.0, 6.0758828558176764e-9, -3.6455297171822411e-8, 1e-14),
+        (40.0, 0.0, 0.0, 0.0),
+    ):
+        first, second = (value.item() for value in f(x))
+        assert first == pytest.approx(slope, rel=1e-14)
+        assert second == pytest.approx(curvature, rel=tolerance)

@@ -258,6 +258,16 @@ def test_leaves_that_are_no_arrays_are_refused_by_name() -> None:
         tn.jit(lambda x: (x, "text"), executor="numpy")(X)
 
 
+@pytest.mark.parametrize("kind", [list, tuple, dict])
+def test_containers_of_classes_that_are_not_registered_are_refused(kind: type) -> None:
+    own = type("Own", (kind,), {})
+    advice = f"register its class with tn.tree_util.register_pytree_node, or pass a {kind.__name__}"
+    elements = [np.zeros(2), np.zeros(3)]  # which make no array
+    value = own(enumerate(elements)) if kind is dict else own(elements)
+    with pytest.raises(PytreeError, match=f"argument t is a Own, not an array .*; {advice}"):
+        tn.jit(lambda t: t[0], executor="numpy")(value)
+
+
 def test_a_value_that_has_escaped_its_trace_is_refused() -> None:
     leaked: list[Any] = []
     tn.jit(lambda x: leaked.append(x * 2) or x, executor="numpy")(X)
