@@ -11,7 +11,14 @@ from typing import Any
 import jax
 from jax.experimental.layout import Layout, with_layout_constraint
 
-from tenferro.compiler import DEFAULT_OPTIONS, Observer, OptimizerOptions, Pinned, optimize_for
+from tenferro.compiler import (
+    DEFAULT_OPTIONS,
+    TURNS,
+    Observer,
+    OptimizerOptions,
+    Pinned,
+    optimize_for,
+)
 from tenferro.config import config
 from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import ExecProgram, check_budget, verify
@@ -169,7 +176,8 @@ def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
     try:
         with jax.enable_x64(True):
             options = target.options_for(module.program)
-            return module.lowered.compile(compiler_options=options or None)
+            with TURNS.outside_python():
+                return module.lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
         raise ExecutorError(f"compile: XLA says {str(error).splitlines()[0]}") from error
 
