@@ -23,8 +23,8 @@ class SlogdetResult(NamedTuple):
 def det(at: Emitter[V], x: Operand[V], /) -> V:
     """The determinant of square matrices.
 
-    Its first and second derivatives are right for singular matrices too. Higher ones are NaN where
-    x is near a singular matrix.
+    Its derivatives are right for singular matrices too. For n > 6 they are NaN from the third order
+    on where x is near a matrix that lacks more than four ranks.
 
     Args:
         x: matrices, of shape [..., n, n].

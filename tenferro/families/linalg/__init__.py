@@ -5,6 +5,7 @@ each family, with its ops and its derivative rules; `batching` has the batch rul
 compute the ops with NumPy and SciPy.
 """
 
+from tenferro.families.formula import TransformRule
 from tenferro.families.kernels import KernelOp
 from tenferro.families.linalg.batching import batch_rule
 from tenferro.families.linalg.block_solves import (
@@ -27,11 +28,11 @@ from tenferro.families.linalg.determinant import (
     FIRST_LIMIT,
     SECOND_LIMIT,
     Adjugate,
-    AdjugateRule,
     Determinant,
-    DeterminantRule,
     determinant,
 )
+from tenferro.families.linalg.determinant_polynomial import DeterminantPolynomial
+from tenferro.families.linalg.determinant_rules import AdjugateRule, DeterminantRule
 from tenferro.families.linalg.eig import EIG_RULE, Eig, EigJvp, closeness
 from tenferro.families.linalg.eigh import EIGH_RULE, Eigh, EighJvp, EighVjp
 from tenferro.families.linalg.factored import FactoredOp, FactoredRuntime
@@ -157,6 +158,7 @@ for _rule in (
     SvdTruncatedRule(),
     BlockSylvesterRule(),
     BlockCoupledRule(),
+    TransformRule(DeterminantPolynomial),
     *[LinearFormulaRule(formula) for formula in _FORMULAS],
 ):
     RULES.register_rule(_rule)
@@ -166,7 +168,8 @@ _runtimes: tuple[ExtensionRuntime, ...] = (
     *[FactoredRuntime(op) for op in _FACTORED],
 )
 
-_FAMILIES: tuple[type[ExtensionOp], ...] = (*_KERNELS, *_FACTORED, *_FORMULAS, *_EXPANDED)
+_BY_FORMULA: tuple[type[ExtensionOp], ...] = (*_FORMULAS, DeterminantPolynomial, *_EXPANDED)
+_FAMILIES: tuple[type[ExtensionOp], ...] = (*_KERNELS, *_FACTORED, *_BY_FORMULA)
 
 for _family in _FAMILIES:
     RULES.register_batch_rule(batch_rule(_family))
@@ -177,7 +180,7 @@ LINALG = Package(
     rules=tuple(RULES),
     runtimes=(
         *_runtimes,
-        *[StandardRuntime(op.FAMILY_ID, _runtimes) for op in (*_FORMULAS, *_EXPANDED)],
+        *[StandardRuntime(op.FAMILY_ID, _runtimes) for op in _BY_FORMULA],
     ),
     batch_rules=RULES.batch_rules,
 )
@@ -195,6 +198,7 @@ __all__ = [
     "Cholesky",
     "Degeneracy",
     "Determinant",
+    "DeterminantPolynomial",
     "Eig",
     "EigJvp",
     "Eigh",
