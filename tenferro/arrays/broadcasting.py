@@ -190,6 +190,9 @@ def agree(at: Emitter[V], x: V, x_axis: int, y: V, y_axis: int) -> tuple[V, V]:
 def agree_off(at: Emitter[V], values: Sequence[V], axis: int) -> list[V]:
     """Values of equal rank whose sizes are assumed equal on every axis except `axis`."""
     result = list(values)
+    shapes = {_without(at.ctx.meta(value).extents, axis) for value in result}
+    if len(shapes) == 1:
+        return result
     for i in range(at.ctx.meta(result[0]).rank):
         for _ in range(2):  # after one round, the first value has the common size
             for position in range(1, len(result)):
@@ -197,6 +200,10 @@ def agree_off(at: Emitter[V], values: Sequence[V], axis: int) -> list[V]:
                 if i != axis and same_rank:
                     result[0], result[position] = agree(at, result[0], i, result[position], i)
     return result
+
+
+def _without(extents: Sequence[ShapeExtent], axis: int) -> tuple[ShapeExtent, ...]:
+    return (*extents[:axis], *extents[axis + 1 :])
 
 
 def matched(at: Emitter[V], dot: DotGeneral, lhs: V, rhs: V) -> tuple[V, V]:

@@ -319,14 +319,21 @@ def last_uses(program: ExecProgram) -> list[tuple[bool, ...]]:
         elif len(slots) == 2:
             mark = _PAIRS[not alive[slots[0]] and slots[0] != slots[1], not alive[slots[1]]]
         else:
-            mark = tuple(
-                [not alive[slot] and slot not in slots[i:] for i, slot in enumerate(slots, 1)]
-            )
+            mark = _marked(slots, alive)
         for slot in slots:
             alive[slot] = 1
         marks.append(mark)
     marks.reverse()
     return marks
+
+
+def _marked(slots: tuple[int, ...], alive: bytearray) -> tuple[bool, ...]:
+    """Which operands are not alive; of operands that are one slot, the last. Makes them alive."""
+    mark = []
+    for slot in reversed(slots):
+        mark.append(not alive[slot])
+        alive[slot] = 1
+    return tuple(reversed(mark))
 
 
 def _slots_read(program: ExecProgram) -> int:

@@ -15,7 +15,7 @@ from tenferro.exec_ir import (
     verify,
     with_last_use,
 )
-from tenferro.ops import ADD, EXP, MUL, Constant, Convert, Reshape, Transpose
+from tenferro.ops import ADD, EXP, MUL, Concatenate, Constant, Convert, Reshape, Transpose
 from tenferro.shape import Exact, SymDim, TensorMeta, Unknown, UpperBound, as_dtype, dim
 
 TEXT = """exec_program(%0: f64[n,3]) {
@@ -97,6 +97,17 @@ def test_symbols_are_bound_and_types_inferred_anew() -> None:
 }"""
     )
     assert program.bind({}) is program
+
+
+def test_of_operands_that_are_one_value_the_last_is_marked() -> None:
+    builder = ExecBuilder()
+    x, y, z = (builder.input(TensorMeta.of("f64", (2,))) for _ in range(3))
+    (joined,) = builder.add(Concatenate(0), [x, y, x, z, y])
+    (other,) = builder.add(Concatenate(0), [z, joined, joined])
+    program = builder.build([other])
+    marks = [(False, False, True, False, True), (True, False, True)]
+    assert last_uses(program) == marks
+    assert last_uses(builder.build([other, x]))[0] == (False, False, False, False, True)
 
 
 def test_last_uses_are_marked() -> None:
