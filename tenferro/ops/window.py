@@ -129,6 +129,10 @@ class Slice(StdTensorOp, name="slice"):
         extents: list[ShapeExtent] = []
         for axis, extent in enumerate(x.extents):
             start, limit, stride = self.starts[axis], self.limits[axis], self.strides[axis]
+            known = _known_count(start, limit, stride, extent)
+            if known is not None:
+                extents.append(Exact(known))
+                continue
             inside: tuple[Dim, ...] = (0, start, limit, symbol(InputDim(0, axis)))
             inside = tuple([substitute(size, size_in(x)) for size in inside])
             if not isinstance(extent, Exact) and not _is_within(inside, extent, axis):
@@ -329,6 +333,16 @@ class Pad(StdTensorOp, name="pad"):
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """Drop a padding of 0 everywhere."""
         return operands[0] if not (any(self.low) or any(self.high) or any(self.interior)) else None
+
+
+def _known_count(start: Dim, limit: Dim, stride: int, extent: ShapeExtent) -> int | None:
+    """How many elements a window within an axis selects; None if symbols or errors are left."""
+    if not isinstance(start, int) or not isinstance(limit, int) or not isinstance(extent, Exact):
+        return None
+    size = extent.dim
+    if stride < 1 or not isinstance(size, int) or not 0 <= start <= limit <= size:
+        return None
+    return -((start - limit) // stride)
 
 
 def _count(start: Dim, limit: Dim, stride: int) -> Dim:
