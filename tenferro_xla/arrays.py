@@ -9,6 +9,7 @@ from tenferro.errors import DeviceError
 from tenferro.exec_ir import Array
 from tenferro_xla.compiled import KeptResults, private
 from tenferro_xla.places import (
+    VIEWS,
     OnMesh,
     Placement,
     absent,
@@ -73,7 +74,7 @@ class Arrays:
 
     def hand_out(self, buffer: jax.Array) -> None:
         """Let the user have an array whose memory would be used again when no tensor has it."""
-        self._kept.forget(buffer)
+        VIEWS.hand_out(buffer)
 
     def owns(self, value: object) -> bool:
         """Whether the value is a JAX array with elements, on any device; False for a tracer."""

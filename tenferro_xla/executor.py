@@ -386,13 +386,13 @@ class XlaExecutor(Arrays):
 
     def _run_bound(self, executable: Loaded, bound: Bound) -> list[Tensor]:
         values = [
-            tensor.buffer if tensor.executor is None else self._checked(tensor)
+            tensor._buffer if tensor.executor is None else self._checked(tensor)
             for tensor in bound.values
         ]
         return [Tensor.wrap(result, self) for result in executable.run_host(*values)]
 
     def _checked(self, tensor: Tensor) -> jax.Array:
-        buffer: jax.Array = tensor.buffer
+        buffer: jax.Array = tensor._buffer
         if not self.owns(buffer):
             raise DeviceError(f"run: {tensor.meta} is not an array of XLA")
         check_placed(buffer, self._placement)

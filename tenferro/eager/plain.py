@@ -42,7 +42,7 @@ class HostPlans:
         buffers: list[Any] = []
         for operand in operands:
             if type(operand) is Tensor and operand.executor is None:
-                buffer = operand.buffer
+                buffer = operand._buffer
                 buffers.append(buffer)
                 parts += (buffer.dtype, buffer.shape)
             elif is_number(operand):
@@ -80,7 +80,7 @@ class HostPlans:
         if not lasts(function):
             return None
         arguments = [
-            kind_of(operand.buffer.dtype, operand.shape) if type(operand) is Tensor else operand
+            kind_of(operand._buffer.dtype, operand.shape) if type(operand) is Tensor else operand
             for operand in operands
         ]
         kinds = [argument for argument in arguments if type(argument) is OperandKind]

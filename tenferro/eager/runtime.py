@@ -118,7 +118,7 @@ class EagerRuntime(Differentiator):
         leaf = LeafOrigin()
         with self._lock:
             self._leaves.add(leaf)
-        return EagerTensor.attach(plain.buffer, plain.executor, plain._kind.active, leaf, self)
+        return EagerTensor.attach(plain._buffer, plain.executor, plain._kind.active, leaf, self)
 
     def constant(self, value: Any, dtype: object = None) -> EagerTensor:
         """An untracked tensor: ops on it are not recorded.
@@ -134,14 +134,14 @@ class EagerRuntime(Differentiator):
         tensor = Tensor(value, dtype)
         owner = self._planner.owner
         if tensor.executor is None and owner is not None:
-            return self.restored(owner.put(tensor.buffer), None, None)
-        if tensor.executor is not owner and (owner is None or not owner.owns(tensor.buffer)):
+            return self.restored(owner.put(tensor._buffer), None, None)
+        if tensor.executor is not owner and (owner is None or not owner.owns(tensor._buffer)):
             goal = "host" if owner is None else owner.name
             raise DeviceError(
                 f"eager: {tensor.meta} is on {tensor.placement}, but the runtime computes on "
                 f"{self._executor.name}; move it with to_device({goal!r})"
             )
-        return self.restored(tensor.buffer, None, None)
+        return self.restored(tensor._buffer, None, None)
 
     def restored(self, buffer: Any, kind: OperandKind | None, origin: Origin | None) -> EagerTensor:
         """A tensor around a buffer that a record saved; used by derivatives."""

@@ -37,7 +37,7 @@ def ready(leaves: Sequence[Any], owner: Executor | None) -> Ready | None:
         kind: Any = type(leaf)
         buffer = leaf
         if kind is Tensor:
-            buffer = leaf.buffer
+            buffer = leaf._buffer
             if leaf.executor is not owner:
                 if leaf.executor is not None:
                     return None
@@ -102,7 +102,7 @@ def leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
         kind: Any = type(leaf)
         if kind is TracedTensor:
             return None
-        array = leaf.buffer if kind is Tensor else leaf
+        array = leaf._buffer if kind is Tensor else leaf
         if hasattr(array, "shape") and hasattr(array, "dtype"):
             types += (array.shape, array.dtype)
         else:
@@ -114,7 +114,7 @@ def leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
 def buffer_of(leaf: Any, executor: Executor) -> Buffer:
     """The leaf's buffer on the executor, or a host array that it uploads."""
     if type(leaf) is Tensor:
-        return leaf.buffer if leaf.executor is None else place("jit", leaf, executor)
+        return leaf._buffer if leaf.executor is None else place("jit", leaf, executor)
     if isinstance(leaf, np.ndarray):
         array = np.asarray(leaf)  # without what a subclass does in another way
         return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

@@ -15,7 +15,7 @@ class PlacedValue(Protocol):
     """A value with a buffer and the executor that owns it."""
 
     @property
-    def buffer(self) -> Buffer:
+    def _buffer(self) -> Buffer:
         """The buffer."""
 
     @property
@@ -64,12 +64,12 @@ def place(name: str, tensor: PlacedValue, executor: Executor | None) -> Any:
     """
     owner = tensor.executor
     if owner is executor:
-        return tensor.buffer
+        return tensor._buffer
     if executor is not None:
         if owner is None:
-            return executor.put(tensor.buffer)
-        if executor.owns(tensor.buffer):
-            return tensor.buffer  # another executor of the same library made the buffer
+            return executor.put(tensor._buffer)
+        if executor.owns(tensor._buffer):
+            return tensor._buffer  # another executor of the same library made the buffer
     runs_on = "numpy" if executor is None else executor.name
     raise DeviceError(
         f"{name}: {tensor.meta} is on {tensor.placement}, not on {runs_on}; move it with "

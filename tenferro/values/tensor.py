@@ -99,11 +99,11 @@ class Tensor(ArrayOperators):
 
     @property
     def data(self) -> Buffer:
-        """The buffer: a NumPy array, or the executor's device array."""
-        return handed_out(self._buffer, self._executor)
+        """The buffer, for users: a NumPy array, or the executor's device array.
 
-    buffer = property(operator.attrgetter("_buffer"))
-    """The same to be read while the tensor is there: its memory may be used again after that."""
+        The memory of an array that users had is not used again, so tenferro reads `_buffer`.
+        """
+        return handed_out(self._buffer, self._executor)
 
     @property
     def executor(self) -> Executor | None:

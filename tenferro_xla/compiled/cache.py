@@ -308,12 +308,12 @@ class Executables:
         Raises:
             DeviceError: the process was forked from one where XLA ran.
         """
-        check_not_forked()
         options = options.on_device(self.target.free_bytes)
         if options.memory_limit is not None:
             module = None  # XLA may need more for it than the limit allows
 
         def compile_now(places: tuple[int, ...] = ()) -> jax.stages.Compiled:
+            check_not_forked()
             start = time.perf_counter()
             make = functools.partial(self._executable, bound, donated, options, shardings, places)
             with announced(bound):
@@ -331,7 +331,9 @@ class Executables:
             return compiled
 
         def run_with(places: tuple[int, ...]) -> Callable[..., Buffers]:
-            return runner(compile_now(places), self.target)
+            run = runner(compile_now(places), self.target)
+            MEMORY_MAPS.add(loaded)  # once more, for its second executable
+            return run
 
         compiled = compile_now()
         if module is not None or isinstance(self.target.placement, OnMesh):

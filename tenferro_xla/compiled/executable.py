@@ -72,7 +72,7 @@ class LoadedExecutable:
         """Let go of the code, which is compiled again when it is needed."""
         if self._again is not None:
             self._compiled = None
-            self._plain = self.direct = self._call_again
+            self._plain, self.direct = self._plain_again, self._call_again
 
     def _take(self, compiled: jax.stages.Compiled) -> None:
         self._compiled = compiled
@@ -84,6 +84,10 @@ class LoadedExecutable:
     def _call_again(self, *buffers: jax.Array) -> Buffers:
         self._take(self.compiled)
         return self.direct(*buffers)
+
+    def _plain_again(self, *buffers: jax.Array) -> Buffers:
+        self._take(self.compiled)
+        return self._plain(*buffers)
 
     def __call__(self, *buffers: jax.Array) -> Buffers:
         """Run on buffers of the program's input types.

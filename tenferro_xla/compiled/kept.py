@@ -13,7 +13,7 @@ import sys
 import sysconfig
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -36,6 +36,9 @@ Keep = Callable[[Run], Run]
 class KeptResults:
     """Large results of the compiled functions of an executor.
 
+    Nobody waits for it: garbage collection and signals run code of users at any time, also while it
+    is in use. Who finds it in use takes nothing and keeps nothing.
+
     Args:
         most: bytes that may be kept; None for a sixteenth of what is free when it is first asked.
 
@@ -45,8 +48,9 @@ class KeptResults:
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most if most is None else count("kept_bytes", most, 0, "a number of bytes")
-        self._lock = threading.Lock()
-        self._arrays: list[jax.Array] = []
+        self._in_use = threading.Lock()
+        self._arrays: dict[Type, list[jax.Array]] = {}  # what was kept last is last
+        self._bytes = 0
 
     @property
     def most(self) -> int:
@@ -58,74 +62,94 @@ class KeptResults:
                 self._most = 1 << 28
         return self._most
 
-    def take(self, types: Sequence[Type]) -> list[jax.Array] | None:
-        """Arrays of these types that nobody else has, which are kept no longer; None if one lacks.
+    def __len__(self) -> int:
+        """Number of arrays that are kept."""
+        return sum(map(len, self._arrays.values()))
+
+    def take(self, types: Mapping[Type, int]) -> dict[Type, list[jax.Array]] | None:
+        """So many arrays of each type that nobody else has, kept no longer; None if one lacks.
 
         >>> import jax.numpy as jnp
         >>> kept, shape = KeptResults(), (512, 512)
         >>> held = jnp.zeros(shape)
+        >>> types = {(shape, held.dtype): 1}
         >>> kept.keep([held], 2)
-        >>> kept.take([(shape, held.dtype)]) is None
+        >>> kept.take(types) is None
         True
         >>> held = None
-        >>> len(kept.take([(shape, jnp.zeros(()).dtype)]))
+        >>> len(kept.take(types)[shape, jnp.zeros(()).dtype])
         1
         """
-        with self._lock:
-            found = self._free(types)
-            if found is None:
+        if not self._in_use.acquire(blocking=False):
+            return None
+        try:
+            free = {kind: self._free(kind, number) for kind, number in types.items()}
+            if any(len(free[kind]) < number for kind, number in types.items()):
                 return None
-            arrays = [self._arrays[place] for place in found]
-            for place in sorted(found, reverse=True):
-                del self._arrays[place]
-            return arrays
+            taken = {}
+            for kind, places in free.items():
+                taken[kind] = [self._arrays[kind].pop(place) for place in reversed(places)]
+                self._bytes -= sum(array.nbytes for array in taken[kind])
+            return taken
+        finally:
+            self._in_use.release()
 
-    def has(self, types: Sequence[Type]) -> bool:
+    def has(self, types: Mapping[Type, int]) -> bool:
         """Whether there are arrays to take."""
-        with self._lock:
-            return self._free(types) is not None
+        if not self._in_use.acquire(blocking=False):
+            return False
+        try:
+            return all(len(self._free(kind, number)) == number for kind, number in types.items())
+        finally:
+            self._in_use.release()
 
     def keep(self, results: Sequence[jax.Array], most: int) -> None:
-        """Keep results, and of the type of each of them no more than `most`."""
-        with self._lock:
-            self._arrays += results
-            number: Counter[Type] = Counter()
-            total, kept = 0, []
-            for array in reversed(self._arrays):  # the latest first
-                kind = array.shape, array.dtype
-                if array.is_deleted():  # the user has donated it
-                    continue
-                if number[kind] < most and total + array.nbytes <= self.most:
-                    number[kind] += 1
-                    total += array.nbytes
-                    kept.append(array)
-            self._arrays = kept[::-1]
-
-    def forget(self, array: jax.Array) -> None:
-        """Keep an array no longer: others may share its memory from now on."""
-        if array.nbytes < LARGE:
+        """Keep results, and of the type of each of them no more than `most`: the latest."""
+        if not self._in_use.acquire(blocking=False):
             return
-        with self._lock:
-            self._arrays = [each for each in self._arrays if each is not array]
+        dropped: list[jax.Array] = []  # let go of when the lock is free
+        try:
+            for array in results:
+                kind = array.shape, array.dtype
+                shelf = self._arrays.pop(kind, [])
+                shelf.append(array)
+                self._bytes += array.nbytes
+                self._arrays[kind] = shelf
+                dropped += self._dropped(kind, len(shelf) - most)
+            for kind in list(self._arrays):
+                while self._bytes > self.most and self._arrays.get(kind):
+                    dropped += self._dropped(kind, 1)
+                if self._bytes <= self.most:
+                    break
+        finally:
+            self._in_use.release()
 
     def clear(self) -> None:
         """Keep nothing."""
-        with self._lock:
-            self._arrays = []
+        alone = self._in_use.acquire(timeout=1.0)
+        dropped, self._arrays, self._bytes = self._arrays, {}, 0
+        if alone:
+            self._in_use.release()
+        del dropped  # when it is not in use
 
-    def _free(self, types: Sequence[Type]) -> list[int] | None:
-        """The places of arrays of these types that nobody else has; None if one lacks."""
+    def _dropped(self, kind: Type, number: int) -> list[jax.Array]:
+        """The oldest arrays of a type, which are kept no longer."""
+        shelf = self._arrays[kind]
+        oldest = [shelf.pop(0) for _ in range(number)]
+        self._bytes -= sum(array.nbytes for array in oldest)
+        if not shelf:
+            del self._arrays[kind]
+        return oldest
+
+    def _free(self, kind: Type, number: int) -> list[int]:
+        """The places of at most so many arrays of a type that can be overwritten."""
+        shelf = self._arrays.get(kind, [])
         found: list[int] = []
-        for shape, dtype in types:
-            for place in range(len(self._arrays)):
-                if place in found or _holders(self._arrays, place) != ALONE:
-                    continue
-                array = self._arrays[place]
-                if array.shape == shape and array.dtype == dtype and _is_unread(array):
-                    found.append(place)
-                    break
-            else:
-                return None
+        for place in range(len(shelf)):
+            if len(found) == number:
+                break
+            if _holders(shelf, place) == ALONE and _is_at_rest(shelf[place]):
+                found.append(place)
         return found
 
 
@@ -134,13 +158,22 @@ def _holders(shelf: Sequence[object], place: int) -> int:
     return sys.getrefcount(shelf[place])
 
 
-def _is_unread(array: jax.Array) -> bool:
-    """Whether an array is there, and nobody reads it as one of NumPy."""
-    return not array.is_deleted() and not VIEWS.is_open(array)
-
-
 ALONE = _holders([object()], 0) if not sysconfig.get_config_var("Py_GIL_DISABLED") else -1
 """`_holders` of what only the list holds. Without the lock of Python its counts are not exact."""
+
+
+def _is_at_rest(array: jax.Array) -> bool:
+    """Whether an array has been computed without an error, and nobody else reaches its memory.
+
+    A result that takes the place of one with an error would have that error.
+    """
+    if array.is_deleted() or VIEWS.are_open(array) or not array.is_ready():  # type: ignore[attr-defined]  # JAX has no type there
+        return False
+    try:
+        array.block_until_ready()
+    except RuntimeError:
+        return False
+    return True
 
 
 class KeepingCall:
@@ -152,6 +185,7 @@ class KeepingCall:
     Args:
         run: runs the program as it is.
         program: what it runs.
+        outputs: those that are kept.
         kept: the results of earlier calls.
         compiling: about how many seconds compiling takes.
         compile_with: compiles the program with places for these outputs as further inputs, and
@@ -162,47 +196,52 @@ class KeepingCall:
         self,
         run: Run,
         program: ExecProgram,
+        outputs: tuple[int, ...],
         kept: KeptResults,
         compiling: float,
         compile_with: Callable[[tuple[int, ...]], Run],
     ) -> None:
         self._run, self._kept, self._compile_with = run, kept, compile_with
-        self._outputs = large_outputs(program)
-        metas = [program.output_metas[place] for place in self._outputs]
+        self._outputs = outputs
+        metas = [program.output_metas[place] for place in outputs]
         self._types = [(meta.static_shape or (), meta.dtype) for meta in metas]
-        self._most = 2 * max(Counter(self._types).values(), default=0)
+        self._numbers = Counter(self._types)
+        self._most = 2 * max(self._numbers.values())
         self._lost, self._bytes = 0.0, sum(map(_bytes, metas))
         self._compiling = compiling
         self._with_places: Run | None = None
-        self._lock = threading.Lock()
+        self._unfit = compiling > LONGEST
+        self._in_use = threading.Lock()
         self._called = False
 
     def __call__(self, *buffers: Any) -> tuple[jax.Array, ...]:
         """The results for these arrays."""
-        places = self._places()
-        if places is None:
+        run = self._with_places or self._compiled()
+        free = None if run is None else self._kept.take(self._numbers)
+        if run is None or free is None:
             results = self._run(*buffers)
         else:
-            assert self._with_places is not None
-            results = self._with_places(*buffers, *places)
-            del places
+            results = run(*buffers, *[free[kind].pop() for kind in self._types])
         if self._called:  # who calls once shall not find memory kept
             self._kept.keep([results[place] for place in self._outputs], self._most)
         self._called = True
         return results
 
-    def _places(self) -> list[jax.Array] | None:
-        if self._with_places is not None:
-            return self._kept.take(self._types)
-        if self._compiling > LONGEST or not self._kept.has(self._types):
+    def _compiled(self) -> Run | None:
+        """What runs the program with places, if it is worth it by now."""
+        if self._unfit or not self._kept.has(self._numbers):
             return None
         self._lost += SECONDS_PER_BYTE * self._bytes
-        if self._lost < self._compiling:
-            return None
-        with self._lock:
+        if self._lost < self._compiling or not self._in_use.acquire(blocking=False):
+            return None  # another call compiles it
+        try:
             if self._with_places is None:
                 self._with_places = self._compile_with(self._outputs)
-        return self._kept.take(self._types)
+        except Exception:  # the program runs as it is, whatever this was
+            self._unfit = True
+        finally:
+            self._in_use.release()
+        return self._with_places
 
 
 def keeping(
@@ -213,26 +252,23 @@ def keeping(
 ) -> Keep | None:
     """How a program uses the memory of its results again; None if it has no large ones.
 
-    Nor does one that calls back: the error of a call would reach the next one with the place of its
-    result. `kernel_seconds` is how long compiling takes for each kernel; for the rest see
-    `KeepingCall`.
+    `kernel_seconds` is how long compiling takes for each kernel; for the rest see `KeepingCall`.
     """
-    if not kept.most or not program.portable or not large_outputs(program):
+    outputs = large_outputs(program)
+    if not outputs or not kept.most or ALONE < 0:
         return None
     seconds = kernels(program) * kernel_seconds
-    return lambda run: KeepingCall(run, program, kept, seconds, compile_with)
+    return lambda run: KeepingCall(run, program, outputs, kept, seconds, compile_with)
 
 
 def large_outputs(program: ExecProgram) -> tuple[int, ...]:
     """The outputs that are worth keeping: large ones that the program computes, each once."""
-    slots = program.output_slots
-    return tuple(
-        [
-            place
-            for place, (slot, meta) in enumerate(zip(slots, program.output_metas, strict=True))
-            if slot not in program.input_slots and slots.count(slot) == 1 and _bytes(meta) >= LARGE
-        ]
-    )
+    pairs = enumerate(zip(program.output_slots, program.output_metas, strict=True))
+    large = [(place, slot) for place, (slot, meta) in pairs if _bytes(meta) >= LARGE]
+    if not large:
+        return ()
+    inputs, times = set(program.input_slots), Counter(program.output_slots)
+    return tuple([place for place, slot in large if slot not in inputs and times[slot] == 1])
 
 
 def _bytes(meta: TensorMeta) -> int:

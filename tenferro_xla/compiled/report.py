@@ -204,6 +204,8 @@ class CompileLog:
             )
 
     def _cause(self, subject: Subject) -> tuple[Cause, tuple[Change, ...]]:
+        if subject.places:
+            return "places", ()
         if self._keys.get(subject.key):
             return "dropped", ()
         same_program = self._programs.get(subject.digest)
@@ -216,8 +218,6 @@ class CompileLog:
         types = _changes(_numbered(before[0].inputs), _numbered(subject.inputs))
         if types:
             return "types", types
-        if subject.places:
-            return "places", ()
         if same_program:
             donated = (str(before[0].donated), str(subject.donated))
             return "donation", (Change("inputs", *donated),)

@@ -107,7 +107,8 @@ def lower_to_stablehlo(
     inputs = shardings.inputs or (None,) * len(program.input_metas)
     function = jax_function(program, target.lowering)
     if target.platform.results_in_rows and isinstance(placement, OneDevice):
-        function = _in_rows(program, function)  # on a mesh, XLA gathers what has a given layout
+        # on a mesh, XLA gathers what has a given layout
+        function = _in_rows(program, function, bool(donate or places))
     count = len(program.input_metas)
     metas = [*program.input_metas, *(program.output_metas[place] for place in places)]
     if places:
@@ -140,11 +141,11 @@ def _with_places(function: JaxFunction, count: int) -> JaxFunction:
     return tenferro_program
 
 
-def _in_rows(program: ExecProgram, function: JaxFunction) -> JaxFunction:
+def _in_rows(program: ExecProgram, function: JaxFunction, overwrites: bool) -> JaxFunction:
     """The function of a program, which says to XLA that transposed results are stored by rows.
 
     XLA looks at the layouts of several results after it has chosen all others; on the CPU it then
-    writes a transposed matrix twice.
+    writes a transposed matrix twice. `overwrites` says whether results overwrite inputs.
     """
     makers = program.makers()
     outputs = [makers.get(slot) for slot in program.output_slots]
@@ -154,17 +155,17 @@ def _in_rows(program: ExecProgram, function: JaxFunction) -> JaxFunction:
 
     def tenferro_program(*arrays: Any) -> tuple[jax.Array, ...]:
         results = zip(function(*arrays), turned, strict=True)
-        return tuple([_by_rows(result) if is_turned else result for result, is_turned in results])
+        return tuple([_by_rows(each, overwrites) if turn else each for each, turn in results])
 
     return tenferro_program
 
 
-def _by_rows(x: jax.Array) -> jax.Array:
+def _by_rows(x: jax.Array, overwrites: bool) -> jax.Array:
     layout = Layout(tuple(range(x.ndim)))
     rows: jax.Array = with_layout_constraint(x, layout)  # type: ignore[no-untyped-call]
-    # JAX does not let a result overwrite an input where its layout is constrained at the very end
-    result: jax.Array = jax.lax.optimization_barrier(rows)  # type: ignore[no-untyped-call]
-    return result
+    if overwrites:  # JAX lets no result do so whose layout is constrained at the very end
+        rows = jax.lax.optimization_barrier(rows)  # type: ignore[no-untyped-call]
+    return rows
 
 
 def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:

@@ -1,70 +1,79 @@
-"""Results that NumPy reads where they are."""
+"""Who may reach the memory of a large array without having the array."""
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import numpy as np
 
 from tenferro.exec_ir import Array
 
-LARGE = 1 << 22
+LARGE = 1 << 24
 """Bytes from which it pays to use the memory of a result again; see `tenferro_xla.compiled.kept`.
 
-Half of the time of a kernel that only writes so much goes into memory that the system has just
-given to the process.
+The C library takes blocks from 32 MiB on from the system each time, and smaller ones often.
 """
 
 
 class Views:
-    """The NumPy arrays that share the memory of large arrays of JAX on the CPU.
+    """What shares the memory of large arrays of JAX on the CPU.
 
     JAX keeps the NumPy array that it has made of an array, so that neither goes before the other.
-    These are made anew when nobody has one, and it is known whether somebody has.
+    Those of large arrays are made here, anew when nobody has one, so that it is known whether
+    somebody has. An array that users have may share its memory with others of JAX; that is noted.
+
+    Nothing here waits for a computation, except for the elements.
     """
 
     def __init__(self) -> None:
-        self._made: dict[int, weakref.ref[Array]] = {}
+        self._views: dict[int, tuple[weakref.ref[jax.Array], weakref.ref[Array]]] = {}
+        self._handed_out: dict[int, weakref.ref[jax.Array]] = {}
 
     def of(self, array: jax.Array) -> Array | None:
-        """A read-only NumPy array on the memory of an array; None if there cannot be one."""
-        place = _place(array)
-        if place is None:
-            return None
-        view = self._open(place)
-        if view is not None and view.dtype == array.dtype and view.shape == array.shape:
+        """A read-only NumPy array on the memory of a large array; None if there cannot be one."""
+        view = self._open(array)
+        if view is not None or not _is_large(array):
             return view
+        array.block_until_ready()  # what is computed may need the lock that DLPack would hold
         try:
             view = np.from_dlpack(array)  # type: ignore[arg-type]  # JAX has fewer types there
         except (BufferError, RuntimeError, TypeError, ValueError):  # not a dtype of DLPack
             return None
-        self._made[place] = weakref.ref(view)
-        if len(self._made) > MOST:
-            self._made = {at: made for at, made in self._made.copy().items() if made() is not None}
+        self._views[id(array)] = weakref.ref(array, _removal(self._views, array)), weakref.ref(view)
         return view
 
-    def is_open(self, array: jax.Array) -> bool:
-        """Whether somebody has a NumPy array on the memory of this one."""
-        place = _place(array)
-        return place is not None and self._open(place) is not None
+    def hand_out(self, array: jax.Array) -> None:
+        """Note that users have an array."""
+        if _is_large(array):
+            removal = _removal(self._handed_out, array)
+            self._handed_out[id(array)] = weakref.ref(array, removal)
 
-    def _open(self, place: int) -> Array | None:
-        made = self._made.get(place)
-        return None if made is None else made()
+    def are_open(self, array: jax.Array) -> bool:
+        """Whether others may reach the memory of an array."""
+        return id(array) in self._handed_out or self._open(array) is not None
+
+    def _open(self, array: jax.Array) -> Array | None:
+        known = self._views.get(id(array))
+        return None if known is None else known[1]()
 
 
-def _place(array: jax.Array) -> int | None:
-    """The address of the memory of a large array on the CPU; None of others."""
+def _removal(entries: dict[int, Any], array: jax.Array) -> Callable[[object], None]:
+    """Removes the entry of an array that is gone."""
+    key = id(array)
+
+    def remove(_: object) -> None:
+        entries.pop(key, None)
+
+    return remove
+
+
+def _is_large(array: jax.Array) -> bool:
     if array.nbytes < LARGE or not array.is_fully_addressable:
-        return None
-    if len(array.sharding.device_set) != 1 or array.platform() != "cpu":
-        return None
-    place: int = array.unsafe_buffer_pointer()
-    return place
+        return False
+    return len(array.sharding.device_set) == 1 and array.platform() == "cpu"
 
-
-MOST = 256
-"""Entries from which those are removed that stand for arrays that are gone."""
 
 VIEWS = Views()
