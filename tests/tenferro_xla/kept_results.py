@@ -1,0 +1,27 @@
+"""What tests of kept results share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import tenferro as tn
+import tenferro_xla as txla
+from tenferro_xla.places import LARGE
+
+N = LARGE // 8
+X = np.arange(N, dtype=np.float64)
+ROUNDS = 6
+
+
+def address(tensor: tn.Tensor) -> int:
+    return int(tensor._buffer.unsafe_buffer_pointer())
+
+
+def causes(executor: txla.XlaExecutor) -> list[str]:
+    return [event.cause for event in executor.explain().events]
+
+
+def shifted(executor: txla.XlaExecutor) -> Any:
+    return tn.jit(lambda x, by: x + by, executor=executor)
