@@ -317,7 +317,7 @@ class Executables:
             start = time.perf_counter()
             make = functools.partial(self._executable, bound, donated, options, shardings, places)
             with announced(bound):
-                if module is not None:
+                if module is not None and not places:
                     compiled, from_disk = compile_stablehlo(module, self.target), False
                 elif places:
                     compiled, from_disk = make(), False
@@ -336,7 +336,7 @@ class Executables:
             return run
 
         compiled = compile_now()
-        if module is not None or isinstance(self.target.placement, OnMesh):
+        if isinstance(self.target.placement, OnMesh):
             return LoadedExecutable(bound, compiled, self.target, donated)
         platform = self.target.platform
         owned = part == "program" and not donated and options.memory_limit is None
