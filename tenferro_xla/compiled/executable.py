@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
 import numpy as np
@@ -105,18 +104,19 @@ class LoadedExecutable:
 
     def run_host(self, *values: jax.Array | Array) -> Buffers:
         """The same for inputs that may be NumPy arrays, which are uploaded."""
+        own = [
+            private(value, self._alignment) if isinstance(value, np.ndarray) else value
+            for value in values
+        ]
         try:
-            return self._uploading(self._plain, values)
+            with jax.enable_x64(True):
+                return self._plain(*own)
         except (TypeError, ValueError, RuntimeError) as error:
             self.explain(error, values)
             raise
 
     def direct_host(self, *values: jax.Array | Array) -> Buffers:
-        """As `direct` for inputs that may be NumPy arrays, which are uploaded."""
-        return self._uploading(self.direct, values)
-
-    def _uploading(self, run: Callable[..., Buffers], values: tuple[Any, ...]) -> Buffers:
-        """The results of `run`.
+        """As `direct` for inputs that may be NumPy arrays, which are uploaded.
 
         JAX may read a NumPy array after it has returned, so one that can change is copied first.
         """
@@ -129,7 +129,7 @@ class LoadedExecutable:
             else:
                 own.append(value)
         with jax.enable_x64(True):
-            return run(*own)
+            return self.direct(*own)
 
     def _bounded_call(self, *buffers: jax.Array | Array) -> Buffers:
         """Run when few enough calls are outstanding that all of them can end."""
