@@ -13,6 +13,8 @@ from tenferro_xla.places import LARGE
 N = LARGE // 8
 X = np.arange(N, dtype=np.float64)
 ROUNDS = 6
+ENOUGH = 1 << 30
+"""Bytes that an executor may keep, however much memory the machine has free."""
 
 
 def address(tensor: tn.Tensor) -> int:

@@ -19,7 +19,7 @@ import tenferro_xla as txla
 from tenferro.errors import TenferroError
 from tenferro_xla.compiled import kept
 from tenferro_xla.places import LARGE, VIEWS
-from tests.tenferro_xla.kept_results import ROUNDS, X, address, causes, shifted
+from tests.tenferro_xla.kept_results import ENOUGH, ROUNDS, X, address, causes, shifted
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_what_is_held_is_not_overwritten() -> None:
-    f = shifted(txla.XlaExecutor("cpu"))
+    f = shifted(txla.XlaExecutor("cpu", kept_bytes=ENOUGH))
     held = [f(X, float(k)) for k in range(ROUNDS)]
     views = [f(X, float(k)).numpy() for k in range(ROUNDS)]
     parts = [np.asarray(f(X, float(k)))[1:] for k in range(ROUNDS)]
@@ -45,7 +45,7 @@ def test_what_is_held_is_not_overwritten() -> None:
 
 
 def test_arrays_of_jax_that_share_the_memory_stay() -> None:
-    f = shifted(txla.XlaExecutor("cpu"))
+    f = shifted(txla.XlaExecutor("cpu", kept_bytes=ENOUGH))
     device = jax.devices("cpu")[0]
     others = [jax.device_put(f(X, float(k)).data, device) for k in range(ROUNDS)]
     parts = [f(X, float(k)).data.addressable_data(0) for k in range(ROUNDS)]
@@ -57,7 +57,7 @@ def test_arrays_of_jax_that_share_the_memory_stay() -> None:
 
 
 def test_results_that_are_still_read_are_waited_for() -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     slow = tn.jit(lambda m: m @ m @ m @ m, executor=executor)
     square = np.arange(1449.0**2).reshape(1449, 1449) % 7.0
     assert square.nbytes >= LARGE
@@ -73,7 +73,7 @@ def test_results_that_are_still_read_are_waited_for() -> None:
 
 
 def test_numpy_arrays_share_the_memory_and_are_read_only() -> None:
-    f = shifted(txla.XlaExecutor("cpu"))
+    f = shifted(txla.XlaExecutor("cpu", kept_bytes=ENOUGH))
     result = f(X, 1.0)
     first, again = np.asarray(result), result.numpy()
     assert first is again
@@ -89,7 +89,7 @@ def test_numpy_arrays_share_the_memory_and_are_read_only() -> None:
 
 
 def test_threads() -> None:
-    f = shifted(txla.XlaExecutor("cpu"))
+    f = shifted(txla.XlaExecutor("cpu", kept_bytes=ENOUGH))
     wrong: list[int] = []
 
     def work(number: int) -> None:
@@ -107,12 +107,12 @@ def test_threads() -> None:
 
 
 def test_results_that_the_user_donates() -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = shifted(executor)
     taking = tn.jit(lambda x: -x, executor=executor, donate_argnums=0)
     for k in range(ROUNDS):
         result = f(X, float(k))
-        f(X, 1.0)
+        f(X, 1.0).block_until_ready()
         np.testing.assert_array_equal(taking(result), -(X + k))
     assert "places" in causes(executor)
 
@@ -123,7 +123,7 @@ def test_a_call_that_fails_does_not_fail_the_next_one() -> None:
             raise ArithmeticError("less than zero")
         return x
 
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = tn.jit(
         lambda x: tn.pure_callback(checked, tn.ShapeDtypeStruct(X.shape, X.dtype), x) + 1,
         executor=executor,
@@ -135,7 +135,7 @@ def test_a_call_that_fails_does_not_fail_the_next_one() -> None:
 
 
 def test_a_tensor_on_another_executor_is_handed_out_too() -> None:
-    f, other = shifted(txla.XlaExecutor("cpu")), txla.XlaExecutor("cpu")
+    f, other = shifted(txla.XlaExecutor("cpu", kept_bytes=ENOUGH)), txla.XlaExecutor("cpu")
     device = jax.devices("cpu")[0]
     arrays = []
     for k in range(ROUNDS):
@@ -153,7 +153,7 @@ def test_the_error_of_a_call_does_not_reach_another_one() -> None:
             raise ArithmeticError("less than zero")
         return x
 
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     called = tn.jit(
         lambda x: tn.pure_callback(checked, tn.ShapeDtypeStruct(X.shape, X.dtype), x),
         executor=executor,
@@ -168,7 +168,7 @@ def test_the_error_of_a_call_does_not_reach_another_one() -> None:
 
 
 def test_code_of_users_that_runs_within_a_call() -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     kept = executor._kept
     f = shifted(executor)
     f(X, 0.0)

@@ -16,7 +16,7 @@ from tenferro.errors import ConfigError, TenferroError
 from tenferro_xla.compiled import cache, kept
 from tenferro_xla.compiled.kept import KeptResults
 from tenferro_xla.places import LARGE
-from tests.tenferro_xla.kept_results import ROUNDS, N, X, address, causes, shifted
+from tests.tenferro_xla.kept_results import ENOUGH, ROUNDS, N, X, address, causes, shifted
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_results_are_written_where_earlier_ones_were() -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = shifted(executor)
     where = []
     for k in range(ROUNDS):
@@ -43,7 +43,7 @@ def test_results_are_written_where_earlier_ones_were() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "complex128", "int64", "bool"])
 def test_every_dtype(dtype: str) -> None:
     x = (np.arange(LARGE // np.dtype(dtype).itemsize) % 5).astype(dtype)
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = tn.jit(lambda x: x[::-1], executor=executor)
     for _ in range(ROUNDS):
         result = f(x)
@@ -52,7 +52,7 @@ def test_every_dtype(dtype: str) -> None:
 
 
 def test_several_results_and_those_that_are_inputs_or_twice_there() -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = tn.jit(lambda x, by: (x, x + by, x - by, x + by, tn.sum(x), by), executor=executor)
     for k in range(ROUNDS):
         same, more, less, again, total, by = f(X, float(k))
@@ -65,7 +65,7 @@ def test_several_results_and_those_that_are_inputs_or_twice_there() -> None:
 
 
 def test_transposed_results() -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = tn.jit(lambda x, y: (x.T, (y + 1).T), executor=executor)
     x = X.reshape(512, -1)
     for k in range(ROUNDS):
@@ -76,7 +76,7 @@ def test_transposed_results() -> None:
 
 
 def test_a_transposed_result_may_take_a_donated_buffer() -> None:
-    xla = txla.XlaExecutor("cpu")
+    xla = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = tn.jit(lambda x, y: (x.T, y + 1), executor=xla, donate_argnums=(0, 1))
     square = np.arange(9.0).reshape(3, 3)
     turned, more = f(tn.Tensor(xla.put(square)), tn.Tensor(xla.put(square)))
@@ -89,7 +89,9 @@ def test_a_gradient_has_the_same_bits() -> None:
         return tn.sum(tn.tanh(x) * y * x)
 
     y = X[::-1].copy() / N
-    keeping = tn.jit(tn.value_and_grad(loss, argnums=(0, 1)), executor=txla.XlaExecutor("cpu"))
+    keeping = tn.jit(
+        tn.value_and_grad(loss, argnums=(0, 1)), executor=txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
+    )
     plain = tn.jit(
         tn.value_and_grad(loss, argnums=(0, 1)), executor=txla.XlaExecutor("cpu", kept_bytes=0)
     )
@@ -102,17 +104,17 @@ def test_a_gradient_has_the_same_bits() -> None:
 
 
 def test_a_state_that_is_handed_on() -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     step = tn.jit(lambda x: x * 0.5 + 1, executor=executor)
     state, expected = tn.Tensor(X), X
     for _ in range(ROUNDS):
-        state, expected = step(state), expected * 0.5 + 1
+        state, expected = step(state).block_until_ready(), expected * 0.5 + 1
     np.testing.assert_array_equal(state, expected)
     assert "places" in causes(executor)
 
 
 def test_a_call_with_wrong_arguments_says_so_and_the_next_one_works() -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     program = tn.make_program(tn.negative, tn.TensorSpec((N,)))
     loaded: Any = executor.compile_exec(program.exec_program)
     x = executor.put(X)
@@ -127,7 +129,7 @@ def test_a_call_with_wrong_arguments_says_so_and_the_next_one_works() -> None:
 
 
 def test_a_single_call_keeps_nothing() -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = shifted(executor)
     f(X, 1.0)
     assert not len(executor._kept)
@@ -139,7 +141,7 @@ def test_a_single_call_keeps_nothing() -> None:
 
 
 def test_small_results_limits_and_donations_keep_nothing() -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     small = tn.jit(lambda x: x + 1, executor=executor)
     limited = tn.jit(lambda x: x + 1, executor=executor, memory_limit=1 << 30)
     donating = tn.jit(lambda x: x + 1, executor=executor, donate_argnums=0)
@@ -165,7 +167,7 @@ def test_no_more_is_kept_than_asked() -> None:
 
 
 def test_compiled_again_when_calls_have_lost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     kernel = executor.compile_seconds
     monkeypatch.setattr(kept, "SECONDS_PER_BYTE", kernel / X.nbytes / 2.5)
     f = tn.jit(tn.negative, executor=executor)
@@ -177,7 +179,7 @@ def test_compiled_again_when_calls_have_lost_as_much(monkeypatch: pytest.MonkeyP
 
 
 def test_what_compiles_long_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     monkeypatch.setattr(kept, "LONGEST", executor.compile_seconds / 2)
     f = tn.jit(tn.negative, executor=executor)
     for _ in range(ROUNDS):
@@ -186,7 +188,7 @@ def test_what_compiles_long_is_compiled_once(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_kept_results_by_type() -> None:
-    results = KeptResults()
+    results = KeptResults(ENOUGH)
     results.keep([jax.device_put(X) + 1, jax.device_put(X[:, None]) + 1], 2)
     first, second = ((N,), np.dtype("float32")), ((N, 1), np.dtype("float32"))  # JAX's default
     jax.block_until_ready(list(results._arrays.values()))
@@ -199,7 +201,7 @@ def test_kept_results_by_type() -> None:
 
 
 def test_what_one_program_keeps_is_not_dropped_for_another() -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     many = tn.jit(lambda x: tuple(x + k for k in range(1, 6)), executor=executor)
     one = tn.jit(lambda x: x[:, None] * 2, executor=executor)
     for _ in range(ROUNDS):
@@ -212,7 +214,7 @@ def test_what_one_program_keeps_is_not_dropped_for_another() -> None:
 def test_a_second_executable_that_cannot_be_made_is_done_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    executor = txla.XlaExecutor("cpu")
+    executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = shifted(executor)
     f(X, 0.0)
 
