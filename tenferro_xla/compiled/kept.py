@@ -262,13 +262,11 @@ def keeping(
 
 
 def large_outputs(program: ExecProgram) -> tuple[int, ...]:
-    """The outputs that are worth keeping: large ones that the program computes, each once."""
+    """The outputs that are worth keeping: large ones, each once; XLA copies what is an input."""
     pairs = enumerate(zip(program.output_slots, program.output_metas, strict=True))
     large = [(place, slot) for place, (slot, meta) in pairs if _bytes(meta) >= LARGE]
-    if not large:
-        return ()
-    inputs, times = set(program.input_slots), Counter(program.output_slots)
-    return tuple([place for place, slot in large if slot not in inputs and times[slot] == 1])
+    times = Counter(program.output_slots) if large else Counter()
+    return tuple([place for place, slot in large if times[slot] == 1])
 
 
 def _bytes(meta: TensorMeta) -> int:

@@ -55,13 +55,14 @@ def test_several_results_and_those_that_are_inputs_or_twice_there() -> None:
     executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = tn.jit(lambda x, by: (x, x + by, x - by, x + by, tn.sum(x), by), executor=executor)
     for k in range(ROUNDS):
-        same, more, less, again, total, by = f(X, float(k))
+        same, more, less, again, total, by = jax.block_until_ready(f(X, float(k)))
         np.testing.assert_array_equal(same, X)
         np.testing.assert_array_equal(more, X + k)
         np.testing.assert_array_equal(again, X + k)
         np.testing.assert_array_equal(less, X - k)
         assert total.item() == X.sum()
         assert by.item() == k
+    assert "places" in causes(executor)
 
 
 def test_transposed_results() -> None:
