@@ -107,7 +107,7 @@ def linalg_cases() -> list[Case]:
         Factored(linalg.Inverse(), square, into=regular),
         Factored(linalg.Determinant(), square, into=regular),
         Factored(linalg.Adjugate(1), (*square, *square), into=regular),
-        Case(linalg.DeterminantPolynomial(), square, into=regular),
+        Case(linalg.DeterminantPolynomial(), square, lowering_needs=LATE, into=regular),
         Case(linalg.Pinv(), square, into=regular),
         Case(linalg.Pinv(given=True), (*square, ()), into=with_tolerance, active=1),
         *factor_cases(),

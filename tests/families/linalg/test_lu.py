@@ -179,7 +179,7 @@ def test_the_hessian_of_a_singular_determinant_is_right(executor: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_third_derivative_of_a_determinant_is_right_or_nan() -> None:
+def test_the_third_derivative_of_a_determinant_is_right_at_any_rank() -> None:
     def third(a: Array, e: Array) -> Any:
         result = tn.linalg.det
         for _ in range(3):
@@ -187,9 +187,8 @@ def test_the_third_derivative_of_a_determinant_is_right_or_nan() -> None:
         return result(a)
 
     e = np.diag([1.0, 2.0, 3.0])
-    assert_close(third(np.eye(3) + 0.0, e), 36.0, rounding("f8"))  # six times det(e)
-    assert np.isnan(np.asarray(third(singular(3, 2, "f8"), e)))
-    assert np.isnan(np.asarray(third(np.zeros((3, 3)), e)))
+    for a in (np.eye(3) + 0.0, singular(3, 2, "f8"), np.zeros((3, 3))):
+        assert_close(third(a, e), 36.0, rounding("f8"))  # six times det(e)
 
 
 @pytest.mark.exhaustive
