@@ -137,8 +137,8 @@ class Jitted(Generic[P, R_co]):
             elif kind is np.ndarray and leaf.dtype.isnative:
                 buffers.append(leaf)
                 on_host = True
-            elif owner is not None and owner.owns(leaf):
-                buffers.append(leaf)
+            elif owner is not None and owner.owns(leaf._buffer if kind is Tensor else leaf):
+                buffers.append(leaf._buffer if kind is Tensor else leaf)
             else:
                 break
         else:

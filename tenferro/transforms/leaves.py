@@ -38,10 +38,10 @@ def ready(leaves: Sequence[Any], owner: Executor | None) -> Ready | None:
         buffer = leaf
         if kind is Tensor:
             buffer = leaf._buffer
-            if leaf.executor is not owner:
-                if leaf.executor is not None:
-                    return None
-                on_host = True
+            if leaf.executor is None:
+                on_host |= owner is not None
+            elif leaf.executor is not owner and (owner is None or not owner.owns(buffer)):
+                return None
         elif kind is np.ndarray:
             if not leaf.dtype.isnative:
                 return None

@@ -274,3 +274,14 @@ def test_calls_of_types_seen_before_are_counted() -> None:
     assert double.stats().hits == 3
     double.clear()
     assert_array_equal(double({"x": X}).numpy(), X * 2)
+
+
+def test_tensors_of_another_executor_of_the_same_library_take_the_short_way() -> None:
+    executor = type(tn.executor_named("xla"))("cpu")
+    add = tn.jit(lambda x, y: x + y, executor=executor)
+    tensor = tn.Tensor(executor.put(X))  # the default executor's
+    assert tensor.executor is not executor
+    for _ in range(3):
+        assert_array_equal(add(tensor, tensor).numpy(), X + X)
+    assert len(add._seen.latest.known) == 1
+    assert add.stats().hits == 2
