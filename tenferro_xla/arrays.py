@@ -7,7 +7,7 @@ import numpy as np
 
 from tenferro.errors import DeviceError
 from tenferro.exec_ir import Array
-from tenferro_xla.compiled import KeptResults, private
+from tenferro_xla.compiled import private
 from tenferro_xla.places import (
     VIEWS,
     OnMesh,
@@ -26,9 +26,8 @@ from tenferro_xla.platforms import platform_of
 class Arrays:
     """The arrays of JAX on one device, or divided among the devices of a mesh."""
 
-    def __init__(self, placement: Placement, kept_bytes: int | None = None) -> None:
+    def __init__(self, placement: Placement) -> None:
         self._placement = placement
-        self._kept = KeptResults(kept_bytes)
         self._whole = placement.whole
         self._alignment = platform_of(placement.first).alignment
         self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))

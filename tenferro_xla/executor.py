@@ -110,7 +110,7 @@ class XlaExecutor(Arrays):
         kept_bytes: int | None = None,
     ) -> None:
         placement = placement_of(device, mesh, bucketing)
-        super().__init__(placement, kept_bytes)
+        super().__init__(placement)
         self._packages = further(packages)
         self._settings: dict[str, Any] = {
             "device": device,
@@ -143,7 +143,7 @@ class XlaExecutor(Arrays):
         )
         bounds = capacity or Capacity(config.cache_entries, config.cache_bytes)
         buckets = buckets_of(bucketing, mesh is None)
-        self._executables = Executables(target, bounds, buckets, self._kept)
+        self._executables = Executables(target, bounds, buckets, kept_bytes)
         self._on_meshes: dict[object, XlaExecutor] = {}
         self._making = threading.Lock()
 

@@ -9,7 +9,6 @@ are), `pins` and `on_mesh`, `report`, `slow`, `disk_cache` (executables kept in 
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.cache import Executables, Loaded
 from tenferro_xla.compiled.executable import LoadedExecutable, check_placed, private
-from tenferro_xla.compiled.kept import KeptResults
 from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import Change, CompileEvent, CompileReport, Subject
 from tenferro_xla.compiled.segmented import SegmentedExecutable
@@ -25,7 +24,6 @@ __all__ = [
     "Compiled",
     "Cost",
     "Executables",
-    "KeptResults",
     "Loaded",
     "LoadedExecutable",
     "Lowered",

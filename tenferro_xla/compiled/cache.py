@@ -68,9 +68,9 @@ class Executables:
         target: XlaTarget,
         capacity: Capacity,
         buckets: Buckets | None,
-        kept: KeptResults,
+        kept_bytes: int | None = None,
     ) -> None:
-        self.target, self._kept = target, kept
+        self.target, self.kept = target, KeptResults(kept_bytes)
         self._buckets = Buckets({}) if buckets is None else buckets
         self._sharing = SizeSharing(target.platform.kernel_seconds) if buckets is None else None
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
@@ -317,10 +317,10 @@ class Executables:
             start = time.perf_counter()
             make = functools.partial(self._executable, bound, donated, options, shardings, places)
             with announced(bound):
-                if module is not None and not places:
-                    compiled, from_disk = compile_stablehlo(module, self.target), False
-                elif places:
+                if places:
                     compiled, from_disk = make(), False
+                elif module is not None:
+                    compiled, from_disk = compile_stablehlo(module, self.target), False
                 else:
                     compiled, from_disk = executable_kept(
                         bound, self.target, donated, options, make
@@ -342,7 +342,7 @@ class Executables:
         owned = part == "program" and not donated and options.memory_limit is None
         keep = None
         if owned and platform.maps_results:
-            keep = keeping(bound, self._kept, platform.kernel_seconds, run_with)
+            keep = keeping(bound, self.kept, platform.kernel_seconds, run_with)
         loaded = LoadedExecutable(bound, compiled, self.target, donated, compile_now, keep)
         MEMORY_MAPS.add(loaded)
         return loaded
@@ -382,7 +382,7 @@ class Executables:
     def clear(self) -> None:
         """Drop all executables, the results that are kept, and what was seen of sizes."""
         self.cache.clear()
-        self._kept.clear()
+        self.kept.clear()
         self._prepared.clear()
         if self._sharing is not None:
             self._sharing.clear()

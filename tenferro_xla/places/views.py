@@ -56,8 +56,8 @@ class Views:
         return id(array) in self._handed_out or self._open(array) is not None
 
     def _open(self, array: jax.Array) -> Array | None:
-        known = self._views.get(id(array))
-        return None if known is None else known[1]()
+        owner, view = self._views.get(id(array), _NOTHING)
+        return view() if owner() is array else None
 
 
 def _removal(entries: dict[int, Any], array: jax.Array) -> Callable[[object], None]:
@@ -76,4 +76,5 @@ def _is_large(array: jax.Array) -> bool:
     return len(array.sharding.device_set) == 1 and array.platform() == "cpu"
 
 
+_NOTHING: Any = (lambda: None, lambda: None)
 VIEWS = Views()

@@ -27,3 +27,15 @@ def causes(executor: txla.XlaExecutor) -> list[str]:
 
 def shifted(executor: txla.XlaExecutor) -> Any:
     return tn.jit(lambda x, by: x + by, executor=executor)
+
+
+def refusing(executor: txla.XlaExecutor) -> Any:
+    """Returns its argument, from Python code that refuses one whose first number is negative."""
+
+    def checked(x: Any) -> Any:
+        if x[0] < 0:
+            raise ArithmeticError("less than zero")
+        return x
+
+    result = tn.ShapeDtypeStruct(X.shape, X.dtype)
+    return tn.jit(lambda x: tn.pure_callback(checked, result, x), executor=executor)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -18,13 +16,7 @@ from tenferro_xla.compiled.kept import KeptResults
 from tenferro_xla.places import LARGE
 from tests.tenferro_xla.kept_results import ENOUGH, ROUNDS, N, X, address, causes, shifted
 
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Programs take places as soon as there are some."""
-    monkeypatch.setattr(kept, "SECONDS_PER_BYTE", 1.0)
-    yield
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("places_at_once")
 
 
 def test_results_are_written_where_earlier_ones_were() -> None:
@@ -133,11 +125,11 @@ def test_a_single_call_keeps_nothing() -> None:
     executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = shifted(executor)
     f(X, 1.0)
-    assert not len(executor._kept)
+    assert not len(executor._executables.kept)
     f(X, 1.0)
-    assert len(executor._kept) == 1
+    assert len(executor._executables.kept) == 1
     executor.clear()
-    assert not len(executor._kept)
+    assert not len(executor._executables.kept)
     np.testing.assert_array_equal(f(X, 1.0), X + 1)
 
 
@@ -148,7 +140,7 @@ def test_small_results_limits_and_donations_keep_nothing() -> None:
     donating = tn.jit(lambda x: x + 1, executor=executor, donate_argnums=0)
     for _ in range(ROUNDS):
         small(X[:1000]), limited(X), donating(tn.Tensor(executor.put(X)))
-    assert not len(executor._kept)
+    assert not len(executor._executables.kept)
 
 
 def test_no_more_is_kept_than_asked() -> None:
@@ -156,12 +148,12 @@ def test_no_more_is_kept_than_asked() -> None:
     f = shifted(executor)
     for _ in range(ROUNDS):
         f(X, 1.0)
-    assert len(executor._kept) == 1
+    assert len(executor._executables.kept) == 1
     none = txla.XlaExecutor("cpu", kept_bytes=0)
     g = shifted(none)
     for _ in range(ROUNDS):
         g(X, 1.0)
-    assert not len(none._kept)
+    assert not len(none._executables.kept)
     assert causes(none) == ["first"]
     with pytest.raises(ConfigError, match="kept_bytes"):
         txla.XlaExecutor("cpu", kept_bytes=-1)
@@ -208,8 +200,8 @@ def test_what_one_program_keeps_is_not_dropped_for_another() -> None:
     for _ in range(ROUNDS):
         many(X)[0].block_until_ready()
         one(X).block_until_ready()
-    assert len(executor._kept) == 6
-    assert executor._kept._bytes == 6 * X.nbytes
+    assert len(executor._executables.kept) == 6
+    assert executor._executables.kept._bytes == 6 * X.nbytes
 
 
 def test_a_second_executable_that_cannot_be_made_is_done_without(
