@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ["tenferro", "tenferro_xla"]
-MAX_LINES = 400
+MAX_LINES = 800
 MAX_WALKS = 64
 
 # Modules that may import while they run: the lazy front door.
@@ -49,7 +49,7 @@ def graph() -> grimp.ImportGraph:
     return grimp.build_graph(*PACKAGES, cache_dir=None)
 
 
-def test_no_file_is_over_400_lines() -> None:
+def test_no_file_is_over_800_lines() -> None:
     sizes = {
         name_of(path): len(path.read_text(encoding="utf-8").splitlines())
         for path in python_files(*PACKAGES, "tests", "docs", "examples")
