@@ -2,9 +2,9 @@
 
 File by file: `subscripts` and `nested` read the notation; `sizes` and `paths` check it against the
 operands; `tree` is a contraction order with its flops and sizes, `cost` predicts its run time;
-`optimize` lists the strategies; `foreign` takes those of opt_einsum and cotengra; `greedy`,
-`anneal`, `refine` and `search` search for an order within what `effort` allows; `planner` caches
-the orders; `slicing` chooses labels to loop over.
+`optimize` lists the strategies; `foreign` takes those of opt_einsum and cotengra; `merging` makes a
+network smaller before it is planned; `greedy`, `anneal`, `refine` and `search` search for an order
+within what `effort` allows; `planner` caches the orders; `slicing` chooses labels to loop over.
 This package does not depend on how a contraction is computed.
 """
 

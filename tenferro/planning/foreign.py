@@ -12,8 +12,10 @@ from opt_einsum.contract import PathInfo
 from tenferro.computegraph import BoundedCache, Capacity
 from tenferro.config import config
 from tenferro.errors import PathError
+from tenferro.planning.optimize import NAMES
 from tenferro.planning.sizes import build_size_dict
 from tenferro.planning.subscripts import Label, Labels, Subscripts
+from tenferro.planning.tree import entering_labels
 from tenferro.shape import Dim
 
 Shapes = Sequence[tuple[Dim, ...]]
@@ -62,8 +64,9 @@ ORDERS: BoundedCache[Any, Order] = BoundedCache(Capacity(config.cache_entries))
 def order_of(value: Any, subscripts: Subscripts, shapes: Shapes) -> Order | None:
     """The order that another library's object means for a network; None for other values.
 
-    The value is a `PathInfo` of opt_einsum, a tree of cotengra (with its slices), or an optimizer
-    of either: an object that is called with labels and sizes.
+    The value is a `PathInfo` of opt_einsum, a tree of cotengra (with its slices), an optimizer
+    of either: an object that is called with labels and sizes, or the name of one of opt_einsum's,
+    such as `"branch-2"`.
 
     Raises:
         PathError: the order is for another network, or an optimizer is to plan for symbolic sizes.
@@ -72,6 +75,9 @@ def order_of(value: Any, subscripts: Subscripts, shapes: Shapes) -> Order | None
     >>> order_of(opt_einsum.paths.greedy, network, [(2, 9), (9, 9), (9, 2)])
     Order(path=((0, 1), (0, 1)), slices=())
     """
+    if isinstance(value, str):
+        named = None if value in NAMES else _named(value)
+        return None if named is None else _asked(named, subscripts, shapes)
     if isinstance(value, PathInfo):
         return _of_path_info(value, subscripts)
     if isinstance(value, type):
@@ -110,7 +116,21 @@ def _of_tree(tree: _CotengraTree, subscripts: Subscripts, shapes: Shapes) -> Ord
                 f"einsum: the tree of cotengra takes one value of {name!r} only; index the "
                 "operands there, and plan for what is left"
             )
-    return Order(path, tuple(labels[name] for name in tree.sliced_inds))
+    return Order(path, _useful(subscripts, (labels[name] for name in tree.sliced_inds)))
+
+
+def _useful(subscripts: Subscripts, slices: Iterable[Label]) -> Labels:
+    """The labels without those that are summed over in an operand before it is contracted."""
+    entering = {label for term in entering_labels(subscripts) for label in term}
+    return tuple(label for label in slices if label in entering)
+
+
+def _named(name: str) -> Any:
+    """The function that opt_einsum, or a package that adds to it, calls by this name, or None."""
+    try:
+        return opt_einsum.paths.get_path_fn(name)
+    except KeyError:
+        return None
 
 
 def _labels_by_name(tree: _CotengraTree, subscripts: Subscripts) -> dict[str, Label]:
@@ -151,10 +171,14 @@ def _search(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> Order:
         names[label]: max(int(size), 1)  # type: ignore[arg-type]  # integers, as checked
         for label, size in build_size_dict(subscripts, shapes).items()
     }
+    count = len(subscripts.inputs)
+    if count == 1 or (count == 2 and not isinstance(optimizer, _Searching)):
+        return Order((tuple(range(count)),))  # there is one order, and optimizers expect more
     if isinstance(optimizer, _Searching):
         tree = optimizer.search(inputs, output, sizes)
         by_name = {name: label for label, name in names.items()}
-        return Order(_tuples(tree.get_path()), tuple(by_name[each] for each in tree.sliced_inds))
+        slices = _useful(subscripts, (by_name[each] for each in tree.sliced_inds))
+        return Order(_tuples(tree.get_path()), slices)
     path = optimizer([frozenset(term) for term in inputs], frozenset(output), sizes, None)
     return Order(_tuples(path))
 

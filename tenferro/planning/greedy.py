@@ -13,6 +13,12 @@ from tenferro.planning.tree import entering_labels
 
 Live = dict[int, frozenset[Label]]
 
+CROWD = 48
+"""Most values that a label brings as partners of another: the smallest of those that have it.
+
+Where many values share a label, scoring every pair of them would take quadratic time.
+"""
+
 
 def greedy_pairs(
     subscripts: Subscripts,
@@ -24,7 +30,8 @@ def greedy_pairs(
     """Contractions chosen one at a time by `size(result) - alpha * (size(left) + size(right))`.
 
     Only pairs with a common label are considered while such pairs exist; the remaining values are
-    then multiplied, smallest first. A `temperature` above 0 adds Gumbel noise to the logarithm of
+    then multiplied, smallest first. A label that all operands have does not count as common: it
+    says nothing about the order. A `temperature` above 0 adds Gumbel noise to the logarithm of
     the score; `seed` seeds the generator of the noise.
     """
     return _Greedy(subscripts, sizes, alpha, temperature, seed).run()
@@ -48,6 +55,16 @@ class _Greedy:
         for number, labels in self.live.items():
             for label in labels:
                 self.owners.setdefault(label, set()).add(number)
+        count = len(self.live)
+        shared = {label for label, owners in self.owners.items() if len(owners) == count > 2}
+        if shared:
+            self.live = {number: labels - shared for number, labels in self.live.items()}
+        self.sizes = {number: self.size(labels) for number, labels in self.live.items()}
+        self.crowds = {
+            label: sorted((self.sizes[number], number) for number in owners)
+            for label, owners in self.owners.items()
+            if len(owners) > CROWD and label not in shared
+        }
         self.alpha = alpha
         self.temperature = temperature
         self.random = random.Random(seed)
@@ -56,13 +73,15 @@ class _Greedy:
         self.next = len(self.live)
 
     def run(self) -> Pairs:
-        for number in list(self.live):
-            self.consider(number, above=number)
         while len(self.live) > 1:
             pair = self.best()
-            if pair is None:
+            if pair is not None:
+                self.contract(*pair)
+                continue
+            for number in list(self.live):
+                self.consider(number, above=number)
+            if not self.heap:  # no two values have a common label
                 break
-            self.contract(*pair)
         self.multiply_rest()
         return tuple(self.pairs)
 
@@ -75,14 +94,31 @@ class _Greedy:
 
     def consider(self, number: int, above: int = -1) -> None:
         """Score the pairs of a value with those that share a label with it."""
-        neighbours = {neighbour for label in self.live[number] for neighbour in self.owners[label]}
+        neighbours: set[int] = set()
+        for label in self.live[number]:
+            crowd = self.crowds.get(label)
+            if crowd is not None:
+                neighbours.update(self.smallest(crowd))
+            else:
+                neighbours.update(owner for owner in self.owners[label] if owner > above)
+        neighbours.discard(number)
         for neighbour in sorted(neighbours):
-            if neighbour != number and neighbour > above:
-                heapq.heappush(self.heap, (self.score(number, neighbour), number, neighbour))
+            heapq.heappush(self.heap, (self.score(number, neighbour), number, neighbour))
+
+    def smallest(self, crowd: list[tuple[float, int]]) -> list[int]:
+        """The smallest values of a heap that have not been contracted."""
+        found: list[tuple[float, int]] = []
+        while crowd and len(found) <= CROWD:
+            entry = heapq.heappop(crowd)
+            if entry[1] in self.live:
+                found.append(entry)
+        for entry in found:
+            heapq.heappush(crowd, entry)
+        return [number for _, number in found]
 
     def score(self, a: int, b: int) -> float:
         result_size = self.size(self.result(a, b))
-        gain = result_size - self.alpha * (self.size(self.live[a]) + self.size(self.live[b]))
+        gain = result_size - self.alpha * (self.sizes[a] + self.sizes[b])
         if not self.temperature:
             return gain
         noise = -math.log(-math.log(self.random.random() or 0.5))
@@ -105,18 +141,21 @@ class _Greedy:
                 self.owners[label].discard(number)
         number, self.next = self.next, self.next + 1
         self.live[number] = labels
+        self.sizes[number] = self.size(labels)
         for label in labels:
             self.owners[label].add(number)
+            if label in self.crowds:
+                heapq.heappush(self.crowds[label], (self.sizes[number], number))
         self.pairs.append((a, b))
         self.consider(number)
 
     def multiply_rest(self) -> None:
         """Outer products of the values that share no label, the two smallest first."""
-        rest = [(self.size(labels), number) for number, labels in self.live.items()]
+        rest = [(self.sizes[number], number) for number in self.live]
         heapq.heapify(rest)
         while len(rest) > 1:
             _, a = heapq.heappop(rest)
             _, b = heapq.heappop(rest)
             self.contract(min(a, b), max(a, b))
             number = self.next - 1
-            heapq.heappush(rest, (self.size(self.live[number]), number))
+            heapq.heappush(rest, (self.sizes[number], number))

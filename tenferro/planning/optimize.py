@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from tenferro.errors import PathError
 from tenferro.planning.nested import NestedEinsum
 from tenferro.planning.tree import ContractionTree
@@ -16,6 +18,8 @@ Objective = Literal["time", "flops", "size"]
 Method = Literal["auto", "greedy", "exact", "search", "cotengra"]
 EFFORT = 10.0
 """How many times the predicted run time of a plan its search takes by default."""
+NAMES = ("auto", "greedy", "search", "optimal", "dp", "exact", "cotengra")
+"""The names that `optimize=` takes; further ones are those of opt_einsum's optimizers."""
 Progress = Callable[[int, int, float], object]
 """Called with the number of trees tried, the total number of trees, and the best score so far."""
 
@@ -123,7 +127,7 @@ def as_optimize(value: Any) -> EinsumOptimize:
     """The strategy that `optimize=` means.
 
     None, True and `"auto"` mean an automatic plan; `"greedy"`, `"optimal"` and `"cotengra"` mean
-    one by that method; False contracts from left to right; a list of pairs is a path.
+    one by that method; False contracts from left to right; a list or an array of pairs is a path.
 
     Raises:
         PathError: the value is not a strategy.
@@ -134,21 +138,19 @@ def as_optimize(value: Any) -> EinsumOptimize:
     match value:
         case Auto() | LeftToRight() | Nested() | Path() | Tree():
             return value
-        case None | True | "auto":
+        case None | True:
             return Auto()
         case False:
             return LeftToRight()
-        case "greedy" | "search" | "cotengra":
-            return Auto(ContractionOptimizerOptions(method=value))
-        case "optimal" | "dp" | "exact":
-            return Auto(ContractionOptimizerOptions(method="exact"))
+        case str():
+            return Auto(ContractionOptimizerOptions(method=_method(value)))
         case ContractionOptimizerOptions():
             return Auto(value)
         case NestedEinsum():
             return Nested(value)
         case ContractionTree():
             return Tree(value)
-        case list() | tuple():
+        case list() | tuple() | np.ndarray():
             return Path(_groups(value))
         case _:
             raise PathError(
@@ -158,8 +160,36 @@ def as_optimize(value: Any) -> EinsumOptimize:
             )
 
 
-def _groups(value: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
-    groups = value[1:] if value and value[0] == "einsum_path" else value
+def _method(name: str) -> Method:
+    """The method that a name means.
+
+    Raises:
+        PathError: no method has this name.
+    """
+    match name:
+        case "auto" | "greedy" | "search" | "cotengra" | "exact":
+            return name
+        case "optimal" | "dp":
+            return "exact"
+        case _:
+            raise PathError(
+                f"einsum: optimize={name!r} is not a method; the names are "
+                f"{', '.join(map(repr, NAMES))}, and those of opt_einsum's optimizers, such as "
+                "'branch-2' and 'random-greedy'"
+            )
+
+
+def _groups(value: Sequence[Any] | np.ndarray) -> tuple[tuple[int, ...], ...]:
+    match value:
+        case (str(name), int() | float()) if name != "einsum_path":
+            raise PathError(
+                f"einsum: optimize={value!r} is NumPy's pair of a method and a number of elements; "
+                f"pass optimize={name!r}, and memory_limit= in bytes if intermediates must fit"
+            )
+        case (str("einsum_path"), *groups):
+            pass
+        case _:
+            groups = list(value)
     try:
         return tuple(tuple(int(position) for position in group) for group in groups)
     except (TypeError, ValueError):

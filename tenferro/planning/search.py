@@ -18,6 +18,7 @@ from tenferro.planning.anneal import annealed
 from tenferro.planning.cost import tree_seconds
 from tenferro.planning.effort import CANDIDATES, GREEDY, MOVE, REPLAN, Effort
 from tenferro.planning.greedy import greedy_pairs
+from tenferro.planning.merging import Merged
 from tenferro.planning.optimize import ContractionOptimizerOptions, Progress
 from tenferro.planning.paths import Pairs, pairs_of_path
 from tenferro.planning.refine import TRAFFIC, exact_pairs, refined
@@ -49,15 +50,27 @@ def find_tree(
     Raises:
         PathError: the method is not available here.
     """
+    merged = Merged.of(subscripts)
+    pairs = _pairs(merged.subscripts, sizes, options, costs)
+    return ContractionTree(subscripts, sizes, merged.expand(pairs))
+
+
+def _pairs(
+    subscripts: Subscripts,
+    sizes: Mapping[Label, int],
+    options: ContractionOptimizerOptions,
+    costs: DeviceCosts,
+) -> Pairs:
+    """The contractions of the tree with the lowest score, of operands with different labels."""
     count = len(subscripts.inputs)
     if count <= 2:
-        return ContractionTree(subscripts, sizes, ((0, 1),) if count == 2 else ())
+        return ((0, 1),) if count == 2 else ()
     search = _Search(subscripts, sizes, options, costs)
     method = options.method
     if method == "auto":
         method = "exact" if count <= EXACT_OPERANDS else "search"
     report = options.progress if callable(options.progress) else _report_nothing
-    return _METHODS[method](search, report)
+    return _METHODS[method](search, report).pairs
 
 
 @dataclass(frozen=True, slots=True)

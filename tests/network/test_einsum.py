@@ -163,7 +163,7 @@ def test_wrong_calls_are_refused(
 def test_wrong_orders_are_refused() -> None:
     with pytest.raises(PathError, match="uncontracted"):
         tn.einsum("ij,jk,kl->il", A, B, C, optimize=[(0, 1)])
-    with pytest.raises(PathError, match="is not a strategy"):
+    with pytest.raises(PathError, match="is not a method"):
         tn.einsum("ij,jk->ik", A, B, optimize="best")
     with pytest.raises(PathError, match="the parentheses give the order; leave optimize out"):
         tn.einsum("(ij,jk)->ik", A, B, optimize=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,3 +114,46 @@ def test_what_does_not_fit_is_refused() -> None:
     symbolic = [tn.TensorSpec(("n", "n", "n"))] * 4
     with pytest.raises(PathError, match="optimizer function needs known sizes"):
         tn.make_program(lambda *xs: tn.einsum(RING, *xs, optimize=last_first), *symbolic)
+
+
+@pytest.mark.parametrize("name", ["branch-2", "auto-hq", "random-greedy", "eager"])
+def test_a_name_of_opt_einsum_is_its_optimizer(name: str) -> None:
+    a = np.arange(6.0).reshape(2, 3)
+    b = np.arange(12.0).reshape(3, 4)
+    c = np.arange(8.0).reshape(4, 2)
+    found = tn.einsum("ij,jk,kl->il", a, b, c, optimize=name)
+    np.testing.assert_allclose(np.asarray(found), a @ b @ c)
+
+
+def test_optimizers_are_not_asked_where_there_is_one_order() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    for optimizer in (opt_einsum.RandomGreedy(), opt_einsum.DynamicProgramming()):
+        assert np.array_equal(tn.einsum("ij->ji", x, optimize=optimizer), x.T)
+        assert np.array_equal(tn.einsum("ij,kj->ik", x, x, optimize=optimizer), x @ x.T)
+
+
+@pytest.mark.parametrize("kind", [np.array, list, tuple, lambda path: [np.array(p) for p in path]])
+def test_a_path_of_arrays(kind: Callable[[Any], Any]) -> None:
+    x = np.arange(4.0).reshape(2, 2)
+    path = kind([(0, 1), (0, 1)])
+    assert np.allclose(tn.einsum("ij,jk,kl->il", x, x, x, optimize=path), x @ x @ x)
+
+
+def test_slices_of_a_label_that_one_operand_has_are_left_out() -> None:
+    cotengra = pytest.importorskip("cotengra")
+    shapes = [(8, 8, 3), (8, 8), (8, 8)]
+    sizes = {"a": 8, "b": 8, "c": 8, "x": 3}
+    path = [(1, 2), (0, 1)]
+    tree = cotengra.ContractionTree.from_path(["abx", "bc", "ca"], "", sizes, path=path)
+    tree.remove_ind_("x")
+    tree.remove_ind_("a")
+    plan = tn.einsum_plan("abx,bc,ca->", *[np.ones(s) for s in shapes], optimize=tree)
+    assert plan.slices == (ord("a"),)
+
+
+def test_names_and_pairs_that_are_not_taken_say_what_is() -> None:
+    x = np.eye(2)
+    with pytest.raises(PathError, match="'no-such' is not a method; the names are"):
+        tn.einsum("ij,jk,kl->il", x, x, x, optimize="no-such")
+    with pytest.raises(PathError, match=r"memory_limit= in bytes"):
+        tn.einsum("ij,jk,kl->il", x, x, x, optimize=("greedy", 10**6))
