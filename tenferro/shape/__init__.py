@@ -6,11 +6,14 @@ The package can be called: `tn.shape(x)` is the shape of an array.
 import sys
 
 from tenferro.shape.algebra import (
+    Atom,
     Dim,
     DimExpr,
     Leaf,
+    SizeFunction,
     at_most,
     bind,
+    calls,
     canonical,
     floordiv,
     grows,
@@ -86,6 +89,7 @@ __all__ = [
     "MAX_EXTENT",
     "UINT32",
     "UINT64",
+    "Atom",
     "DType",
     "Dim",
     "DimExpr",
@@ -98,6 +102,7 @@ __all__ = [
     "ShapeDtypeStruct",
     "ShapeExtent",
     "ShapeGuardContext",
+    "SizeFunction",
     "Source",
     "SymDim",
     "TensorInput",
@@ -109,6 +114,7 @@ __all__ = [
     "as_dtype",
     "at_most",
     "bind",
+    "calls",
     "canonical",
     "complex_dtype",
     "declare",

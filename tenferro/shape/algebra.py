@@ -9,7 +9,7 @@ normal form does not show are unknown.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral
 from typing import Protocol, runtime_checkable
 
@@ -166,6 +166,16 @@ def symbol(leaf: Leaf) -> DimExpr:
 def leaves(value: Dim) -> set[Leaf]:
     """The symbols of a size."""
     return set() if isinstance(value, int) else value.leaves()
+
+
+def calls(value: Dim) -> Iterator[SizeFunction]:
+    """The calls in a size, also those inside calls."""
+    for monomial, _ in () if isinstance(value, int) else value.terms:
+        for atom in monomial:
+            if isinstance(atom, SizeFunction):
+                yield atom
+                for arg in atom.args:
+                    yield from calls(arg)
 
 
 def floordiv(a: Dim, b: Dim) -> Dim:

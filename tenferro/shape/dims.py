@@ -76,6 +76,8 @@ def dim_of_ast(node: ast.expr) -> Dim:
             return symbol(SymDim(name))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -dim_of_ast(operand)
+        case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant(value=int(exponent))):
+            return dim_of_ast(base) ** exponent
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _SIGNS:
             return _SIGNS[type(sign)](dim_of_ast(left), dim_of_ast(right))
         case ast.Call(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
@@ -13,7 +14,7 @@ import jax
 import jax.export
 import numpy as np
 
-from tenferro.compiler import Target, contraction_passes, optimize_for, refuse_dynamic
+from tenferro.compiler import PlanFamilies, Target, contraction_passes, optimize_for, refuse_dynamic
 from tenferro.computegraph import BoundedCache, CacheStats, Capacity
 from tenferro.config import config
 from tenferro.control import Scan
@@ -22,13 +23,27 @@ from tenferro.exec_ir import ExecOp, ExecProgram, check_budget, verify
 from tenferro.families import STANDARD, Callback, further
 from tenferro.family import Extension, Package
 from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_inputs, check_program
-from tenferro.shape import Dim, DimExpr, Guard, SymDim, TensorMeta, dim, fresh_input
+from tenferro.shape import (
+    Atom,
+    Dim,
+    DimExpr,
+    Guard,
+    SizeFunction,
+    SymDim,
+    TensorMeta,
+    calls,
+    dim,
+    fresh_input,
+)
 from tenferro_xla.compiled import private
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
 from tenferro_xla.places import find_device
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 _KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+
+TYPICAL = 64
+"""What a symbol is taken to be where an artifact needs an order of contractions for all sizes."""
 
 _MULTIPLE = re.compile(r"([1-9][0-9]*)\*floordiv\(")
 
@@ -83,14 +98,14 @@ def export(
     refuse_dynamic(program.exec_program, "export")
     lowerings = ExtensionLowerings((*STANDARD, *further(packages)))
     target = Target("export", contraction_passes(None), lowerings, advice=_ADVICE)
-    body = optimize_for(program.exec_program, target, None, program.options)
+    body = optimize_for(_planned(program.exec_program), target, None, program.options)
     verify(body)
     _refuse_named_rounds(body)
     _refuse_callbacks(body)
     check_budget(body, config.max_bytes)
     try:
         with jax.enable_x64(True):
-            scope = jax.export.SymbolicScope([_constraint(guard) for guard in program.guards])
+            scope = jax.export.SymbolicScope(_constraints(program, body))
             to_jax_dim = _to_jax_dim(scope)
             function = _function(program, body, LoweringOptions(precision, lowerings), to_jax_dim)
             arguments = {
@@ -100,14 +115,46 @@ def export(
                 )
                 for declared in program.inputs
             }
-            lower = jax.export.export(jax.jit(function), platforms=tuple(platforms))
-            return Exported(lower(arguments))
+            return Exported(_lowered(function, arguments, platforms))
     except TenferroError:
         raise
     except (
         Exception
     ) as error:  # JAX raises many types, some private, for sizes that it cannot compare
-        raise ExecutorError(f"export: JAX says {_first_line(error)}") from error
+        advice = "; give the inputs constant sizes" if body.symbols() else ""
+        raise ExecutorError(f"export: JAX says {_first_line(error)}{advice}") from error
+
+
+def _lowered(
+    function: Callable[..., Any], arguments: Mapping[str, Any], platforms: Sequence[str]
+) -> jax.export.Exported:
+    """The artifact of JAX for all platforms.
+
+    Raises:
+        ExecutorError: JAX lowers the function for some of the platforms only; the text names them.
+    """
+
+    def lowered(to: Sequence[str]) -> jax.export.Exported:
+        return jax.export.export(jax.jit(function), platforms=tuple(to))(arguments)
+
+    try:
+        return lowered(platforms)
+    except TenferroError:
+        raise
+    except Exception as error:
+        failures = {}
+        for platform in platforms if len(platforms) > 1 else ():
+            try:
+                lowered([platform])
+            except Exception as alone:
+                failures[platform] = _first_line(alone)
+        if len(failures) in (0, len(platforms)):
+            raise
+        rest = tuple(platform for platform in platforms if platform not in failures)
+        raise ExecutorError(
+            f"export: JAX cannot lower it for {' and '.join(failures)}: "
+            f"{'; '.join(dict.fromkeys(failures.values()))}; pass platforms={rest!r}"
+        ) from error
 
 
 def load_exported(source: str | PathLike[str] | bytes) -> Exported:
@@ -214,6 +261,11 @@ class Exported:
         return f"Exported({inputs}) -> ({outputs}) for {', '.join(self.platforms)}"
 
 
+def _planned(program: ExecProgram) -> ExecProgram:
+    """The program with networks in an order that serves all sizes, found for a typical one."""
+    return PlanFamilies(tuple((leaf, TYPICAL) for leaf in program.symbols())).run(program)
+
+
 def _refuse_callbacks(program: ExecProgram) -> None:
     """Raise ExecutorError if a function of the user is called."""
     for part in program.walk():
@@ -274,25 +326,60 @@ def _replaced(value: Any, to_jax_dim: ToJaxDim) -> Any:
             return value
 
 
+def _constraints(program: GraphProgram, body: ExecProgram) -> list[str]:
+    """The assumptions of a program in JAX's notation.
+
+    For JAX `min(n, 3)` and `min(3, n)` are two sizes, and its own functions write both.
+    """
+    guards = [_constraint(guard) for guard in program.guards]
+    sizes = {
+        size
+        for part in body.walk()
+        for meta in part.slot_metas()
+        if meta
+        for size in meta.dims or ()
+    }
+    swapped = {
+        (_in_jax(SizeFunction(call.name, (a, b))), _in_jax(SizeFunction(call.name, (b, a))))
+        for size in sizes
+        for call in calls(size)
+        if call.name != "floordiv" and len(call.args) == 2
+        for a, b in [sorted(call.args, key=str)]
+    }
+    return [*guards, *(f"{one} == {other}" for one, other in sorted(swapped))]
+
+
 def _constraint(guard: Guard) -> str:
     """An assumption in JAX's notation; JAX would not terminate on `n == 2*floordiv(n, 2)`."""
     for size, parts in ((guard.left, guard.right), (guard.right, guard.left)):
         multiple = _MULTIPLE.match(str(parts))
         if multiple and parts == int(multiple[1]) * (size // int(multiple[1])):
-            return f"mod({size}, {multiple[1]}) == 0"
-    return f"{guard.left} == {guard.right}"
+            return f"mod({_in_jax(size)}, {multiple[1]}) == 0"
+    return f"{_in_jax(guard.left)} == {_in_jax(guard.right)}"
 
 
 def _to_jax_dim(scope: jax.export.SymbolicScope) -> ToJaxDim:
-    """Converts sizes to those of JAX, through their text, which is the same in JAX."""
+    """Converts sizes to those of JAX, through their text."""
 
     def convert(size: Dim) -> Any:
         if isinstance(size, int):
             return size
-        (converted,) = jax.export.symbolic_shape(str(size), scope=scope)
+        (converted,) = jax.export.symbolic_shape(_in_jax(size), scope=scope)
         return converted
 
     return convert
+
+
+def _in_jax(size: Dim | Atom) -> str:
+    """The text that JAX reads: no sign before a name, and calls of two arguments."""
+    match size:
+        case DimExpr():
+            terms = ("*".join([str(factor), *map(_in_jax, atoms)]) for atoms, factor in size.terms)
+            return " + ".join(terms)
+        case SizeFunction():
+            return functools.reduce(lambda a, b: f"{size.name}({a}, {b})", map(_in_jax, size.args))
+        case _:
+            return str(size)
 
 
 def _inputs(exported: jax.export.Exported) -> list[tuple[str, TensorMeta]]:
@@ -306,7 +393,9 @@ def _inputs(exported: jax.export.Exported) -> list[tuple[str, TensorMeta]]:
 
 
 def _meta(aval: Any) -> TensorMeta:
-    sizes = [size if isinstance(size, int) else dim(str(size)) for size in aval.shape]
+    sizes = [
+        size if isinstance(size, int) else dim(str(size).replace("^", "**")) for size in aval.shape
+    ]
     return TensorMeta.of(np.dtype(aval.dtype), sizes)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from jax.export import is_symbolic_dim
 
 from tenferro.ops import EmbedDiag, ExtractDiag, Tril, Triu, inverse
+from tenferro_xla.lowering.extents import known
 from tenferro_xla.lowering.registry import lower
 
 WRITTEN = 1 << 14
@@ -32,7 +32,7 @@ def _(op: EmbedDiag, x: Array) -> Array:
     """Zeros into which the diagonal is written; small ones in a form that is compiled faster."""
     n = x.shape[op.axis_a]
     last = lax.transpose(x, _moved(x.ndim, op.axis_a, x.ndim - 1))
-    is_large = all(not is_symbolic_dim(size) for size in x.shape) and x.size * n >= WRITTEN
+    is_large = known(x.shape) and x.size * n >= WRITTEN
     square = _written(last) if is_large else _spread(last)
     others = [axis for axis in range(x.ndim + 1) if axis not in (op.axis_a, op.axis_b)]
     return lax.transpose(square, inverse([*others, op.axis_a, op.axis_b]))
@@ -68,7 +68,7 @@ def _(op: Triu, x: Array) -> Array:
 def _on_or_below(x: Array, k: int) -> Array:
     """Whether an element is on or below diagonal `k` of the last two axes."""
     rows, columns = x.shape[-2:]
-    if is_symbolic_dim(rows + columns):  # in an export
+    if not known([rows + columns]):  # in an export
         kind: np.dtype[Any] = np.dtype(np.int64)
     else:
         k = min(max(k, -rows), columns)

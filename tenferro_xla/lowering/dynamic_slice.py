@@ -9,6 +9,7 @@ import numpy as np
 from jax import Array, lax
 
 from tenferro.ops import DynamicSlice, DynamicUpdateSlice
+from tenferro_xla.lowering.extents import number
 from tenferro_xla.lowering.registry import lower
 
 
@@ -30,5 +31,5 @@ def _clamped(x: Array, sizes: Sequence[int], starts: Sequence[Array]) -> list[Ar
         if start.dtype == np.uint64:
             start = lax.min(start, lax.full_like(start, np.iinfo(np.int64).max))
         wide = lax.convert_element_type(start, np.dtype(np.int64))
-        clamped.append(lax.clamp(np.int64(0), wide, np.int64(limit - size)))
+        clamped.append(lax.clamp(np.int64(0), wide, number(limit - size)))
     return clamped

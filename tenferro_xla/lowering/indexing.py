@@ -3,21 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from jax import Array, lax
 
-from tenferro.ops import Gather, Scatter, Scattering
+from tenferro.ops import Gather, GatherDynamicSliceSizes, Scatter, Scattering
 from tenferro.shape import TensorMeta, make_meta
+from tenferro_xla.lowering.extents import known, of_operands
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 
 
 @lower.register
 def _(op: Gather, x: Array, indices: Array, *, options: LoweringOptions) -> Array:
-    (meta,) = op.infer_all([_meta(x), _meta(indices)])
-    assert meta.static_shape is not None
-    if 0 in meta.static_shape:  # a window may not fit then
-        return lax.full(meta.static_shape, 0, x.dtype)
+    if known((*x.shape, *indices.shape, *op.slice_sizes)):
+        (meta,) = op.infer_all([_meta(x), _meta(indices)])
+        assert meta.static_shape is not None
+        if 0 in meta.static_shape:  # a window may not fit then
+            return lax.full(meta.static_shape, 0, x.dtype)
+    return _gathered(op, x, indices, op.slice_sizes, options)
+
+
+@lower.register
+def _(
+    op: GatherDynamicSliceSizes,
+    x: Array,
+    indices: Array,
+    *sources: Array,
+    options: LoweringOptions,
+) -> Array:
+    # In an artifact, whose sizes have names. Elsewhere they are known, and the op is a Gather.
+    shapes = [array.shape for array in (x, indices, *sources)]
+    return _gathered(op, x, indices, [of_operands(s, shapes) for s in op.slice_sizes], options)
+
+
+def _gathered(
+    op: Gather | GatherDynamicSliceSizes,
+    x: Array,
+    indices: Array,
+    sizes: Sequence[Any],
+    options: LoweringOptions,
+) -> Array:
     vectors, batching = _vectors_last(
         indices, x, op.index_vector_dim, op.start_indices_batching_dims, options
     )
@@ -29,8 +55,8 @@ def _(op: Gather, x: Array, indices: Array, *, options: LoweringOptions) -> Arra
         batching,
     )
     if op.mode == "clip":
-        return lax.gather(x, vectors, numbers, op.slice_sizes, mode="clip")
-    return lax.gather(x, vectors, numbers, op.slice_sizes, mode="fill", fill_value=0)
+        return lax.gather(x, vectors, numbers, sizes, mode="clip")
+    return lax.gather(x, vectors, numbers, sizes, mode="fill", fill_value=0)
 
 
 @lower.register
@@ -53,7 +79,7 @@ def scattered(
     options: LoweringOptions,
 ) -> Array:
     """A scatter of `jax.lax` with the dimension numbers of the op."""
-    if not updates.size:
+    if known(updates.shape) and not updates.size:
         return x
     vectors, batching = _vectors_last(
         indices, x, op.index_vector_dim, op.scatter_indices_batching_dims, options
@@ -76,7 +102,7 @@ def _last_wins(
     First finds the largest number of an update for each element, then gathers these updates. They
     are numbered window after window, whatever the order of their axes.
     """
-    if not updates.size:
+    if known(updates.shape) and not updates.size:
         return x
     axes = [*op.numbers.batch_dims(updates.ndim), *op.update_window_dims]
     updates_in_order = lax.transpose(updates, axes)

@@ -10,6 +10,7 @@ from jax import numpy as jnp
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.families.linalg import Pinv, Qr, Svd
 from tenferro.family import ExtensionOp, Lowering
+from tenferro_xla.lowering.extents import known, number
 from tenferro_xla.lowering.linalg import is_empty, nan_unless_finite
 
 
@@ -50,7 +51,13 @@ def pinv(op: Pinv, a: Array, *rtol: Array) -> Array:
     if is_empty(a):
         return jnp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     u, s, vh = lax.linalg.svd(a, full_matrices=False, compute_uv=True)
-    cutoff = rtol[0][..., None] if rtol else op.cutoff(a.shape[-2], a.shape[-1], s.dtype)
+    m, n = a.shape[-2:]
+    if rtol:
+        cutoff = rtol[0][..., None]
+    elif known([m, n]):
+        cutoff = op.cutoff(m, n, s.dtype)
+    else:
+        cutoff = jnp.maximum(number(m), number(n)).astype(s.dtype) * op.cutoff(1, 1, s.dtype)
     kept = s > cutoff * s[..., :1]
     inverse = jnp.where(kept, 1 / jnp.where(kept, s, 1), 0)
     adjoint = jnp.conj(vh.swapaxes(-1, -2)) * inverse[..., None, :]

@@ -7,10 +7,10 @@ from typing import cast
 
 import numpy as np
 from jax import Array, lax
-from jax.export import is_symbolic_dim
 
 from tenferro.ops import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
 from tenferro.shape import is_floating
+from tenferro_xla.lowering.extents import known
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 
 MANY = 1024
@@ -48,7 +48,7 @@ def _with_nan(found: Array, x: Array, axes: tuple[int, ...], options: LoweringOp
     XLA on the CPU drops NaN when it reduces many numbers, and when devices combine their results. A
     sum does not, and is quick; it is also NaN where infinities of both signs meet.
     """
-    few = not any(map(is_symbolic_dim, x.shape)) and prod(x.shape) < MANY
+    few = known(x.shape) and prod(x.shape) < MANY
     right = few or not options.drops_nan
     if not is_floating(x.dtype) or (right and options.mesh is None):
         return found

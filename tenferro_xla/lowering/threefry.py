@@ -12,6 +12,7 @@ from jax import Array, lax
 from jax import numpy as jnp
 
 from tenferro.ops import PARITY, ROTATIONS, Threefry2x32
+from tenferro_xla.lowering.extents import known
 from tenferro_xla.lowering.registry import lower
 
 _FEW = 1 << 12
@@ -23,7 +24,7 @@ _Words = tuple[Array, Array]
 @lower.register
 def _(op: Threefry2x32, key0: Array, key1: Array, left: Array, right: Array) -> _Words:
     words = (key0, key1, left, right)
-    if left.size > _FEW:
+    if not known(left.shape) or left.size > _FEW:
         return _written_out(*words)
     result: _Words = lax.platform_dependent(*words, cpu=_looped, default=_written_out)
     return result

@@ -37,7 +37,7 @@ def test_the_size_of_an_operands_axis_is_a_symbol_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "n +", "n / 2", "n ** 2", "1.5", "True", "f(n)", "n[0]", "min(n)", "x y", "'n'"]
+    "text", ["", "n +", "n / 2", "n ** m", "1.5", "True", "f(n)", "n[0]", "min(n)", "x y", "'n'"]
 )
 def test_text_that_is_not_a_size_is_refused(text: str) -> None:
     with pytest.raises(ShapeError, match="is not a size; write a name, or sums and products"):

@@ -25,6 +25,7 @@ from tenferro.ops import (
     EmbedDiag,
     ExtractDiag,
     GammaGrad,
+    GatherDynamicSliceSizes,
     Pad,
     ReduceMax,
     ReduceMin,
@@ -257,6 +258,7 @@ def test_ops_on_constants_alone_lower() -> None:
 def test_every_op_has_a_lowering_but_those_that_are_other_ops_by_then() -> None:
     without = {op for op in VOCABULARY.values() if not lower.covers(op)}
     late = {op for op in VOCABULARY.values() if op.follows_shapes is True}
+    late -= {GatherDynamicSliceSizes}  # artifacts hold it, under a batch whose size has a name
     assert without == late | {op for op in VOCABULARY.values() if op.size_operand is not None}
 
 
