@@ -5,9 +5,9 @@ from __future__ import annotations
 from tenferro.compiler import DeviceCosts, Runs
 from tenferro_xla.platforms.platform import Platform
 
-H200 = DeviceCosts(
-    multiply=4e-14,
-    complex_multiply=1.6e-13,
+HOPPER = DeviceCosts(
+    multiply=3.5e-14,
+    complex_multiply=1.4e-13,
     edge=128.0,
     matrix=2e-9,
     complex_matrix=4e-9,
@@ -19,16 +19,16 @@ H200 = DeviceCosts(
     write=2.5e-12,
     kernel=4e-6,
 )
-"""An H200 by its data sheet: 67·10¹² operations of 64-bit products and 4.8·10¹² bytes a second, of
-which three quarters are expected. No run has been measured; `tests/benchmarks/contraction_costs.py`
-fits them on a device.
+"""Products as measured on an H100, 64-bit ones and 32-bit ones without TF32; its copies, at 2.9·10¹²
+bytes a second, confirm `move`. The other constants follow from data sheets;
+`tests/benchmarks/contraction_costs.py` fits them on a device.
 
 cuBLAS takes operands in either order and complex ones as they are, so that no side is better on the
 left, and contracted axes may come first."""
 
 CUDA_PLATFORM = Platform(
     "cuda",
-    costs=H200,
+    costs=HOPPER,
     rewrites=True,
     # Blocks of XLA's allocator; the largest workspace that cuBLAS is given, on Hopper.
     runs=Runs(as_written=True, fuses=True, reads_transposed=True, block=256, workspace=32 << 20),
