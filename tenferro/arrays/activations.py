@@ -20,14 +20,14 @@ from tenferro.ops import (
     SELECT,
     STOP_GRADIENT,
     SUB,
-    BroadcastInDim,
     Compare,
     Convert,
     ReduceMax,
     ReduceSum,
+    broadcast_like,
     zeros_like,
 )
-from tenferro.shape import Dim, TensorMeta, is_complex
+from tenferro.shape import Exact, TensorMeta, is_complex
 from tenferro.typing import Axis
 
 
@@ -96,7 +96,7 @@ def softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
     shifted, _ = _shifted(at, "softmax", value, axes)
     powers = at.emit(EXP, shifted)
     total = at.emit(ReduceSum(axes), powers)
-    return at.emit(DIV, powers, _spread(at, total, value, axes))
+    return at.emit(DIV, powers, _spread(at, "softmax", total, value, axes))
 
 
 def log_softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
@@ -109,7 +109,7 @@ def log_softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
     axes = normal_axes("log_softmax", axis, at.ctx.meta(value).rank)
     shifted, _ = _shifted(at, "log_softmax", value, axes)
     total = at.emit(LOG, at.emit(ReduceSum(axes), at.emit(EXP, shifted)))
-    return at.emit(SUB, shifted, _spread(at, total, value, axes))
+    return at.emit(SUB, shifted, _spread(at, "log_softmax", total, value, axes))
 
 
 def logsumexp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
@@ -131,20 +131,20 @@ def logsumexp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: boo
 def _shifted(at: Emitter[V], name: str, value: V, axes: tuple[int, ...]) -> tuple[V, V | None]:
     """The value minus its largest real part over `axes`, if finite; and what was subtracted."""
     meta: TensorMeta = at.ctx.meta(value)
-    shape = meta.exact_shape(name, "operand")
-    if any(shape[axis] == 0 for axis in axes):
+    extents = [meta.extents[axis] for axis in axes]
+    if Exact(0) in extents:
         return value, None
-    named = not all(isinstance(shape[axis], int) for axis in axes)
+    named = not all(isinstance(e, Exact) and isinstance(e.dim, int) for e in extents)
     real = at.emit(REAL, value) if is_complex(meta.dtype) else value
     largest = at.emit(ReduceMax(axes, empty=named), at.emit(STOP_GRADIENT, real))
     shift = at.emit(SELECT, isfinite(at, largest), largest, zeros_like(at, largest))
     if is_complex(meta.dtype):
         shift = at.emit(Convert(meta.dtype), shift)
-    return at.emit(SUB, value, _spread(at, shift, value, axes)), shift
+    return at.emit(SUB, value, _spread(at, name, shift, value, axes)), shift
 
 
-def _spread(at: Emitter[V], reduced: V, like: V, axes: tuple[int, ...]) -> V:
+def _spread(at: Emitter[V], name: str, reduced: V, like: V, axes: tuple[int, ...]) -> V:
     """A reduction over `axes`, repeated to the shape of the operand `like`."""
-    shape: tuple[Dim, ...] = at.ctx.meta(like).exact_shape("broadcast_to", "operand")
-    remaining = tuple(axis for axis in range(len(shape)) if axis not in axes)
-    return at.emit(BroadcastInDim(shape, remaining), reduced)
+    meta: TensorMeta = at.ctx.meta(like)
+    remaining = tuple(axis for axis in range(meta.rank) if axis not in axes)
+    return broadcast_like(at, reduced, meta, remaining, name)

@@ -115,6 +115,8 @@ def reshape(
             [3, 4]])
     """
     sizes = sizes_of(shape)
+    if at.ctx.meta(x).dims is None and _is_one_axis(at.ctx.meta(x), sizes):
+        return expand_dims(at, x, [axis for axis, size in enumerate(sizes) if size == 1])
     target = _infer_size(at.ctx.meta(x), [dim(size) for size in sizes])
     x = _of_as_many(at, x, product(target))
     if order == "F":
@@ -123,6 +125,11 @@ def reshape(
     if order != "C":
         raise ShapeError(f"reshape: order must be 'C' or 'F', got {order!r}")
     return at.emit(Reshape(target), x)
+
+
+def _is_one_axis(meta: TensorMeta, sizes: Sequence[object]) -> bool:
+    """Whether a vector, whose size data decide, gets axes of size 1 beside its own."""
+    return meta.rank == 1 and sorted(sizes, key=str) == [-1, *[1] * (len(sizes) - 1)]
 
 
 def ravel(at: Emitter[V], x: V, *, order: Order = "C") -> V:
