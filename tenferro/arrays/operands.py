@@ -45,6 +45,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 Operand = Union[T, Number, DimExpr]  # noqa: UP007  # mypy needs Union for a generic alias
 
 
+class Weak:
+    """A value of a graph that stands for a Python number: its dtype yields to that of arrays.
+
+    It takes part in the promotion of an array function as a number of its kind does. To an emitter
+    it is the value.
+
+    Attributes:
+        value: the value, of the dtype that an array of the number has.
+        number: a number of the same kind.
+    """
+
+    __slots__ = ("number", "value")
+
+    def __init__(self, value: Any, number: Number) -> None:
+        self.value = value
+        self.number = number
+
+
+def unwrapped(operand: Any) -> Any:
+    """The value of an operand that stands for a number; other operands unchanged."""
+    return operand.value if type(operand) is Weak else operand
+
+
 def is_number(operand: object) -> bool:
     """Whether an operand is a Python number, whose dtype is weak."""
     return isinstance(operand, _NUMBERS) and not isinstance(operand, np.generic)
@@ -60,13 +83,20 @@ def result_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
     if common is not None:
         return common
     parts: list[object] = []
+    weak: list[Weak] = []
+    strong = False
     for operand in operands:
         if isinstance(operand, DimExpr):
             parts.append(0)
         elif is_number(operand):
             parts.append(operand)
+        elif type(operand) is Weak:
+            weak.append(operand)
         else:
+            strong = True
             parts.append(at.ctx.meta(operand).dtype)
+    # Among numbers alone a counter of unsigned integers stays one.
+    parts += [each.number if strong else at.ctx.meta(each.value).dtype for each in weak]
     try:
         return as_dtype(np.result_type(*parts))  # type: ignore[arg-type]  # dtypes and numbers
     except TypeError as error:
@@ -104,7 +134,7 @@ def as_value(at: Emitter[V], operand: Operand[V], dtype: DType) -> V:
             return at.emit(scalar(np.asarray(operand, dtype=dtype), dtype))
         except (OverflowError, TypeError):
             raise DTypeError(f"promotion: {operand} does not fit {short_name(dtype)}") from None
-    value: Any = operand  # neither a number nor a size
+    value: Any = unwrapped(operand)  # neither a number nor a size
     return convert(at, value, dtype)  # type: ignore[no-any-return]
 
 
