@@ -30,15 +30,18 @@ from tenferro.ops import (
 )
 from tenferro.shape import (
     FLOAT64,
+    INT64,
     DimExpr,
     DType,
     TensorMeta,
     as_dtype,
     is_inexact,
+    is_integer,
     short_name,
 )
 from tenferro.typing import Axis, Integers, Number
 
+_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 _NUMBERS = (bool, int, float, complex)
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -136,6 +139,59 @@ def as_value(at: Emitter[V], operand: Operand[V], dtype: DType) -> V:
             raise DTypeError(f"promotion: {operand} does not fit {short_name(dtype)}") from None
     value: Any = unwrapped(operand)  # neither a number nor a size
     return convert(at, value, dtype)  # type: ignore[no-any-return]
+
+
+def is_traced_integer(at: Emitter[V], operand: Operand[V]) -> bool:
+    """Whether an operand is an integer whose value is not known, and whose dtype is weak."""
+    if isinstance(operand, DimExpr):
+        return True
+    return type(operand) is Weak and at.ctx.meta(operand.value).dtype.kind in "iu"
+
+
+def is_integral(at: Emitter[V], operand: Operand[V]) -> bool:
+    """Whether an operand is an integer, a size or an array of integers; bools are not."""
+    if is_number(operand):
+        return isinstance(operand, int) and not isinstance(operand, bool)
+    return isinstance(operand, DimExpr) or at.ctx.meta(operand).dtype.kind in "iu"
+
+
+def integers_of(at: Emitter[V], operand: Operand[V]) -> V:
+    """An integral operand as a value of its own dtype; int64 for a size."""
+    return as_value(at, operand, INT64) if isinstance(operand, DimExpr) else unwrapped(operand)  # type: ignore[no-any-return]
+
+
+def fitting(at: Emitter[V], name: str, operand: Operand[V], dtype: DType) -> V:
+    """What is put into an array of `dtype`, as a value of it, if the dtype can hold its kind.
+
+    Raises:
+        DTypeError: it cannot, such as complex values for a real array, or a number does not fit.
+    """
+    if isinstance(operand, DimExpr):
+        own = INT64
+    elif is_number(operand):
+        own = np.result_type(operand)  # type: ignore[arg-type]
+    else:
+        own = at.ctx.meta(operand).dtype
+    if _KINDS[own.kind] > _KINDS[dtype.kind]:
+        raise DTypeError(
+            f"{name}: values of {short_name(as_dtype(own))} do not fit an array of "
+            f"{short_name(dtype)}; convert one of them first"
+        )
+    return as_value(at, operand, dtype)
+
+
+def in_integers(
+    at: Emitter[V], x: Operand[V], y: Operand[V], function: Callable[[Operand[V], Operand[V]], V]
+) -> V:
+    """`function(x, y)`, which takes an integer that is not known yet with all its digits.
+
+    The number may not fit the dtype of the result, to which the result is then reduced.
+    """
+    if is_traced_integer(at, x) or is_traced_integer(at, y):
+        dtype = result_dtype(at, (x, y))
+        if is_integer(dtype) and dtype.itemsize < INT64.itemsize:
+            return convert(at, function(*promote(at, (x, y), INT64)), dtype)
+    return function(x, y)
 
 
 def convert(at: Emitter[V], value: V, dtype: DType) -> V:
