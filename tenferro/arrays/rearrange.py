@@ -10,8 +10,10 @@ from tenferro.arrays.broadcasting import agree_off, assume_size, drop_axes
 from tenferro.arrays.broadcasting import broadcast_to as expanded
 from tenferro.arrays.operands import (
     Operand,
+    as_value,
     called,
     fitting,
+    is_number,
     normal_axes,
     normal_axis,
     promote,
@@ -31,8 +33,10 @@ from tenferro.ops import (
 )
 from tenferro.ops import Pad as PadOp
 from tenferro.shape import (
+    BOOL,
     Dim,
     DimExpr,
+    DType,
     Exact,
     TensorMeta,
     canonical,
@@ -274,7 +278,7 @@ def pad(at: Emitter[V], x: V, *values: Operand[V], pad_width: PadWidth) -> V:
     """x with a border of zeros, of one number, or of one before and behind each axis."""
     meta: TensorMeta = at.ctx.meta(x)
     pairs = _pairs(pad_width, meta)
-    numbers = [fitting(at, "pad", value, meta.dtype) for value in values or (0,)]
+    numbers = [_border(at, value, meta.dtype) for value in values or (0,)]
     for number in numbers:
         if at.ctx.meta(number).rank:
             raise ShapeError(f"pad: constant_values must be numbers, got {at.ctx.meta(number)}")
@@ -288,6 +292,13 @@ def pad(at: Emitter[V], x: V, *values: Operand[V], pad_width: PadWidth) -> V:
         widths[side][axis] = pairs[axis][side]
         x = at.emit(PadOp(tuple(widths[0]), tuple(widths[1]), tuple(none)), x, number)
     return x
+
+
+def _border(at: Emitter[V], value: Operand[V], dtype: DType) -> V:
+    """A number of a border as a value of the dtype of the array; 0 and 1 are bools, too."""
+    if dtype == BOOL and is_number(value) and value in (0, 1):
+        return as_value(at, value, dtype)
+    return fitting(at, "pad", value, dtype)
 
 
 def sizes_of(shape: object) -> list[Size]:
