@@ -23,6 +23,7 @@ from tenferro.arrays.broadcasting import assume_size, common_batch, repeated
 from tenferro.arrays.notation import Expression, apply, expressions, values_of
 from tenferro.arrays.operands import (
     Operand,
+    Weak,
     called,
     convert,
     integers,
@@ -31,6 +32,7 @@ from tenferro.arrays.operands import (
     normal_axis,
     promote,
     result_dtype,
+    unwrapped,
 )
 from tenferro.arrays.operators import ArrayOperators
 from tenferro.typing import Number
@@ -40,6 +42,7 @@ __all__ = [
     "Expression",
     "Number",
     "Operand",
+    "Weak",
     "activations",
     "analytic",
     "apply",
@@ -69,6 +72,7 @@ __all__ = [
     "scans",
     "sorting",
     "special",
+    "unwrapped",
     "updates",
     "values_of",
 ]

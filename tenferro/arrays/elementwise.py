@@ -7,10 +7,14 @@ import numpy as np
 from tenferro.arrays.logical import bitwise_and, bitwise_or, isnan
 from tenferro.arrays.operands import (
     Operand,
+    as_value,
     broadcast,
     called,
+    fitting,
+    in_integers,
     inexact_dtype,
     is_number,
+    is_traced_integer,
     named,
     promote,
     result_dtype,
@@ -45,7 +49,16 @@ from tenferro.ops import (
     full_like,
     zeros_like,
 )
-from tenferro.shape import BOOL, as_dtype, is_complex, is_inexact, is_integer, short_name
+from tenferro.shape import (
+    BOOL,
+    INT64,
+    DType,
+    as_dtype,
+    is_complex,
+    is_inexact,
+    is_integer,
+    short_name,
+)
 from tenferro.typing import DTypeLike
 
 _LARGEST_UNROLLED_POWER = 64
@@ -54,6 +67,27 @@ _LARGEST_UNROLLED_POWER = 64
 def binary(at: Emitter[V], name: str, op: StdTensorOp, x: Operand[V], y: Operand[V]) -> V:
     """An op of two operands, promoted and broadcast; errors name the function `name`."""
     return called(at, name, op, *broadcast(at, name, promote(at, (x, y))))
+
+
+def limit(at: Emitter[V], bound: Operand[V], dtype: DType, *, lower: bool) -> V:
+    """The lower or the upper bound of values of `dtype`, as a value of it.
+
+    A number that is not known yet is brought into the range of the dtype. A known one may be beyond
+    the end at which it has no effect.
+
+    Raises:
+        DTypeError: a known number is beyond the other end.
+    """
+    if is_integer(dtype):
+        info = np.iinfo(dtype)
+        if is_traced_integer(at, bound):
+            value = as_value(at, bound, INT64)
+            ends = max(info.min, -(2**63)), min(info.max, 2**63 - 1)
+            low, high = (full_like(at, end, value) for end in ends)
+            return as_type(at, at.emit(CLAMP, low, value, high), dtype)
+        if is_number(bound) and isinstance(bound, int):
+            bound = max(bound, info.min) if lower else min(bound, info.max)
+    return as_value(at, bound, dtype)
 
 
 def unary(at: Emitter[V], name: str, op: StdTensorOp, x: Operand[V]) -> V:
@@ -107,7 +141,7 @@ def remainder(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
     >>> tn.remainder([7, -7], 4)
     Tensor([3, 1])
     """
-    return binary(at, "remainder", Rem(floor=True), x1, x2)
+    return in_integers(at, x1, x2, lambda x, y: binary(at, "remainder", Rem(floor=True), x, y))
 
 
 def floor_divide(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
@@ -116,7 +150,12 @@ def floor_divide(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
     >>> tn.floor_divide([7, -7], 2)
     Tensor([ 3, -4])
     """
-    dividend, divisor = broadcast(at, "floor_divide", promote(at, (x1, x2)))
+    return in_integers(at, x1, x2, lambda x, y: _floored(at, x, y))
+
+
+def _floored(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+    """x / y, rounded down."""
+    dividend, divisor = broadcast(at, "floor_divide", promote(at, (x, y)))
     rem = called(at, "floor_divide", REM, dividend, divisor)
     whole = at.emit(SUB, dividend, rem)  # in range, and a multiple of the divisor
     toward_zero = at.emit(DIV, whole, divisor)
@@ -160,7 +199,7 @@ def pow(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
             )
         if is_integer(dtype) or -_LARGEST_UNROLLED_POWER <= x2 <= _LARGEST_UNROLLED_POWER:
             return _integer_power(at, base, x2)
-    return binary(at, "pow", POW, x1, x2)
+    return in_integers(at, x1, x2, lambda x, y: binary(at, "pow", POW, x, y))
 
 
 def square(at: Emitter[V], x: Operand[V]) -> V:
@@ -188,7 +227,7 @@ def fmod(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
     >>> tn.fmod([7, -7], 4)
     Tensor([ 3, -3])
     """
-    return binary(at, "fmod", REM, x1, x2)
+    return in_integers(at, x1, x2, lambda x, y: binary(at, "fmod", REM, x, y))
 
 
 def maximum(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
@@ -197,7 +236,7 @@ def maximum(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
     >>> tn.maximum([1, 5], 3)
     Tensor([3, 5])
     """
-    return binary(at, "maximum", MAXIMUM, x1, x2)
+    return _larger(at, "maximum", MAXIMUM, x1, x2, True)
 
 
 def minimum(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
@@ -206,14 +245,25 @@ def minimum(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
     >>> tn.minimum([1, 5], 3)
     Tensor([1, 3])
     """
-    return binary(at, "minimum", MINIMUM, x1, x2)
+    return _larger(at, "minimum", MINIMUM, x1, x2, False)
+
+
+def _larger(
+    at: Emitter[V], name: str, op: StdTensorOp, x: Operand[V], y: Operand[V], lower: bool
+) -> V:
+    """Each of two operands is a bound of the other one."""
+    dtype = result_dtype(at, (x, y))
+    values = [limit(at, each, dtype, lower=lower) for each in (x, y)]
+    return called(at, name, op, *broadcast(at, name, values))
 
 
 @named("clip")
 def clamp(at: Emitter[V], x: Operand[V], min: Operand[V], max: Operand[V]) -> V:
     """x clamped between `min` and `max`."""
-    low, value, high = broadcast(at, "clip", promote(at, (min, x, max)))
-    return called(at, "clip", CLAMP, low, value, high)
+    dtype = result_dtype(at, (min, x, max))
+    low, high = limit(at, min, dtype, lower=True), limit(at, max, dtype, lower=False)
+    values = broadcast(at, "clip", [low, as_value(at, x, dtype), high])
+    return called(at, "clip", CLAMP, *values)
 
 
 def positive(at: Emitter[V], x: Operand[V]) -> V:
@@ -238,36 +288,32 @@ def where(at: Emitter[V], condition: Operand[V], x1: Operand[V], x2: Operand[V])
 
 
 def nan_to_num(
-    at: Emitter[V],
-    x: Operand[V],
-    *,
-    nan: float = 0.0,
-    posinf: float | None = None,
-    neginf: float | None = None,
+    at: Emitter[V], x: Operand[V], nan: Operand[V], *infinities: Operand[V], signs: str
 ) -> V:
-    """x with NaN and infinities replaced; None means the dtype's largest or smallest number.
+    """x with NaN replaced, and infinities of the `signs` for which a number is given.
 
-    >>> tn.nan_to_num([1.0, float('nan')])
-    Tensor([1., 0.])
+    The others become the largest or the smallest number of the dtype.
     """
     (value,) = promote(at, (x,))
     dtype = at.ctx.meta(value).dtype
     if is_complex(dtype):
         parts = [
-            nan_to_num(at, at.emit(part, value), nan=nan, posinf=posinf, neginf=neginf)
+            nan_to_num(at, at.emit(part, value), nan, *infinities, signs=signs)
             for part in (REAL, IMAG)
         ]
-        return at.emit(COMPLEX, *parts)
+        return at.emit(COMPLEX, *broadcast(at, "nan_to_num", parts))
     if not is_inexact(dtype):
         return value
     info = np.finfo(dtype)
-    value = at.emit(SELECT, isnan(at, value), full_like(at, nan, value), value)
-    for infinity, number in (
-        (np.inf, info.max if posinf is None else posinf),
-        (-np.inf, info.min if neginf is None else neginf),
-    ):
+    ends: dict[str, Operand[V]] = {"+": info.max.item(), "-": info.min.item()}
+    ends |= zip(signs, infinities, strict=True)
+    cases = [(isnan(at, value), nan)]
+    for sign, infinity in (("+", np.inf), ("-", -np.inf)):
         is_infinite = at.emit(Compare("EQ"), value, full_like(at, infinity, value))
-        value = at.emit(SELECT, is_infinite, full_like(at, number, value), value)
+        cases.append((is_infinite, ends[sign]))
+    for mask, number in cases:
+        new = fitting(at, "nan_to_num", number, dtype)
+        value = at.emit(SELECT, *broadcast(at, "nan_to_num", [mask, new, value]))
     return value
 
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from tenferro.arrays.operands import (
     Operand,
     broadcast,
     called,
+    convert,
+    fitting,
+    in_integers,
     inexact_dtype,
+    integers_of,
+    is_integral,
+    is_number,
     promote,
+    result_dtype,
 )
 from tenferro.chainrules import Emitter, V
 from tenferro.ops import (
@@ -35,11 +44,51 @@ from tenferro.ops import (
     full_like,
     zeros_like,
 )
-from tenferro.shape import BOOL, TensorMeta, is_complex, is_floating, is_inexact
+from tenferro.shape import (
+    BOOL,
+    INT64,
+    UINT64,
+    TensorMeta,
+    is_complex,
+    is_floating,
+    is_inexact,
+    real_dtype,
+)
+
+_SWAPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
+_HOLD_BELOW = {True: ("NE", "LT", "LE"), False: ("NE", "GT", "GE")}
+"""The comparisons that hold for x if x is below y, and if it is not."""
 
 
 def _compared(at: Emitter[V], name: str, direction: str, x: Operand[V], y: Operand[V]) -> V:
-    return called(at, name, Compare(direction), *broadcast(at, name, promote(at, (x, y))))
+    """A comparison. Integers are compared exactly, whatever their types are."""
+    if not is_integral(at, x) or not is_integral(at, y) or (is_number(x) and is_number(y)):
+        return called(at, name, Compare(direction), *broadcast(at, name, promote(at, (x, y))))
+    if is_number(x):
+        direction, x, y = _SWAPPED[direction], y, x
+    value = integers_of(at, x)
+    if not isinstance(y, int):
+        return _of_integers(at, name, direction, value, integers_of(at, y))
+    meta: TensorMeta = at.ctx.meta(value)
+    info = np.iinfo(meta.dtype)
+    if info.min <= y <= info.max:
+        return at.emit(Compare(direction), value, full_like(at, y, value))
+    return full(at, direction in _HOLD_BELOW[y > info.max], meta.with_dtype(BOOL))
+
+
+def _of_integers(at: Emitter[V], name: str, direction: str, x: V, y: V) -> V:
+    """A comparison of integers of two types; uint64 and signed ones have no common one."""
+    if result_dtype(at, (x, y)).kind in "iu":
+        return called(at, name, Compare(direction), *broadcast(at, name, promote(at, (x, y))))
+    x, y = broadcast(at, name, [x, y])
+    if at.ctx.meta(x).dtype != UINT64:
+        direction, x, y = _SWAPPED[direction], y, x
+    same_bits = convert(at, convert(at, y, INT64), UINT64)
+    holds = at.emit(Compare(direction), x, same_bits)
+    negative = at.emit(Compare("LT"), y, zeros_like(at, y))
+    if direction in _HOLD_BELOW[False]:
+        return at.emit(OR, negative, holds)
+    return at.emit(AND, at.emit(NOT, negative), holds)
 
 
 def equal(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
@@ -182,7 +231,7 @@ def bitwise_left_shift(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
     >>> tn.bitwise_left_shift([1, 2], 3)
     Tensor([ 8, 16])
     """
-    return _bits(at, "bitwise_left_shift", SHIFT_LEFT, x1, x2)
+    return _shifted(at, "bitwise_left_shift", SHIFT_LEFT, x1, x2)
 
 
 def bitwise_right_shift(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
@@ -191,7 +240,11 @@ def bitwise_right_shift(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
     >>> tn.bitwise_right_shift([8, -8], 2)
     Tensor([ 2, -2])
     """
-    return _bits(at, "bitwise_right_shift", SHIFT_RIGHT, x1, x2)
+    return _shifted(at, "bitwise_right_shift", SHIFT_RIGHT, x1, x2)
+
+
+def _shifted(at: Emitter[V], name: str, op: StdTensorOp, x: Operand[V], by: Operand[V]) -> V:
+    return in_integers(at, x, by, lambda value, places: _bits(at, name, op, value, places))
 
 
 def isfinite(at: Emitter[V], x: Operand[V]) -> V:
@@ -269,8 +322,8 @@ def isclose(
     at: Emitter[V],
     x1: Operand[V],
     x2: Operand[V],
-    rtol: float = 1e-5,
-    atol: float = 1e-8,
+    rtol: Operand[V] = 1e-5,
+    atol: Operand[V] = 1e-8,
     equal_nan: bool = False,
 ) -> V:
     """Whether |x1 - x2| is at most atol + rtol·|x2|; equal infinities are close.
@@ -278,24 +331,15 @@ def isclose(
     >>> tn.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
     Tensor([ True, False])
     """
-    operands = promote(at, (x1, x2), inexact_dtype(at, (x1, x2)))
-    left, right = broadcast(at, "isclose", operands)
-    size = at.emit(ABS, right)
-    margin = at.emit(ADD, full_like(at, atol, size), at.emit(MUL, full_like(at, rtol, size), size))
-    near = at.emit(Compare("LE"), at.emit(ABS, at.emit(SUB, left, right)), margin)
-    same = at.emit(Compare("EQ"), left, right)
-    close = at.emit(OR, at.emit(AND, near, isfinite(at, right)), same)
-    if not equal_nan:
-        return close
-    return at.emit(OR, close, at.emit(AND, isnan(at, left), isnan(at, right)))
+    return _close(at, "isclose", (x1, x2), (rtol, atol), equal_nan)
 
 
 def allclose(
     at: Emitter[V],
     x1: Operand[V],
     x2: Operand[V],
-    rtol: float = 1e-5,
-    atol: float = 1e-8,
+    rtol: Operand[V] = 1e-5,
+    atol: Operand[V] = 1e-8,
     equal_nan: bool = False,
 ) -> V:
     """Whether all elements are close in the sense of `isclose`.
@@ -303,5 +347,26 @@ def allclose(
     >>> tn.allclose([1.0, 2.0], [1.0 + 1e-9, 2.0])
     Tensor(True)
     """
-    close = isclose(at, x1, x2, rtol, atol, equal_nan)
+    close = _close(at, "allclose", (x1, x2), (rtol, atol), equal_nan)
     return at.emit(ReduceAnd(tuple(range(at.ctx.meta(close).rank))), close)
+
+
+def _close(
+    at: Emitter[V],
+    name: str,
+    operands: tuple[Operand[V], Operand[V]],
+    tolerances: tuple[Operand[V], Operand[V]],
+    equal_nan: bool,
+) -> V:
+    """Whether the operands differ by the tolerances at most."""
+    dtype = inexact_dtype(at, (*operands, *tolerances))
+    margins = [fitting(at, name, margin, real_dtype(dtype)) for margin in tolerances]
+    values = [*promote(at, operands, dtype), *margins]
+    left, right, relative, absolute = broadcast(at, name, values)
+    margin = at.emit(ADD, absolute, at.emit(MUL, relative, at.emit(ABS, right)))
+    near = at.emit(Compare("LE"), at.emit(ABS, at.emit(SUB, left, right)), margin)
+    same = at.emit(Compare("EQ"), left, right)
+    close = at.emit(OR, at.emit(AND, near, isfinite(at, right)), same)
+    if not equal_nan:
+        return close
+    return at.emit(OR, close, at.emit(AND, isnan(at, left), isnan(at, right)))

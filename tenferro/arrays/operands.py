@@ -30,19 +30,45 @@ from tenferro.ops import (
 )
 from tenferro.shape import (
     FLOAT64,
+    INT64,
     DimExpr,
     DType,
     TensorMeta,
     as_dtype,
     is_inexact,
+    is_integer,
     short_name,
 )
 from tenferro.typing import Axis, Integers, Number
 
+_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 _NUMBERS = (bool, int, float, complex)
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 Operand = Union[T, Number, DimExpr]  # noqa: UP007  # mypy needs Union for a generic alias
+
+
+class Weak:
+    """A value of a graph that stands for a Python number: its dtype yields to that of arrays.
+
+    It takes part in the promotion of an array function as a number of its kind does. To an emitter
+    it is the value.
+
+    Attributes:
+        value: the value, of the dtype that an array of the number has.
+        number: a number of the same kind.
+    """
+
+    __slots__ = ("number", "value")
+
+    def __init__(self, value: Any, number: Number) -> None:
+        self.value = value
+        self.number = number
+
+
+def unwrapped(operand: Any) -> Any:
+    """The value of an operand that stands for a number; other operands unchanged."""
+    return operand.value if type(operand) is Weak else operand
 
 
 def is_number(operand: object) -> bool:
@@ -60,13 +86,20 @@ def result_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
     if common is not None:
         return common
     parts: list[object] = []
+    weak: list[Weak] = []
+    strong = False
     for operand in operands:
         if isinstance(operand, DimExpr):
             parts.append(0)
         elif is_number(operand):
             parts.append(operand)
+        elif type(operand) is Weak:
+            weak.append(operand)
         else:
+            strong = True
             parts.append(at.ctx.meta(operand).dtype)
+    # Among numbers alone a counter of unsigned integers stays one.
+    parts += [each.number if strong else at.ctx.meta(each.value).dtype for each in weak]
     try:
         return as_dtype(np.result_type(*parts))  # type: ignore[arg-type]  # dtypes and numbers
     except TypeError as error:
@@ -104,8 +137,61 @@ def as_value(at: Emitter[V], operand: Operand[V], dtype: DType) -> V:
             return at.emit(scalar(np.asarray(operand, dtype=dtype), dtype))
         except (OverflowError, TypeError):
             raise DTypeError(f"promotion: {operand} does not fit {short_name(dtype)}") from None
-    value: Any = operand  # neither a number nor a size
+    value: Any = unwrapped(operand)  # neither a number nor a size
     return convert(at, value, dtype)  # type: ignore[no-any-return]
+
+
+def is_traced_integer(at: Emitter[V], operand: Operand[V]) -> bool:
+    """Whether an operand is an integer whose value is not known, and whose dtype is weak."""
+    if isinstance(operand, DimExpr):
+        return True
+    return type(operand) is Weak and at.ctx.meta(operand.value).dtype.kind in "iu"
+
+
+def is_integral(at: Emitter[V], operand: Operand[V]) -> bool:
+    """Whether an operand is an integer, a size or an array of integers; bools are not."""
+    if is_number(operand):
+        return isinstance(operand, int) and not isinstance(operand, bool)
+    return isinstance(operand, DimExpr) or at.ctx.meta(operand).dtype.kind in "iu"
+
+
+def integers_of(at: Emitter[V], operand: Operand[V]) -> V:
+    """An integral operand as a value of its own dtype; int64 for a size."""
+    return as_value(at, operand, INT64) if isinstance(operand, DimExpr) else unwrapped(operand)  # type: ignore[no-any-return]
+
+
+def fitting(at: Emitter[V], name: str, operand: Operand[V], dtype: DType) -> V:
+    """What is put into an array of `dtype`, as a value of it, if the dtype can hold its kind.
+
+    Raises:
+        DTypeError: it cannot, such as complex values for a real array, or a number does not fit.
+    """
+    if isinstance(operand, DimExpr):
+        own = INT64
+    elif is_number(operand):
+        own = np.result_type(operand)  # type: ignore[arg-type]
+    else:
+        own = at.ctx.meta(operand).dtype
+    if _KINDS[own.kind] > _KINDS[dtype.kind]:
+        raise DTypeError(
+            f"{name}: values of {short_name(as_dtype(own))} do not fit an array of "
+            f"{short_name(dtype)}; convert one of them first"
+        )
+    return as_value(at, operand, dtype)
+
+
+def in_integers(
+    at: Emitter[V], x: Operand[V], y: Operand[V], function: Callable[[Operand[V], Operand[V]], V]
+) -> V:
+    """`function(x, y)`, which takes an integer that is not known yet with all its digits.
+
+    The number may not fit the dtype of the result, to which the result is then reduced.
+    """
+    if is_traced_integer(at, x) or is_traced_integer(at, y):
+        dtype = result_dtype(at, (x, y))
+        if is_integer(dtype) and dtype.itemsize < INT64.itemsize:
+            return convert(at, function(*promote(at, (x, y), INT64)), dtype)
+    return function(x, y)
 
 
 def convert(at: Emitter[V], value: V, dtype: DType) -> V:

@@ -10,7 +10,10 @@ from tenferro.arrays.broadcasting import agree_off, assume_size, drop_axes
 from tenferro.arrays.broadcasting import broadcast_to as expanded
 from tenferro.arrays.operands import (
     Operand,
+    as_value,
     called,
+    fitting,
+    is_number,
     normal_axes,
     normal_axis,
     promote,
@@ -27,12 +30,13 @@ from tenferro.ops import (
     Tril,
     Triu,
     broadcast_like,
-    scalar,
 )
 from tenferro.ops import Pad as PadOp
 from tenferro.shape import (
+    BOOL,
     Dim,
     DimExpr,
+    DType,
     Exact,
     TensorMeta,
     canonical,
@@ -40,7 +44,7 @@ from tenferro.shape import (
     floordiv,
     product,
 )
-from tenferro.typing import Axis, Number, Order, Shape, Size
+from tenferro.typing import Axis, Order, Shape, Size
 
 PadWidth = Size | Sequence[Size] | Sequence[Sequence[Size]]
 
@@ -277,17 +281,31 @@ def _square(at: Emitter[V], x: V, rows: int, columns: int, offset: int) -> V:
     return at.emit(Slice(tuple(starts), tuple(limits), (1,) * len(sizes)), x)
 
 
-def pad(at: Emitter[V], x: V, pad_width: PadWidth, constant_values: Number = 0) -> V:
-    """x with a border of a constant; `pad_width` is n, (before, after), or one pair for each axis.
-
-    >>> tn.pad([1, 2], (1, 2))
-    Tensor([0, 1, 2, 0, 0])
-    """
+def pad(at: Emitter[V], x: V, *values: Operand[V], pad_width: PadWidth) -> V:
+    """x with a border of zeros, of one number, or of one before and behind each axis."""
     meta: TensorMeta = at.ctx.meta(x)
     pairs = _pairs(pad_width, meta)
-    low, high = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
-    value = at.emit(scalar(constant_values, meta.dtype))
-    return at.emit(PadOp(low, high, (0,) * meta.rank), x, value)
+    numbers = [_border(at, value, meta.dtype) for value in values or (0,)]
+    for number in numbers:
+        if at.ctx.meta(number).rank:
+            raise ShapeError(f"pad: constant_values must be numbers, got {at.ctx.meta(number)}")
+    if len(numbers) == 1:
+        low, high = zip(*pairs, strict=True) if pairs else ((), ())
+        return at.emit(PadOp(low, high, (0,) * meta.rank), x, numbers[0])
+    none: list[Dim] = [0] * meta.rank
+    for place, number in enumerate(numbers):  # the borders of later axes have the corners
+        axis, side = divmod(place, 2)
+        widths = [list(none), list(none)]
+        widths[side][axis] = pairs[axis][side]
+        x = at.emit(PadOp(tuple(widths[0]), tuple(widths[1]), tuple(none)), x, number)
+    return x
+
+
+def _border(at: Emitter[V], value: Operand[V], dtype: DType) -> V:
+    """A number of a border as a value of the dtype of the array; 0 and 1 are bools, too."""
+    if dtype == BOOL and is_number(value) and value in (0, 1):
+        return as_value(at, value, dtype)
+    return fitting(at, "pad", value, dtype)
 
 
 def sizes_of(shape: object) -> list[Size]:

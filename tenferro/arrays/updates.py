@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, Unpack, cast
 
-import numpy as np
-
 from tenferro.arrays import elementwise
 from tenferro.arrays.bounds import mode_named, moved, selected
 from tenferro.arrays.broadcasting import broadcast_to
@@ -18,7 +16,7 @@ from tenferro.arrays.indexing import (
     placed,
     window_dims,
 )
-from tenferro.arrays.operands import Operand, as_value, convert, is_number
+from tenferro.arrays.operands import Operand, as_value, fitting
 from tenferro.arrays.windows import Items, Window, take_window, window_of
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError
@@ -44,12 +42,8 @@ from tenferro.shape import (
     BOOL,
     INT64,
     Dim,
-    DimExpr,
-    DType,
     TensorMeta,
-    as_dtype,
     maximum,
-    short_name,
 )
 from tenferro.typing import AnyTensor, ArrayLike, Index
 
@@ -59,7 +53,6 @@ _ELEMENTWISE: dict[str, StdTensorOp] = {"add": ADD, "mul": MUL, "min": MINIMUM, 
 _POINTWISE: dict[str, Callable[..., Any]] = {"div": elementwise.divide, "pow": elementwise.pow}
 """What is done with the whole array, and ones where nothing changes."""
 
-_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 """Kinds of dtype in ascending order: a kind can hold the values of the kinds before it."""
 
 
@@ -229,7 +222,7 @@ def update(
         ones, held = full_like(at, 1, x), {"items": items, "counted": counted, "mode": mode}
         whole = update(at, ones, values, *arrays, combiner="mul", **held)  # type: ignore[arg-type]
         return cast(V, _POINTWISE[combiner](at, x, whole))
-    new = _of_dtype(at, values, meta.dtype)
+    new = fitting(at, "update", values, meta.dtype)
     if combiner == "sub":
         new, combiner = at.emit(NEG, new), "add"
     part = take_window(at, x, items)
@@ -244,26 +237,6 @@ def update(
         if combiner != "set":
             changed = at.emit(_ELEMENTWISE[combiner], part, changed)
     return changed if part is x else _put_window(at, x, changed, window_of(items, meta))
-
-
-def _of_dtype(at: Emitter[V], values: Operand[V], dtype: DType) -> V:
-    """The values in the dtype of the array, if its kind can hold theirs.
-
-    Raises:
-        DTypeError: it cannot, such as complex values for a real array.
-    """
-    if isinstance(values, DimExpr):
-        values_dtype = INT64
-    else:
-        values_dtype = np.result_type(values) if is_number(values) else at.ctx.meta(values).dtype  # type: ignore[arg-type]
-    if _KINDS[values_dtype.kind] > _KINDS[dtype.kind]:
-        raise DTypeError(
-            f"update: values of {short_name(as_dtype(values_dtype))} do not fit an array of "
-            f"{short_name(dtype)}; convert one of them first"
-        )
-    if is_number(values) or isinstance(values, DimExpr):
-        return as_value(at, values, dtype)
-    return convert(at, cast(V, values), dtype)
 
 
 def _scatter(

@@ -55,7 +55,7 @@ def _block_diag(at: Emitter[V], *arrays: Operand[V]) -> V:
         before, after = _total(widths[:number]), _total(widths[number + 1 :])
         meta: TensorMeta = at.ctx.meta(block)
         border = [*[(0, 0)] * (meta.rank - 1), (before, after)]
-        parts.append(rearrange.pad(at, block, border))
+        parts.append(rearrange.pad(at, block, pad_width=border))
     return rearrange.concat(at, *parts, axis=-2)
 
 

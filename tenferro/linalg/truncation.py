@@ -195,7 +195,7 @@ def _between_multiplets(s: Expression, count: Expression, limit: float) -> Expre
     """
     at = s.emitter
     before = [(0, 0)] * (s.ndim - 1)
-    following = apply(rearrange.pad, s[..., 1:], pad_width=[*before, (0, 1)], constant_values=-1)
+    following = apply(rearrange.pad, s[..., 1:], -1, pad_width=[*before, (0, 1)])
     numbers = Expression(at, at.emit(Iota(s.dtype, s.shape[-1]))) + 1.0
     # the last one is allowed too, before −1
     allowed = s - following > s.max(axis=-1, keepdims=True) * _EQUAL

@@ -53,7 +53,7 @@ from tenferro.namespace.likeness import (
     ones_like,
     zeros_like,
 )
-from tenferro.namespace.optional import average, clip, diff
+from tenferro.namespace.optional import average, clip, diff, nan_to_num, pad
 from tenferro.namespace.places import (
     block_until_ready,
     default_backend,
@@ -98,7 +98,6 @@ positive = array_function(arrays.elementwise.positive)
 sign = array_function(arrays.elementwise.sign)
 square = array_function(arrays.elementwise.square)
 reciprocal = array_function(arrays.elementwise.reciprocal)
-nan_to_num = array_function(arrays.elementwise.nan_to_num)
 real = array_function(arrays.elementwise.real)
 imag = array_function(arrays.elementwise.imag)
 conj = array_function(arrays.elementwise.conj)
@@ -233,7 +232,6 @@ expand_dims = array_function(arrays.rearrange.expand_dims)
 squeeze = array_function(arrays.rearrange.squeeze)
 broadcast_to = array_function(arrays.rearrange.broadcast_to)
 flip = array_function(arrays.rearrange.flip)
-pad = array_function(arrays.rearrange.pad)
 diagonal = array_function(arrays.rearrange.diagonal)
 tril = array_function(arrays.rearrange.tril)
 triu = array_function(arrays.rearrange.triu)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
 
 from tenferro.arrays import elementwise, filling, rearrange, reductions, scans
-from tenferro.dispatch import apply
+from tenferro.arrays.rearrange import PadWidth
+from tenferro.dispatch import apply, apply_to_array
+from tenferro.errors import ShapeError
 from tenferro.namespace.creation import asarray
 from tenferro.typing import AnyTensor, ArrayLike, Axis
 
@@ -85,3 +90,64 @@ def diff(
     before = () if prepend is None else (prepend,)
     after = () if append is None else (append,)
     return apply(scans.diff, x, *before, *after, before=len(before), n=n, axis=axis)
+
+
+def nan_to_num(
+    x: ArrayLike,
+    *,
+    nan: ArrayLike = 0.0,
+    posinf: ArrayLike | None = None,
+    neginf: ArrayLike | None = None,
+) -> AnyTensor:
+    """x with NaN and infinities replaced; None means the dtype's largest or smallest number.
+
+    >>> tn.nan_to_num([1.0, float('nan')])
+    Tensor([1., 0.])
+    """
+    given = {sign: number for sign, number in (("+", posinf), ("-", neginf)) if number is not None}
+    return apply(elementwise.nan_to_num, x, nan, *given.values(), signs="".join(given))
+
+
+def pad(
+    x: ArrayLike, pad_width: PadWidth, constant_values: ArrayLike | Sequence[Any] = 0
+) -> AnyTensor:
+    """x with a border of constants; `pad_width` is n, (before, after), or one pair for each axis.
+
+    `constant_values` is one number, or like `pad_width` a pair of them, or one pair for each axis.
+
+    Raises:
+        DTypeError: a number does not fit the dtype of x.
+        ShapeError: there is not one pair for each axis.
+
+    >>> tn.pad([1, 2], (1, 2))
+    Tensor([0, 1, 2, 0, 0])
+    >>> tn.pad([1, 2], 1, (5, 7))
+    Tensor([5, 1, 2, 7])
+    """
+    numbers = [constant_values]
+    if isinstance(constant_values, list | tuple) or getattr(constant_values, "ndim", 0):
+        numbers = _numbers_at_ends(x, constant_values)
+    return apply_to_array(rearrange.pad, x, *numbers, pad_width=pad_width)
+
+
+def _numbers_at_ends(x: Any, values: Any) -> list[Any]:
+    """The number before and the one behind each axis of x, in one list."""
+    rank = np.ndim(x) if isinstance(x, list | tuple) else getattr(x, "ndim", 0)
+    try:
+        return list(np.broadcast_to(_table(values), (rank, 2)).ravel())
+    except ValueError:
+        raise ShapeError(
+            f"pad: constant_values do not give a pair of numbers for each of {rank} axes"
+        ) from None
+
+
+def _table(values: Any) -> np.ndarray[Any, Any]:
+    """Numbers in nested lists, or the elements of an array, some of which may be traced."""
+    if isinstance(values, np.ndarray):
+        return np.array(values.tolist(), object)
+    if not isinstance(values, list | tuple) and not getattr(values, "ndim", 0):
+        single = np.empty((), object)
+        single[()] = values
+        return single
+    rows = [_table(each) for each in values]
+    return np.stack(rows) if rows else np.empty(0, object)

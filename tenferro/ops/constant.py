@@ -94,8 +94,11 @@ def scalar(value: object, dtype: DType) -> Constant:
         DTypeError: the value is not a number.
     """
     try:
-        return _scalar(np.asarray(value).astype(dtype).tobytes(), dtype)
+        array = np.asarray(value)
+        if array.shape == ():
+            return _scalar(array.astype(dtype).tobytes(), dtype)
     except TenferroError:
         raise
     except (TypeError, ValueError):
-        raise DTypeError(f"constant: {value!r} is not a number") from None
+        pass
+    raise DTypeError(f"constant: {value!r} is not a number")

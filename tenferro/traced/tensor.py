@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from tenferro.arrays import ArrayOperators, Number, convert, is_number, result_dtype
+from tenferro.arrays import ArrayOperators, Number, Weak, is_number, unwrapped
 from tenferro.chainrules import PrimitiveOp, only_output
 from tenferro.computegraph import PRIMAL, GlobalValKey, SingleOutputNode, name_of, op_key
 from tenferro.errors import TracingError
@@ -16,6 +16,7 @@ from tenferro.shape import (
     Dim,
     DimExpr,
     ShapeExtent,
+    ShapeGuardContext,
     TensorMeta,
     fresh_input,
     type_of,
@@ -212,7 +213,7 @@ class TracedTensor(ArrayOperators):
         )
 
     def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
-        return record(function, operands, options)  # type: ignore[no-any-return]
+        return record(function, operands, options, True)  # type: ignore[no-any-return]
 
 
 class TraceEmitter:
@@ -254,13 +255,58 @@ class TraceEmitter:
 _CONTEXT = shape_context()
 
 
-def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+class WeakEmitter(TraceEmitter):
+    """Records ops, of operands of which some may be `Weak`."""
+
+    __slots__ = ()
+
+    def __init__(self, site: str | None) -> None:
+        self.ctx = _WEAK_CONTEXT
+        self.site = site
+
+    def emit(self, op: PrimitiveOp, *operands: Any) -> GlobalValKey:
+        """The output of a single-output op."""
+        return super().emit(op, *map(unwrapped, operands))
+
+    def emit_all(self, op: PrimitiveOp, *operands: Any) -> tuple[GlobalValKey, ...]:
+        """All outputs of the op."""
+        return super().emit_all(op, *map(unwrapped, operands))
+
+    def producer(self, value: Any) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
+        """The op and operands of a single-output op."""
+        return super().producer(unwrapped(value))
+
+    def order(self, value: Any) -> int:
+        """The number of a value: older values have smaller ones."""
+        return super().order(unwrapped(value))
+
+
+class _WeakContext(ShapeGuardContext):
+    """Metadata of graph values, also of those that stand for numbers."""
+
+    def meta(self, value: Any) -> TensorMeta:
+        """Metadata of a value."""
+        return type_of(unwrapped(value))
+
+
+_WEAK_CONTEXT = _WeakContext(_CONTEXT.adder)
+
+
+def record(
+    function: Callable[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    stays: bool = False,
+) -> Any:
     """Apply an array function to values of which at least one is traced.
+
+    What operators make of Python numbers is a number, and what functions make of them is an array.
+    `stays` says which of the two it is, if all operands stand for numbers.
 
     Returns NotImplemented if the type of an operand is not supported.
     """
     lifted: list[Any] = []
-    weak: list[Any] = []
+    weak = False
     scope: Scope | None = None
     for operand in operands:
         if type(operand) is TracedTensor:
@@ -275,38 +321,38 @@ def record(function: Callable[..., Any], operands: tuple[Any, ...], options: dic
                 return NotImplemented
         lifted.append(key)
         if getattr(operand, "weak", None) is not None:
-            weak.append(operand)
-    at = TraceEmitter(user_site(2))
+            weak = True
+    site = user_site(2)
     if weak:
-        return _record_weak(at, function, lifted, operands, weak, options, scope)
-    return _traced(function(at, *lifted, **options), scope)
+        return _record_weak(site, function, operands, lifted, options, scope, stays)
+    return _traced(function(TraceEmitter(site), *lifted, **options), scope)
 
 
 def _record_weak(
-    at: TraceEmitter,
+    site: str | None,
     function: Callable[..., Any],
-    lifted: Sequence[Any],
     operands: tuple[Any, ...],
-    weak: Sequence[Any],
+    lifted: Sequence[Any],
     options: dict[str, Any],
     scope: Scope | None,
+    stays: bool,
 ) -> Any:
-    """Like `record`, if some operands are `weak`: their dtype yields to that of arrays."""
-    arrays = [
-        key for key, operand in zip(lifted, operands, strict=True) if _is_strong(key, operand)
+    """Like `record`, if some operands stand for Python numbers.
+
+    `stays` says whether what the function makes of numbers alone stands for a number.
+    """
+    numbers = [getattr(operand, "weak", None) for operand in operands]
+    wrapped = [
+        key if number is None else Weak(key, number)
+        for key, number in zip(lifted, numbers, strict=True)
     ]
-    if arrays:
-        dtype = result_dtype(at, [*arrays, *(operand.weak for operand in weak)])
-        lifted = [
-            convert(at, key, dtype) if getattr(operand, "weak", None) is not None else key
-            for key, operand in zip(lifted, operands, strict=True)
-        ]
-        return _traced(function(at, *lifted, **options), scope)
-    result = function(at, *lifted, **options)
+    result = function(WeakEmitter(site), *wrapped, **options)
     if isinstance(result, tuple):
-        return _traced(result, scope)
-    number = None if "dtype" in options else np.zeros((), type_of(result).dtype).item()
-    return TracedTensor(result, number, scope)
+        return _traced(tuple(map(unwrapped, result)), scope)
+    key = unwrapped(result)
+    if not stays or "dtype" in options or any(isinstance(each, GlobalValKey) for each in wrapped):
+        return TracedTensor(key, None, scope)
+    return TracedTensor(key, np.zeros((), type_of(key).dtype).item(), scope)
 
 
 def _traced(result: GlobalValKey | tuple[GlobalValKey, ...], scope: Scope | None) -> Any:
@@ -314,10 +360,6 @@ def _traced(result: GlobalValKey | tuple[GlobalValKey, ...], scope: Scope | None
     if isinstance(result, tuple):
         return tuple([TracedTensor(key, None, scope) for key in result])
     return TracedTensor(result, None, scope)
-
-
-def _is_strong(lifted: Any, operand: Any) -> bool:
-    return isinstance(lifted, GlobalValKey) and getattr(operand, "weak", None) is None
 
 
 def as_key(value: object) -> GlobalValKey:
