@@ -115,9 +115,10 @@ def incomplete_gamma(lib: GammaLibrary, a: Any, x: Any) -> tuple[Any, Any, Any]:
         total = total / square + coefficient
     relative = difference / large
     wide = (relative < -0.5) | (relative > 1)
-    log = xp.where(
-        wide, xp.log(x) - xp.log(large), xp.log1p(xp.where(wide, 0.0, relative))
-    ) + (0.5 + total / large) / large
+    log = (
+        xp.where(wide, xp.log(x) - xp.log(large), xp.log1p(xp.where(wide, 0.0, relative)))
+        + (0.5 + total / large) / large
+    )
     score = xp.where(far, log, xp.log(x) - lib.digamma(xp.minimum(a, 10.0)))
     slope = xp.where(above, -side * score - density * moment, side * score - density * moment)
     p, q = xp.where(above, 1 - side, side), xp.where(above, side, 1 - side)
@@ -184,6 +185,39 @@ def _small_gamma(lib: GammaLibrary, a: Any, x: Any) -> tuple[Any, Any, Any]:
     return p, q, p * (log_x - lib.digamma(1 + a)) + head * slope
 
 
+def gamma_density(lib: GammaLibrary, a: Any, x: Any) -> Any:
+    """x^(a - 1)·exp(-x)/Γ(a) for positive finite a, and x from 0."""
+    xp = lib.xp
+    positive = xp.where(x > 0, x, 1.0)
+    exponent = deviance(lib, a, positive, positive / a, positive - a) + stirling_error(lib, a)
+    # Small a and x: the root of a over x would overflow alone.
+    density = xp.exp(0.5 * xp.log(a) - xp.log(positive) - _HALF_LOG_2PI - exponent)
+    at_0 = xp.where(a > 1, 0.0, xp.where(a == 1, 1.0, math.inf))
+    return xp.where(x > 0, density, xp.where(x == 0, at_0, math.nan))
+
+
+def beta_density(lib: GammaLibrary, a: Any, b: Any, x: Any) -> Any:
+    """x^(a - 1)·(1 - x)^(b - 1)/B(a, b) for positive finite a, b, and x from 0 to 1."""
+    xp = lib.xp
+    inside = (x > 0) & (x < 1)
+    u = xp.where(inside, x, 0.5)
+    density = xp.exp(_log_beta_density(lib, a, b, u, 1 - u) - xp.log(u) - xp.log1p(-u))
+    at_0 = xp.where(a > 1, 0.0, xp.where(a == 1, b, math.inf))
+    at_1 = xp.where(b > 1, 0.0, xp.where(b == 1, a, math.inf))
+    edge = xp.where(x == 0, at_0, xp.where(x == 1, at_1, math.nan))
+    return xp.where(inside, density, edge)
+
+
+def _log_beta_density(lib: GammaLibrary, a: Any, b: Any, x: Any, y: Any) -> Any:
+    """The logarithm of x^a·y^b/B(a, b), where y is 1 - x."""
+    xp = lib.xp
+    n = a + b
+    gap = a * y - b * x
+    exponent = deviance(lib, a, n * x, n / a * x, -gap) + deviance(lib, b, n * y, n / b * y, gap)
+    errors = stirling_error(lib, n) - stirling_error(lib, a) - stirling_error(lib, b)
+    return 0.5 * (xp.log(a) + xp.log(b) - xp.log(n)) - _HALF_LOG_2PI + errors - exponent
+
+
 def incomplete_beta(lib: GammaLibrary, a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function, of positive finite a, b, and x between 0 and 1."""
     xp = lib.xp
@@ -191,12 +225,7 @@ def incomplete_beta(lib: GammaLibrary, a: Any, b: Any, x: Any) -> Any:
     swapped = a * y < b * x
     a, b = xp.where(swapped, b, a), xp.where(swapped, a, b)
     x, y = xp.where(swapped, y, x), xp.where(swapped, x, y)
-    n = a + b
-    gap = a * y - b * x
-    exponent = deviance(lib, a, n * x, n / a * x, -gap) + deviance(lib, b, n * y, n / b * y, gap)
-    errors = stirling_error(lib, n) - stirling_error(lib, a) - stirling_error(lib, b)
-    scale = xp.sqrt(a) * xp.sqrt(b / n) * (1 / math.sqrt(2 * math.pi))
-    density = scale * xp.exp(errors - exponent)
+    density = xp.exp(_log_beta_density(lib, a, b, x, y))
     # I(a, b) = density(a)/a + I(a + 1, b), while a is small.
     total = xp.zeros_like(x)
     for _ in range(_RAISED):
@@ -261,7 +290,7 @@ def log_beta(lib: GammaLibrary, a: Any, b: Any) -> Any:
     y = xp.where(positive, high, xp.where(turned, 1 - total, xp.where(negative, 1 - high, total)))
     size = _log_beta_of_positive(lib, x, y)
     sine, sine_of_high = _log_sine(lib, low), _log_sine(lib, high)
-    sine_of_total = _log_sine(lib, total)
+    sine_of_total = _log_sine(lib, low, high)
     both = turned & (sine == sine_of_total)  # also -inf: the poles cancel
     ratio = xp.where(both, 0.0, sine_of_total - xp.where(both, 0.0, sine))
     below = math.log(math.pi) - sine - size
@@ -296,15 +325,21 @@ def _is_pole(lib: GammaLibrary, x: Any) -> Any:
     return (x <= 0) & (x == lib.xp.floor(x))
 
 
-def _log_sine(lib: GammaLibrary, x: Any) -> Any:
-    """log |sin(πx)|."""
+def _log_sine(lib: GammaLibrary, *summands: Any) -> Any:
+    """log |sin(πx)|, x a sum: that of the fractions keeps the digits of small ones."""
     xp = lib.xp
-    return xp.log(xp.abs(xp.sin(math.pi * (x - xp.round(x)))))
+    fraction = sum(x - xp.round(x) for x in summands)
+    return xp.log(xp.abs(xp.sin(math.pi * (fraction - xp.round(fraction)))))
 
 
 def pochhammer(lib: GammaLibrary, z: Any, m: Any) -> Any:
-    """Γ(z + m)/Γ(z) of finite operands, where poles of both cancel as in the reflection."""
+    """Γ(z + m)/Γ(z), where poles of both cancel as in the reflection."""
     xp = lib.xp
+    finite = xp.isfinite(z) & xp.isfinite(m)
+    edge = xp.where(z == math.inf, xp.where(m > 0, math.inf, 0.0), math.nan)
+    edge = xp.where((z > 0) & (z < math.inf) & (m == math.inf), math.inf, edge)
+    edge = xp.where(m == 0, 1.0, xp.where(xp.isnan(z + m), math.nan, edge))
+    z, m = xp.where(finite, z, 1.0), xp.where(finite, m, 1.0)
     n = z + m
     positive, negative = (z > 0) & (n > 0), (z <= 0) & (n <= 0)
     both = _is_pole(lib, z) & _is_pole(lib, n)
@@ -313,7 +348,7 @@ def pochhammer(lib: GammaLibrary, z: Any, m: Any) -> Any:
     y = xp.where(positive, n, xp.where(negative, 1 - z, 1.0))
     quotient = (x - 0.5) * _log1p_of_step(lib, m, x, y) + m * xp.log(y) - m
     quotient = quotient + stirling_error(lib, y) - stirling_error(lib, x)
-    sine_of_z, sine_of_n = _log_sine(lib, z), _log_sine(lib, n)
+    sine_of_z, sine_of_n = _log_sine(lib, z), _log_sine(lib, z, m)
     reflected = quotient + xp.where(both, 0.0, sine_of_z - xp.where(both, 0.0, sine_of_n))
     upward, downward = z <= 0, z > 0
     logs = lib.lgamma(xp.where(same, 1.0, xp.where(downward, z, 1 - z)))
@@ -322,7 +357,9 @@ def pochhammer(lib: GammaLibrary, z: Any, m: Any) -> Any:
     mixed = xp.where(upward, product, -product)
     parity = xp.where(m - 2 * xp.floor(m / 2) == 0, 1.0, -1.0)
     sign = xp.where(both, parity, _gamma_sign(lib, z) * _gamma_sign(lib, n))
-    return sign * xp.exp(xp.where(positive, quotient, xp.where(negative, reflected, mixed)))
+    sign = xp.where(_is_pole(lib, n) & ~both, 1.0, sign)
+    size = xp.exp(xp.where(positive, quotient, xp.where(negative, reflected, mixed)))
+    return xp.where(finite & (m != 0), sign * size, edge)
 
 
 def _log1p_of_step(lib: GammaLibrary, m: Any, x: Any, y: Any) -> Any:
@@ -340,4 +377,5 @@ def _gamma_sign(lib: GammaLibrary, x: Any) -> Any:
 
 def combinations(lib: GammaLibrary, n: Any, k: Any) -> Any:
     """In how many ways k of n things can be taken, for 0 ≤ k ≤ n, also not whole."""
-    return lib.xp.exp(-_log_beta_of_positive(lib, n - k + 1, k + 1)) / (n + 1)
+    xp = lib.xp
+    return xp.exp(-_log_beta_of_positive(lib, n - k + 1, k + 1) - xp.log(n + 1))

@@ -14,12 +14,19 @@ from tenferro.ops import (
     log_beta,
     pochhammer,
 )
+from tenferro.ops import (
+    beta_density as density_of_beta,
+)
+from tenferro.ops import (
+    gamma_density as density_of_gamma,
+)
 
 _DOUBLE = GammaLibrary(jnp, lax.lgamma, lax.digamma)
 _SINGLE = GammaLibrary(jnp, lax.lgamma, lax.digamma, 20.0, 18, 12)
 
 
 def lgamma(x: Array) -> Array:
+    """-inf at -inf, as SciPy's."""
     return jnp.where(x == -jnp.inf, x, lax.lgamma(x))
 
 
@@ -30,7 +37,7 @@ def digamma(x: Array) -> Array:
 
 def polygamma(n: Array, x: Array) -> Array:
     """With the sign of its poles."""
-    sign = jnp.where(n % 2 == 1, 1, -1)
+    sign = jnp.where((n + 1) % 2 == 1, -1, 1)
     order = jnp.where(n > 0, n, 1)
     value = jnp.exp(lax.lgamma(order + 1)) * zeta(order + 1, x)
     known = (n > 0) & (n == jnp.floor(n))
@@ -52,8 +59,10 @@ def zeta(s: Array, q: Array) -> Array:
     whole, even = s == jnp.floor(s), s % 2 == 0
     turned = jnp.where(whole, upper + jnp.where(even, lower, -lower), jnp.nan)
     value = jnp.where(negative, turned, upper)
-    known = ~jnp.isnan(s) & (s >= 1) & ~jnp.isnan(q) & (q > -jnp.inf)
-    return jnp.where(pole, jnp.inf, jnp.where(known, value, jnp.nan))
+    pole = pole | (s == 1) | ((s == jnp.inf) & (q < 0))
+    pole = pole | (q == -jnp.inf)
+    known = (s >= 1) & ~jnp.isnan(q)
+    return jnp.where(known, jnp.where(pole, jnp.inf, value), jnp.nan)
 
 
 _STEEP = 1000.0
@@ -63,16 +72,16 @@ def _zeta(s: Array, q: Array) -> Array:
     """For positive q; a single power where all others are below the smallest double."""
     steep = s >= _STEEP
     far = float(np.finfo(q.dtype).max)
-    return jnp.where(
-        steep, q**-s, lax.zeta(jnp.where(steep, _STEEP, s), jnp.minimum(q, far))
-    )
+    return jnp.where(steep, q**-s, lax.zeta(jnp.where(steep, _STEEP, s), jnp.minimum(q, far)))
 
 
 def gammainc(a: Array, x: Array) -> Array:
+    """P(a, x)."""
     return _incomplete_gamma(a, x, upper=False)
 
 
 def gammaincc(a: Array, x: Array) -> Array:
+    """1 - P(a, x)."""
     return _incomplete_gamma(a, x, upper=True)
 
 
@@ -89,6 +98,7 @@ def _incomplete_gamma(a: Array, x: Array, upper: bool) -> Array:
 
 
 def gammainc_grad_a(a: Array, x: Array) -> Array:
+    """∂P(a, x)/∂a."""
     inside = (a > 0) & (x > 0) & (a < jnp.inf) & (x < jnp.inf)
     one = jnp.ones_like(a)
     slope = incomplete_gamma(_library(a), jnp.where(inside, a, one), jnp.where(inside, x, one))[2]
@@ -103,37 +113,52 @@ def betainc(a: Array, b: Array, x: Array) -> Array:
     one, half = jnp.ones_like(a), jnp.full_like(a, 0.5)
     operands = jnp.where(inside, a, one), jnp.where(inside, b, one), jnp.where(inside, x, half)
     value = incomplete_beta(_library(a), *operands)
-    known = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1)
+    known = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ((a != b) | (finite & (a > 0)))
     at_0 = ((a == 0) & (b > 0)) | ((b == jnp.inf) & (a < jnp.inf))
     at_1 = ((b == 0) & (a > 0)) | ((a == jnp.inf) & (b < jnp.inf))
     edge = jnp.where(x == 0, 0, jnp.where((x == 1) | at_0, 1, jnp.where(at_1, 0, jnp.nan)))
     return jnp.where(inside, value, jnp.where(known, edge, jnp.nan))
 
 
+def gamma_density(a: Array, x: Array) -> Array:
+    """∂P(a, x)/∂x; at x = 0 it is 0, 1 or infinite, as a is above, at or below 1."""
+    inside = (a > 0) & (a < jnp.inf) & (x < jnp.inf)
+    value = density_of_gamma(_DOUBLE, jnp.where(inside, a, 1), jnp.where(inside, x, 1))
+    known = (a >= 0) & (x >= 0) & ~((a == jnp.inf) & (x == jnp.inf))
+    return jnp.where(inside, value, jnp.where(known, 0, jnp.nan))
+
+
+def beta_density(a: Array, b: Array, x: Array) -> Array:
+    """∂I(a, b, x)/∂x."""
+    inside = (a > 0) & (b > 0) & (a < jnp.inf) & (b < jnp.inf)
+    value = density_of_beta(_DOUBLE, jnp.where(inside, a, 1), jnp.where(inside, b, 1), x)
+    return jnp.where(inside, value, jnp.nan)
+
+
 def betaln(a: Array, b: Array) -> Array:
+    """log |B(a, b)|, with the limits at infinity."""
     finite = jnp.isfinite(a) & jnp.isfinite(b)
     one = jnp.ones_like(a)
     value = log_beta(_DOUBLE, jnp.where(finite, a, one), jnp.where(finite, b, one))
     low, high = jnp.minimum(a, b), jnp.maximum(a, b)
     edge = jnp.where((low > 0) & (high == jnp.inf), -jnp.inf, jnp.inf)
-    unknown = jnp.isnan(low + high) | (low == jnp.inf)
+    unknown = jnp.isnan(a + b) | (low == jnp.inf)
     return jnp.where(finite, value, jnp.where(unknown, jnp.nan, edge))
 
 
 def poch(z: Array, m: Array) -> Array:
-    finite = jnp.isfinite(z) & jnp.isfinite(m)
-    one = jnp.ones_like(z)
-    value = pochhammer(_DOUBLE, jnp.where(finite, z, one), jnp.where(finite, m, one))
-    return jnp.where(finite, value, jnp.exp(lax.lgamma(z + m) - lax.lgamma(z)))
+    """Γ(z + m)/Γ(z)."""
+    return pochhammer(_DOUBLE, z, m)
 
 
 def comb(n: Array, k: Array) -> Array:
+    """0 outside of 0 ≤ k ≤ n."""
     inside = (k >= 0) & (k <= n) & (n < jnp.inf)
     one = jnp.ones_like(n)
     value = combinations(_DOUBLE, jnp.where(inside, n, one), jnp.where(inside, k, one))
-    edge = jnp.where((n == jnp.inf) & (k >= 0) & (k <= n), jnp.where(k == 0, 1, jnp.inf), 0)
-    edge = jnp.where(k == jnp.inf, 0, edge)
-    return jnp.where(inside, value, jnp.where(jnp.isnan(n) | jnp.isnan(k), jnp.nan, edge))
+    edge = jnp.where((n == jnp.inf) & (k >= 0), jnp.where(k == 0, 1, jnp.inf), 0)
+    unknown = jnp.isnan(n) | jnp.isnan(k) | ((n == jnp.inf) & (k == jnp.inf))
+    return jnp.where(inside, value, jnp.where(unknown, jnp.nan, edge))
 
 
 def _library(x: Array) -> GammaLibrary:

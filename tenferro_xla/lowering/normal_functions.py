@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from tenferro.ops import SCALED_ERFC_FROM_8, SCALED_ERFC_TO_8
@@ -45,3 +46,30 @@ def _horner(coefficients: Sequence[float], x: Array) -> Array:
     for coefficient in coefficients[1:]:
         total = total * x + coefficient
     return total
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
+_SPAN = 80.0
+
+
+def owens_t(h: Array, a: Array) -> Array:
+    """The integral of exp(-h²(1 + t²)/2)/(1 + t²) from t = 0 to a, over 2π.
+
+    Where a is above 1, it follows from that of a·h and 1/a.
+    """
+    size, slope = jnp.abs(h), jnp.abs(a)
+    above = slope > 1
+    known = (size < jnp.inf) & ~jnp.isnan(slope)
+    x = jnp.where(known, size, 0)
+    turned = jnp.where(x == 0, 0, x * jnp.where(above, slope, 1))
+    inner = jnp.where(above, jnp.minimum(turned, 1e3), x)
+    end = jnp.where(above, 1 / slope, slope)
+    end = jnp.minimum(end, math.sqrt(_SPAN) / jnp.maximum(inner, 1))
+    t = end[..., None] * jnp.asarray((_NODES + 1) / 2)
+    square = (inner * inner)[..., None]
+    f = jnp.exp(square * t * t * -0.5) / (1 + t * t) * jnp.asarray(_WEIGHTS / (4 * math.pi))
+    integral = jnp.exp(inner * inner * -0.5) * end * jnp.sum(f, axis=-1)
+    p, q = lax.erfc(x * math.sqrt(0.5)) * 0.5, lax.erfc(turned * math.sqrt(0.5)) * 0.5
+    value = jnp.where(above, 0.5 * (p + q) - p * q - integral, integral)
+    value = jnp.where(size == jnp.inf, 0, jnp.where(known, value, jnp.nan))
+    return jnp.where(a < 0, -value, jnp.where(jnp.isnan(a), jnp.nan, value))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.scipy import special
@@ -35,14 +34,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
             (
                 gamma_functions,
                 "lgamma digamma polygamma zeta gammainc gammaincc gammainc_grad_a betainc "
-                "betaln poch comb",
+                "gamma_density beta_density betaln poch comb",
             ),
             (
                 bessel,
                 "i0 i1 i1_slope i0e_slope i1e_slope i0_derivative i0e_derivative i1e_derivative",
             ),
             (exponential_integrals, "expi exp1 expn"),
-            (normal_functions, "erfcx log_ndtr"),
+            (normal_functions, "erfcx log_ndtr owens_t"),
         )
         for f in (getattr(module, name) for name in names.split())
     },
