@@ -89,12 +89,23 @@ from tenferro.ops.diagonal import EmbedDiag, ExtractDiag, Tril, Triu
 from tenferro.ops.dynamic import DynamicTruncate, PadToMatch, ShapeOf, size_of_scalar
 from tenferro.ops.dynamic_slice import DynamicSlice, DynamicUpdateSlice
 from tenferro.ops.elementwise import Elementwise
+from tenferro.ops.error_function import SCALED_ERFC_FROM_8, SCALED_ERFC_TO_8
 from tenferro.ops.gamma import (
     GAMMA_GRAD,
     LARGE_SHAPE,
     GammaGrad,
     GammaSample,
     gamma_grad_of_large,
+)
+from tenferro.ops.gamma_integrals import (
+    GammaLibrary,
+    beta_density,
+    combinations,
+    gamma_density,
+    incomplete_beta,
+    incomplete_gamma,
+    log_beta,
+    pochhammer,
 )
 from tenferro.ops.inactive import (
     STOP_GRADIENT,
@@ -238,6 +249,8 @@ __all__ = [
     "ROTATIONS",
     "ROUND",
     "RSQRT",
+    "SCALED_ERFC_FROM_8",
+    "SCALED_ERFC_TO_8",
     "SELECT",
     "SHIFT_LEFT",
     "SHIFT_RIGHT",
@@ -297,6 +310,7 @@ __all__ = [
     "ExtractDiag",
     "Floor",
     "GammaGrad",
+    "GammaLibrary",
     "GammaSample",
     "Gather",
     "GatherDynamicSliceSizes",
@@ -355,15 +369,22 @@ __all__ = [
     "Tril",
     "Triu",
     "Xor",
+    "beta_density",
     "broadcast_like",
+    "combinations",
     "emit_graph",
     "entry_meta",
     "full",
     "full_like",
+    "gamma_density",
     "gamma_grad_of_large",
     "gather_along",
+    "incomplete_beta",
+    "incomplete_gamma",
     "inverse",
+    "log_beta",
     "meta_of",
+    "pochhammer",
     "repeated",
     "replay",
     "scalar",

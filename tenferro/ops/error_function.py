@@ -20,7 +20,7 @@ _SMALL = (
      2.26290000613890934246e4, 4.92673942608635921086e4),
 )  # fmt: skip
 """erf(x)/x in x², for |x| up to 1: numerator and denominator, highest power first."""
-_MIDDLE = (
+SCALED_ERFC_TO_8 = (
     (2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687e0,
      4.86371970985681366614e1, 1.96520832956077098242e2, 5.26445194995477358631e2,
      9.34528527171957607540e2, 1.02755188689515710272e3, 5.57535335369399327526e2),
@@ -29,7 +29,7 @@ _MIDDLE = (
      1.65666309194161350182e3, 5.57535340817727675546e2),
 )  # fmt: skip
 """erfc(x)·exp(x²) in x, from 1 to 8."""
-_LARGE = (
+SCALED_ERFC_FROM_8 = (
     (5.64189583547755073984e-1, 1.27536670759978104416e0, 5.01905042251180477414e0,
      6.16021097993053585195e0, 7.40974269950448939160e0, 2.97886665372100240670e0),
     (1.0, 2.26052863220117276590e0, 9.39603524938001434673e0, 1.20489539808096656605e1,
@@ -121,10 +121,10 @@ def _tail(x: Array) -> Array:
     x = np.minimum(x, _VANISHES)
     head = x.astype(np.float32).astype(np.float64)  # its square is exact
     decay = np.exp(-head * head) * np.exp((head - x) * (head + x))
-    middle = _ratio(_MIDDLE, np.minimum(x, 8.0))
+    middle = _ratio(SCALED_ERFC_TO_8, np.minimum(x, 8.0))
     far = x > 8
     if far.any():
-        middle = np.where(far, _ratio(_LARGE, x), middle)
+        middle = np.where(far, _ratio(SCALED_ERFC_FROM_8, x), middle)
     return np.asarray(decay * middle)
 
 

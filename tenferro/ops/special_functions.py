@@ -106,13 +106,16 @@ def _of(function: str, *operands: Term) -> Term:
 
 
 def _gamma_density(y: Term, a: Term, x: Term) -> Term:
-    """∂P(a, x)/∂x; at x = 0 it is 0, 1 or infinite, as a is above, at or below 1."""
-    return exp(_of("xlogy", a - 1, x) - x - _of("lgamma", a))
+    """∂P(a, x)/∂x."""
+    return _of("gamma_density", a, x)
+
+
+def _gamma_score(y: Term, a: Term, x: Term) -> Term:
+    return log(x) - _of("digamma", a)
 
 
 def _beta_density(y: Term, a: Term, b: Term, x: Term) -> Term:
-    powers = _of("xlog1py", b - 1, -x) + _of("xlogy", a - 1, x)
-    return exp(powers - _of("betaln", a, b))
+    return _of("beta_density", a, b, x)
 
 
 def _by_order(y: Term, n: Term, x: Term) -> Term:
@@ -153,28 +156,43 @@ def _digamma_minus(x: Term, y: Term) -> Term:
 
 _SQRT_2PI = math.sqrt(2 * math.pi)
 
+
+def _kernel_of(name: str) -> str:
+    """A function of this package, of SciPy, or with `~` one of SciPy that is mended here."""
+    if name.startswith("~"):
+        return f"tenferro.ops.incomplete_gamma:{name[1:]}"
+    return name if ":" in name else f"scipy.special:{name}"
+
+
 SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
-    name: SpecialFunction(kernel if ":" in kernel else f"scipy.special:{kernel}", partials, *output)
+    name: SpecialFunction(_kernel_of(kernel), partials, *output)
     for name, kernel, partials, *output in (
         ("lgamma", "gammaln", (lambda y, x: _of("digamma", x),)),
         ("digamma", "digamma", (lambda y, x: _of("polygamma", x.like(1), x),)),
         ("polygamma", "polygamma",
          (None, lambda y, n, x: _of("polygamma", n + 1, x))),
-        ("zeta", "zeta", (None, lambda y, s, q: -s * _of("zeta", s + 1, q))),
+        ("zeta", "~zeta", (None, lambda y, s, q: -s * _of("zeta", s + 1, q))),
         ("gamma", "gamma", (lambda y, x: y * _of("digamma", x),)),
-        ("gammainc", "gammainc", (lambda y, a, x: _of("gammainc_grad_a", a, x), _gamma_density)),
-        ("gammaincc", "gammaincc",
+        ("gammainc", "~gammainc",
+         (lambda y, a, x: _of("gammainc_grad_a", a, x), _gamma_density)),
+        ("gammaincc", "~gammaincc",
          (lambda y, a, x: -_of("gammainc_grad_a", a, x),
           lambda y, a, x: -_gamma_density(y, a, x))),
-        ("gammainc_grad_a", "tenferro.ops.incomplete_gamma:gammainc_grad_a",
-         (None, lambda y, a, x: _gamma_density(y, a, x) * (log(x) - _of("digamma", a)))),
+        ("gammainc_grad_a", "~gammainc_grad_a",
+         (None, lambda y, a, x: _gamma_density(y, a, x) * _gamma_score(y, a, x))),
+        ("gamma_density", "~gamma_density",
+         (lambda y, a, x: y * _gamma_score(y, a, x), lambda y, a, x: y * ((a - 1) / x - 1))),
         ("betainc", "betainc", (None, None, _beta_density)),
-        ("betaln", "betaln", (lambda y, a, b: _digamma_minus(a, a + b),
-                              lambda y, a, b: _digamma_minus(b, a + b))),
-        ("poch", "poch", (lambda y, z, m: y * _digamma_minus(z + m, z),
-                          lambda y, z, m: y * _of("digamma", z + m))),
-        ("comb", "comb", (lambda y, n, k: y * _digamma_minus(n + 1, n - k + 1),
-                           lambda y, n, k: y * _digamma_minus(n - k + 1, k + 1))),
+        ("beta_density", "~beta_density",
+         (lambda y, a, b, x: y * (log(x) - _digamma_minus(a, a + b)),
+          lambda y, a, b, x: y * (log1p(-x) - _digamma_minus(b, a + b)),
+          lambda y, a, b, x: y * ((a - 1) / x - (b - 1) / (1 - x)))),
+        ("betaln", "~betaln", (lambda y, a, b: _digamma_minus(a, a + b),
+                               lambda y, a, b: _digamma_minus(b, a + b))),
+        ("poch", "~poch", (lambda y, z, m: y * _digamma_minus(z + m, z),
+                           lambda y, z, m: y * _of("digamma", z + m))),
+        ("comb", "~comb", (lambda y, n, k: y * _digamma_minus(n + 1, n - k + 1),
+                            lambda y, n, k: y * _digamma_minus(n - k + 1, k + 1))),
         ("xlogy", "xlogy", (lambda z, x, y: log(y), lambda z, x, y: x / y)),
         ("xlog1py", "xlog1py", (lambda z, x, y: log1p(y), lambda z, x, y: x / (1 + y))),
         ("i0", "i0", (lambda y, x: _of("i1", x),)),
@@ -197,14 +215,16 @@ SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
         ("log_ndtr", "log_ndtr", (_log_ndtr_slope,)),
         ("expi", "expi", (lambda y, x: exp(x) / x,)),
         ("exp1", "exp1", (lambda y, x: -exp(-x) / x,)),
-        ("expn", "expn", (None, _by_order)),
+        ("expn", "~expn", (None, _by_order)),
         ("spence", "spence", (_spence_slope,)),
         ("dawsn", "dawsn", (lambda y, x: 1 - x * y * 2,)),
         ("erfcx", "erfcx", (lambda y, x: x * y * 2 - 2 / math.sqrt(math.pi),)),
         ("sine_integral", "sici", (_sinc,), 0),
         ("cosine_integral", "sici", (lambda y, x: cos(x) / x,), 1),
-        ("fresnel_sine", "fresnel", (lambda y, x: sin(x * x * (math.pi / 2)),), 0),
-        ("fresnel_cosine", "fresnel", (lambda y, x: cos(x * x * (math.pi / 2)),), 1),
+        ("fresnel_sine", "~fresnel",
+         (lambda y, x: sin(x * x * (math.pi / 2)),), 0),
+        ("fresnel_cosine", "~fresnel",
+         (lambda y, x: cos(x * x * (math.pi / 2)),), 1),
         ("nextafter", "numpy:nextafter", (None, None)),
         ("owens_t", "owens_t", (_owens_by_h, _owens_by_a)),
     )

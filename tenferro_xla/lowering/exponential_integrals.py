@@ -15,13 +15,13 @@ _ASYMPTOTIC = 36
 
 def expn(n: Array, x: Array) -> Array:
     """The integral of exp(-xt)/tⁿ from t = 1 on; NaN for negative x and orders not whole."""
-    inside = (n >= 0) & (n == jnp.floor(n)) & (x > 0) & (x < jnp.inf)
+    whole = (n >= 0) & (n == jnp.floor(n))
+    inside = whole & (n < jnp.inf) & (x > 0) & (x < jnp.inf)
     k, y = jnp.where(inside, n, 1), jnp.where(inside, x, 1)
     value = jnp.where(y > 1, _fraction(k, y), _series(k, jnp.minimum(y, 1)))
     value = jnp.where(k == 0, jnp.exp(-y) / y, value)
     ends = jnp.where(x == 0, jnp.where(n > 1, 1 / (n - 1), jnp.inf), 0)
-    known = (n >= 0) & (n == jnp.floor(n)) & (x >= 0)
-    return jnp.where(inside, value, jnp.where(known, ends, jnp.nan))
+    return jnp.where(inside, value, jnp.where(whole & (x >= 0), ends, jnp.nan))
 
 
 def exp1(x: Array) -> Array:

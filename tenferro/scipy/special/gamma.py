@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.namespace import betaln, exp, floor, lgamma, stack, where
+from tenferro.namespace import (
+    betaln,
+    exp,
+    floor,
+    isnan,
+    lgamma,
+    maximum,
+    minimum,
+    stack,
+    where,
+)
 from tenferro.scipy.real import real, special_function
 from tenferro.typing import AnyTensor, ArrayLike
 
@@ -60,13 +70,20 @@ def poch(z: ArrayLike, m: ArrayLike) -> AnyTensor:
 
 
 def beta(a: ArrayLike, b: ArrayLike) -> AnyTensor:
-    """The beta function, gamma(a)·gamma(b)/gamma(a + b).
+    """The beta function, gamma(a)·gamma(b)/gamma(a + b), where poles may cancel.
 
-    >>> tn.scipy.special.beta([1.0], 2.0)
-    Tensor([0.5])
+    It is infinite at the other poles.
+
+    >>> tn.scipy.special.beta([1.0, -2.0], [2.0, 1.0])
+    Tensor([ 0.5, -0.5])
     """
     x, y = real("beta", a, b)
-    return gammasgn(x) * gammasgn(y) * gammasgn(x + y) * exp(betaln(x, y))
+    sign = gammasgn(x) * gammasgn(y) * gammasgn(x + y)
+    high = maximum(x, y)
+    odd = (high == floor(high)) & (floor(high * 0.5) * 2 < high)
+    parity = where((minimum(x, y) < 0) & odd, -1.0, 1.0)
+    known = isnan(sign) & ~isnan(x + y)  # at poles, which cancel between whole numbers only
+    return (where(known, parity, sign) * exp(betaln(x, y))).astype(x.dtype)
 
 
 def gammasgn(x: ArrayLike) -> AnyTensor:

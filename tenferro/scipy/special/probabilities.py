@@ -107,13 +107,17 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> AnyTensor:
 
 def _power(log_x: AnyTensor, power: AnyTensor) -> AnyTensor:
     """(exp(power·log_x) - 1)/power, by its series where the exponent is small."""
-    exponent = power * log_x
+    none = power == 0
+    exponent = where(none, 0.0, power * where(none, 0.0, log_x))
     small = abs(exponent) < 0.25
     near, far = where(small, exponent, 0.0), where(small, 1.0, power)
     series = near * 0
     for k in range(14, 0, -1):  # Horner's rule for 1 + near/2! + near²/3! + …
         series = series * near + 1 / math.factorial(k)
-    return where(small, log_x * series, expm1(where(small, 1.0, exponent)) / far)
+    half = expm1(
+        where(small, 1.0, exponent) * 0.5
+    )  # whose square may overflow, unlike the quotient
+    return where(small, log_x * series, half / far * (half + 2))
 
 
 def softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
