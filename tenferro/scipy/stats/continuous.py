@@ -314,12 +314,12 @@ def t(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> 
 
 
 def _gennorm_cdf(y: Any, beta: Any, sign: float = 1.0) -> Any:
-    """Half of the incomplete gamma function of |y|^beta; a line at 0, where that has no slope."""
-    middle = y == 0
+    """By the incomplete gamma function of |y|^beta, or its first term, a line, where that is 0."""
+    middle = abs(y) ** beta < 1e-18
     tail = gammaincc(1 / beta, abs(where(middle, 1.0, y)) ** beta) * 0.5
-    slope = beta / 2 * exp(-lgamma(1 / beta))
     y = y * sign
-    return where(middle, 0.5 + y * slope, where(y < 0, tail, 1 - tail))
+    line = 0.5 + y * 0.5 * exp(-lgamma(1 + 1 / beta))
+    return where(middle, line, where(y < 0, tail, 1 - tail))
 
 
 @row(

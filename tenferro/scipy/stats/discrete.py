@@ -41,7 +41,7 @@ def _is_count(n: Any) -> Any:
     logpmf=lambda k, p: xlogy(k, p) + xlog1py(1 - k, -p),
     cdf=lambda k, p: where(k < 1, 1 - p, k),
     sf=lambda k, p: where(k < 1, p, 1 - k),
-    ppf=lambda q, p: where(q == 0, -1.0, where(q <= 1 - p, 0.0, 1.0)),
+    ppf=lambda q, p: where(q == 0, -1.0, where(q <= 1 - p, 0 * q, 1.0)),
 )
 def bernoulli(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
     """One trial that succeeds with probability p; `ppf` is -1 for q = 0, as in SciPy.

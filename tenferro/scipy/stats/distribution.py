@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec
+from typing import Any, Generic, ParamSpec, cast
 
 from tenferro.namespace import clip, exp, floor, log, log1p, where
 from tenferro.scipy.real import real
@@ -66,7 +66,8 @@ class Distribution(Generic[P]):
 
     def __init__(self, declaration: Callable[P, Any], functions: dict[str, Function]) -> None:
         """The functions by name, with the signature and the module of the declaration."""
-        update_wrapper(self, declaration)
+        self.__name__ = declaration.__name__
+        update_wrapper(cast(Any, self), declaration)  # its text and signature
         self.__all__ = sorted(functions)
         for name, function in functions.items():
             setattr(self, name, _public(name, function, declaration))
