@@ -230,4 +230,6 @@ def test_the_executors_agree(name: str) -> None:
     for f, found, expected in zip(
         distribution.__all__, tn.jit(every)(cases), every(cases), strict=True
     ):
+        if f.startswith("log"):  # logarithms of denormal numbers, which XLA takes for 0
+            found, expected = (np.where(np.asarray(v) < -700, -INF, v) for v in (found, expected))
         np.testing.assert_allclose(found, expected, 1e-8, 1e-11, err_msg=f)
