@@ -85,7 +85,7 @@ def _of(theirs: str, ours: str) -> Home:
 STATS = [
     f"scipy.stats.{name}"
     for name in tn.scipy.stats.__all__
-    if type(getattr(tn.scipy.stats, name)).__name__ == "module"
+    if type(getattr(tn.scipy.stats, name)).__name__ == "Distribution"
 ]
 HOMES = [
     Home("jax", "tn", left_out.JAX),

@@ -1,38 +1,31 @@
-"""Distributions under the names of `jax.scipy.stats`, a module each.
+"""Distributions under the names of `jax.scipy.stats`, an object each.
 
 `loc` and `scale` move and stretch a distribution, as in SciPy. Densities are 0 outside of where a
-distribution lies. All functions are differentiable as their special functions are. `sem`, `mode`,
-`rankdata` and `gaussian_kde` are about samples.
+distribution lies. NaN of any argument gives NaN, and so do parameters that are not allowed, such as
+a scale of 0 or a probability of 2, and `ppf` outside of 0 to 1. All functions are differentiable as
+their special functions are. `sem`, `mode`, `rankdata` and `gaussian_kde` are about samples.
 
 >>> tn.grad(tn.scipy.stats.norm.logpdf)(1.0)
 Tensor(-1.)
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from tenferro.naming import missing
-from tenferro.scipy.stats import (
-    bernoulli,
+from tenferro.scipy.stats.continuous import (
     beta,
-    betabinom,
-    binom,
     cauchy,
     chi2,
-    dirichlet,
     expon,
     gamma,
     gennorm,
-    geom,
     gumbel_l,
     gumbel_r,
     laplace,
     logistic,
-    multinomial,
-    multivariate_normal,
-    nbinom,
     norm,
     pareto,
-    poisson,
     t,
     truncnorm,
     uniform,
@@ -40,7 +33,10 @@ from tenferro.scipy.stats import (
     wrapcauchy,
 )
 from tenferro.scipy.stats.descriptive import ModeResult, mode, rankdata, sem
+from tenferro.scipy.stats.discrete import bernoulli, betabinom, binom, geom, nbinom, poisson
+from tenferro.scipy.stats.distribution import Distribution
 from tenferro.scipy.stats.kde import gaussian_kde
+from tenferro.scipy.stats.multivariate import dirichlet, multinomial, multivariate_normal
 
 __all__ = [
     "ModeResult",
@@ -75,6 +71,10 @@ __all__ = [
     "vonmises",
     "wrapcauchy",
 ]
+
+for _name, _value in list(globals().items()):
+    if isinstance(_value, Distribution):  # programs of JAX import them as modules
+        sys.modules[f"{__name__}.{_name}"] = _value  # type: ignore[assignment]
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names

@@ -1,0 +1,142 @@
+"""The table of discrete distributions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tenferro.namespace import (
+    arange,
+    betaln,
+    exp,
+    expand_dims,
+    floor,
+    lgamma,
+    log,
+    log1p,
+    sum,
+    where,
+    xlog1py,
+    xlogy,
+)
+from tenferro.scipy.special import gammainc, gammaincc
+from tenferro.scipy.stats.distribution import row
+from tenferro.typing import ArrayLike
+
+_COUNTS = (0.0, math.inf)
+
+
+def _log_binomial(n: Any, k: Any) -> Any:
+    """Logarithm of the number of ways to take k of n things."""
+    return -betaln(n - k + 1, k + 1) - log1p(n)
+
+
+def _is_count(n: Any) -> Any:
+    return (n >= 0) & (floor(n) == n)
+
+
+@row(
+    support=(0.0, 1.0),
+    allowed=lambda p: (p >= 0) & (p <= 1),
+    logpmf=lambda k, p: xlogy(k, p) + xlog1py(1 - k, -p),
+    cdf=lambda k, p: where(k < 1, 1 - p, k),
+    sf=lambda k, p: where(k < 1, p, 1 - k),
+    ppf=lambda q, p: where(q == 0, -1.0, where(q <= 1 - p, 0 * q, 1.0)),
+)
+def bernoulli(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
+    """One trial that succeeds with probability p; `ppf` is -1 for q = 0, as in SciPy.
+
+    >>> tn.scipy.stats.bernoulli.pmf(1, 0.25)
+    Tensor(0.25)
+    """
+    return k, loc, 1, p
+
+
+@row(
+    support=lambda n, p: (0.0, n),
+    allowed=lambda n, p: _is_count(n) & (p >= 0) & (p <= 1),
+    logpmf=lambda k, n, p: _log_binomial(n, k) + xlogy(k, p) + xlog1py(n - k, -p),
+)
+def binom(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
+    """How many of n trials succeed, each with probability p.
+
+    >>> tn.scipy.stats.binom.pmf(1, 2, 0.5)
+    Tensor(0.5)
+    """
+    return k, loc, 1, n, p
+
+
+@row(
+    support=_COUNTS,
+    allowed=lambda n, p: (n > 0) & (p > 0) & (p <= 1),
+    logpmf=lambda k, n, p: -betaln(n, k + 1) - log(n + k) + xlogy(n, p) + xlog1py(k, -p),
+)
+def nbinom(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
+    """How many trials fail before n succeed, each with probability p.
+
+    >>> tn.scipy.stats.nbinom.pmf(0, 1, 0.5)
+    Tensor(0.5)
+    """
+    return k, loc, 1, n, p
+
+
+@row(
+    support=(1.0, math.inf),
+    allowed=lambda p: (p > 0) & (p <= 1),
+    logpmf=lambda k, p: xlog1py(k - 1, -p) + log(p),
+)
+def geom(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
+    """How many trials until one succeeds, each with probability p.
+
+    >>> tn.scipy.stats.geom.pmf(1, 0.5)
+    Tensor(0.5)
+    """
+    return k, loc, 1, p
+
+
+_SERIES = 100.0
+_TERMS = 256
+"""Terms for means up to `_SERIES`; all others are below 1e-30."""
+
+
+def _poisson_entropy(mu: Any) -> Any:
+    """A sum up to mu = 100, then an expansion that is exact to 1e-10."""
+    small = mu <= _SERIES
+    mean = expand_dims(where(small, mu, 1.0), axis=-1)
+    k = arange(float(_TERMS), dtype=mu.dtype)
+    logs = xlogy(k, mean) - lgamma(k + 1) - mean
+    series = -sum(exp(logs) * where(logs > -math.inf, logs, 0.0), axis=-1)
+    r = 1 / where(small, _SERIES, mu)
+    tail = r / 12 + r**2 / 24 + r**3 * 19 / 360 + r**4 * 9 / 80
+    return where(small, series, 0.5 * (math.log(2 * math.pi) + 1 - log(r)) - tail)
+
+
+@row(
+    support=_COUNTS,
+    allowed=lambda mu: mu >= 0,
+    logpmf=lambda k, mu: xlogy(k, mu) - lgamma(k + 1) - mu,
+    cdf=lambda k, mu: gammaincc(k + 1, mu),
+    sf=lambda k, mu: gammainc(k + 1, mu),
+    entropy=_poisson_entropy,
+)
+def poisson(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Any:
+    """How many events happen where mu are expected.
+
+    >>> tn.scipy.stats.poisson.cdf(0, 1.0)
+    Tensor(0.36787944)
+    """
+    return k, loc, 1, mu
+
+
+@row(
+    support=lambda n, a, b: (0.0, n),
+    allowed=lambda n, a, b: _is_count(n) & (a > 0) & (b > 0),
+    logpmf=lambda k, n, a, b: _log_binomial(n, k) + betaln(k + a, n - k + b) - betaln(a, b),
+)
+def betabinom(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Any:
+    """The binomial distribution whose probability has a beta distribution.
+
+    >>> tn.scipy.stats.betabinom.pmf(0, 1, 1.0, 1.0)
+    Tensor(0.5)
+    """
+    return k, loc, 1, n, a, b
