@@ -72,6 +72,33 @@ def test_an_executable_that_is_damaged_or_of_another_program_is_made_again(folde
         assert run(XlaExecutor("cpu"))[1] == [False]
 
 
+def test_a_program_that_xla_cannot_write_runs(folder: Path) -> None:
+    side = 1000  # XLA does not write executables whose temporary values lie in several blocks
+    chain = tn.jit(lambda *matrices: tn.linalg.multi_dot(matrices), executor=XlaExecutor("cpu"))
+    result = chain(*[np.eye(side) * 2] * 6)
+    assert result[0, 0].item() == 64
+    assert entries(folder) == []
+
+
+@pytest.mark.parametrize(
+    "part", ["serialize", "deserialize_and_load", "_version", "_depends", "_calls_lapack"]
+)
+def test_whatever_fails_in_the_cache_does_not_fail_the_call(
+    folder: Path, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = run(XlaExecutor("cpu"))
+    if part != "deserialize_and_load":
+        entries(folder)[0].unlink()
+
+    def fails(*_: object, **__: object) -> None:
+        raise KeyError("of the test")
+
+    monkeypatch.setattr(module, part, fails)
+    with pytest.warns(CacheWarning, match="of the test"):
+        again, read = run(XlaExecutor("cpu"))
+    assert (again == first, read) == (True, [False])
+
+
 XY = (np.ones((2, 2)), np.ones((2, 2)))
 
 
