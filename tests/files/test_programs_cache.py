@@ -14,7 +14,14 @@ from tenferro.compiler import optimize
 from tenferro.config import config
 from tenferro.errors import CacheWarning, ConfigError
 from tenferro.exec_ir import ExecProgram
-from tenferro.files import CacheFolder, Families, disk_cache, program_kept, programs_cache
+from tenferro.files import (
+    CacheFolder,
+    Families,
+    cache_folder,
+    disk_cache,
+    program_kept,
+    programs_cache,
+)
 
 
 @pytest.fixture
@@ -223,9 +230,10 @@ def test_a_disk_that_cannot_be_read_is_a_warning(
     def fails(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    with monkeypatch.context() as patch, pytest.warns(CacheWarning, match="Input/output error"):
-        patch.setattr(os, "fdopen", fails)
+    monkeypatch.setattr(cache_folder.os, "fdopen", fails)
+    with pytest.warns(CacheWarning, match="Input/output error"):
         found = folder.get("a")
+    monkeypatch.undo()
     assert found is None
 
 
@@ -236,9 +244,7 @@ def test_a_folder_of_the_environment_that_cannot_be_made_is_a_warning(
     path = str(tmp_path / "file" / "kept")
     monkeypatch.setattr(programs_cache._Chosen, "asked", False)
     monkeypatch.setattr(programs_cache, "config", replace(config, cache_dir=path))
-    with pytest.warns(
-        CacheWarning, match="TENFERRO_CACHE_DIR: .*/kept cannot be used: File exists"
-    ):
+    with pytest.warns(CacheWarning, match="CACHE_DIR: .*/kept cannot be used: File exists"):
         assert disk_cache() is None
     assert disk_cache() is None
     with pytest.raises(ConfigError, match="cannot be used: File exists"):

@@ -16,6 +16,7 @@ import tenferro_xla
 from tenferro.errors import CacheWarning
 from tenferro_xla import XlaExecutor
 from tenferro_xla.compiled import disk_cache as module
+from tenferro_xla.platforms.cpu import SMALL_HEAPS
 
 
 @pytest.fixture
@@ -73,10 +74,16 @@ def test_an_executable_that_is_damaged_or_of_another_program_is_made_again(folde
 
 
 def test_a_program_that_xla_cannot_write_runs(folder: Path) -> None:
-    side = 1000  # XLA does not write executables whose temporary values lie in several blocks
-    chain = tn.jit(lambda *matrices: tn.linalg.multi_dot(matrices), executor=XlaExecutor("cpu"))
-    result = chain(*[np.eye(side) * 2] * 6)
-    assert result[0, 0].item() == 64
+    # with temporary values in several blocks, as programs of many matrices get them
+    executor = XlaExecutor("cpu", compiler_options={SMALL_HEAPS.name: 1 << 16})
+
+    def chain(x: tn.Tensor) -> tn.Tensor:
+        products = [x @ x]
+        for _ in range(6):
+            products.append(products[-1] @ x)
+        return tn.linalg.multi_dot(products)
+
+    assert tn.jit(chain, executor=executor)(np.eye(64) * 2).numpy()[0, 0] == 2.0**35
     assert entries(folder) == []
 
 
