@@ -330,6 +330,10 @@ class DeviceError(ExecutorError):
     """A device does not exist, or operands are on different devices."""
 
 
+class ForkedError(DeviceError):
+    """This process was forked from one where the executor ran, whose threads are not here."""
+
+
 class FarmError(ExecutorError):
     """A farm cannot finish a job; the text says how much is kept, and what to do."""
 

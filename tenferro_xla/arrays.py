@@ -18,6 +18,7 @@ from tenferro_xla.places import (
     put,
     read,
     refuse_lost,
+    refuse_unreadable,
     where,
 )
 from tenferro_xla.platforms import platform_of
@@ -72,7 +73,12 @@ class Arrays:
         return read(buffer)
 
     def hand_out(self, buffer: jax.Array) -> None:
-        """Let the user have an array whose memory would be used again when no tensor has it."""
+        """Let the user have an array whose memory would be used again when no tensor has it.
+
+        Raises:
+            ForkedError: the process was forked before it was computed.
+        """
+        refuse_unreadable("data", buffer)
         VIEWS.hand_out(buffer)
 
     def owns(self, value: object) -> bool:
@@ -84,7 +90,9 @@ class Arrays:
 
         Raises:
             DistributedError: the computation of it lost another process.
+            ForkedError: the process was forked before it was computed.
         """
+        refuse_unreadable("block_until_ready", buffer)
         try:
             await_parts(buffer)
         except jax.errors.JaxRuntimeError as error:

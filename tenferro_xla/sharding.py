@@ -31,6 +31,7 @@ from tenferro_xla.places import (
     from_block,
     initialize,
     put,
+    refuse_forked,
     shutdown,
 )
 
@@ -139,6 +140,7 @@ def placed(data: jax.Array | Array, sharding: object) -> jax.Array:
         check_divides(sharding, data.shape, "device_put", make_meta(data.dtype, data.shape))
     if isinstance(data, np.ndarray):
         return put(private(data), sharding)
+    refuse_forked("device_put")
     with jax.enable_x64(True):
         moved: jax.Array = jax.device_put(data, sharding)
     return moved

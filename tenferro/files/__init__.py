@@ -8,7 +8,7 @@ functions), `arrays` (arrays under a header), `unnamed` (programs whose inputs h
 """
 
 from tenferro.files.arrays import array_digests, pack_arrays, unpack_arrays
-from tenferro.files.cache_folder import CacheFolder, tell
+from tenferro.files.cache_folder import CacheFolder, harmless, tell
 from tenferro.files.calls import call
 from tenferro.files.codecs import Families, PayloadCodecs, codecs_of
 from tenferro.files.container import Json, canonical, pack, unpack
@@ -39,6 +39,7 @@ __all__ = [
     "codecs_of",
     "disk_cache",
     "dumps",
+    "harmless",
     "key_of",
     "load",
     "loads",

@@ -40,24 +40,24 @@ class CacheFolder:
         """The entry of a key."""
         try:
             opened = os.open(self.path / key, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            status = os.fstat(opened)
+            if not stat.S_ISREG(status.st_mode):
+                problem: str | None = "it is not a regular file"
+            else:
+                problem = _foreign(status) if self.trusted else None
+            if problem:
+                os.close(opened)
+                self._tell(key, problem)
+                return None
+            with os.fdopen(opened, "rb") as file:
+                with contextlib.suppress(OSError):  # used now: the oldest are deleted first
+                    os.utime(opened)
+                return file.read()
         except FileNotFoundError:
             return None
         except OSError as error:
             self._tell(key, error.strerror or str(error))
             return None
-        status = os.fstat(opened)
-        if not stat.S_ISREG(status.st_mode):
-            problem: str | None = "it is not a regular file"
-        else:
-            problem = _foreign(status) if self.trusted else None
-        if problem:
-            os.close(opened)
-            self._tell(key, problem)
-            return None
-        with os.fdopen(opened, "rb") as file:
-            with contextlib.suppress(OSError):  # used now: the oldest are deleted first
-                os.utime(opened)
-            return file.read()
 
     def put(self, key: str, data: bytes) -> None:
         """Write an entry, whole or not at all."""
@@ -113,20 +113,17 @@ def require_own(path: Path) -> None:
     """Make a folder that nobody else can write; refuse one that others can.
 
     Raises:
-        ConfigError: it is another user's, others may write to it or replace it, or it cannot be
-            made.
+        ConfigError: it is another user's, or others may write to it or replace it.
+        OSError: it cannot be made.
     """
     if not hasattr(os, "geteuid"):
         raise ConfigError(
             "cache: this system does not tell who may write to a folder, and executables are code; "
             "pass executables=False"
         )
-    try:
-        make_own(path)
-        problem = _foreign(path.stat())
-        above = [each for each in path.resolve().parents if _replaceable(each.stat())]
-    except OSError as error:
-        raise ConfigError(f"cache: {path} cannot be used: {error.strerror}") from None
+    make_own(path)
+    problem = _foreign(path.stat())
+    above = [each for each in path.resolve().parents if _replaceable(each.stat())]
     if above:
         problem = f"{above[0]}, which holds it, may be written by others"
     if problem:
@@ -149,6 +146,18 @@ def _replaceable(status: os.stat_result) -> bool:
     """Whether others than the system may replace what is in a folder."""
     shared = bool(status.st_mode & _OTHERS_WRITE) and not status.st_mode & stat.S_ISVTX
     return shared or status.st_uid not in (_SYSTEM, os.geteuid())
+
+
+@contextlib.contextmanager
+def harmless(what: str) -> Iterator[None]:
+    """Make a warning of whatever fails here: a cache is not to stop a program.
+
+    `what` begins its text.
+    """
+    try:
+        yield
+    except Exception as error:
+        tell(f"{what}: {type(error).__name__}: {error}")
 
 
 def tell(problem: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tenferro.config import config
 from tenferro.errors import ConfigError, TenferroError
 from tenferro.exec_ir import ExecProgram
-from tenferro.files.cache_folder import CacheFolder, require_own
+from tenferro.files.cache_folder import CacheFolder, harmless, require_own, tell
 from tenferro.files.codecs import Families
 from tenferro.files.unnamed import pack_program, unpack_program
 
@@ -72,25 +72,35 @@ def cache(
             not used for the longest time are deleted.
 
     Raises:
-        ConfigError: the path is not absolute; or executables are to be kept in a folder that
-            belongs to another user, or that others may write to.
+        ConfigError: the path is not absolute, or cannot be made; or executables are to be kept in a
+            folder that belongs to another user, or that others may write to.
 
     >>> import os, tempfile, tenferro as tn
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     tn.cache(os.path.join(folder, "compiled"))
     ...     tn.cache(None)
     """
-    _Chosen.disk, _Chosen.asked = _checked("cache", path, executables, max_bytes), True
+    try:
+        _Chosen.disk, _Chosen.asked = _checked("cache", path, executables, max_bytes), True
+    except OSError as error:
+        raise ConfigError(f"cache: {path} cannot be used: {error.strerror}") from None
 
 
 def disk_cache() -> DiskCache | None:
     """The cache that is in use.
 
+    If the folder that `TENFERRO_CACHE_DIR` names cannot be made, as on a disk that is full or
+    read-only, there is none, and a warning says so.
+
     Raises:
-        ConfigError: the folder that `TENFERRO_CACHE_DIR` names cannot be used.
+        ConfigError: others may write to the folder, or the path is not absolute.
     """
     if not _Chosen.asked:
-        _Chosen.disk = _checked("TENFERRO_CACHE_DIR", config.cache_dir or None, True, MAX_BYTES)
+        variable = "TENFERRO_CACHE_DIR"
+        try:
+            _Chosen.disk = _checked(variable, config.cache_dir or None, True, MAX_BYTES)
+        except OSError as error:
+            tell(f"{variable}: {config.cache_dir} cannot be used: {error.strerror}")
         _Chosen.asked = True
     return _Chosen.disk
 
@@ -132,22 +142,38 @@ def program_kept(
     disk = disk_cache()
     if disk is None or not program.portable:
         return make()
-    folder, name = disk.programs, key_of(program.digest, *key)
-    data = folder.get(name)
-    if data is not None:
-        try:
-            found = unpack_program(data, families)
-        except TenferroError as error:
-            folder.discard(name, str(error))
-        else:
-            if _fits(found, program):
-                return found
-            folder.discard(name, "it is of another program")
+    entry: tuple[CacheFolder, str] | None = None
+    with harmless("a program is not looked for"):
+        entry = disk.programs, key_of(program.digest, *key)
+        found = _found(*entry, program, families)
+        if found is not None:
+            return found
     made = make()
-    text = _written(made, families)
-    if text is not None:
-        folder.put(name, text)
+    if entry is not None:
+        with harmless("a program is not kept"):
+            folder, name = entry
+            text = _written(made, families)
+            if text is not None:
+                folder.put(name, text)
     return made
+
+
+def _found(
+    folder: CacheFolder, name: str, program: ExecProgram, families: Families
+) -> ExecProgram | None:
+    """What was kept for a program; None if there is nothing, or nothing that is of use."""
+    data = folder.get(name)
+    if data is None:
+        return None
+    try:
+        found = unpack_program(data, families)
+    except Exception as error:  # whatever a damaged file leads to
+        folder.discard(name, str(error))
+        return None
+    if _fits(found, program):
+        return found
+    folder.discard(name, "it is of another program")
+    return None
 
 
 def _fits(found: ExecProgram, program: ExecProgram) -> bool:

@@ -12,6 +12,7 @@ from tenferro.values.executors import (
     executor_module,
     executor_named,
     installed_executors,
+    is_executor,
 )
 
 HOST = "host"
@@ -69,6 +70,8 @@ def executor_on(device: object) -> Executor:
         if device.partition(":")[0] in module.platforms():
             executor: Executor = module.executor_on(device)
             return executor
+    if is_executor(device):  # installed meanwhile
+        return executor_named(device)
     known = ", ".join(map(repr, device_names()))
     raise DeviceError(f"device: there is no device {device!r}; there are {known}")
 

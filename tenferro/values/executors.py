@@ -137,7 +137,7 @@ def executor_module(name: str) -> ModuleType:
     Raises:
         ExecutorError: no installed distribution registers it, or the module cannot be imported.
     """
-    point = _points().get(name)
+    point = _INSTALLED.find(name)
     if point is None:
         raise _not_installed(name)
     try:
@@ -151,7 +151,7 @@ def check_executor(caller: str, executor: object) -> None:
     """Raise ExecutorError unless it is None, an executor, or the name of one. Imports none."""
     if not isinstance(executor, str | Executor | None):
         raise ExecutorError(f"{caller}: executor must be an executor or its name, got {executor!r}")
-    if isinstance(executor, str) and executor not in _registered and executor not in _points():
+    if isinstance(executor, str) and not is_executor(executor):
         raise _not_installed(executor)
 
 
@@ -162,11 +162,40 @@ def _not_installed(name: str) -> ExecutorError:
 
 def installed_executors() -> tuple[str, ...]:
     """The names that `executor_named` accepts. Imports no executor."""
-    return tuple(sorted({*_points(), *_registered}))
+    return tuple(sorted({*_INSTALLED.points(), *_registered}))
 
 
-def _points() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group="tenferro.executors")}
+def is_executor(name: str) -> bool:
+    """Whether `executor_named` accepts a name. Imports no executor."""
+    return name in _registered or _INSTALLED.find(name) is not None
+
+
+class _Installed:
+    """The executors of installed distributions by name, read from the system once.
+
+    Reading takes milliseconds. What is installed later is found when a name is looked for that is
+    not there.
+    """
+
+    def __init__(self) -> None:
+        self._points: dict[str, EntryPoint] | None = None
+
+    def points(self) -> dict[str, EntryPoint]:
+        """All that are known."""
+        return self.read() if self._points is None else self._points
+
+    def read(self) -> dict[str, EntryPoint]:
+        """All that there are now."""
+        found = {point.name: point for point in entry_points(group="tenferro.executors")}
+        self._points = found
+        return found
+
+    def find(self, name: str) -> EntryPoint | None:
+        """The one with this name."""
+        return self.points().get(name) or self.read().get(name)
+
+
+_INSTALLED = _Installed()
 
 
 def owner_of(value: object) -> Executor | None:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from tenferro.arrays import ArrayOperators, is_number
-from tenferro.errors import ADError, DeviceError, DTypeError, ShapeError
+from tenferro.errors import ADError, DeviceError, DTypeError, ForkedError, ShapeError
 from tenferro.exec_ir import Array
 from tenferro.shape import TensorMeta, as_dtype
 from tenferro.typing import DTypeLike
@@ -334,12 +334,16 @@ class Tensor(ArrayOperators):
 def restored(array: Array, placement: str) -> Tensor:
     """The tensor that was pickled: its elements, on the device where it was.
 
+    In a process that was forked from one where the executor of the device ran, it is on the host.
+
     Raises:
         DeviceError: this process does not have the device.
     """
     tensor = Tensor(array)
     try:
         return tensor.to_device(placement)
+    except ForkedError:
+        return tensor
     except DeviceError as error:
         raise DeviceError(
             f"unpickling: {tensor.meta} was on {placement!r}, which is not here; call "

@@ -52,7 +52,7 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
-from tenferro_xla.places import OnMesh, agree, check_not_forked, put
+from tenferro_xla.places import OnMesh, agree, put, refuse_forked
 from tenferro_xla.target import XlaTarget
 
 Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable | MeshExecutable
@@ -306,14 +306,14 @@ class Executables:
         """Compile a program of constant sizes, or its given lowering; record the compilation.
 
         Raises:
-            DeviceError: the process was forked from one where XLA ran.
+            ForkedError: the process was forked from one where XLA ran.
         """
         options = options.on_device(self.target.free_bytes)
         if options.memory_limit is not None:
             module = None  # XLA may need more for it than the limit allows
 
         def compile_now(places: tuple[int, ...] = ()) -> jax.stages.Compiled:
-            check_not_forked()
+            refuse_forked("compile")
             start = time.perf_counter()
             make = functools.partial(self._executable, bound, donated, options, shardings, places)
             with announced(bound):

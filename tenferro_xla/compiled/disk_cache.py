@@ -27,6 +27,7 @@ from tenferro.files import (
     CacheFolder,
     Families,
     disk_cache,
+    harmless,
     key_of,
     pack,
     program_kept,
@@ -68,19 +69,33 @@ def executable_kept(
         return make(), False
     if not program.portable or not _is_own(program):
         return make(), False
-    folder = disk.folder("executables", _version(), trusted=True)
-    name = key_of(program.digest, donated, options, _depends(target, placement.device))
-    found = _read(folder, name, program, placement.device)
-    if found is not None:
-        return found, True
+    entry: tuple[CacheFolder, str] | None = None
+    with harmless("an executable is not looked for"):
+        depends = _depends(target, placement.device)
+        name = key_of(program.digest, donated, options, depends)
+        entry = disk.folder("executables", _version(), trusted=True), name
+        found = _read(*entry, program, placement.device)
+        if found is not None:
+            return found, True
     made = make()
+    if entry is not None:
+        with harmless("an executable is not kept"):
+            _write(*entry, made)
+    return made, False
+
+
+def _write(folder: CacheFolder, name: str, made: jax.stages.Compiled) -> None:
+    """Keep an executable, if XLA can write it.
+
+    It cannot where the platform does not support it, and where temporary values lie in several
+    blocks.
+    """
     try:
         data, _, _ = serialize(made)
-    except (NotImplementedError, ValueError):
-        return made, False  # this platform, or this executable, cannot be written
+    except (NotImplementedError, ValueError, jax.errors.JaxRuntimeError):
+        return
     header = {"kind": "executable", "bytes": len(data), "lapack": _calls_lapack(made)}
     folder.put(name, pack(header, [data]))
-    return made, False
 
 
 def _read(

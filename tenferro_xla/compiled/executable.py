@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 
 import jax
@@ -12,7 +13,7 @@ from tenferro.exec_ir import Array, ExecProgram
 from tenferro.shape import TensorMeta
 from tenferro_xla.compiled.kept import Keep
 from tenferro_xla.lowering import check_callbacks
-from tenferro_xla.places import FLIGHT, OneDevice, Placement, where
+from tenferro_xla.places import FLIGHT, OneDevice, Placement, at_fork, refuse_forked, where
 from tenferro_xla.target import XlaTarget
 
 Buffers = tuple[jax.Array, ...]
@@ -52,6 +53,7 @@ class LoadedExecutable:
         self._metas = program.input_metas
         self._alignment = target.platform.alignment
         self._take(compiled)
+        _LOADED.add(self)
         analysis = compiled.memory_analysis()
         reported = 0 if analysis is None else analysis.generated_code_size_in_bytes
         # XLA on CPU reports 0; machine code of an op is about a KiB.
@@ -73,6 +75,10 @@ class LoadedExecutable:
             self._compiled = None
             self._plain, self.direct = self._plain_again, self._call_again
 
+    def refuse(self) -> None:
+        """Refuse all calls from now on, in a process that was forked from one where XLA ran."""
+        self._plain = self.direct = _refused
+
     def _take(self, compiled: jax.stages.Compiled) -> None:
         self._compiled = compiled
         self._plain = runner(compiled, self._target)
@@ -93,6 +99,7 @@ class LoadedExecutable:
 
         Raises:
             DeviceError: a buffer is on another device.
+            ForkedError: the process was forked from one where XLA ran.
             BindingError: a buffer is of another type, or was donated.
             BackendFailureError: a callback of the user failed.
         """
@@ -162,6 +169,23 @@ class LoadedExecutable:
             elif not host:
                 raise BindingError(f"run: input {position}: {meta} is on the host; use run_host")
         _explain_shared(buffers, self._donated)
+
+
+_LOADED: weakref.WeakSet[LoadedExecutable] = weakref.WeakSet()
+"""The executables of this process."""
+
+
+def _refuse_all() -> None:
+    for executable in list(_LOADED):
+        executable.refuse()
+
+
+at_fork(_refuse_all)
+
+
+def _refused(*_: object) -> Buffers:
+    refuse_forked("run")
+    raise AssertionError("the process was forked")
 
 
 def runner(compiled: jax.stages.Compiled, target: XlaTarget) -> Callable[..., Buffers]:

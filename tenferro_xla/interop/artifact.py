@@ -37,7 +37,7 @@ from tenferro.shape import (
 )
 from tenferro_xla.compiled import private
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
-from tenferro_xla.places import find_device
+from tenferro_xla.places import find_device, refuse_forked
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 _KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -232,6 +232,7 @@ class Exported:
             BindingError: the bindings do not fit the inputs, or a symbol would have size 0.
             ExecutorError: the artifact is not for this platform.
         """
+        refuse_forked("run")
         bound = bind_inputs(self._signature, bindings)
         for leaf, size in bound.sizes.items():
             if size < 1:

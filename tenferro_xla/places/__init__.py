@@ -1,13 +1,12 @@
 """Where arrays and programs are: devices, meshes of devices, and processes.
 
-Read in this order: `devices` (what there is), `flight` (calls that are outstanding), `views`
-(results that NumPy reads), `placement` (one device, or a mesh), `blocks` (what one process has of
-an array), `distributed` (several processes).
+Read in this order: `forks` (processes without the threads of XLA), `devices` (what there is),
+`flight` (calls that are outstanding), `views` (results that NumPy reads), `placement` (one device,
+or a mesh), `blocks` (what one process has of an array), `distributed` (several processes).
 """
 
 from tenferro_xla.places.blocks import from_block
 from tenferro_xla.places.devices import (
-    check_not_forked,
     device_name,
     devices,
     find_device,
@@ -16,6 +15,7 @@ from tenferro_xla.places.devices import (
 )
 from tenferro_xla.places.distributed import agree, initialize, shutdown
 from tenferro_xla.places.flight import FLIGHT, Flight, await_parts, refuse_lost
+from tenferro_xla.places.forks import at_fork, refuse_forked, refuse_unreadable
 from tenferro_xla.places.placement import (
     OneDevice,
     OnMesh,
@@ -44,11 +44,11 @@ __all__ = [
     "Placement",
     "absent",
     "agree",
+    "at_fork",
     "automatic",
     "await_parts",
     "canonical",
     "check_divides",
-    "check_not_forked",
     "device_name",
     "devices",
     "entry_names",
@@ -61,7 +61,9 @@ __all__ = [
     "platforms",
     "put",
     "read",
+    "refuse_forked",
     "refuse_lost",
+    "refuse_unreadable",
     "shutdown",
     "spec_of",
     "where",

@@ -14,6 +14,7 @@ from jax.sharding import Mesh, NamedSharding
 from tenferro.errors import ShardingError
 from tenferro.exec_ir import Array
 from tenferro.shape import TensorMeta, make_meta
+from tenferro_xla.places.forks import refuse_forked
 from tenferro_xla.places.placement import check_divides, check_rank, entry_names, mesh_name
 
 
@@ -28,6 +29,7 @@ def from_block(sharding: NamedSharding, block: Array, shape: Sequence[int] | Non
     Raises:
         ShardingError: the block does not have the shape of what the devices hold.
     """
+    refuse_forked("from_local")
     given = make_meta(block.dtype, block.shape)
     if shape is None:
         whole = _whole(sharding, given)

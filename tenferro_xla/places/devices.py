@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import jax
 
 from tenferro.errors import DeviceError
-
-
-class _Process:
-    """The process in which XLA was started."""
-
-    started_in: int | None = None
-
-
-def check_not_forked() -> None:
-    """Raise DeviceError in a process that was forked from one where XLA ran.
-
-    The threads of XLA are not there, so that what it compiles would wait for ever.
-    """
-    if _Process.started_in not in (None, os.getpid()):
-        raise DeviceError(
-            f"compile: XLA ran in process {_Process.started_in}, from which this one was forked, "
-            "and cannot compile here; start processes with the method 'spawn', take loky, or "
-            "compute with executor='numpy'"
-        )
+from tenferro_xla.places.forks import is_forked, note_start
 
 
 def devices() -> list[jax.Device]:
@@ -35,8 +16,7 @@ def devices() -> list[jax.Device]:
     >>> [device_name(device) for device in devices()][-1]
     'cpu:0'
     """
-    if _Process.started_in is None:
-        _Process.started_in = os.getpid()
+    note_start()
     default: list[jax.Device] = jax.local_devices()
     if default[0].platform == "cpu":
         return default
@@ -107,6 +87,8 @@ def import_dlpack(value: Any) -> jax.Array | None:
 
     The memory is shared where JAX can share it.
     """
+    if is_forked():
+        return None
     try:
         with jax.enable_x64(True):
             array: jax.Array = jax.dlpack.from_dlpack(value)

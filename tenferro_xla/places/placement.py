@@ -25,6 +25,7 @@ from tenferro.exec_ir import Array
 from tenferro.shape import make_meta
 from tenferro_xla.places.devices import find_device
 from tenferro_xla.places.flight import await_parts, refuse_lost
+from tenferro_xla.places.forks import refuse_forked, refuse_unreadable
 from tenferro_xla.places.views import VIEWS
 
 Sharding = SingleDeviceSharding | NamedSharding
@@ -200,7 +201,9 @@ def read(array: jax.Array) -> Array:
     Raises:
         DeviceError: it was donated to a call, or other processes hold parts of it.
         DistributedError: the computation of it lost another process.
+        ForkedError: the process was forked before it was computed.
     """
+    refuse_unreadable("get", array)
     if array.is_deleted():
         meta = make_meta(array.dtype, array.shape)
         raise DeviceError(f"get: {meta} was donated to an earlier call; keep a copy of it")
@@ -297,7 +300,12 @@ def check_divides(sharding: NamedSharding, shape: Sequence[int], what: str, valu
 
 
 def put(array: Array, sharding: Sharding) -> jax.Array:
-    """A NumPy array that nobody changes, as an array of that sharding."""
+    """A NumPy array that nobody changes, as an array of that sharding.
+
+    Raises:
+        ForkedError: the process was forked from one where XLA ran.
+    """
+    refuse_forked("upload")
     with jax.enable_x64(True):  # twice as fast as jax.device_put
         if isinstance(sharding, SingleDeviceSharding):
             return jax.make_array_from_callback(array.shape, sharding, lambda index: array)

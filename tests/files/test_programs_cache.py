@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,17 @@ import pytest
 
 import tenferro as tn
 from tenferro.compiler import optimize
+from tenferro.config import config
 from tenferro.errors import CacheWarning, ConfigError
 from tenferro.exec_ir import ExecProgram
-from tenferro.files import CacheFolder, Families, disk_cache, program_kept
+from tenferro.files import (
+    CacheFolder,
+    Families,
+    cache_folder,
+    disk_cache,
+    program_kept,
+    programs_cache,
+)
 
 
 @pytest.fixture
@@ -194,3 +203,49 @@ def test_a_path_must_be_absolute(path: object) -> None:
         tn.cache(path)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="max_bytes must be"):
         tn.cache("/", max_bytes=-1)
+
+
+@pytest.mark.parametrize("part", ["unpack_program", "pack_program", "source_digest"])
+def test_whatever_fails_in_the_cache_is_a_warning(
+    folder: Path, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = program_kept((), PROGRAM, Passes(), Families())
+    if part == "pack_program":
+        entries(folder)[0].unlink()
+
+    def fails(*_: object) -> None:
+        raise AssertionError("of the test")
+
+    monkeypatch.setattr(programs_cache, part, fails)
+    with pytest.warns(CacheWarning, match="of the test"):
+        assert program_kept((), PROGRAM, Passes(), Families()) == first
+
+
+def test_a_disk_that_cannot_be_read_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = CacheFolder(tmp_path, max_bytes=25, trusted=False)
+    folder.put("a", b"1")
+
+    def fails(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(cache_folder.os, "fdopen", fails)
+    with pytest.warns(CacheWarning, match="Input/output error"):
+        found = folder.get("a")
+    monkeypatch.undo()
+    assert found is None
+
+
+def test_a_folder_of_the_environment_that_cannot_be_made_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    path = str(tmp_path / "file" / "kept")
+    monkeypatch.setattr(programs_cache._Chosen, "asked", False)
+    monkeypatch.setattr(programs_cache, "config", replace(config, cache_dir=path))
+    with pytest.warns(CacheWarning, match="CACHE_DIR: .*/kept cannot be used: File exists"):
+        assert disk_cache() is None
+    assert disk_cache() is None
+    with pytest.raises(ConfigError, match="cannot be used: File exists"):
+        tn.cache(path)

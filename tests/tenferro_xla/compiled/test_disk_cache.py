@@ -16,6 +16,7 @@ import tenferro_xla
 from tenferro.errors import CacheWarning
 from tenferro_xla import XlaExecutor
 from tenferro_xla.compiled import disk_cache as module
+from tenferro_xla.platforms.cpu import SMALL_HEAPS
 
 
 @pytest.fixture
@@ -70,6 +71,39 @@ def test_an_executable_that_is_damaged_or_of_another_program_is_made_again(folde
     entry.chmod(0o666)
     with pytest.warns(CacheWarning, match="others may write there"):
         assert run(XlaExecutor("cpu"))[1] == [False]
+
+
+def test_a_program_that_xla_cannot_write_runs(folder: Path) -> None:
+    # with temporary values in several blocks, as programs of many matrices get them
+    executor = XlaExecutor("cpu", compiler_options={SMALL_HEAPS.name: 1 << 16})
+
+    def chain(x: tn.Tensor) -> tn.Tensor:
+        products = [x @ x]
+        for _ in range(6):
+            products.append(products[-1] @ x)
+        return tn.linalg.multi_dot(products)
+
+    assert tn.jit(chain, executor=executor)(np.eye(64) * 2).numpy()[0, 0] == 2.0**35
+    assert entries(folder) == []
+
+
+@pytest.mark.parametrize(
+    "part", ["serialize", "deserialize_and_load", "_version", "_depends", "_calls_lapack"]
+)
+def test_whatever_fails_in_the_cache_does_not_fail_the_call(
+    folder: Path, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = run(XlaExecutor("cpu"))
+    if part != "deserialize_and_load":
+        entries(folder)[0].unlink()
+
+    def fails(*_: object, **__: object) -> None:
+        raise KeyError("of the test")
+
+    monkeypatch.setattr(module, part, fails)
+    with pytest.warns(CacheWarning, match="of the test"):
+        again, read = run(XlaExecutor("cpu"))
+    assert (again == first, read) == (True, [False])
 
 
 XY = (np.ones((2, 2)), np.ones((2, 2)))
