@@ -32,7 +32,17 @@ from tenferro.traced.tensor import (
     as_key,
     record,
 )
-from tenferro.traced.trees import NAMESPACE, TreeDef, flatten, leaf_names, spread, unflatten
+from tenferro.traced.trees import (
+    NAMESPACE,
+    TreeDef,
+    flatten,
+    flatten_for_lookup,
+    in_order,
+    leaf_names,
+    registering,
+    spread,
+    unflatten,
+)
 from tenferro.traced.wrapping import compiled_within, wraps
 
 __all__ = [
@@ -56,6 +66,8 @@ __all__ = [
     "check_named",
     "compiled_within",
     "flatten",
+    "flatten_for_lookup",
+    "in_order",
     "innermost",
     "is_traced",
     "is_tracing",
@@ -66,6 +78,7 @@ __all__ = [
     "open_scopes",
     "raising_site",
     "record",
+    "registering",
     "reopened",
     "settled",
     "specialise",

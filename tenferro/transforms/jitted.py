@@ -20,8 +20,10 @@ from tenferro.traced import (
     TracedTensor,
     TreeDef,
     flatten,
+    flatten_for_lookup,
     is_tracing,
     trace_function,
+    unflatten,
     wraps,
 )
 from tenferro.transforms.call import CallArguments, StaticArguments, as_written, donated_inputs
@@ -164,7 +166,7 @@ class Jitted(Generic[P, R_co]):
         taken = None if kwargs else ready(args, self._owner)
         treedef = None
         if taken is None and not self._static.names:
-            leaves, treedef = flatten((args, kwargs))
+            leaves, treedef = flatten_for_lookup((args, kwargs))
             taken = ready(leaves, self._owner)
         if taken is not None:
             buffers, types, on_host = taken
@@ -210,7 +212,9 @@ class Jitted(Generic[P, R_co]):
         bring_limit(self.options.memory_limit)
         if self._shardings is not None:
             return self._shardings.inlined(call)
-        return call.function(*call.args, **call.kwargs)
+        leaves, treedef = flatten((call.args, call.kwargs))
+        args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
+        return call.function(*args, **kwargs)
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments, with the symbols of `symbolic`."""
