@@ -27,7 +27,7 @@ import optree
 
 from tenferro.errors import PytreeError
 from tenferro.naming import missing
-from tenferro.traced import NAMESPACE, TreeDef
+from tenferro.traced import NAMESPACE, Rest, TreeDef
 from tenferro.tree import all as tree_all
 from tenferro.tree import broadcast as tree_broadcast
 from tenferro.tree import flatten as tree_flatten
@@ -111,43 +111,6 @@ def _pair(nodetype: type, made: Any) -> tuple[tuple[Any, ...], Hashable]:
             f"pair, its children in a tuple and what else it consists of, but returned {made!r}"
         )
     return tuple(made[0]), made[1]
-
-
-class _Rest:
-    """What an instance consists of beside its children, as structures compare it.
-
-    Raises:
-        PytreeError: it cannot be compared, or is not hashable.
-    """
-
-    __slots__ = ("owner", "value")
-
-    def __init__(self, owner: str, value: Any) -> None:
-        self.owner, self.value = owner, value
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Rest):
-            return NotImplemented
-        try:
-            return self.value is other.value or bool(self.value == other.value)
-        except Exception as error:
-            raise self._refusal(error) from error
-
-    def __hash__(self) -> int:
-        try:
-            return hash(self.value)
-        except TypeError as error:
-            raise self._refusal(error) from error
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-    def _refusal(self, error: Exception) -> PytreeError:
-        return PytreeError(
-            f"pytree: what a {self.owner} has beside its children is part of the structure, and "
-            f"cannot be compared ({error}); it must be hashable, and == must give a bool: let "
-            "arrays be children"
-        )
 
 
 def register_pytree_node_class(cls: C) -> C:
@@ -250,11 +213,11 @@ def _register(name: str, cls: Any, children_of: Any, rebuild: Any) -> None:
         raise PytreeError(f"{name}: takes a class first, got {cls!r}")
     owner = cls.__name__
 
-    def flattened(value: Any) -> tuple[Iterable[Any], _Rest, Any]:
+    def flattened(value: Any) -> tuple[Iterable[Any], Rest, Any]:
         children, rest, entries = children_of(value)
-        return children, _Rest(owner, rest), entries
+        return children, Rest(owner, rest), entries
 
-    def made_again(rest: _Rest, children: Iterable[Any]) -> Any:
+    def made_again(rest: Rest, children: Iterable[Any]) -> Any:
         return rebuild(rest.value, children)
 
     try:

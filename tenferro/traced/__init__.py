@@ -34,12 +34,14 @@ from tenferro.traced.tensor import (
 )
 from tenferro.traced.trees import (
     NAMESPACE,
+    Rest,
     TreeDef,
     flatten,
     flatten_for_lookup,
     in_order,
     leaf_names,
     registering,
+    require_hashable,
     spread,
     unflatten,
 )
@@ -49,6 +51,7 @@ __all__ = [
     "NAMESPACE",
     "CapturedArray",
     "GraphCompiler",
+    "Rest",
     "Results",
     "Scope",
     "Trace",
@@ -80,6 +83,7 @@ __all__ = [
     "record",
     "registering",
     "reopened",
+    "require_hashable",
     "settled",
     "specialise",
     "spread",

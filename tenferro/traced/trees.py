@@ -109,3 +109,55 @@ def registering(leaf: Any) -> str:
         return ""
     name = type(leaf).__name__
     return f"; make {name} a tree with tn.tree_util.register_dataclass({name})"
+
+
+class Rest:
+    """What an instance of a registered class consists of beside its children.
+
+    Raises:
+        PytreeError: it cannot be compared, or is not hashable.
+    """
+
+    __slots__ = ("owner", "value")
+
+    def __init__(self, owner: str, value: Any) -> None:
+        self.owner, self.value = owner, value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rest):
+            return NotImplemented
+        try:
+            return self.value is other.value or bool(self.value == other.value)
+        except Exception as error:
+            raise self._refusal(error) from error
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self.value)
+        except TypeError as error:
+            raise self._refusal(error) from error
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def _refusal(self, error: Exception) -> PytreeError:
+        return PytreeError(
+            f"pytree: what a {self.owner} has beside its children is part of the structure, and "
+            f"cannot be compared ({error}); it must be hashable, and == must give a bool: let "
+            "arrays be children"
+        )
+
+
+def require_hashable(treedef: TreeDef) -> None:
+    """Check what a structure consists of beside children, before it becomes the key of a cache.
+
+    Raises:
+        PytreeError: some of it is not hashable: it could be changed where it is kept.
+    """
+    parts: list[Any] = [treedef.__getstate__()]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Rest):
+            hash(part)
+        elif type(part) is tuple:
+            parts += part

@@ -22,6 +22,7 @@ from tenferro.traced import (
     flatten,
     flatten_for_lookup,
     is_tracing,
+    require_hashable,
     trace_function,
     unflatten,
     wraps,
@@ -384,7 +385,10 @@ class Jitted(Generic[P, R_co]):
         if symbolic is not None:
             call, types = symbolic.declared(call, leaves, treedef, types)
         key = (treedef, call.static, *types)
-        traced = self._traces.get(key) or self._trace(call)
+        traced = self._traces.get(key)
+        if traced is None:
+            require_hashable(treedef)
+            traced = self._trace(call)
         return None if traced is None else self._traces.put(key, traced)
 
     def _trace(self, call: CallArguments) -> TracedFunction | None:
