@@ -1,10 +1,13 @@
-"""Trees of arrays: dicts, lists, tuples, named tuples, dataclasses and None, as in `jax.tree`.
+"""Trees of arrays: dicts, lists, tuples, named tuples and None, as in `jax.tree`.
 
-A path is a tuple of keys: of a dict its key, of a sequence the index, of a dataclass the name of
-the field.
+Classes are trees if they are registered; see `tn.tree_util`. Dicts come in the order of their
+sorted keys.
+
+A path is a tuple of keys: of a dict its key, of a sequence the index, of a registered dataclass the
+name of the field.
 
 >>> tn.tree.map(lambda x: 2 * x, {"w": 1.0, "b": [2.0, None]})
-{'w': 2.0, 'b': [4.0, None]}
+{'b': [4.0, None], 'w': 2.0}
 """
 
 from __future__ import annotations
@@ -19,8 +22,7 @@ import optree
 
 from tenferro.errors import PytreeError
 from tenferro.naming import missing
-from tenferro.traced import NAMESPACE, TreeDef
-from tenferro.traced import flatten as registered
+from tenferro.traced import NAMESPACE, TreeDef, in_order
 from tenferro.typing import PyTree
 
 __all__ = [
@@ -40,9 +42,8 @@ def flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[PyTree], TreeDef
     >>> tn.tree.flatten((1, {"a": 2}))[0]
     [1, 2]
     """
-    registered(tree)  # dataclasses become trees
-    found, structure_ = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
-    return list(found), structure_
+    found, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+    return list(found), in_order(treedef)
 
 
 def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
@@ -94,10 +95,8 @@ def map(f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf = No
     [4, 6]
     """
     _require_function("map", f)
-    for each in (tree, *rest):
-        registered(each)
+    own, treedef = flatten(tree, is_leaf)
     try:
-        own, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
         others = [treedef.flatten_up_to(each) for each in rest]
     except ValueError as error:
         raise PytreeError(f"tree.map: the trees have different structures: {error}") from None
@@ -170,12 +169,12 @@ def broadcast(prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf = None) ->
     >>> tn.tree.broadcast((1, 2), (0, {"a": 0, "b": 0}))
     (1, {'a': 2, 'b': 2})
     """
-    registered(prefix_tree)
-    registered(full_tree)
+    treedef = structure(full_tree, is_leaf)
     try:
-        return optree.tree_broadcast_prefix(prefix_tree, full_tree, is_leaf, namespace=NAMESPACE)
+        found = optree.broadcast_prefix(prefix_tree, full_tree, is_leaf, namespace=NAMESPACE)
     except ValueError as error:
         raise PytreeError(f"tree.broadcast: {error}") from None
+    return optree.tree_unflatten(treedef, found)
 
 
 def static(**options: Any) -> Any:
@@ -199,9 +198,8 @@ def flatten_with_path(
     >>> tn.tree.flatten_with_path({"a": [1.0]})[0]
     [(('a', 0), 1.0)]
     """
-    registered(tree)
     paths, found, treedef = optree.tree_flatten_with_path(tree, is_leaf, namespace=NAMESPACE)
-    return list(zip(paths, found, strict=True)), treedef
+    return list(zip(paths, found, strict=True)), in_order(treedef)
 
 
 def leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[Path, PyTree]]:
@@ -239,7 +237,6 @@ def transpose(
     >>> tn.tree.transpose(outer, inner, pairs)
     ({'a': 1, 'b': 3}, {'a': 2, 'b': 4})
     """
-    registered(pytree_to_transpose)
     try:
         return optree.tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose)
     except (TypeError, ValueError) as error:

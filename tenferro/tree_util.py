@@ -1,7 +1,7 @@
 """`jax.tree_util`: classes that are trees, and the functions of `tn.tree` under their older names.
 
-Dataclasses and named tuples are trees without registration. The keys of paths are plain: those of
-dicts, indices, and names of fields.
+Named tuples are trees without registration; dataclasses and other classes are leaves until they are
+registered. The keys of paths are plain: those of dicts, indices, and names of fields.
 
 >>> @tn.tree_util.register_pytree_node_class
 ... class Pair:
@@ -27,7 +27,7 @@ import optree
 
 from tenferro.errors import PytreeError
 from tenferro.naming import missing
-from tenferro.traced import NAMESPACE, TreeDef
+from tenferro.traced import NAMESPACE, Rest, TreeDef
 from tenferro.tree import all as tree_all
 from tenferro.tree import broadcast as tree_broadcast
 from tenferro.tree import flatten as tree_flatten
@@ -97,9 +97,20 @@ def register_pytree_node(
     _register(
         "register_pytree_node",
         nodetype,
-        lambda value: (*flatten_func(value), None),
+        lambda value: (*_pair(nodetype, flatten_func(value)), None),
         lambda aux, children: unflatten_func(aux, tuple(children)),
     )
+
+
+def _pair(nodetype: type, made: Any) -> tuple[tuple[Any, ...], Hashable]:
+    """What a function that flattens has returned: children, and the rest of an instance."""
+    is_pair = isinstance(made, tuple | list) and len(made) == 2
+    if not is_pair or not isinstance(made[0], Iterable):
+        raise PytreeError(
+            f"register_pytree_node: the function that flattens a {nodetype.__name__} must return a "
+            f"pair, its children in a tuple and what else it consists of, but returned {made!r}"
+        )
+    return tuple(made[0]), made[1]
 
 
 def register_pytree_node_class(cls: C) -> C:
@@ -122,13 +133,16 @@ def register_dataclass(
     meta_fields: Sequence[str] | None = None,
     drop_fields: Sequence[str] = (),
 ) -> C:
-    """Choose which fields of a dataclass are children; without it, all of them are.
+    """Make the instances of a dataclass trees. An instance is made again without its `__init__`.
 
     Args:
         nodetype: the dataclass.
-        data_fields: the fields that are children; by default those that are not `tn.tree.static`.
-        meta_fields: the fields that are part of the structure, which must be hashable.
-        drop_fields: fields that are neither.
+        data_fields: the fields that are children; by default those that are parameters of the
+            `__init__` that `dataclass` writes, and not `tn.tree.static`.
+        meta_fields: the fields that are part of the structure, which must be hashable. Those with
+            `init=False` that no list names are among them.
+        drop_fields: fields that are neither; in an instance that is made again they have their
+            default.
 
     Raises:
         PytreeError: a field is named twice or not at all, or instances are trees already.
@@ -143,25 +157,37 @@ def register_dataclass(
     name = "register_dataclass"
     if not (isinstance(nodetype, type) and dataclasses.is_dataclass(nodetype)):
         raise PytreeError(f"{name}: takes a dataclass, got {nodetype!r}")
-    fields = {field.name: field for field in dataclasses.fields(nodetype) if field.init}
+    fields = {field.name: field for field in dataclasses.fields(nodetype)}
     if data_fields is None or meta_fields is None:
         static = [each for each, field in fields.items() if field.metadata.get("static")]
+        static += [each for each, field in fields.items() if not field.init]
         meta_fields = static if meta_fields is None else meta_fields
         data_fields = [each for each in fields if each not in (*meta_fields, *drop_fields)]
-    data, meta = tuple(data_fields), tuple(meta_fields)
-    if sorted((*data, *meta, *drop_fields)) != sorted(fields):
+    data, meta = tuple(data_fields), tuple(dict.fromkeys(meta_fields))
+    named = (*data, *meta, *drop_fields)
+    rest = [each for each, field in fields.items() if not field.init and each not in named]
+    if sorted((*named, *rest)) != sorted(fields):
         raise PytreeError(
             f"{name}: {nodetype.__name__} has fields {sorted(fields)}, but data_fields are "
             f"{list(data)} and meta_fields {list(meta)}; name each field once"
         )
+    meta = (*meta, *rest)
+    dropped = [fields[each] for each in drop_fields]
 
     def children_of(value: Any) -> tuple[list[Any], Hashable, tuple[str, ...]]:
         known = tuple(getattr(value, each) for each in meta)
         return [getattr(value, each) for each in data], known, data
 
     def rebuild(known: Any, children: Iterable[Any]) -> Any:
-        kind: Any = nodetype
-        return kind(**dict(zip((*data, *meta), (*children, *known), strict=True)))
+        made = object.__new__(nodetype)  # children need not be arrays, which __init__ may expect
+        for each, value in zip((*data, *meta), (*children, *known), strict=True):
+            object.__setattr__(made, each, value)
+        for field in dropped:
+            if field.default is not dataclasses.MISSING:
+                object.__setattr__(made, field.name, field.default)
+            elif field.default_factory is not dataclasses.MISSING:
+                object.__setattr__(made, field.name, field.default_factory())
+        return made
 
     _register(name, nodetype, children_of, rebuild)
     return nodetype
@@ -185,12 +211,20 @@ def register_static(cls: C) -> C:
 def _register(name: str, cls: Any, children_of: Any, rebuild: Any) -> None:
     if not isinstance(cls, type):
         raise PytreeError(f"{name}: takes a class first, got {cls!r}")
+    owner = cls.__name__
+
+    def flattened(value: Any) -> tuple[Iterable[Any], Rest, Any]:
+        children, rest, entries = children_of(value)
+        return children, Rest(owner, rest), entries
+
+    def made_again(rest: Rest, children: Iterable[Any]) -> Any:
+        return rebuild(rest.value, children)
+
     try:
-        optree.register_pytree_node(cls, children_of, rebuild, namespace=NAMESPACE)
+        optree.register_pytree_node(cls, flattened, made_again, namespace=NAMESPACE)
     except ValueError:
         raise PytreeError(
-            f"{name}: instances of {cls.__name__} are trees already; register a class once, and a "
-            "dataclass before it is used"
+            f"{name}: instances of {owner} are trees already; register a class once"
         ) from None
 
 

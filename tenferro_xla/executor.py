@@ -246,7 +246,7 @@ class XlaExecutor(Arrays):
         """
         bound = bind_inputs(program, bindings)
         of, sizes = self._executables.of, bound.sizes
-        executable = of(program.exec_program, program.digest, sizes, options=program.options)
+        executable = of(program.exec_program, program.identity, sizes, options=program.options)
         return self._run_bound(executable, bound)
 
     def lower(
@@ -342,7 +342,7 @@ class XlaExecutor(Arrays):
             PadSafetyError: the results would change if a size were rounded up.
             ExtentError: a value is larger than the byte budget.
         """
-        return self._executables.of(program, program.digest, sizes, donate, options, shardings)
+        return self._executables.of(program, program.identity, sizes, donate, options, shardings)
 
     def run_op(self, op: ExecOp, *buffers: jax.Array) -> tuple[jax.Array, ...]:
         """The results of one op, computed immediately."""

@@ -358,4 +358,4 @@ class ArrayOperators(ArrayProtocols):
     def __ge__(self, other: ArrayLike) -> Self:
         return self._apply(logical.greater_equal, self, other)
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]  # `==` is elementwise

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenferro.errors import ADError, PytreeError
-from tenferro.traced import TracedTensor, flatten, leaf_names
+from tenferro.traced import TracedTensor, flatten, leaf_names, registering
 from tenferro.values import meta_of_value
 
 
@@ -115,8 +115,8 @@ class Parameters:
                 leaf.in_use(f"{self._caller}: {path}")
             elif meta_of_value(leaf) is None:
                 raise PytreeError(
-                    f"{self._caller}: {path} is a {type(leaf).__name__}, not an array or number; "
-                    f"name it in nondiff_argnums, which are Python values"
+                    f"{self._caller}: {path} is a {type(leaf).__name__}, not an array or number"
+                    f"{registering(leaf)}; name it in nondiff_argnums, which are Python values"
                 )
 
     def _name(self, place: int) -> str:

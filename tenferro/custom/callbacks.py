@@ -23,6 +23,7 @@ from tenferro.traced import (
     TreeDef,
     as_key,
     flatten,
+    in_order,
     is_tracing,
     leaf_meta,
     unflatten,
@@ -120,7 +121,6 @@ def on_leaves(
     def call(*arrays: Any) -> Sequence[Any]:
         args, kwargs = unflatten(in_tree, arrays)
         result = function(*args, **kwargs)
-        flatten(result)  # registers dataclasses
         try:
             return out_tree.flatten_up_to(result)
         except ValueError:
@@ -139,7 +139,7 @@ def _types(tree: PyTree) -> tuple[tuple[tuple[DType, tuple[int, ...]], ...], Tre
         is_leaf=lambda value: hasattr(value, "shape") and hasattr(value, "dtype"),
         namespace=NAMESPACE,
     )
-    return tuple([_type(leaf) for leaf in leaves]), treedef
+    return tuple([_type(leaf) for leaf in leaves]), in_order(treedef)
 
 
 def _type(leaf: Any) -> tuple[DType, tuple[int, ...]]:

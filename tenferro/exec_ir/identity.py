@@ -16,8 +16,9 @@ T = TypeVar("T")
 class Payload:
     """A name and a payload; the payload is the fields of the subclass, which is a dataclass.
 
-    Two are equal if their names and payloads are. Identity, text, file form and symbols all follow
-    from the fields, by the table of `payloads`.
+    Two are equal if their names and payloads are, and the classes of the extension ops that they
+    are or hold: a class that is defined again is another op. Identity, text, file form and symbols
+    all follow from the fields, by the table of `payloads`.
     """
 
     name: ClassVar[str]
@@ -29,6 +30,9 @@ class Payload:
     Each has a default, with which the op is what it was before: its identity is the same.
     """
     identity: bytes
+    """Name, payload, and `classes`: what tells ops apart in this process."""
+    classes: bytes = b""
+    """Tokens of the classes of extension ops that it is or holds, at the end of the identity."""
     _fields: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
@@ -42,9 +46,18 @@ class Payload:
             if encode(values[-1]) != encode(getattr(type(self), field)):
                 break
             values.pop()
-        object.__setattr__(self, "identity", self.name.encode() + encode(tuple(values)))
+        identity = self.name.encode() + encode(tuple(values))
         if self.body_fields:  # computed once, so that no caller walks all nested programs
+            classes = b"".join([body.classes for body in self.bodies.values()])
+            object.__setattr__(self, "classes", classes)
             object.__setattr__(self, "_symbols", self._mentioned())
+            identity += classes
+        object.__setattr__(self, "identity", identity)
+
+    @property
+    def encoded(self) -> bytes:
+        """Name and payload as bytes: the same in every process and version."""
+        return self.identity.removesuffix(self.classes)
 
     @classmethod
     def payload_fields(cls) -> tuple[str, ...]:

@@ -51,7 +51,12 @@ class Body(ABC):
     @property
     @abstractmethod
     def digest(self) -> str:
-        """A text that identifies the program."""
+        """A text that identifies the program, in every process and version."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> bytes:
+        """Tokens of the classes of its extension ops, in order; see `Payload.classes`."""
 
     @abstractmethod
     def mentioned(self) -> set[Leaf]:

@@ -223,18 +223,26 @@ class ExecProgram(Body):
         for slot, meta in zip(self.input_slots, self.input_metas, strict=True):
             sha.update(f"%{slot}:{meta};".encode())
         for step in self.instructions:
-            identity = step.op.identity
-            sha.update(
-                b"%d:%s%r%r;" % (len(identity), identity, step.input_slots, step.output_slots)
-            )
+            encoded = step.op.encoded
+            sha.update(b"%d:%s%r%r;" % (len(encoded), encoded, step.input_slots, step.output_slots))
         sha.update(b"%r" % (self.output_slots,))
         return sha.hexdigest()
 
+    @property
+    def classes(self) -> bytes:
+        """Tokens of the classes of its extension ops, in order; see `Payload.classes`."""
+        return b"".join([step.op.classes for step in self.instructions])
+
+    @property
+    def identity(self) -> str:
+        """The digest and the classes of extension ops: the key of caches of this process."""
+        return self.digest + self.classes.decode()
+
     def __eq__(self, other: object) -> bool:
-        """Whether the programs have one digest: sites, which it leaves out, do not matter."""
+        """Whether the programs have one identity: sites, which it leaves out, do not matter."""
         if self is other:
             return True
-        return isinstance(other, ExecProgram) and self.digest == other.digest
+        return isinstance(other, ExecProgram) and self.identity == other.identity
 
     def __hash__(self) -> int:
         return hash((self.input_slots, self.output_slots, len(self.instructions)))

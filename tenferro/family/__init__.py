@@ -11,7 +11,7 @@ runtimes in an executor), `package` (all of these as one value). Authors import 
 from tenferro.family.batching import called_one_by_one, one_by_one
 from tenferro.family.caches import ExtensionCache, ExtensionCaches
 from tenferro.family.carrier import Extension
-from tenferro.family.family_id import FamilyId, family_id, family_of, parse_family_id
+from tenferro.family.family_id import FamilyId, family_id, family_of, parse_family_id, require_class
 from tenferro.family.leading import LeadingBatchRule
 from tenferro.family.op import ExtensionOp, OutputMeta
 from tenferro.family.package import (
@@ -66,6 +66,7 @@ __all__ = [
     "one_by_one",
     "parse_family_id",
     "register_runtimes",
+    "require_class",
     "require_function",
     "rules_of",
     "sizes_differ",

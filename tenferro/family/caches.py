@@ -24,23 +24,25 @@ class ExtensionCaches(CacheOwner):
     """
 
     def __init__(self, capacity: Capacity | None = None) -> None:
-        self._cache: BoundedCache[tuple[str, Hashable], Any] = BoundedCache(
+        self._cache: BoundedCache[tuple[object, ...], Any] = BoundedCache(
             Capacity(config.cache_entries, config.cache_bytes) if capacity is None else capacity,
             measure=lambda value: int(getattr(value, "nbytes", 0)),
         )
 
-    def of(self, family_id: str) -> ExtensionCache:
-        """The part of the store that belongs to one family."""
-        return ExtensionCache(self._cache, family_id)
+    def of(self, family_id: str, op_class: type | None = None) -> ExtensionCache:
+        """The part of the store that belongs to one family, or to one class of its ops."""
+        return ExtensionCache(self._cache, (family_id, op_class))
 
 
 class ExtensionCache:
     """One family's part of an `ExtensionCaches`."""
 
-    def __init__(self, store: BoundedCache[tuple[str, Hashable], Any], family_id: str) -> None:
+    def __init__(
+        self, store: BoundedCache[tuple[object, ...], Any], owner: tuple[object, ...]
+    ) -> None:
         self._store = store
-        self._family_id = family_id
+        self._owner = owner
 
     def get_or_make(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """The entry of `key`; made if there is none."""
-        return self._store.get_or_make((self._family_id, key), make)
+        return self._store.get_or_make((self._owner, key), make)

@@ -26,10 +26,15 @@ from tenferro.exec_ir import (
 from tenferro.family.batching import mistyped, without_rule
 from tenferro.family.derivative import cotangents, tangents
 from tenferro.family.expansion import emit_expansion
-from tenferro.family.family_id import parse_family_id, require_own_family
+from tenferro.family.family_id import (
+    class_token,
+    parse_family_id,
+    require_class,
+    require_own_family,
+)
 from tenferro.family.frozen import frozen, plain
 from tenferro.family.op import ExtensionOp, OutputMeta
-from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, batch_rule_name
+from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, batch_rule_name, class_name
 from tenferro.ops import StdTensorOp, entry_meta
 from tenferro.shape import (
     Dim,
@@ -51,8 +56,9 @@ from tenferro.shape import (
 class Extension(StdTensorOp, name="extension"):
     """Wraps an extension op as an op of graphs and programs. It is the only such wrapper.
 
-    Its identity is the carrier class, the family id, and the payload. Ops of different families are
-    never equal.
+    Its identity is the carrier class, the family id, the payload, and in this process the class of
+    the op: one that is defined again does not run the code of the one before. Ops of different
+    families are never equal.
 
     Raises:
         MalformedFamilyIdError: the family has no valid id.
@@ -75,8 +81,9 @@ class Extension(StdTensorOp, name="extension"):
             count = getattr(op, name)
             if type(count) is not int or count < 0:
                 raise self._invalid(f"{name} must be an integer of at least 0, got {count!r}")
-        identity = b"extension" + encode(op.family_id) + op.payload_identity()
-        object.__setattr__(self, "identity", identity)
+        encoded = b"extension" + encode(op.family_id) + op.payload_identity()
+        object.__setattr__(self, "classes", class_token(type(op)))
+        object.__setattr__(self, "identity", encoded + self.classes)
         object.__setattr__(self, "n_inputs", op.input_count)
         object.__setattr__(self, "n_outputs", op.output_count)
         object.__setattr__(self, "family", op.family_id)
@@ -184,6 +191,7 @@ class Extension(StdTensorOp, name="extension"):
         if rule is None:
             return super().batch_rule(at) if self.pointwise else without_rule(self, at)
         assert isinstance(rule, ExtensionBatchRule)
+        require_class(self.op, at.ctx.registered_rule(class_name(self.family_id)), "batch rule")
         try:
             results = rule.batch(self.op, at)
             metas = [entry_meta(at, place) for place in range(len(at.inputs))]
@@ -276,6 +284,7 @@ class Extension(StdTensorOp, name="extension"):
                 "AdContext(packages=(...)), and pass it as ad_context=",
             )
         assert isinstance(rule, ExtensionAdRule)
+        require_class(self.op, at.ctx.registered_rule(class_name(self.family_id)), "rule")
         return rule
 
     def _inferred(

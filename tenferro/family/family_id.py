@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from tenferro.errors import ExtensionRegistryError, MalformedFamilyIdError
 
@@ -86,6 +88,37 @@ def require_own_family(op_class: type[Any]) -> None:
             family,
             f"{op_class.__name__}: is derived from {owner.__name__}, of the family {family!r}, "
             "and two op classes are not of one family; give it its own with @family_id(...)",
+        )
+
+
+_tokens: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
+_numbers = itertools.count()
+
+
+def class_token(op_class: type[Any]) -> bytes:
+    """Bytes that no other class has in this process, also none that was defined before."""
+    token = _tokens.get(op_class)
+    return _tokens.setdefault(op_class, b"@%d" % next(_numbers)) if token is None else token
+
+
+def require_class(op: object, known: object, what: str) -> None:
+    """Check that an op is of the class that what a context has of its family belongs to.
+
+    Args:
+        op: the op, which has the family id of that class.
+        known: the class; anything else stands for none.
+        what: what the context has: `runtime`.
+
+    Raises:
+        ExtensionRegistryError: it is not; the class has been defined again.
+    """
+    if isinstance(known, type) and not isinstance(op, known):
+        family = getattr(op, "FAMILY_ID", "")
+        raise ExtensionRegistryError(
+            family,
+            f"packages: family {family!r}: the op is of one class {type(op).__qualname__}, and the "
+            f"{what} of another one, since the class was defined again; make the package again, "
+            "and with it the context, the executor or the compiled function",
         )
 
 

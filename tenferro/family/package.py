@@ -212,18 +212,20 @@ def rules_of(packages: Sequence[Package]) -> ExtensionRuleSet:
     """The derivative rules and batch rules of packages, as a new set."""
     rules = ExtensionRuleSet()
     for package in packages:
+        classes = {op.FAMILY_ID: op for op in package.ops}
         for rule in package.rules:
-            rules.register_rule(rule)
+            rules.register_rule(rule, classes[rule.family_id])
         for batch_rule in package.batch_rules:
-            rules.register_batch_rule(batch_rule)
+            rules.register_batch_rule(batch_rule, classes[batch_rule.family_id])
     return rules
 
 
 def register_runtimes(packages: Sequence[Package], registry: ExtensionRegistry) -> None:
     """Register the runtimes of packages in a registry."""
     for package in packages:
+        classes = {op.FAMILY_ID: op for op in package.ops}
         for runtime in package.runtimes:
-            registry.register(runtime)
+            registry.register(runtime, classes[runtime.family_id])
 
 
 def lowering_of(lowering: Lowering | str) -> Lowering:

@@ -17,7 +17,7 @@ from tenferro.errors import (
 )
 from tenferro.family.caches import ExtensionCache, ExtensionCaches
 from tenferro.family.carrier import Extension, failure
-from tenferro.family.family_id import parse_family_id
+from tenferro.family.family_id import parse_family_id, require_class
 from tenferro.family.op import ExtensionOp
 from tenferro.shape import make_meta
 
@@ -62,10 +62,16 @@ class ExtensionRegistry:
 
     def __init__(self, owner: str = "executor") -> None:
         self._owner = owner
-        self._runtimes: dict[str, ExtensionRuntime] = {}
+        self._runtimes: dict[str, tuple[ExtensionRuntime, type[ExtensionOp] | None]] = {}
 
-    def register(self, runtime: ExtensionRuntime) -> None:
+    def register(
+        self, runtime: ExtensionRuntime, op_class: type[ExtensionOp] | None = None
+    ) -> None:
         """Register a runtime. Registering a family again has no effect.
+
+        Args:
+            runtime: the runtime.
+            op_class: the class of its ops, if it runs no ops of other classes of the family.
 
         Raises:
             MalformedFamilyIdError: the runtime's family id is malformed.
@@ -80,20 +86,21 @@ class ExtensionRegistry:
                 "register_runtime",
             )
         parse_family_id(runtime.family_id)
-        self._runtimes.setdefault(runtime.family_id, runtime)
+        self._runtimes.setdefault(runtime.family_id, (runtime, op_class))
 
     def copy_to(self, other: ExtensionRegistry) -> None:
         """Register the runtimes in another registry, unless it has runtimes of these families."""
-        for runtime in self._runtimes.values():
-            other.register(runtime)
+        for runtime, op_class in self._runtimes.values():
+            other.register(runtime, op_class)
 
     def require(self, op: Extension) -> ExtensionRuntime:
         """The runtime of an op's family.
 
         Raises:
             UnregisteredExtensionError: there is none.
+            ExtensionRegistryError: it is that of another class of the family.
         """
-        runtime = self._runtimes.get(op.family_id)
+        runtime, op_class = self._runtimes.get(op.family_id, (None, None))
         if runtime is None:
             raise UnregisteredExtensionError(
                 op.family_id,
@@ -101,6 +108,7 @@ class ExtensionRegistry:
                 f"the family, packages=(...), or one with {self._owner}.register_extension(...); "
                 "a derivative outside of jit takes it from its context, AdContext(packages=(...))",
             )
+        require_class(op.op, op_class, "runtime")
         return runtime
 
     def execute(
@@ -120,7 +128,9 @@ class ExtensionRegistry:
         expected = op.infer_all([make_meta(buf.dtype, tuple(buf.shape)) for buf in inputs])
         try:
             protected = [_protected(buffer) for buffer in inputs]
-            results = runtime.execute(backend, op.op, protected, caches.of(op.family_id))
+            results = runtime.execute(
+                backend, op.op, protected, caches.of(op.family_id, type(op.op))
+            )
         except (BackendFailureError, InvalidConfigError, ExecutorError):
             raise
         except RaisedByUser as raised:

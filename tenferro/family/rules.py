@@ -72,11 +72,17 @@ class ExtensionBatchRule(_OfFamily, ABC):
 
 
 _BATCH = " batch"  # no family id ends with it
+_CLASS = " class"
 
 
 def batch_rule_name(family_id: str) -> str:
     """The name under which contexts look up the batch rule of a family."""
     return family_id + _BATCH
+
+
+def class_name(family_id: str) -> str:
+    """The name under which contexts look up the class of the ops of a family."""
+    return family_id + _CLASS
 
 
 class ExtensionRuleSet:
@@ -93,9 +99,16 @@ class ExtensionRuleSet:
     def __init__(self) -> None:
         self._rules: dict[str, ExtensionAdRule] = {}
         self._batch_rules: dict[str, ExtensionBatchRule] = {}
+        self._classes: dict[str, type[ExtensionOp]] = {}
 
-    def register_rule(self, rule: ExtensionAdRule) -> None:
+    def register_rule(
+        self, rule: ExtensionAdRule, op_class: type[ExtensionOp] | None = None
+    ) -> None:
         """Add the derivative rules of one family.
+
+        Args:
+            rule: the rules.
+            op_class: the class of the ops that they take; by default the `family` of the rules.
 
         Raises:
             DuplicateRuleError: the set has rules for the family already.
@@ -107,9 +120,12 @@ class ExtensionRuleSet:
         if family in self._rules:
             raise DuplicateRuleError(family, f"AD rule for family_id {family!r} already registered")
         self._rules[family] = rule
+        self._learn(rule, op_class)
 
-    def register_batch_rule(self, rule: ExtensionBatchRule) -> None:
-        """Add the batch rule of one family.
+    def register_batch_rule(
+        self, rule: ExtensionBatchRule, op_class: type[ExtensionOp] | None = None
+    ) -> None:
+        """Add the batch rule of one family; `op_class` as for `register_rule`.
 
         Raises:
             DuplicateRuleError: the set has one for the family already.
@@ -123,12 +139,22 @@ class ExtensionRuleSet:
                 family, f"batch rule for family_id {family!r} already registered"
             )
         self._batch_rules[family] = rule
+        self._learn(rule, op_class)
 
-    def lookup(self, name: str) -> ExtensionAdRule | ExtensionBatchRule | None:
+    def _learn(self, rule: _OfFamily, op_class: type[ExtensionOp] | None) -> None:
+        """Note the class of the ops that rules take, if it is known."""
+        known = getattr(rule, "family", None) if op_class is None else op_class
+        if isinstance(known, type):
+            self._classes[rule.family_id] = known
+
+    def lookup(self, name: str) -> ExtensionAdRule | ExtensionBatchRule | type[ExtensionOp] | None:
         """The rules registered under a name, or None.
 
         The name of derivative rules is their family, that of a batch rule its `batch_rule_name`.
+        The class of the ops that they take is found under the `class_name` of the family.
         """
+        if name.endswith(_CLASS):
+            return self._classes.get(name.removesuffix(_CLASS))
         if name.endswith(_BATCH):
             return self._batch_rules.get(name.removesuffix(_BATCH))
         return self._rules.get(name)
@@ -143,6 +169,7 @@ class ExtensionRuleSet:
         duplicate = ExtensionRuleSet()
         duplicate._rules = dict(self._rules)
         duplicate._batch_rules = dict(self._batch_rules)
+        duplicate._classes = dict(self._classes)
         return duplicate
 
     def over(self, others: ExtensionRuleSet) -> ExtensionRuleSet:
@@ -150,6 +177,7 @@ class ExtensionRuleSet:
         both = others.copy()
         both._rules |= self._rules
         both._batch_rules |= self._batch_rules
+        both._classes |= self._classes
         return both
 
     def __or__(self, other: ExtensionRuleSet) -> ExtensionRuleSet:
@@ -160,9 +188,9 @@ class ExtensionRuleSet:
         """
         both = self.copy()
         for rule in other:
-            both.register_rule(rule)
+            both.register_rule(rule, other._classes.get(rule.family_id))
         for batch_rule in other.batch_rules:
-            both.register_batch_rule(batch_rule)
+            both.register_batch_rule(batch_rule, other._classes.get(batch_rule.family_id))
         return both
 
     def __iter__(self) -> Iterator[ExtensionAdRule]:

@@ -39,8 +39,8 @@ class MissingExtension(StdTensorOp, name="missing_extension"):
         return self.values
 
     @property
-    def written_identity(self) -> bytes:
-        """The identity of the missing op."""
+    def written_bytes(self) -> bytes:
+        """The missing op as it is encoded."""
         return b"extension" + encode(self.family_id) + encode(self.values)
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:

@@ -27,27 +27,27 @@ def written_digest(program: ExecProgram) -> str:
 
 
 def _original(op: ExecOp, digests: Mapping[int, str]) -> ExecOp:
-    """The op with the identity that it has without placeholders."""
+    """The op as it is encoded without placeholders."""
     if isinstance(op, MissingExtension):
-        identity = op.written_identity
+        encoded = op.written_bytes
     elif op.body_fields:
         values = {name: getattr(op, name) for name in op.payload_fields()}
         meant = {label: _Digest(digests[id(body)]) for label, body in op.bodies.items()}
-        identity = op.name.encode() + encode(tuple((values | fields_of_bodies(meant)).values()))
+        encoded = op.name.encode() + encode(tuple((values | fields_of_bodies(meant)).values()))
     else:
         return op
-    return cast(ExecOp, _Identity(identity))
+    return cast(ExecOp, _Encoded(encoded))
 
 
 @dataclass(frozen=True, slots=True)
-class _Identity:
+class _Encoded:
     """An op reduced to what the digest of a program reads."""
 
-    identity: bytes
+    encoded: bytes
 
 
 class _Digest(Body):
-    """A program reduced to what the identity of an op reads."""
+    """A program reduced to what the encoding of an op reads."""
 
     def __init__(self, digest: str) -> None:
         self._digest = digest
@@ -56,6 +56,11 @@ class _Digest(Body):
     def digest(self) -> str:
         """The digest."""
         return self._digest
+
+    @property
+    def classes(self) -> bytes:
+        """None."""
+        return b""
 
     def mentioned(self) -> set[Leaf]:
         """No symbols."""

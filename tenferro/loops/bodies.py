@@ -36,6 +36,7 @@ from tenferro.traced import (
     is_tracing,
     leaf_names,
     raising_site,
+    registering,
     tracing,
 )
 from tenferro.values import (
@@ -146,7 +147,7 @@ class Bodies:
                 path = path.removeprefix("[1]")
             raise PytreeError(
                 f"{self.caller}: {name} returns a {type(leaf).__name__}{path and f' at {path}'}, "
-                "not an array or number"
+                f"not an array or number{registering(leaf)}"
             )
         return capture(leaf if isinstance(leaf, Tensor | np.ndarray) else Tensor(leaf))
 

@@ -17,6 +17,7 @@ from tenferro.traced import (
     TreeDef,
     flatten,
     leaf_names,
+    registering,
     unflatten,
     user_site,
 )
@@ -126,8 +127,8 @@ def _meta(value: Any, where: str, path: str) -> TensorMeta:
     meta = meta_of_value(value)
     if meta is None:
         raise PytreeError(
-            f"{where}{path} is a {type(value).__name__}, not an array or number; let the function "
-            "close over it instead"
+            f"{where}{path} is a {type(value).__name__}, not an array or number"
+            f"{registering(value) or '; let the function close over it instead'}"
         )
     require_exact([meta], [f"{root}{path}"], caller)
     return TensorMeta(meta.dtype, meta.extents)

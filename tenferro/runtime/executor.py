@@ -152,7 +152,7 @@ class GraphExecutor(CacheOwner):
         bound = bind_inputs(program, bindings)
         inputs = [place("run", value, self) for value in bound.values]
         key = (
-            program.digest,
+            program.identity,
             tuple(sorted((str(leaf), size) for leaf, size in bound.sizes.items())),
             program.options,
         )

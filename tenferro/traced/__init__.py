@@ -32,13 +32,26 @@ from tenferro.traced.tensor import (
     as_key,
     record,
 )
-from tenferro.traced.trees import NAMESPACE, TreeDef, flatten, leaf_names, spread, unflatten
+from tenferro.traced.trees import (
+    NAMESPACE,
+    Rest,
+    TreeDef,
+    flatten,
+    flatten_for_lookup,
+    in_order,
+    leaf_names,
+    registering,
+    require_hashable,
+    spread,
+    unflatten,
+)
 from tenferro.traced.wrapping import compiled_within, wraps
 
 __all__ = [
     "NAMESPACE",
     "CapturedArray",
     "GraphCompiler",
+    "Rest",
     "Results",
     "Scope",
     "Trace",
@@ -56,6 +69,8 @@ __all__ = [
     "check_named",
     "compiled_within",
     "flatten",
+    "flatten_for_lookup",
+    "in_order",
     "innermost",
     "is_traced",
     "is_tracing",
@@ -66,7 +81,9 @@ __all__ = [
     "open_scopes",
     "raising_site",
     "record",
+    "registering",
     "reopened",
+    "require_hashable",
     "settled",
     "specialise",
     "spread",

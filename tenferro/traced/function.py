@@ -20,7 +20,7 @@ from tenferro.traced.capture import CapturedArray, capture
 from tenferro.traced.scopes import Scope, tracing
 from tenferro.traced.substitute import joined
 from tenferro.traced.tensor import TracedTensor
-from tenferro.traced.trees import TreeDef, flatten, leaf_names, unflatten
+from tenferro.traced.trees import TreeDef, flatten, leaf_names, registering, unflatten
 from tenferro.values import (
     Tensor,
     bring_limit,
@@ -153,7 +153,9 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
     """
     meta = meta_of_value(leaf)
     if meta is None:
-        advice = _advice(leaf) if name.startswith("argument") else ""
+        advice = registering(leaf)
+        if not advice and name.startswith("argument"):
+            advice = _advice(leaf)
         raise PytreeError(f"{name} is {_what(leaf)}{advice}")
     return meta
 

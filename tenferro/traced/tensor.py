@@ -128,6 +128,11 @@ class TracedTensor(ArrayOperators):
     def __repr__(self) -> str:
         return f"TracedTensor({self.meta})"
 
+    def __hash__(self) -> int:  # type: ignore[override]  # other arrays have none
+        if self.scope is None:
+            return object.__hash__(self)  # an input by itself, which names what is bound to it
+        raise TypeError(f"unhashable type: 'TracedTensor' ({self.meta}); == is elementwise")
+
     def __len__(self) -> int:
         if not self.shape:
             raise TracingError(f"len: {self.meta} has no axes")

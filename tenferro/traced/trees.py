@@ -1,35 +1,71 @@
-"""Pytrees: dicts, lists, tuples, named tuples, dataclasses and None, with arrays as leaves."""
+"""Pytrees: dicts, lists, tuples, named tuples, registered classes and None, with arrays as leaves.
+
+As in JAX, the leaves of a dict come in the order of its sorted keys, and so do the keys of the dict
+that is made again: what a function gets does not depend on the calls before.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import optree
 
+from tenferro.errors import PytreeError
 from tenferro.typing import PyTree
 
 NAMESPACE = "tenferro"
 TreeDef = optree.PyTreeSpec
-
-_lock = threading.Lock()
-_known: set[type] = set()
-"""Types of leaves that were checked, and registered if they are dataclasses."""
+_LEAF = optree.treespec_leaf(namespace=NAMESPACE)
 
 
 def flatten(tree: PyTree) -> tuple[list[PyTree], TreeDef]:
     """The leaves of a tree and its structure. None is an empty tree.
 
+    Raises:
+        PytreeError: the keys of a dict cannot be sorted.
+
     >>> leaves, treedef = flatten({"b": 2.0, "a": [1.0, None]})
-    >>> leaves
-    [1.0, 2.0]
+    >>> leaves, unflatten(treedef, leaves)
+    ([1.0, 2.0], {'a': [1.0, None], 'b': 2.0})
     """
-    leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
-    if _register_dataclasses(leaves):
-        return flatten(tree)
-    return leaves, treedef
+    leaves, treedef = flatten_for_lookup(tree)
+    return leaves, in_order(treedef)
+
+
+def flatten_for_lookup(tree: PyTree) -> tuple[list[PyTree], TreeDef]:
+    """As `flatten`, but the structure is only compared: dicts made of it have any order of keys."""
+    return optree.tree_flatten(tree, namespace=NAMESPACE)
+
+
+def in_order(treedef: TreeDef) -> TreeDef:
+    """The structure with the keys of dicts in order, as their leaves are.
+
+    Raises:
+        PytreeError: keys cannot be sorted.
+    """
+    return treedef if treedef.is_leaf() else treedef.transform(_in_order)
+
+
+def _in_order(node: TreeDef) -> TreeDef:
+    """A structure of one level."""
+    kind = node.type
+    if (kind is not dict and kind is not defaultdict) or node.num_children < 2:
+        return node
+    try:
+        keys = sorted(node.entries())
+    except TypeError as error:
+        raise PytreeError(
+            f"pytree: the keys {node.entries()} of a {kind.__name__} cannot be sorted: {error}; "
+            "use keys of one type, or an OrderedDict"
+        ) from None
+    children = dict.fromkeys(keys, _LEAF)
+    if kind is dict:
+        return optree.treespec_dict(children, namespace=NAMESPACE)
+    made: defaultdict[Any, Any] = optree.tree_unflatten(node, node.entries())
+    return optree.treespec_defaultdict(made.default_factory, children, namespace=NAMESPACE)
 
 
 def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
@@ -49,7 +85,6 @@ def spread(
     [1, 1, None]
     """
     leaves, treedef = flatten(tree)
-    flatten(prefix)  # registers dataclasses
     boxed = optree.tree_map(_Box, prefix, none_is_leaf=True, namespace=NAMESPACE)
     places = unflatten(treedef, [shown(leaf) for leaf in leaves])
     return [box.leaf for box in optree.broadcast_prefix(boxed, places, namespace=NAMESPACE)]
@@ -64,31 +99,65 @@ class _Box:
 
 def leaf_names(tree: PyTree, root: str) -> list[str]:
     """A name for each leaf, as a Python expression: `params['w']`."""
-    flatten(tree)  # registers dataclasses
     accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
     return [accessor.codify(root) for accessor in accessors]
 
 
-def _register_dataclasses(leaves: list[Any]) -> bool:
-    """Register the dataclasses among the leaves as trees; returns whether one was new."""
-    if _known.issuperset(map(type, leaves)):
-        return False
-    new = {type(leaf) for leaf in leaves} - _known
-    with _lock:
-        new_trees = [kind for kind in new - _known if dataclasses.is_dataclass(kind)]
-        for kind in new_trees:
-            _register(kind)
-        _known.update(new)
-    return bool(new_trees)
+def registering(leaf: Any) -> str:
+    """What errors say of a leaf that would be a tree if its class were registered; else nothing."""
+    if not dataclasses.is_dataclass(leaf) or isinstance(leaf, type):
+        return ""
+    name = type(leaf).__name__
+    return f"; make {name} a tree with tn.tree_util.register_dataclass({name})"
 
 
-def _register(kind: Any) -> None:
-    names = tuple(field.name for field in dataclasses.fields(kind) if field.init)
+class Rest:
+    """What an instance of a registered class consists of beside its children.
 
-    def children_of(value: Any) -> tuple[list[Any], None, tuple[str, ...]]:
-        return [getattr(value, name) for name in names], None, names
+    Raises:
+        PytreeError: it cannot be compared, or is not hashable.
+    """
 
-    def rebuild(_: Any, children: Iterable[Any]) -> Any:
-        return kind(**dict(zip(names, children, strict=True)))
+    __slots__ = ("owner", "value")
 
-    optree.register_pytree_node(kind, children_of, rebuild, namespace=NAMESPACE)
+    def __init__(self, owner: str, value: Any) -> None:
+        self.owner, self.value = owner, value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rest):
+            return NotImplemented
+        try:
+            return self.value is other.value or bool(self.value == other.value)
+        except Exception as error:
+            raise self._refusal(error) from error
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self.value)
+        except TypeError as error:
+            raise self._refusal(error) from error
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def _refusal(self, error: Exception) -> PytreeError:
+        return PytreeError(
+            f"pytree: what a {self.owner} has beside its children is part of the structure, and "
+            f"cannot be compared ({error}); it must be hashable, and == must give a bool: let "
+            "arrays be children"
+        )
+
+
+def require_hashable(treedef: TreeDef) -> None:
+    """Check what a structure consists of beside children, before it becomes the key of a cache.
+
+    Raises:
+        PytreeError: some of it is not hashable: it could be changed where it is kept.
+    """
+    parts: list[Any] = [treedef.__getstate__()]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Rest):
+            hash(part)
+        elif type(part) is tuple:
+            parts += part

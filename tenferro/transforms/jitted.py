@@ -20,8 +20,11 @@ from tenferro.traced import (
     TracedTensor,
     TreeDef,
     flatten,
+    flatten_for_lookup,
     is_tracing,
+    require_hashable,
     trace_function,
+    unflatten,
     wraps,
 )
 from tenferro.transforms.call import CallArguments, StaticArguments, as_written, donated_inputs
@@ -164,7 +167,7 @@ class Jitted(Generic[P, R_co]):
         taken = None if kwargs else ready(args, self._owner)
         treedef = None
         if taken is None and not self._static.names:
-            leaves, treedef = flatten((args, kwargs))
+            leaves, treedef = flatten_for_lookup((args, kwargs))
             taken = ready(leaves, self._owner)
         if taken is not None:
             buffers, types, on_host = taken
@@ -210,7 +213,9 @@ class Jitted(Generic[P, R_co]):
         bring_limit(self.options.memory_limit)
         if self._shardings is not None:
             return self._shardings.inlined(call)
-        return call.function(*call.args, **call.kwargs)
+        leaves, treedef = flatten((call.args, call.kwargs))
+        args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
+        return call.function(*args, **kwargs)
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments, with the symbols of `symbolic`."""
@@ -380,7 +385,10 @@ class Jitted(Generic[P, R_co]):
         if symbolic is not None:
             call, types = symbolic.declared(call, leaves, treedef, types)
         key = (treedef, call.static, *types)
-        traced = self._traces.get(key) or self._trace(call)
+        traced = self._traces.get(key)
+        if traced is None:
+            require_hashable(treedef)
+            traced = self._trace(call)
         return None if traced is None else self._traces.put(key, traced)
 
     def _trace(self, call: CallArguments) -> TracedFunction | None:

@@ -10,7 +10,7 @@ import optree
 
 from tenferro.errors import BatchingError, PytreeError, UnsupportedDynamicShapeError
 from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, describe, same_size
-from tenferro.traced import NAMESPACE, flatten, spread
+from tenferro.traced import NAMESPACE, spread
 from tenferro.values import ShownType
 
 
@@ -23,7 +23,6 @@ class AxesTree:
 
     def __init__(self, name: str, axes: Any) -> None:
         self._name = name
-        flatten(axes)  # registers dataclasses
         self._axes: Any = optree.tree_map(self._leaf, axes, none_is_leaf=True, namespace=NAMESPACE)
 
     def of(self, tree: Any, what: str) -> list[int | None]:

@@ -170,7 +170,6 @@ class SymbolicArguments:
 
 def _axes_tree(name: str, declared: Any) -> Any:
     """The tree with `Axes` in place of its shapes."""
-    flatten(declared)  # registers dataclasses
     return optree.tree_map(
         lambda leaf: _axes(name, leaf),
         declared,

@@ -86,6 +86,11 @@ class GraphProgram:
         """SHA-256 of the program's structure, in hex."""
         return self.exec_program.digest
 
+    @cached_property
+    def identity(self) -> str:
+        """The digest and the classes of extension ops: the key of caches of this process."""
+        return self.exec_program.identity
+
     def position(self, binding: object) -> int | None:
         """Position of the input with this name, traced tensor or key.
 

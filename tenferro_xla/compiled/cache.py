@@ -84,13 +84,13 @@ class Executables:
     def of(
         self,
         program: ExecProgram,
-        digest: str,
+        identity: str,
         sizes: Mapping[Leaf, int] | None = None,
         donate: tuple[int, ...] = (),
         options: OptimizerOptions = DEFAULT_OPTIONS,
         shardings: Shardings = INFERRED,
     ) -> Loaded:
-        """The program for these sizes of its symbols; `digest` is the program's.
+        """The program for these sizes of its symbols; `identity` is the program's.
 
         `donate` are inputs whose buffers an output of the same type may use; a buffer without such
         an output is not overwritten.
@@ -99,14 +99,14 @@ class Executables:
         donated = donate if isinstance(self.target.placement, OnMesh) else ()
         donated = donated or usable_donations(program, donate, sizes)
         return self.cache.get_or_make(
-            (digest, sizes_key(sizes), donated, options, shardings),
-            lambda: self._made(program, digest, sizes, donated, options, shardings),
+            (identity, sizes_key(sizes), donated, options, shardings),
+            lambda: self._made(program, identity, sizes, donated, options, shardings),
         )
 
     def _made(
         self,
         program: ExecProgram,
-        digest: str,
+        identity: str,
         sizes: dict[Leaf, int],
         donated: tuple[int, ...],
         options: OptimizerOptions,
@@ -116,16 +116,16 @@ class Executables:
         rounded = self._buckets.rounded(sizes)
         if rounded:
             larger = {leaf: self._buckets.size(leaf, sizes[leaf]) for leaf in rounded}
-            return self._bucketed(program, digest, sizes, larger, options)
+            return self._bucketed(program, identity, sizes, larger, options)
         if self._sharing is not None and not donated and options.memory_limit is None:
-            while shared := self._sharing.sizes(program, digest, sizes):
+            while shared := self._sharing.sizes(program, identity, sizes):
                 try:
-                    return self._bucketed(program, digest, sizes, shared, options)
+                    return self._bucketed(program, identity, sizes, shared, options)
                 except PadSafetyError as error:
-                    self._sharing.refuse(digest, error.symbol)
+                    self._sharing.refuse(identity, error.symbol)
                 except TenferroError:  # the larger sizes are over the budget, for example
                     break  # what is wrong at the exact sizes too is said of these
-        return self._compiled(program, digest, sizes, donated, options, shardings=shardings)
+        return self._compiled(program, identity, sizes, donated, options, shardings=shardings)
 
     def op(self, op: ExecOp, operands: Sequence[jax.Array]) -> Loaded:
         """One op on operands of these types."""
@@ -133,7 +133,7 @@ class Executables:
         executable = self.cache.get(key)
         if executable is None:
             program = program_of_op(op, [make_meta(array.dtype, array.shape) for array in operands])
-            compiled = self._compiled(program, program.digest, {}, (), DEFAULT_OPTIONS, "op")
+            compiled = self._compiled(program, program.identity, {}, (), DEFAULT_OPTIONS, "op")
             executable = self.cache.put(key, compiled)
         return executable
 
@@ -151,7 +151,7 @@ class Executables:
     def _compiled(
         self,
         program: ExecProgram,
-        digest: str,
+        identity: str,
         sizes: Mapping[Leaf, int],
         donated: tuple[int, ...],
         options: OptimizerOptions,
@@ -164,11 +164,11 @@ class Executables:
             self._refuse_segments()
             return SegmentedExecutable(
                 bound,
-                digest,
+                identity,
                 self.upload,
                 lambda ready: self._segment(ready, options),
             )
-        return self._static(bound, digest, sizes, donated, options, part, shardings)
+        return self._static(bound, identity, sizes, donated, options, part, shardings)
 
     def _refuse_segments(self) -> None:
         """Raise DistributedError if several processes would have to know sizes that data decide."""
@@ -183,7 +183,7 @@ class Executables:
     def _static(
         self,
         bound: ExecProgram,
-        digest: str,
+        identity: str,
         sizes: Mapping[Any, int],
         donate: tuple[int, ...],
         options: OptimizerOptions,
@@ -193,7 +193,7 @@ class Executables:
         """A program of constant sizes; on a mesh it is compiled when shardings are known."""
         placement = self.target.placement
         if not isinstance(placement, OnMesh):
-            return self.load(bound, digest, sizes, donate, part, options=options)
+            return self.load(bound, identity, sizes, donate, part, options=options)
 
         def load(inputs: tuple[NamedSharding, ...]) -> LoadedExecutable:
             outputs = shardings.outputs
@@ -202,16 +202,16 @@ class Executables:
                 outputs = tuple([each or placement.whole for each in declared])
             own = Shardings(inputs, outputs, shardings.names)
             donated = usable_donations(bound, donate, shardings=own)
-            key = (digest, sizes_key(sizes), donated, options, own, part)
+            key = (identity, sizes_key(sizes), donated, options, own, part)
             executable = self.cache.get(key)
             if executable is None:
                 divided = [None if each is None else str(each.spec) for each in inputs + outputs]
                 lowering = self.target.lowering
                 choices = (options, lowering.precision, lowering.shared_slices)
-                types = (digest, key[1], donated, str(placement), divided)
+                types = (bound.digest, key[1], donated, str(placement), divided)
                 agree(placement.processes, (*types, *choices))
                 loaded = self.load(
-                    bound, digest, sizes, donated, part, options=options, shardings=own
+                    bound, identity, sizes, donated, part, options=options, shardings=own
                 )
                 executable = self.cache.put(key, loaded)
             assert isinstance(executable, LoadedExecutable), "the shardings are known"
@@ -222,7 +222,7 @@ class Executables:
     def _bucketed(
         self,
         program: ExecProgram,
-        digest: str,
+        identity: str,
         sizes: dict[Leaf, int],
         rounded: Mapping[Leaf, int],
         options: OptimizerOptions,
@@ -234,10 +234,10 @@ class Executables:
         named = self._with_names(program, sizes, larger, frozenset(rounded), options)
         masked = mask_program(named, frozenset(rounded))
         executable = self.cache.get_or_make(
-            (masked.program.digest, sizes_key(larger), (), options, INFERRED),
+            (masked.program.identity, sizes_key(larger), (), options, INFERRED),
             lambda: self.load(
                 self.resolved(masked.program, larger, options),
-                digest,
+                identity,
                 larger,
                 part="bucket",
                 options=options,
@@ -295,7 +295,7 @@ class Executables:
     def load(
         self,
         bound: ExecProgram,
-        digest: str,
+        identity: str,
         sizes: Mapping[Any, int] | None = None,
         donated: tuple[int, ...] = (),
         part: Part = "program",
@@ -326,7 +326,7 @@ class Executables:
                         bound, self.target, donated, options, make
                     )
             seconds = time.perf_counter() - start
-            subject = subject_of(bound, digest, sizes_key(sizes or {}), donated, part, places)
+            subject = subject_of(bound, identity, sizes_key(sizes or {}), donated, part, places)
             self._log.record(subject, seconds, from_disk)
             return compiled
 
@@ -371,7 +371,7 @@ class Executables:
         places: tuple[int, ...],
     ) -> Module:
         pinned = pinned_by(bound, self.target.placement, shardings)
-        key = (bound.digest, options, pinned)
+        key = (bound.identity, options, pinned)
         prepared = None if pinned is None else self._prepared.get(key)
         if prepared is None:
             prepared = prepare(bound, self.target, options, pinned=pinned)

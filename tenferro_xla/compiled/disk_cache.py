@@ -41,7 +41,7 @@ from tenferro_xla.target import XlaTarget
 SOURCES = [Path(__file__).parents[2] / name for name in ("tenferro_xla", "tenferro")]
 """The packages whose code makes executables."""
 
-_OWN = frozenset(family for package in STANDARD for family in package.families)
+_OWN = frozenset(op for package in STANDARD for op in package.ops)
 
 
 def passes_kept(
@@ -141,7 +141,7 @@ def _find_lapack() -> None:
 def _is_own(program: ExecProgram) -> bool:
     """Whether all ops are of tenferro, since nothing tells when a lowering of others changes."""
     ops = (op for part in program.walk() for op in part.ops_of(Extension))
-    return all(op.family_id in _OWN for op in ops)
+    return all(type(op.op) in _OWN for op in ops)
 
 
 def _depends(target: XlaTarget, device: jax.Device) -> str:

@@ -133,7 +133,7 @@ class SegmentedExecutable:
         special = specialise(segment, metas, {slot: hosts[slot] for slot in sizes})
         named = {f"%{slot}": sizes[slot] for slot in sizes if slot not in self._hosted}
         label = f"{segment.number}/{self._digest}"
-        ready = Ready(special.program, special.program.digest, label, named, special.known)
+        ready = Ready(special.program, special.program.identity, label, named, special.known)
         return self._ready.put(key, ready)
 
     def _forget(self, position: int, values: dict[int, jax.Array]) -> None:

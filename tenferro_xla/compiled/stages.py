@@ -75,8 +75,8 @@ class Lowered:
 
     def compile(self) -> Compiled:
         """The executable."""
-        digest, options = self._program.digest, self._program.options
-        key: tuple[object, ...] = (digest, sizes_key(self._sizes), (), options, self._shardings)
+        identity, options = self._program.identity, self._program.options
+        key: tuple[object, ...] = (identity, sizes_key(self._sizes), (), options, self._shardings)
         cache = self._executables.cache
         executable = cache.get_or_make(key, self._load)
         if not isinstance(executable, LoadedExecutable):  # it is for larger sizes, or for any mesh
@@ -87,7 +87,7 @@ class Lowered:
     def _load(self) -> LoadedExecutable:
         return self._executables.load(
             self._bound,
-            self._program.digest,
+            self._program.identity,
             self._sizes,
             module=self._module,
             options=self._program.options,

@@ -11,7 +11,15 @@ from typing import Any
 import jax
 
 from tenferro.errors import BackendFailureError, ExtensionError
-from tenferro.family import Extension, Lowering, Package, lowering_of, parse_family_id
+from tenferro.family import (
+    Extension,
+    ExtensionOp,
+    Lowering,
+    Package,
+    lowering_of,
+    parse_family_id,
+    require_class,
+)
 from tenferro.shape import TensorMeta, dim, make_meta
 from tenferro_xla.lowering import (
     callback,
@@ -39,8 +47,8 @@ class ExtensionLowerings:
     """
 
     def __init__(self, packages: Sequence[Package] = ()) -> None:
-        self._rules: dict[str, Lowering | str] = {
-            op.FAMILY_ID: lowering
+        self._rules: dict[str, tuple[Lowering | str, type[ExtensionOp] | None]] = {
+            op.FAMILY_ID: (lowering, op)
             for lowerings in (*_STANDARD, *[package.lowerings for package in packages])
             for op, lowering in lowerings.items()
         }
@@ -52,7 +60,7 @@ class ExtensionLowerings:
             MalformedFamilyIdError: the family id is not one.
         """
         parse_family_id(family_id)
-        self._rules.setdefault(family_id, lowering)
+        self._rules.setdefault(family_id, (lowering, None))
 
     def copy_to(self, other: ExtensionLowerings) -> None:
         """Add the lowerings to another set, which keeps its own where both have one."""
@@ -70,9 +78,13 @@ class ExtensionLowerings:
 
         Raises:
             BackendFailureError: the lowering failed.
+            ExtensionRegistryError: it is that of another class of the family.
             InvalidConfigError: its results are not of the types that the op infers.
         """
-        lowering = self._rules[op.family_id] = lowering_of(self._rules[op.family_id])
+        named, op_class = self._rules[op.family_id]
+        require_class(op.op, op_class, "lowering")
+        lowering = lowering_of(named)
+        self._rules[op.family_id] = lowering, op_class
         try:
             results = lowering(op.op, *operands)
         except ExtensionError:

@@ -21,6 +21,7 @@ class Pair(NamedTuple):
     b: Any
 
 
+@tn.tree_util.register_dataclass
 @jax.tree_util.register_dataclass
 @dataclass
 class Layer:

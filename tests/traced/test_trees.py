@@ -1,19 +1,25 @@
 from __future__ import annotations
 
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
+import tenferro as tn
+from tenferro.errors import PytreeError
 from tenferro.transforms import flatten, leaf_names, unflatten
 
 Point = namedtuple("Point", "x y")
 
 
+@tn.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Inner:
     v: Any
 
 
+@tn.tree_util.register_dataclass
 @dataclass
 class Outer:
     inner: Any
@@ -38,9 +44,40 @@ def test_trees_are_taken_apart_and_put_together() -> None:
         assert unflatten(treedef, leaves) == tree
 
 
-def test_dataclasses_are_trees_without_being_registered() -> None:
+def test_a_dataclass_is_a_leaf_until_it_is_registered() -> None:
+    @dataclass
+    class Point3:
+        x: Any
+
+    point = Point3([1.0])
+    assert flatten([point])[0] == [point]
+    tn.tree_util.register_dataclass(Point3)
+    assert flatten([point])[0] == [1.0]
     leaves, _ = flatten(Outer(Inner([1.0, 2.0]), {"k": Inner(3.0)}))
     assert leaves == [1.0, 2.0, 3.0]
+
+
+def test_dicts_are_made_again_in_the_order_of_their_keys() -> None:
+    counted = defaultdict(list, {"z": 1.0, "y": {"b": Outer({"n": 2.0, "m": 3.0}), "a": 4.0}})
+    leaves, treedef = flatten((counted, OrderedDict(b=1.0, a={"d": 5.0, "c": 6.0})))
+    assert leaves == [4.0, 3.0, 2.0, 0, 1.0, 1.0, 6.0, 5.0]
+    made, ordered = unflatten(treedef, leaves)
+    assert list(made) == ["y", "z"]
+    assert made["new"] == []
+    assert list(made["y"]) == ["a", "b"]
+    assert list(made["y"]["b"].inner) == ["m", "n"]
+    assert list(ordered) == ["b", "a"]
+    assert list(ordered["a"]) == ["c", "d"]
+
+
+def test_keys_that_cannot_be_sorted_are_refused() -> None:
+    for mixed in ({1: 1.0, "a": 2.0}, {1j: 1.0, 2j: 2.0}, {(1, "a"): 1.0, (1, 2): 2.0}):
+        with pytest.raises(
+            PytreeError, match=r"of a dict cannot be sorted: .*use keys of one type"
+        ):
+            flatten([mixed])
+        assert flatten(OrderedDict(mixed))[0] == [1.0, 2.0]
+    assert flatten({1j: 1.0})[0] == [1.0]
 
 
 def test_a_class_is_a_leaf() -> None:

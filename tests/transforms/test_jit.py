@@ -68,6 +68,7 @@ def test_python_numbers_are_weak_and_arrays_are_not(executor: str) -> None:
 
 @numpy_and_xla
 def test_arguments_and_results_are_trees(executor: str) -> None:
+    @tn.tree_util.register_dataclass
     @dataclass(frozen=True)
     class State:
         x: Any

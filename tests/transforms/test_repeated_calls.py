@@ -183,6 +183,7 @@ Pair = namedtuple("Pair", "x y")
 Other = namedtuple("Other", "x y")
 
 
+@tn.tree_util.register_dataclass
 @dataclass
 class Point:
     x: Any

@@ -81,3 +81,105 @@ def test_trees_under_older_names() -> None:
 def test_wrong_classes_are_refused(call: Any, text: str) -> None:
     with pytest.raises(PytreeError, match="^" + text):
         call()
+
+
+def test_a_registered_dataclass_is_made_again_without_its_init() -> None:
+    made: list[Any] = []
+
+    @tn.tree_util.register_dataclass
+    @dataclasses.dataclass(frozen=True)
+    class Dense:
+        weight: Any
+        bias: Any = None
+        size: int = dataclasses.field(init=False)
+
+        def __post_init__(self) -> None:
+            made.append(float(self.weight[0]))
+            object.__setattr__(self, "size", self.weight.shape[0])
+
+    class Module:
+        def __init__(self, size: int) -> None:
+            self.dense, self.scale, self.name = Dense(np.ones(size)), 2.0, "module"
+
+        dense: Any
+        scale: Any
+        name: str = tn.tree.static()
+
+    module_class = tn.tree_util.register_dataclass(dataclasses.dataclass(init=False)(Module))
+
+    def loss(module: Any, x: Any) -> Any:
+        assert (module.name, module.dense.size) == ("module", 2)
+        return tn.sum(module.dense.weight[: module.dense.size] * x) * module.scale
+
+    module = module_class(2)
+    found = tn.jit(tn.grad(loss), executor="numpy")(module, np.array([1.0, 2.0]))
+    assert made == [1.0]
+    assert found.dense.weight.tolist() == [2.0, 4.0]
+    assert (found.scale.item(), found.dense.bias, found.dense.size) == (3.0, None, 2)
+    assert tn.vmap(lambda m: m.dense.weight, axis_size=3, in_axes=None)(module).shape == (3, 2)
+
+
+def test_fields_that_are_dropped_have_their_default() -> None:
+    @dataclasses.dataclass
+    class Cached:
+        x: Any
+        cache: Any = dataclasses.field(default_factory=dict)
+        other: Any = None
+        third: Any = dataclasses.field(init=False, default=3)
+
+    tn.tree_util.register_dataclass(Cached, ["x"], [], ["cache", "other"])
+    made = tn.tree.map(lambda x: x + 1, Cached(1, {"a": 1}, "other"))
+    assert made == Cached(2)
+
+
+class Odd:
+    """A class whose trees are wrong in the way that a test chooses."""
+
+    def __init__(self, flattened: Any) -> None:
+        self.flattened = flattened
+
+
+tn.tree_util.register_pytree_node(Odd, lambda odd: odd.flattened, lambda aux, xs: Odd((xs, aux)))
+
+
+@pytest.mark.parametrize("made", [None, 1.0, (1.0,), ((1.0,), None, None), (1.0, None)])
+def test_a_function_that_flattens_returns_a_pair(made: Any) -> None:
+    with pytest.raises(PytreeError, match=r"flattens a Odd must return a pair, .* but returned"):
+        tn.jit(lambda odd: odd, executor="numpy")(Odd(made))
+
+
+def test_structures_that_cannot_be_compared_are_refused() -> None:
+    f = tn.jit(lambda odd, x: x, executor="numpy")
+    text = "an? Odd has beside its children is part of the structure, and cannot be compared"
+    for rest in (np.ones(2), tn.ones(2), [1]):
+        odd, other = Odd(((), rest)), Odd(((), rest + rest))
+        assert tn.tree.leaves(tn.tree.map(lambda x: x, odd)) == []
+        for given in (odd, odd, other):
+            with pytest.raises(PytreeError, match=text):
+                f(given, 1.0)
+        if not isinstance(rest, list):
+            with pytest.raises(PytreeError, match=text):
+                tn.tree.map(max, odd, other)
+    assert f(Odd(((), "good")), 2.0).item() == 2.0
+
+
+def test_an_unregistered_dataclass_is_refused_with_what_to_do() -> None:
+    @dataclasses.dataclass
+    class Plain:
+        x: Any
+
+    plain = Plain(1.0)
+    text = (
+        r"(is|returns) a Plain, not an array or number; make Plain a tree with tn.tree_util.regist"
+    )
+    for call in (
+        lambda: tn.jit(lambda p: p.x, executor="numpy")(plain),
+        lambda: tn.jit(lambda x: Plain(x), executor="numpy")(1.0),
+        lambda: tn.grad(lambda p: p.x)(plain),
+        lambda: tn.vmap(lambda p: p.x)(plain),
+        lambda: tn.lax.scan(lambda c, x: (c, x), plain, np.ones(2)),
+        lambda: tn.lax.map(Plain, np.ones(2)),
+        lambda: tn.checkpoint(lambda p: p.x)(plain),
+    ):
+        with pytest.raises(PytreeError, match=text):
+            call()

@@ -99,6 +99,7 @@ def test_axes_are_moved(in_axis: int, out_axis: int) -> None:
     assert np.array_equal(result, np.moveaxis(X * 2, in_axis, out_axis))
 
 
+@tn.tree_util.register_dataclass
 @dataclass
 class Layer:
     w: Any

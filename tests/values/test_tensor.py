@@ -196,10 +196,20 @@ def test_column_major_at_the_boundary() -> None:
         tn.Tensor.from_column_major((2, 3), np.arange(5))
 
 
-def test_a_tensor_hashes_by_identity_and_compares_elementwise() -> None:
+def test_tensors_compare_elementwise_and_are_not_hashable() -> None:
     t = tn.Tensor([1.0])
-    assert len({t, tn.Tensor([1.0])}) == 2
     assert (t == t).tolist() == [True]
+    named = tn.TracedTensor.input((), "float64", name="x")
+    assert {named: 1}[named] == 1  # it names what is bound to it
+    for unhashable in (t, tn.asarray(1), tn.EagerRuntime().variable(t), tn.random.key(0)):
+        with pytest.raises(TypeError, match="unhashable type"):
+            hash(unhashable)
+    with pytest.raises(TypeError, match="unhashable type"):
+        tn.asarray(1) in {1, 2}  # noqa: B015
+    with pytest.raises(TypeError, match="unhashable type: 'TracedTensor'"):
+        tn.jit(lambda x: x * len({x}), executor="numpy")(t)
+    with pytest.raises(PytreeError, match="static arguments must be hashable"):
+        tn.jit(lambda x, y: x, executor="numpy", static_argnums=1)(t, t)
 
 
 def test_what_no_machine_holds_is_refused_at_once() -> None:

@@ -68,5 +68,5 @@ def _programs(step: ExecInstruction) -> tuple[object, ...]:
     """What identifies the op of a loop, however the slots in its programs are numbered."""
     op = step.op
     assert isinstance(op, While)
-    programs = (renumber(op.cond).digest, renumber(op.body).digest)
+    programs = (renumber(op.cond).identity, renumber(op.body).identity)
     return (*programs, op.cond_consts, op.body_consts, op.max_steps)
