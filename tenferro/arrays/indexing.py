@@ -34,6 +34,7 @@ from tenferro.ops import (
 from tenferro.shape import (
     INT64,
     Dim,
+    DimExpr,
     Exact,
     InputDim,
     TensorMeta,
@@ -47,7 +48,7 @@ class Expression:
     """A parsed index expression.
 
     Attributes:
-        items: integers, slices and None, with `...` at the position of each array.
+        items: integers, named sizes, slices and None, with `...` at the position of each array.
         arrays: the arrays of indices.
         counted: for each array, whether its indices are known not to be negative.
     """
@@ -68,6 +69,11 @@ def parse(indices: Any, meta: TensorMeta, anywhere: bool = False) -> Expression:
     """
     indices_tuple = indices if isinstance(indices, tuple) else (indices,)
     parts = [part for item in indices_tuple for part in _parts(item, meta)]
+    if anywhere and any(isinstance(part, DimExpr) for part in parts):
+        raise AxisError(
+            "index: a named size is an index for arrays only if it is in range; with mode= pass "
+            "tn.asarray(size)"
+        )
     if anywhere:
         parts = [np.asarray(part) if isinstance(part, int) else part for part in parts]
     return _expanded(parts, meta, anywhere)
@@ -84,7 +90,7 @@ def index(at: Emitter[V], x: V, *arrays: V, items: Items, counted: tuple[bool, .
 
 def _parts(item: Any, meta: TensorMeta) -> list[Any]:
     """One index as a list of items and arrays; a mask becomes one array for each of its axes."""
-    if item is None or item is Ellipsis or isinstance(item, slice):
+    if item is None or item is Ellipsis or isinstance(item, slice | DimExpr):
         return [item]
     if isinstance(item, list):
         item = np.asarray(item) if item else np.zeros(0, np.int64)
@@ -148,7 +154,7 @@ def _expanded(parts: list[Any], meta: TensorMeta, anywhere: bool) -> Expression:
     arrays: list[tuple[Any, bool]] = []
     axis = 0
     for part in [*parts[:place], *rest, *parts[place + 1 :]]:
-        if part is None or isinstance(part, slice | int):
+        if part is None or isinstance(part, slice | int | DimExpr):
             items.append(part)
         else:
             items.append(...)
@@ -225,9 +231,11 @@ def placed(items: Items) -> Places:
     If arrays and integers are adjacent, the common shape of the arrays replaces their axes in the
     result; else it comes first.
     """
-    remaining = [item for item in items if item is None or not isinstance(item, int)]
+    remaining = [item for item in items if not isinstance(item, int | DimExpr)]
     axes = tuple(axis for axis, item in enumerate(remaining) if item is Ellipsis)
-    advanced = [i for i, item in enumerate(items) if item is Ellipsis or isinstance(item, int)]
+    advanced = [
+        i for i, item in enumerate(items) if item is Ellipsis or isinstance(item, int | DimExpr)
+    ]
     together = advanced[-1] - advanced[0] == len(advanced) - 1
     return Places(axes, advanced[0] if together else 0)
 

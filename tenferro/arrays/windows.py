@@ -18,15 +18,18 @@ from tenferro.shape import (
     Dim,
     DimExpr,
     Exact,
+    Guard,
     InputDim,
     TensorMeta,
+    at_most,
+    bring_guards,
     floordiv,
     maximum,
     minimum,
     symbol,
 )
 
-Item = int | slice | EllipsisType | None
+Item = int | DimExpr | slice | EllipsisType | None
 Items = tuple[Item, ...]
 """A parsed index expression; `...` marks an array of indices."""
 
@@ -79,7 +82,9 @@ def take_window(at: Emitter[V], x: V, items: Items) -> V:
     """The window of x that the items select."""
     if all(isinstance(item, slice | EllipsisType) and _is_whole(item) for item in items):
         return x
-    window = window_of(items, at.ctx.meta(x))
+    meta: TensorMeta = at.ctx.meta(x)
+    window = window_of(items, meta)
+    _assume_inside(window, meta)
     picked = at.emit(Slice(window.starts, window.limits, window.strides), x)
     if window.reversed_axes:
         picked = at.emit(Reverse(window.reversed_axes), picked)
@@ -88,6 +93,25 @@ def take_window(at: Emitter[V], x: V, items: Items) -> V:
     dropped = [axis for axis in range(len(window.starts)) if axis not in window.result_axes]
     new = [place for place, axis in enumerate(window.result_axes) if axis is None]
     return insert_axes(at, drop_axes(at, picked, dropped), new)
+
+
+def _assume_inside(window: Window, meta: TensorMeta) -> None:
+    """Assume that integers are in range where only the sizes of a run decide it.
+
+    A part that nothing reads, or that an update replaces, is not checked otherwise.
+    """
+    if meta.static_shape is not None and all(isinstance(start, int) for start in window.starts):
+        return
+    for axis, extent in enumerate(meta.extents):
+        if axis in window.result_axes or not isinstance(extent, Exact):
+            continue
+        start, limit = window.starts[axis], window.limits[axis]
+        reason = f"index: {start} is out of range for axis {axis} of {meta}"
+        for excess in (maximum(-start, 0), maximum(limit - extent.dim, 0)):
+            if isinstance(excess, int) and excess > 0:
+                raise AxisError(reason)
+            if excess != 0:
+                bring_guards([Guard(excess, 0, reason)])
 
 
 def _is_whole(item: slice | EllipsisType) -> bool:
@@ -101,7 +125,7 @@ def _is_whole(item: slice | EllipsisType) -> bool:
 def _part(item: Any, size: Dim, axis: int, meta: TensorMeta) -> tuple[tuple[Dim, Dim, int], bool]:
     """(start, limit, stride) of one index, and whether the selected elements are reversed."""
     if isinstance(item, slice):
-        if not isinstance(size, int):
+        if not isinstance(size, int) or _has_name(item):
             return _symbolic_part(item, size, axis, meta)
         first, stop, step = _bounds(item, size, axis, meta)
         count = len(range(first, stop, step))
@@ -109,6 +133,9 @@ def _part(item: Any, size: Dim, axis: int, meta: TensorMeta) -> tuple[tuple[Dim,
             return (first, first + max(count - 1, 0) * step + min(count, 1), step), False
         last = first + (count - 1) * step
         return ((last, first + 1, -step), True) if count else ((0, 0, 1), False)
+    if isinstance(item, DimExpr):
+        place = _from_the_front(item, size)
+        return (place, place + 1, 1), False
     position = position_of(item, meta)
     if isinstance(size, int):
         if not -size <= position < size:
@@ -130,10 +157,11 @@ def _bounds(item: slice, size: int, axis: int, meta: TensorMeta) -> tuple[int, i
 def _symbolic_part(
     item: slice, size: Dim, axis: int, meta: TensorMeta
 ) -> tuple[tuple[Dim, Dim, int], bool]:
-    """The `_part` of a slice along an axis of symbolic or data-dependent size."""
+    """The `_part` of a slice whose bounds, or the size of whose axis, are known late."""
     step = 1 if item.step is None else item.step
-    if not isinstance(step, int) or step == 0:
+    if isinstance(step, DimExpr) or position_of(step, meta) == 0:
         raise AxisError(f"index: axis {axis} of {meta}: a step must be an integer other than zero")
+    step = position_of(step, meta)
     start, stop = (_counted(bound, size, axis, meta) for bound in (item.start, item.stop))
     if step > 0:
         low: Dim = 0 if start is None else start
@@ -153,10 +181,34 @@ def _symbolic_part(
 
 def _counted(bound: Any, size: Dim, axis: int, meta: TensorMeta) -> Dim | None:
     """A bound of a slice, counted from the front; it may lie outside the axis."""
-    if bound is None or isinstance(bound, DimExpr):
-        return bound
+    if bound is None:
+        return None
+    if isinstance(bound, DimExpr):
+        return _from_the_front(bound, size)
     position = position_of(bound, meta)
     return size + position if position < 0 else position
+
+
+def _from_the_front(bound: DimExpr, size: Dim) -> Dim:
+    """A bound of named size, with the size of the axis added where it is negative.
+
+    Whether it is negative is a part of the size where the names do not show it: the smaller of 1
+    and `-bound` is 1 if the bound is negative.
+    """
+    if at_most(0, bound) or (at_most(-1, bound) and _vanishes_with(size, bound + 1)):
+        return bound  # a bound of -1 needs no care where the axis is empty then
+    if at_most(bound, 0) and _vanishes_with(size, -bound):
+        return size + bound
+    return bound + size * minimum(maximum(-bound, 0), 1)
+
+
+def _vanishes_with(size: Dim, other: Dim) -> bool:
+    """Whether `size` is certainly 0 where `other` is; neither is negative."""
+    return at_most(size, other * 2**62)
+
+
+def _has_name(item: slice) -> bool:
+    return isinstance(item.start, DimExpr) or isinstance(item.stop, DimExpr)
 
 
 def position_of(item: Any, meta: TensorMeta) -> int:

@@ -5,7 +5,7 @@ Read in this order: `lower`, `assumptions`, `passing`, the files of `canonical` 
 rounded up, `structure` tells of loops and branches, and `text` reads programs back.
 """
 
-from tenferro.compiler.assumptions import guards_of
+from tenferro.compiler.assumptions import all_guards, guards_of
 from tenferro.compiler.background import TURNS, Stopped, give_way
 from tenferro.compiler.canonical import (
     ROLLED,
@@ -156,6 +156,7 @@ __all__ = [
     "TransposeFolding",
     "WhileJoining",
     "XlaSegment",
+    "all_guards",
     "check_keys",
     "compile_program",
     "compile_std_to_exec",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tenferro.exec_ir import ExecInstruction, ExecProgram
 from tenferro.ops import AssumeSize
-from tenferro.shape import Exact, Guard, TensorMeta
+from tenferro.shape import Guard, TensorMeta, leaves
 
 
 def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
     """The equalities of sizes that the program assumes, each once, in order.
 
     The reason names the op that needs the sizes to be equal, its operands and where it was written.
-    Nothing is collected while tracing: an assumption is an op on the value that it is about.
 
     >>> from tenferro.compiler.text import parse
     >>> text = '''exec_program(%0: f64[n], %1: f64[m]) {
@@ -32,12 +33,24 @@ def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
     guards: dict[tuple[str, str], Guard] = {}
     for step in program.steps_of(AssumeSize):
         assert isinstance(step.op, AssumeSize)
-        extent = _meta(metas, step.input_slots[0]).extents[step.op.axis]
-        assert isinstance(extent, Exact), "assume_size takes exact sizes only"
-        if extent.dim != step.op.size:
-            pair = sorted((str(extent.dim), str(step.op.size)))
-            guard = Guard(extent.dim, step.op.size, _reason(step, readers, makers, metas))
-            guards.setdefault((pair[0], pair[1]), guard)
+        reason = _reason(step, readers, makers, metas)
+        guard = step.op.guard(_meta(metas, step.input_slots[0]), reason)
+        if guard.left != guard.right:
+            guards.setdefault(guard.sides, guard)
+    return tuple(guards.values())
+
+
+def all_guards(program: ExecProgram, assumed: Iterable[Guard]) -> tuple[Guard, ...]:
+    """The guards of the program and what was assumed while tracing, each pair of sizes once.
+
+    What was assumed of sizes that no input of the program has cannot be checked, and is left out:
+    the program does not depend on them.
+    """
+    guards = {guard.sides: guard for guard in guards_of(program)}
+    symbols = program.symbols()
+    for guard in assumed:
+        if guard.left != guard.right and leaves(guard.left) | leaves(guard.right) <= symbols:
+            guards.setdefault(guard.sides, guard)
     return tuple(guards.values())
 
 

@@ -8,15 +8,16 @@ from tenferro.chainrules import Emitter, JvpSite, Slots, TransposeSite, V, each_
 from tenferro.errors import GuardViolationError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.base import StdTensorOp, check_axes, meta_of
-from tenferro.shape import Dim, Exact, TensorMeta, canonical, describe
+from tenferro.shape import Dim, Exact, Guard, TensorMeta, canonical, describe
 
 
 @payload
 class AssumeSize(StdTensorOp, name="assume_size"):
     """The operand with the assumption that axis `axis` has `size`.
 
-    The assumption is an op, so programs that read the value, their derivatives and the keys of
-    caches contain it. Programs check it once the sizes are known; see `GraphProgram.guards`.
+    The op says which size the value has. The trace that it is emitted in collects the assumption,
+    and the program checks it once the sizes are known, also where nothing reads the value; see
+    `GraphProgram.guards`.
     """
 
     axis: int
@@ -38,6 +39,12 @@ class AssumeSize(StdTensorOp, name="assume_size"):
         extents = list(x.extents)
         extents[self.axis] = Exact(self.size)
         return TensorMeta(x.dtype, extents)
+
+    def guard(self, x: TensorMeta, reason: str) -> Guard:
+        """The assumption about an operand of type `x`."""
+        extent = x.extents[self.axis]
+        assert isinstance(extent, Exact), "assume_size takes exact sizes only"
+        return Guard(extent.dim, self.size, reason)
 
     def leading(self, size: Dim) -> AssumeSize:
         """The axis is counted one further."""

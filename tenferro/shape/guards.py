@@ -8,7 +8,9 @@ asks.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +31,9 @@ from tenferro.shape.meta import TensorMeta, name_sizes
 from tenferro.shape.runtime_dims import Source
 
 _uids = itertools.count()
+_assumed: ContextVar[dict[tuple[str, str], Guard] | None] = ContextVar(
+    "tenferro_guards", default=None
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,46 @@ class Guard:
             f"but {bind(self.left, sizes)} != {bind(self.right, sizes)}"
         )
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The texts of the two sizes, sorted: what is assumed, whoever assumes it."""
+        left, right = sorted((str(self.left), str(self.right)))
+        return left, right
+
+    def bind(self, sizes: Mapping[Leaf, Dim]) -> Guard | None:
+        """The assumption about the sizes that symbols are bound to; None if it certainly holds.
+
+        Raises:
+            GuardViolationError: it certainly does not hold.
+        """
+        left, right = bind(self.left, sizes), bind(self.right, sizes)
+        if canonical(left, right) is None:
+            raise self.violation(sizes)
+        return None if left == right else Guard(left, right, self.reason)
+
+
+@contextmanager
+def collecting_guards() -> Iterator[dict[tuple[str, str], Guard]]:
+    """Collect what is assumed of sizes within the block: what a function assumes while traced.
+
+    An assumption belongs to the program of the function, also where no result of the program reads
+    the value that it was made for.
+    """
+    guards: dict[tuple[str, str], Guard] = {}
+    token = _assumed.set(guards)
+    try:
+        yield guards
+    finally:
+        _assumed.reset(token)
+
+
+def bring_guards(guards: Iterable[Guard]) -> None:
+    """Hand assumptions to the enclosing trace, if there is one; its program must check them."""
+    collected = _assumed.get()
+    if collected is not None:
+        for guard in guards:
+            collected.setdefault(guard.sides, guard)
+
 
 def fresh_input(meta: TensorMeta, name: str) -> Input:
     """A new input of a graph, different from every other."""
@@ -94,9 +139,8 @@ class ShapeGuardContext:
     def guards(self) -> tuple[Guard, ...]:
         """What has been assumed, each once, in order.
 
-        The specification has derivative rules record here which sizes they compare. A program does
-        not read it: programs check what their ops assume, so a rule whose result is right only for
-        equal sizes emits `AssumeSize` too.
+        The specification has derivative rules record here which sizes they compare. The trace that
+        the rule is applied in gets them too; see `collecting_guards`.
         """
         return tuple(self._guards)
 
@@ -135,6 +179,7 @@ class ShapeGuardContext:
         if canonical(left, right) is None:
             raise guard.violation({})
         self._guards[guard] = None
+        bring_guards([guard])
 
     def resolve_and_guard(self, left: Dim, right: Dim, reason: str) -> Dim:
         """The size that stands for both of two sizes, which are assumed equal if need be.

@@ -8,9 +8,9 @@ from collections.abc import Container, Mapping, Sequence
 from tenferro.compiler import (
     MemoryLimit,
     OptimizerOptions,
+    all_guards,
     check_keys,
     compile_std_to_exec,
-    guards_of,
     optimize,
     without_rules,
 )
@@ -108,7 +108,10 @@ class GraphCompiler(CacheOwner):
         inputs: Sequence[Input] = (),
         guards: tuple[Guard, ...] = (),
     ) -> GraphProgram:
-        """Like `compile`, for graph keys; used by front ends."""
+        """Like `compile`, for graph keys; used by front ends.
+
+        `guards` are assumptions that were made while tracing, for the program to check.
+        """
         key = (tuple(outputs), tuple(inputs), guards)
         return self._cache.get_or_make(key, lambda: self._compile(outputs, inputs, guards))
 
@@ -123,7 +126,7 @@ class GraphCompiler(CacheOwner):
         lowered = without_rules(typed)
         if config.check_keys:
             check_keys(lowered)
-        assumed = tuple(dict.fromkeys([*guards, *guards_of(lowered)]))
+        assumed = all_guards(lowered, guards)
         exec_program = optimize(lowered, self.options)
         _check_symbols(exec_program)
         names = _distinct([str(key.key) for key in graph.inputs])
@@ -154,7 +157,7 @@ def specialise(program: GraphProgram, specs: Mapping[TracedTensor, TensorSpec]) 
     )
     bound = program.exec_program.bind(sizes)
     with_rules = program.with_rules and program.with_rules.bind(sizes)
-    return GraphProgram(bound, inputs, program.guards, program.options, with_rules=with_rules)
+    return GraphProgram(bound, inputs, (), program.options, with_rules=with_rules)
 
 
 def _as_input(tensor: TracedTensor) -> Input:

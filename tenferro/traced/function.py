@@ -14,7 +14,7 @@ from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_key
 from tenferro.errors import PytreeError, TracingError
 from tenferro.family import Package
 from tenferro.ops import StdTensorOp
-from tenferro.shape import TensorMeta, fresh_input
+from tenferro.shape import Guard, TensorMeta, bring_guards, collecting_guards, fresh_input
 from tenferro.traced.arguments import argument, open_arguments
 from tenferro.traced.capture import CapturedArray, capture
 from tenferro.traced.scopes import Scope, tracing
@@ -47,6 +47,7 @@ class Trace:
         outer: whether the function read values of an enclosing trace.
         packages: extension families that compiled functions and contexts in the function brought.
         limit: the smallest memory limit that functions in it brought.
+        guards: what the function assumes of sizes.
     """
 
     inputs: list[GlobalValKey]
@@ -57,6 +58,7 @@ class Trace:
     outer: bool
     packages: Sequence[Package] = ()
     limit: MemoryLimit | None = None
+    guards: tuple[Guard, ...] = ()
 
     @property
     def program_inputs(self) -> list[Input]:
@@ -122,6 +124,7 @@ def trace_function(
     with (
         collecting_packages() as packages,
         collecting_limits() as limits,
+        collecting_guards() as guards,
         tracing(scope),
         open_arguments(inputs),
     ):
@@ -138,9 +141,11 @@ def trace_function(
     outer = any(not isinstance(key.key, CapturedArray) for key in met)
     aux_result = Aux(aux_leaves, aux_tree)
     limit = tighter(limits)
-    trace = Trace(inputs, input_at, outputs, out_tree, aux_result, outer, packages, limit)
+    assumed = tuple(guards.values())
+    trace = Trace(inputs, input_at, outputs, out_tree, aux_result, outer, packages, limit, assumed)
     bring_packages(packages)
     bring_limit(limit)
+    bring_guards(assumed)
     return trace, [leaves[position] for position in input_at]
 
 

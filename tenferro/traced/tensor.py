@@ -11,13 +11,14 @@ from tenferro.arrays import ArrayOperators, Number, Weak, is_number, unwrapped
 from tenferro.chainrules import PrimitiveOp, only_output
 from tenferro.computegraph import PRIMAL, GlobalValKey, SingleOutputNode, name_of, op_key
 from tenferro.errors import TracingError
-from tenferro.ops import shape_context
+from tenferro.ops import AssumeSize, shape_context
 from tenferro.shape import (
     Dim,
     DimExpr,
     ShapeExtent,
     ShapeGuardContext,
     TensorMeta,
+    bring_guards,
     fresh_input,
     type_of,
 )
@@ -227,11 +228,14 @@ class TraceEmitter:
     Ops are not simplified, so that the graph is what the user wrote.
     """
 
-    __slots__ = ("ctx", "site")
+    __slots__ = ("call", "ctx", "site")
 
-    def __init__(self, site: str | None = None) -> None:
+    def __init__(
+        self, site: str | None = None, call: tuple[Callable[..., Any], Sequence[Any]] | None = None
+    ) -> None:
         self.ctx = _CONTEXT  # metadata of graph values
         self.site = site
+        self.call = call  # the array function that emits, and its operands
 
     def emit(self, op: PrimitiveOp, *operands: GlobalValKey) -> GlobalValKey:
         """The output of a single-output op."""
@@ -239,7 +243,19 @@ class TraceEmitter:
         output = node if type(node) is SingleOutputNode else only_output(op, node.outputs)
         if output.analysis is None:
             type_of(output)  # raises for wrong operands here, at the user's line
+        if type(op) is AssumeSize:
+            bring_guards([op.guard(type_of(operands[0]), self._reason(operands))])
         return output
+
+    def _reason(self, operands: Sequence[GlobalValKey]) -> str:
+        """What needs sizes to be equal, its operands and where it was written."""
+        name, values = "call", operands
+        if self.call is not None:
+            function, given = self.call
+            name, values = function.__name__, [v for v in given if isinstance(v, GlobalValKey)]
+        types = " and ".join(str(type_of(value)) for value in values)
+        site = "" if self.site is None else f" ({self.site})"
+        return f"{name}: operands have types {types}{site}"
 
     def emit_all(self, op: PrimitiveOp, *operands: GlobalValKey) -> tuple[GlobalValKey, ...]:
         """All outputs of the op."""
@@ -265,9 +281,9 @@ class WeakEmitter(TraceEmitter):
 
     __slots__ = ()
 
-    def __init__(self, site: str | None) -> None:
+    def __init__(self, site: str | None, call: tuple[Callable[..., Any], Sequence[Any]]) -> None:
+        super().__init__(site, call)
         self.ctx = _WEAK_CONTEXT
-        self.site = site
 
     def emit(self, op: PrimitiveOp, *operands: Any) -> GlobalValKey:
         """The output of a single-output op."""
@@ -330,7 +346,7 @@ def record(
     site = user_site(2)
     if weak:
         return _record_weak(site, function, operands, lifted, options, scope, stays)
-    return _traced(function(TraceEmitter(site), *lifted, **options), scope)
+    return _traced(function(TraceEmitter(site, (function, lifted)), *lifted, **options), scope)
 
 
 def _record_weak(
@@ -351,7 +367,7 @@ def _record_weak(
         key if number is None else Weak(key, number)
         for key, number in zip(lifted, numbers, strict=True)
     ]
-    result = function(WeakEmitter(site), *wrapped, **options)
+    result = function(WeakEmitter(site, (function, lifted)), *wrapped, **options)
     if isinstance(result, tuple):
         return _traced(tuple(map(unwrapped, result)), scope)
     key = unwrapped(result)

@@ -15,6 +15,7 @@ from tenferro.config import config
 from tenferro.errors import ExecutorError, ShapeError, TracingError
 from tenferro.families import further
 from tenferro.family import Package
+from tenferro.shape import collecting_guards
 from tenferro.traced import (
     GraphCompiler,
     TracedTensor,
@@ -392,7 +393,7 @@ class Jitted(Generic[P, R_co]):
         return None if traced is None else self._traces.put(key, traced)
 
     def _trace(self, call: CallArguments) -> TracedFunction | None:
-        with planning_for(self.executor):
+        with planning_for(self.executor), collecting_guards():
             trace, _ = trace_function(call.function, call.args, call.kwargs)
         if trace.outer and is_tracing():
             return None
@@ -402,6 +403,6 @@ class Jitted(Generic[P, R_co]):
                 "or return them there"
             )
         compiler = self._compiler.limited(trace.limit)
-        program = compiler.compile_keys(trace.outputs, trace.program_inputs)
+        program = compiler.compile_keys(trace.outputs, trace.program_inputs, trace.guards)
         donated = donated_inputs(self, self._donate, call)
         return TracedFunction.of(trace, program, donated, self.executor)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tenferro.compiler import OptimizerOptions
 from tenferro.errors import TracingError
+from tenferro.shape import collecting_guards
 from tenferro.traced import GraphCompiler, trace_function
 from tenferro.typing import PyTree
 from tenferro.values import GraphProgram
@@ -42,12 +43,13 @@ def make_program(
                 f"make_program: {spec} is a shape, or {len(spec)} scalars; write "
                 f"TensorSpec({spec}) for an array of this shape"
             )
-    trace, _ = trace_function(function, specs, {}, nested=False)
+    with collecting_guards():  # what is assumed is about the names in the specs of this program
+        trace, _ = trace_function(function, specs, {}, nested=False)
     if trace.outer:
         raise TracingError(
             "make_program: the function reads values of another trace; pass them as arguments, "
             "or return them there"
         )
     compiler = GraphCompiler(options).limited(trace.limit)
-    program = compiler.compile_keys(trace.outputs, trace.program_inputs)
+    program = compiler.compile_keys(trace.outputs, trace.program_inputs, trace.guards)
     return replace(program, packages=tuple(trace.packages)) if trace.packages else program

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from tenferro.config import config
 from tenferro.errors import BindingError, DTypeError, TenferroError
 from tenferro.exec_ir import ExecProgram, run
 from tenferro.family import Package
-from tenferro.shape import Dim, Guard, Leaf, TensorMeta
+from tenferro.shape import Dim, Guard, Leaf, TensorMeta, bring_guards
 from tenferro.values.display import page_of
 from tenferro.values.emitter import RunEmitter
 from tenferro.values.executors import Buffer, Executable, Executor, executor_named
@@ -83,8 +84,11 @@ class GraphProgram:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the program's structure, in hex."""
-        return self.exec_program.digest
+        """SHA-256 of the program's structure and of what it assumes of sizes, in hex."""
+        if not self.guards:
+            return self.exec_program.digest
+        sides = sorted(guard.sides for guard in self.guards)
+        return hashlib.sha256(repr((self.exec_program.digest, sides)).encode()).hexdigest()
 
     @cached_property
     def identity(self) -> str:
@@ -240,8 +244,8 @@ class GraphProgram:
             for declared, meta in zip(self.inputs, metas, strict=True)
         ]
         sizes = solve_sizes("call", self.inputs, shapes)
-        for guard in self.guards:
-            guard.check(sizes)
+        assumed = [guard.bind(sizes) for guard in self.guards]
+        bring_guards([guard for guard in assumed if guard is not None])
         return sizes
 
     @cached_property

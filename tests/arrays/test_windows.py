@@ -1,10 +1,12 @@
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import AxisError, UnsupportedDynamicShapeError
+from tenferro.errors import AxisError, ShapeError, UnsupportedDynamicShapeError
 
 NUMPY = tn.GraphExecutor(tn.NumpyBackend())
 VECTOR = tn.TensorSpec(("n",))
@@ -69,3 +71,101 @@ def test_a_step_of_zero_is_refused() -> None:
         AxisError, match=r"axis 0 of f64\[n\]: a step must be an integer other than"
     ):
         tn.make_program(lambda x: x[::0], VECTOR)
+
+
+# What a bound of named size means, whatever its sign is in a run.
+NAMED_BOUNDS: dict[str, Callable[[Any], slice]] = {
+    "-(n//2):": lambda n: slice(-(n // 2), None),
+    ":-(n//2)": lambda n: slice(None, -(n // 2)),
+    "-(n-1):": lambda n: slice(-(n - 1), None),
+    "n-3:": lambda n: slice(n - 3, None),
+    ":n-3": lambda n: slice(None, n - 3),
+    "n-4:n-1": lambda n: slice(n - 4, n - 1),
+    "-n:": lambda n: slice(-n, None),
+    ":-n": lambda n: slice(None, -n),
+    "n//2:": lambda n: slice(n // 2, None),
+    "n-1::-1": lambda n: slice(n - 1, None, -1),
+    ":n-2:-1": lambda n: slice(None, n - 2, -1),
+    "-(n//2)::-2": lambda n: slice(-(n // 2), None, -2),
+    "2:3-n:-1": lambda n: slice(2, 3 - n, -1),
+    "n-3:-1:2": lambda n: slice(n - 3, -1, 2),
+}
+
+
+def _uses_of_a_slice(x: Any, y: Any, place: Callable[[Any], slice]) -> tuple[Any, ...]:
+    part = place(x.shape[0])
+    return (
+        x[part] * 1,
+        y[part] * 1,  # of constant size
+        tn.concat([y, x])[part],
+        x.at[part].set(9.0),
+        y.at[part].add(1.0),
+        tn.grad(lambda x: tn.sum(x[part] ** 2))(x),
+    )
+
+
+@pytest.mark.parametrize("name", NAMED_BOUNDS)
+def test_a_bound_of_named_size_means_what_its_number_means(name: str) -> None:
+    place = NAMED_BOUNDS[name]
+    program = tn.make_program(
+        lambda x, y: _uses_of_a_slice(x, y, place), tn.TensorSpec(("n",)), tn.TensorSpec((5,))
+    )
+    y = np.arange(10.0, 15.0)
+    for n in range(7):
+        x = np.arange(1.0, n + 1)
+        for got, want in zip(
+            program(x, y), _uses_of_a_slice(tn.asarray(x), tn.asarray(y), place), strict=True
+        ):
+            np.testing.assert_array_equal(got, want, err_msg=f"{name} at n = {n}")
+
+
+def test_xla_cuts_at_the_same_named_bounds() -> None:
+    def every_use(x: Any, y: Any) -> list[Any]:
+        return [_uses_of_a_slice(x, y, place) for place in NAMED_BOUNDS.values()]
+
+    function = tn.jit(every_use, symbolic={"x": ("n",)})
+    y = np.arange(10.0, 15.0)
+    for n in (2, 5):
+        x = np.arange(1.0, n + 1)
+        for got, want in zip(function(x, y), every_use(tn.asarray(x), tn.asarray(y)), strict=True):
+            for one, other in zip(got, want, strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+def test_slices_whose_bounds_are_certain_keep_short_sizes() -> None:
+    x = tn.TracedTensor.input(("n",))
+    n = x.shape[0]
+    assert x[-n:].shape == x[n - 1 :: -1].shape == x[::-1].shape == (n,)
+    assert x[:-n].shape == (0,)
+
+
+def test_a_position_of_named_size_is_an_index() -> None:
+    def functions(x: Any, y: Any) -> list[Any]:
+        n = x.shape[0]
+        places = (n - 1, n // 2, -n, n - 3, 1 - n)
+        reads = [(x[place], y[:, [0, 1], place]) for place in places]
+        return [*reads, *[(x.at[place].set(7.0), y.at[place].add(1.0)) for place in places[-2:]]]
+
+    program = tn.make_program(lambda x, y: functions(x, y), VECTOR, tn.TensorSpec((4, 2, 5)))
+    x, y = np.arange(1.0, 4.0), np.arange(40.0).reshape(4, 2, 5)
+    want = [each for pair in functions(tn.asarray(x), tn.asarray(y)) for each in pair]
+    for got, expected in zip(program(x, y), want, strict=True):
+        np.testing.assert_array_equal(got, expected)
+    with pytest.raises(ShapeError):
+        program(np.ones(0), y)
+
+
+def test_a_position_that_no_result_reads_must_be_in_range() -> None:
+    for function in (lambda x: x.at[3].set(9.0), tn.grad(lambda x: x[3] * 1)):
+        program = tn.make_program(function, tn.TensorSpec(("n",)))
+        assert program(np.zeros(5)).shape == (5,)
+        with pytest.raises(ShapeError, match=r"index: 3 is out of range for axis 0 of f64\[n\]"):
+            program(np.zeros(2))
+
+
+def test_named_positions_are_refused_where_indices_may_be_out_of_range() -> None:
+    x = tn.TracedTensor.input(("n",))
+    with pytest.raises(AxisError, match=r"with mode= pass tn.asarray\(size\)"):
+        x.at[x.shape[0] - 1].get(mode="clip")
+    with pytest.raises(AxisError, match="a step must be an integer other than zero"):
+        x[:: x.shape[0]]

@@ -7,7 +7,16 @@ import tenferro
 from tenferro.computegraph import input_key, op_key
 from tenferro.errors import GuardViolationError, ShapeError
 from tenferro.ops import ADD, EXP, MUL, ReduceSum, shape_context
-from tenferro.shape import Guard, SymDim, TensorInput, TensorMeta, annotate, declare, dim
+from tenferro.shape import (
+    Guard,
+    SymDim,
+    TensorInput,
+    TensorMeta,
+    annotate,
+    collecting_guards,
+    declare,
+    dim,
+)
 from tests.toy import CTX, real
 
 MATRIX = TensorMeta.of("f64", ("n", 3))
@@ -138,3 +147,23 @@ def test_two_sizes_that_meet_are_one_from_then_on() -> None:
     assert [(guard.left, guard.right) for guard in context.guards] == [(dim("n"), 3)]
     with pytest.raises(GuardViolationError, match="add: assumed 2 == 3, but 2 != 3"):
         context.resolve_and_guard(2, 3, "add")
+
+
+def test_a_block_collects_what_is_assumed_in_it_once() -> None:
+    context = shape_context()
+    n, m = dim("n"), dim("m")
+    with collecting_guards() as guards:
+        context.require_equal(n, m, "first")
+        context.require_equal(m, n, "second")
+    context.require_equal(n, m * 2, "outside")
+    assert [str(guard.reason) for guard in guards.values()] == ["first"]
+
+
+def test_a_guard_is_bound_to_sizes_that_are_known_or_names() -> None:
+    guard = Guard(dim("n"), dim("m"), "add")
+    n, m, k = SymDim("n"), SymDim("m"), dim("k")
+    assert guard.bind({n: 3, m: 3}) is None
+    assert guard.bind({n: k, m: k}) is None
+    assert guard.bind({n: k, m: 3}) == Guard(k, 3, "add")
+    with pytest.raises(GuardViolationError, match="add: assumed n == m, but 2 != 3"):
+        guard.bind({n: 2, m: 3})

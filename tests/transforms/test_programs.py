@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import BindingError, PytreeError, ShapeError, TracingError
+from tenferro.errors import (
+    BindingError,
+    GuardViolationError,
+    PytreeError,
+    ShapeError,
+    TracingError,
+)
 
 NUMPY = tn.GraphExecutor(tn.NumpyBackend())
 
@@ -81,3 +87,64 @@ def test_what_cannot_be_a_program_is_refused() -> None:
         TracingError, match="make_program: the function reads values of another trace"
     ):
         tn.grad(outer)(1.0)
+
+
+def _unread(x: Any, y: Any) -> dict[str, Any]:
+    """Results that do not read the values for which sizes of x and y are assumed equal."""
+    return {
+        "grad": tn.grad(lambda x, y: tn.sum(x + y), argnums=1)(x, y),
+        "jvp": tn.jvp(lambda y: x + y, (y,), (y,))[1],
+        "shape": y * (x + y).shape[0],
+        "size": y * (x * y).size,
+        "ones_like": tn.ones_like(x * y),
+        "zeros_like": tn.zeros_like(tn.where(x > 0, x, y)),
+        "concat": y * tn.stack([x, y]).shape[0],
+        "scan": tn.scan(lambda c, _: (c * (x + y).size, None), y, None, length=2)[0],
+        "cond": tn.cond(True, lambda: y * (x - y).size, lambda: y),
+        "vmap": tn.vmap(lambda a: a * (x + y).size)(y),
+        "checkpoint": tn.checkpoint(lambda a: a * (x + y).size)(y),
+        "jit": tn.jit(lambda a: a * (x + y).size)(y),
+    }
+
+
+@pytest.mark.parametrize("name", list(_unread(tn.ones(2), tn.ones(2))))
+def test_what_is_assumed_of_sizes_is_checked_though_no_result_reads_the_value(name: str) -> None:
+    specs = tn.TensorSpec(("n",)), tn.TensorSpec(("m",))
+    program = tn.make_program(lambda x, y: _unread(x, y)[name], *specs)
+    program(np.ones(2), np.ones(2))
+    with pytest.raises(GuardViolationError, match=r"operands have types .* but 2 != 3"):
+        program(np.ones(2), np.ones(3))
+
+
+def test_a_function_with_names_checks_what_its_results_do_not_read() -> None:
+    names = {"x": ("n",), "y": ("m",)}
+    function = tn.jit(lambda x, y: _unread(x, y)["grad"], symbolic=names)
+    assert function(np.ones(2), np.ones(2)).shape == (2,)
+    with pytest.raises(GuardViolationError, match="assumed n == m, but 2 != 3"):
+        function(np.ones(2), np.ones(3))
+
+
+def test_assumptions_are_in_files_and_digests_and_in_programs_that_call_the_program() -> None:
+    specs = tn.TensorSpec(("n",)), tn.TensorSpec(("m",))
+    unguarded = tn.make_program(lambda x, y: y * x.shape[0], *specs)
+    program = tn.make_program(lambda x, y: (x + y, y * x.shape[0])[1], *specs)
+    assert unguarded.exec_program == program.exec_program
+    assert unguarded.digest != program.digest
+    loaded = tn.loads(tn.dumps(program))
+    assert (loaded.digest, loaded.guards) == (program.digest, program.guards)
+    other = tn.TensorSpec(("k",)), tn.TensorSpec(("l",))
+    for called in (program, loaded):
+        outer = tn.make_program(lambda a, b, called=called: called(a, b), *other)
+        with pytest.raises(GuardViolationError, match="assumed k == l, but 2 != 3"):
+            outer(np.ones(2), np.ones(3))
+
+
+def test_the_names_of_another_program_are_not_those_of_the_enclosing_trace() -> None:
+    def function(x: Any, y: Any) -> Any:
+        specs = tn.TensorSpec(("n",)), tn.TensorSpec(("m",))
+        tn.make_program(lambda a, b: a + b, *specs)
+        tn.jit(lambda a, b: a + b, symbolic={"a": ("n",), "b": ("m",)})(np.ones(3), np.ones(3))
+        return y * x.shape[0]
+
+    program = tn.make_program(function, tn.TensorSpec(("n",)), tn.TensorSpec(("m",)))
+    assert program.guards == ()
