@@ -16,6 +16,7 @@ from tenferro.ops.analytic import (
     LOG1P,
     POW,
     RSQRT,
+    SECH_SQUARED,
     SIN,
     SQRT,
     TANH,
@@ -26,6 +27,7 @@ from tenferro.ops.analytic import (
     Log1p,
     Pow,
     Rsqrt,
+    SechSquared,
     Sin,
     Sqrt,
     Tanh,
@@ -123,6 +125,7 @@ from tenferro.ops.rounding import (
 )
 from tenferro.ops.scatter_reduce import ScatterReduce
 from tenferro.ops.sharding_constraint import ShardingConstraint
+from tenferro.ops.slopes import SLOPES
 from tenferro.ops.sort import ArgMax, ArgMin, Sort, gather_along
 from tenferro.ops.special import (
     CBRT,
@@ -167,7 +170,7 @@ from tenferro.shape import ShapeGuardContext
 
 ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Add, Sub, Mul, Neg, Conj, Div, Rem, Abs, Sign, Maximum, Minimum, Compare, Select, Clamp),
-    *(Exp, Log, Sin, Cos, Tanh, Sqrt, Rsqrt, Pow, Expm1, Log1p),
+    *(Exp, Log, Sin, Cos, Tanh, SechSquared, Sqrt, Rsqrt, Pow, Expm1, Log1p),
     *(Convert, Constant, Real, Imag, Complex),
     *(Transpose, Reshape, Reverse, BroadcastInDim, DynamicBroadcastInDim),
     *(Tan, Sinh, Cosh, Asin, Acos, Atan, Asinh, Acosh, Atanh, Atan2),
@@ -238,6 +241,7 @@ __all__ = [
     "ROTATIONS",
     "ROUND",
     "RSQRT",
+    "SECH_SQUARED",
     "SELECT",
     "SHIFT_LEFT",
     "SHIFT_RIGHT",
@@ -245,6 +249,7 @@ __all__ = [
     "SIGN_BIT",
     "SIN",
     "SINH",
+    "SLOPES",
     "SPECIAL_FUNCTIONS",
     "SQRT",
     "STOP_GRADIENT",
@@ -331,6 +336,7 @@ __all__ = [
     "Scatter",
     "ScatterReduce",
     "Scattering",
+    "SechSquared",
     "Select",
     "ShapeGuardContext",
     "ShapeOf",

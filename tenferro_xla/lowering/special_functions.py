@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array, lax
 from jax.scipy import special
 
-from tenferro.ops import Special
+from tenferro.ops import SLOPES, Special
 from tenferro_xla.lowering import bessel, exponential_integrals
 from tenferro_xla.lowering.registry import lower
 
@@ -90,7 +90,13 @@ def _gamma_sign(x: Array) -> Array:
     return jnp.where((x >= 0) | (jnp.floor(x) % 2 == 0), 1, -1)
 
 
+def _slope(name: str) -> Callable[[Array], Array]:
+    """In double precision, since the formula loses digits."""
+    return lambda x: SLOPES[name](x.astype(jnp.float64), jnp, special)
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: _slope(name) for name in SLOPES},
     "lgamma": lambda x: jnp.where(x == -jnp.inf, x, lax.lgamma(x)),
     "digamma": _digamma,
     "polygamma": _polygamma,
