@@ -50,7 +50,7 @@ class Derivatives(ABC, Generic[T]):
         if not is_complex(meta.dtype):
             return grads
         # A pullback applies the conjugate transpose.
-        return [None if each is None else each._apply(elementwise.conj) for each in grads]
+        return [None if each is None else each._apply(elementwise.conj, each) for each in grads]
 
     def vjp(self, ys: Sequence[T], wrt: Sequence[T], cts: Sequence[Any]) -> list[T]:
         """Cotangents of `wrt` from cotangents of `ys`, of which None is a zero.

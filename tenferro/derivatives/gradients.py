@@ -258,7 +258,7 @@ class Gradients:
         if len(wrt) == 1 and _forward_is_smaller(wrt[0], output, ad):
             return ad.push_forward([output], wrt, [full_like(at, 1, wrt[0])])
         keys = ad.pull_back(ad.linearize([output], wrt), [full_like(at, 1, output)])
-        if self.holomorphic:  # a pullback applies the conjugate transpose
+        if is_complex(ad.shapes.meta(output).dtype):  # a pullback applies the conjugate transpose
             keys = [None if key is None else at.emit(CONJ, key) for key in keys]
         return keys
 
