@@ -82,6 +82,7 @@ from tenferro.ops.compare import (
 from tenferro.ops.constant import Constant, scalar
 from tenferro.ops.contraction import DotGeneral
 from tenferro.ops.convert import COMPLEX, IMAG, REAL, Complex, Convert, Imag, Real
+from tenferro.ops.cotangent_where import CotangentWhere
 from tenferro.ops.cumulative import (
     CumulativeProd,
     CumulativeSum,
@@ -177,7 +178,7 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Cbrt, Erf, Erfc, ErfInv, Logistic, LogAddExp, Special),
     *(Floor, Ceil, RoundNearestEven, SignBit),
     *(And, Or, Xor, Not, ShiftLeft, ShiftRight),
-    *(Iota, StopGradient, CheckpointName, ShardingConstraint),
+    *(Iota, StopGradient, CotangentWhere, CheckpointName, ShardingConstraint),
     *(ReduceSum, ReduceProd, ReduceMax, ReduceMin, ReduceAnd, ReduceOr),
     *(CumulativeSum, CumulativeProd, LinearRecurrence),
     *(Slice, Pad, Concatenate),
@@ -284,6 +285,7 @@ __all__ = [
     "Convert",
     "Cos",
     "Cosh",
+    "CotangentWhere",
     "CumulativeProd",
     "CumulativeSum",
     "Div",
