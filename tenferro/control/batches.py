@@ -17,9 +17,9 @@ from tenferro.exec_ir import ExecProgram
 from tenferro.ops import (
     Compare,
     Convert,
+    CotangentWhere,
     ReduceOr,
     Select,
-    StopGradient,
     Transpose,
     broadcast_like,
     repeated,
@@ -252,7 +252,7 @@ def _guarded(at: Emitter[V], taken: V, value: V) -> V:
     """The value, through which no cotangent flows to entries that are not taken."""
     if not is_inexact(at.ctx.meta(value).dtype):
         return value
-    return at.emit(Select(), _like(at, taken, value), value, at.emit(StopGradient(), value))
+    return at.emit(CotangentWhere(), value, _like(at, taken, value))
 
 
 def _like(at: Emitter[V], taken: V, value: V) -> V:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from tenferro.arrays import rearrange
+from tenferro.arrays import elementwise, rearrange
 from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError, TenferroError
 from tenferro.shape import TensorMeta, is_complex, is_inexact
 from tenferro.values import fitted, meta_of_value
@@ -24,6 +24,8 @@ class Derivatives(ABC, Generic[T]):
 
     def grad(self, y: T, wrt: Sequence[T], *, holomorphic: bool = False) -> list[T]:
         """Gradients of the real scalar `y`; zeros for values on which it does not depend.
+
+        Of a complex `y`, a holomorphic function of complex values, the complex derivatives.
 
         Raises:
             NonScalarGradError: `y` is not a real scalar. A complex one is allowed if `holomorphic`.
@@ -44,7 +46,11 @@ class Derivatives(ABC, Generic[T]):
         """Like `grad`, with None for values on which `y` does not depend."""
         (meta,) = self._metas("grad", [y])
         check_scalar(meta, holomorphic)
-        return self._pulled("grad", [y], wrt, [self._unit(y)])
+        grads: list[Any] = self._pulled("grad", [y], wrt, [self._unit(y)])
+        if not is_complex(meta.dtype):
+            return grads
+        # A pullback applies the conjugate transpose.
+        return [None if each is None else each._apply(elementwise.conj, each) for each in grads]
 
     def vjp(self, ys: Sequence[T], wrt: Sequence[T], cts: Sequence[Any]) -> list[T]:
         """Cotangents of `wrt` from cotangents of `ys`, of which None is a zero.

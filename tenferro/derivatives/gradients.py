@@ -14,7 +14,7 @@ from tenferro.derivatives.context import AD, AdContext, context_of, results_of, 
 from tenferro.derivatives.front import check_active, check_scalar, matching
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import ADError, DTypeError, PytreeError
-from tenferro.ops import StdTensorOp, full_like
+from tenferro.ops import CONJ, StdTensorOp, full_like
 from tenferro.shape import is_complex
 from tenferro.traced import (
     Trace,
@@ -56,7 +56,8 @@ def grad(
             `has_aux`.
         argnums: which positional arguments; a tuple gives a tuple of gradients.
         has_aux: return (gradient, aux).
-        holomorphic: allow a complex result, of complex arguments.
+        holomorphic: the function is a holomorphic one of complex arguments; return its complex
+            derivative, as `jacrev` and `derivative` do, without a conjugate.
         ad_context: has the derivative rules of extension ops that the function uses.
         memory_limit: the most bytes that the program may need beside its arguments; see `jit`. In a
             function that is compiled it is a limit of the whole program.
@@ -256,7 +257,10 @@ class Gradients:
         at = KeyEmitter(ad.shapes)
         if len(wrt) == 1 and _forward_is_smaller(wrt[0], output, ad):
             return ad.push_forward([output], wrt, [full_like(at, 1, wrt[0])])
-        return ad.pull_back(ad.linearize([output], wrt), [full_like(at, 1, output)])
+        keys = ad.pull_back(ad.linearize([output], wrt), [full_like(at, 1, output)])
+        if is_complex(ad.shapes.meta(output).dtype):  # a pullback applies the conjugate transpose
+            keys = [None if key is None else at.emit(CONJ, key) for key in keys]
+        return keys
 
 
 def _forward_is_smaller(x: GlobalValKey, result: GlobalValKey, ad: AdContext) -> bool:

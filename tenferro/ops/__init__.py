@@ -16,6 +16,7 @@ from tenferro.ops.analytic import (
     LOG1P,
     POW,
     RSQRT,
+    SECH_SQUARED,
     SIN,
     SQRT,
     TANH,
@@ -26,6 +27,7 @@ from tenferro.ops.analytic import (
     Log1p,
     Pow,
     Rsqrt,
+    SechSquared,
     Sin,
     Sqrt,
     Tanh,
@@ -80,6 +82,7 @@ from tenferro.ops.compare import (
 from tenferro.ops.constant import Constant, scalar
 from tenferro.ops.contraction import DotGeneral
 from tenferro.ops.convert import COMPLEX, IMAG, REAL, Complex, Convert, Imag, Real
+from tenferro.ops.cotangent_where import CotangentWhere
 from tenferro.ops.cumulative import (
     CumulativeProd,
     CumulativeSum,
@@ -134,6 +137,7 @@ from tenferro.ops.rounding import (
 )
 from tenferro.ops.scatter_reduce import ScatterReduce
 from tenferro.ops.sharding_constraint import ShardingConstraint
+from tenferro.ops.slopes import SLOPES
 from tenferro.ops.sort import ArgMax, ArgMin, Sort, gather_along
 from tenferro.ops.special import (
     CBRT,
@@ -178,14 +182,14 @@ from tenferro.shape import ShapeGuardContext
 
 ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Add, Sub, Mul, Neg, Conj, Div, Rem, Abs, Sign, Maximum, Minimum, Compare, Select, Clamp),
-    *(Exp, Log, Sin, Cos, Tanh, Sqrt, Rsqrt, Pow, Expm1, Log1p),
+    *(Exp, Log, Sin, Cos, Tanh, SechSquared, Sqrt, Rsqrt, Pow, Expm1, Log1p),
     *(Convert, Constant, Real, Imag, Complex),
     *(Transpose, Reshape, Reverse, BroadcastInDim, DynamicBroadcastInDim),
     *(Tan, Sinh, Cosh, Asin, Acos, Atan, Asinh, Acosh, Atanh, Atan2),
     *(Cbrt, Erf, Erfc, ErfInv, Logistic, LogAddExp, Special),
     *(Floor, Ceil, RoundNearestEven, SignBit),
     *(And, Or, Xor, Not, ShiftLeft, ShiftRight),
-    *(Iota, StopGradient, CheckpointName, ShardingConstraint),
+    *(Iota, StopGradient, CotangentWhere, CheckpointName, ShardingConstraint),
     *(ReduceSum, ReduceProd, ReduceMax, ReduceMin, ReduceAnd, ReduceOr),
     *(CumulativeSum, CumulativeProd, LinearRecurrence),
     *(Slice, Pad, Concatenate),
@@ -251,6 +255,7 @@ __all__ = [
     "RSQRT",
     "SCALED_ERFC_FROM_8",
     "SCALED_ERFC_TO_8",
+    "SECH_SQUARED",
     "SELECT",
     "SHIFT_LEFT",
     "SHIFT_RIGHT",
@@ -258,6 +263,7 @@ __all__ = [
     "SIGN_BIT",
     "SIN",
     "SINH",
+    "SLOPES",
     "SPECIAL_FUNCTIONS",
     "SQRT",
     "STOP_GRADIENT",
@@ -292,6 +298,7 @@ __all__ = [
     "Convert",
     "Cos",
     "Cosh",
+    "CotangentWhere",
     "CumulativeProd",
     "CumulativeSum",
     "Div",
@@ -345,6 +352,7 @@ __all__ = [
     "Scatter",
     "ScatterReduce",
     "Scattering",
+    "SechSquared",
     "Select",
     "ShapeGuardContext",
     "ShapeOf",

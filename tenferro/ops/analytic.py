@@ -52,8 +52,8 @@ class Expm1(Analytic, name="exponential_minus_one"):
         return np.where(finite, np.expm1(np.where(finite, x, 0)), np.exp(x) - 1).astype(x.dtype)
 
     def derivative(self, at: JvpSite[V]) -> V:
-        """expm1(x) + 1."""
-        return at.emit(ADD, at.out[0], full_like(at.emitter, 1, at.out[0]))
+        """exp(x), which expm1(x) + 1 is not where expm1(x) is nearly -1."""
+        return at.emit(EXP, at.primal[0])
 
 
 @payload
@@ -118,9 +118,28 @@ class Tanh(Analytic, name="tanh"):
         return np.tanh(x)
 
     def derivative(self, at: JvpSite[V]) -> V:
-        """1 - tanh(x)²."""
-        out = at.out[0]
-        return at.emit(SUB, full_like(at.emitter, 1, out), at.emit(MUL, out, out))
+        """1/cosh(x)², which 1 - tanh(x)² is not where tanh(x) is nearly ±1."""
+        return at.emit(SECH_SQUARED, at.primal[0])
+
+
+@payload
+class SechSquared(Analytic, name="sech_squared"):
+    """1/cosh(x)², the derivative of tanh; digits stay where it is small."""
+
+    def numpy(self, x: Array) -> Array:
+        """4p/(1 + p)² with p = exp(-2x) for x on the right; by cosh for complex x near the axis."""
+        turned = np.where(x.real < 0, x, -x)
+        power = np.exp(turned + turned)
+        result = 4 * power / np.square(1 + power)
+        if x.dtype.kind == "c":
+            near = np.abs(x.real) < 1
+            result = np.where(near, 1 / np.square(np.cosh(np.where(near, x, 0))), result)
+        return np.asarray(result).astype(x.dtype)
+
+    def derivative(self, at: JvpSite[V]) -> V:
+        """-2·tanh(x)/cosh(x)²."""
+        slope = at.emit(MUL, at.emit(TANH, at.primal[0]), at.out[0])
+        return at.emit(MUL, full_like(at.emitter, -2, slope), slope)
 
 
 @payload
@@ -212,6 +231,7 @@ LOG1P = Log1p()
 SIN = Sin()
 COS = Cos()
 TANH = Tanh()
+SECH_SQUARED = SechSquared()
 SQRT = Sqrt()
 RSQRT = Rsqrt()
 POW = Pow()

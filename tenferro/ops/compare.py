@@ -223,17 +223,13 @@ class Sign(Elementwise, name="sign"):
         re, im = at.emit(REAL, s), at.emit(IMAG, s)
         zero = full_like(at.emitter, 0, size)
         is_zero = at.emit(Compare("EQ"), size, zero)
-        inverse = at.emit(
-            DIV,
-            full_like(at.emitter, 1, size),
-            at.emit(SELECT, is_zero, full_like(at.emitter, 1, size), size),
-        )
         across = at.emit(
             SUB,
             at.emit(MUL, re, at.emit(IMAG, tangent)),
             at.emit(MUL, im, at.emit(REAL, tangent)),
         )
-        turn = at.emit(MUL, at.emit(SELECT, is_zero, zero, inverse), across)
+        divisor = at.emit(SELECT, is_zero, full_like(at.emitter, 1, size), size)
+        turn = at.emit(SELECT, is_zero, zero, at.emit(DIV, across, divisor))
         return (at.emit(COMPLEX, at.emit(NEG, at.emit(MUL, im, turn)), at.emit(MUL, re, turn)),)
 
 

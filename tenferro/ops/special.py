@@ -8,7 +8,7 @@ import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, V, chain
 from tenferro.exec_ir import Array, payload
-from tenferro.ops.analytic import EXP, Analytic
+from tenferro.ops.analytic import EXP, SECH_SQUARED, Analytic
 from tenferro.ops.arithmetic import DIV, MUL, NEG, SUB
 from tenferro.ops.broadcast_reduce import full_like, zeros_like
 from tenferro.ops.compare import ABS, SELECT, Compare
@@ -92,8 +92,10 @@ class Logistic(Analytic, name="logistic"):
         return np.asarray(result).astype(x.dtype)
 
     def derivative(self, at: JvpSite[V]) -> V:
-        """logistic(x)·logistic(-x), accurate for x of either sign."""
-        return at.emit(MUL, at.out[0], at.emit(LOGISTIC, at.emit(NEG, at.primal[0])))
+        """1/(2·cosh(x/2))², accurate for x of either sign, and so are its derivatives."""
+        x = at.primal[0]
+        half = at.emit(MUL, full_like(at.emitter, 0.5, x), x)
+        return at.emit(MUL, full_like(at.emitter, 0.25, x), at.emit(SECH_SQUARED, half))
 
 
 @payload

@@ -6,7 +6,7 @@ SciPy is imported when the first of them is computed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
@@ -18,8 +18,17 @@ from tenferro.chainrules import JvpSite, Slots, V, chain
 from tenferro.errors import ADRuleError, DTypeError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import MUL
+from tenferro.ops.compare import REM
 from tenferro.ops.elementwise import Elementwise
-from tenferro.ops.special import ERF, ERFC
+from tenferro.ops.rounding import ROUND
+from tenferro.ops.slopes import (
+    DAWSN_SERIES,
+    ERFCX_SERIES,
+    FAR,
+    LOG_NDTR_FAR,
+    LOG_NDTR_SERIES,
+)
+from tenferro.ops.special import ERF
 from tenferro.ops.term import Partial, Term, cos, exp, log, log1p, sin
 from tenferro.shape import TensorMeta
 
@@ -124,20 +133,67 @@ def _by_order(y: Term, n: Term, x: Term) -> Term:
     return -below.chosen(n, "LT", 1, exp(-x) * (1 + 1 / x) / x)
 
 
-def _spence_slope(y: Term, x: Term) -> Term:
-    return (log(x) / (1 - x.where("EQ", 1, 2))).chosen(x, "EQ", 1, -1)
+def _power_series(x: Term, coefficients: Sequence[float]) -> Term:
+    """The sum of cₖ·xᵏ, whose derivatives are such sums too: nothing cancels in them."""
+    total = x.like(coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        total = total * x + coefficient
+    return total
+
+
+def _spence_curve(y: Term, x: Term) -> Term:
+    """(1/x + y)/(1 - x), which cancels near 1: there by the series of y."""
+    u = 1 - x
+    near = u.chosen(abs(u), "GT", _NEAR_ONE, 0)
+    series = _power_series(near, [(k + 1) / (k + 2) for k in range(_NEAR_TERMS)])
+    far = u.chosen(abs(u), "LE", _NEAR_ONE, 1)
+    return ((1 / x + y) / far).chosen(abs(u), "LE", _NEAR_ONE, series)
 
 
 def _sinc(y: Term, x: Term) -> Term:
-    return (sin(x) / x.where("EQ", 0, 1)).chosen(x, "EQ", 0, 1)
+    """sin(x)/x, by its series in x² up to 1."""
+    near = x.chosen(abs(x), "GT", 1, 0)
+    series = _power_series(
+        near * near, [(-1) ** k / math.factorial(2 * k + 1) for k in range(_SINC_TERMS)]
+    )
+    far = x.chosen(abs(x), "LE", 1, 1)
+    return (sin(far) / far).chosen(abs(x), "LE", 1, series)
 
 
-def _log_ndtr_slope(y: Term, x: Term) -> Term:
-    """The density over the probability; where both vanish, as the inverse of Mills' ratio."""
-    below, above = x.where("GT", 0, 0), x.where("LT", 0, 0)
-    left = 1 / _of("erfcx", below * -math.sqrt(0.5))
-    right = exp(above * above * -0.5) / (above * -math.sqrt(0.5)).on(ERFC)
-    return left.chosen(x, "GT", 0, right) * math.sqrt(2 / math.pi)
+def _half_square_phase(x: Term) -> Term:
+    """An angle that differs from πx²/2 by whole turns, and whose digits x² would not hold."""
+    whole = x.on(ROUND)
+    part, odd = x - whole, whole.on(REM, 2.0)
+    turns = odd * odd + (whole * part).on(REM, 2.0) * 2  # these products are exact
+    return (turns + part * part) * (math.pi / 2)
+
+
+def _erfcx_curve(y: Term, x: Term) -> Term:
+    """2·erfcx(x) + 2x·y, which cancels far to the right: there by the asymptotic series."""
+    near = (_of("erfcx", x) + x * y) * 2
+    inverse = 1 / x.where("LT", FAR, FAR)
+    series = [(2 * k + 1) * (2 * k + 2) * c for k, c in enumerate(ERFCX_SERIES)]
+    square = inverse * inverse
+    return near.chosen(x, "GE", FAR, inverse * square * _power_series(square, series))
+
+
+def _dawsn_curve(y: Term, x: Term) -> Term:
+    """-2·dawsn(x) - 2x·y, which cancels far from 0: there by the asymptotic series."""
+    near = (_of("dawsn", x) + x * y) * -2
+    inverse = 1 / x.chosen(abs(x), "LT", FAR, FAR)
+    series = [(2 * k + 1) * (2 * k + 2) * c for k, c in enumerate(DAWSN_SERIES)]
+    square = inverse * inverse
+    return near.chosen(abs(x), "GE", FAR, inverse * square * _power_series(square, series))
+
+
+def _log_ndtr_curve(y: Term, x: Term) -> Term:
+    """-y·(x + y), which cancels far to the left: there by the asymptotic series."""
+    near = -y * (x + y)
+    inverse = 1 / x.where("GT", -LOG_NDTR_FAR, -LOG_NDTR_FAR)
+    series = [1.0, *(2 * k * (2 * k + 1) * c for k, c in enumerate(LOG_NDTR_SERIES, 1))]
+    square = inverse * inverse
+    far = square * _power_series(square, series) - 1
+    return near.chosen(x, "LE", -LOG_NDTR_FAR, far)
 
 
 def _owens_by_h(y: Term, h: Term, a: Term) -> Term:
@@ -146,14 +202,22 @@ def _owens_by_h(y: Term, h: Term, a: Term) -> Term:
 
 
 def _owens_by_a(y: Term, h: Term, a: Term) -> Term:
-    square = a * a + 1
-    return exp(h * h * square * -0.5) / square * (1 / (2 * math.pi))
+    across = a * h
+    decay = exp((h * h + across * across) * -0.5)
+    return decay / (a * a + 1) * (1 / (2 * math.pi))
+
+
+def _ratio(x: Term, y: Term) -> Term:
+    """x/y, and 0 for 0/0: x·log(y) is 0 for x = 0, whatever y."""
+    return x / y.chosen(x, "EQ", 0, y.where("EQ", 0, 1))
 
 
 def _digamma_minus(x: Term, y: Term) -> Term:
     return _of("digamma", x) - _of("digamma", y)
 
 
+_NEAR_ONE, _NEAR_TERMS = 0.3, 32
+_SINC_TERMS = 10
 _SQRT_2PI = math.sqrt(2 * math.pi)
 
 
@@ -193,8 +257,8 @@ SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
                            lambda y, z, m: y * _of("digamma", z + m))),
         ("comb", "~comb", (lambda y, n, k: y * _digamma_minus(n + 1, n - k + 1),
                             lambda y, n, k: y * _digamma_minus(n - k + 1, k + 1))),
-        ("xlogy", "xlogy", (lambda z, x, y: log(y), lambda z, x, y: x / y)),
-        ("xlog1py", "xlog1py", (lambda z, x, y: log1p(y), lambda z, x, y: x / (1 + y))),
+        ("xlogy", "xlogy", (lambda z, x, y: log(y), lambda z, x, y: _ratio(x, y))),
+        ("xlog1py", "xlog1py", (lambda z, x, y: log1p(y), lambda z, x, y: _ratio(x, 1 + y))),
         ("i0", "i0", (lambda y, x: _of("i1", x),)),
         ("i1", "i1", (lambda y, x: _of("i1_slope", x),)),
         ("i0e", "i0e", (lambda y, x: _of("i0e_slope", x),)),
@@ -212,19 +276,21 @@ SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
         ("i1e_derivative", "tenferro.ops.bessel:i1e_derivative",
          (None, lambda y, n, x: _of("i1e_derivative", n + 1, x))),
         ("ndtri", "ndtri", (lambda y, p: exp(y * y * 0.5) * _SQRT_2PI,)),
-        ("log_ndtr", "log_ndtr", (_log_ndtr_slope,)),
+        ("log_ndtr", "log_ndtr", (lambda y, x: _of("log_ndtr_slope", x),)),
+        ("log_ndtr_slope", "tenferro.ops.slope_kernels:log_ndtr_slope", (_log_ndtr_curve,)),
         ("expi", "expi", (lambda y, x: exp(x) / x,)),
         ("exp1", "exp1", (lambda y, x: -exp(-x) / x,)),
         ("expn", "~expn", (None, _by_order)),
-        ("spence", "spence", (_spence_slope,)),
-        ("dawsn", "dawsn", (lambda y, x: 1 - x * y * 2,)),
-        ("erfcx", "erfcx", (lambda y, x: x * y * 2 - 2 / math.sqrt(math.pi),)),
+        ("spence", "spence", (lambda y, x: _of("spence_slope", x),)),
+        ("spence_slope", "tenferro.ops.slope_kernels:spence_slope", (_spence_curve,)),
+        ("dawsn", "dawsn", (lambda y, x: _of("dawsn_slope", x),)),
+        ("dawsn_slope", "tenferro.ops.slope_kernels:dawsn_slope", (_dawsn_curve,)),
+        ("erfcx", "erfcx", (lambda y, x: _of("erfcx_slope", x),)),
+        ("erfcx_slope", "tenferro.ops.slope_kernels:erfcx_slope", (_erfcx_curve,)),
         ("sine_integral", "sici", (_sinc,), 0),
         ("cosine_integral", "sici", (lambda y, x: cos(x) / x,), 1),
-        ("fresnel_sine", "~fresnel",
-         (lambda y, x: sin(x * x * (math.pi / 2)),), 0),
-        ("fresnel_cosine", "~fresnel",
-         (lambda y, x: cos(x * x * (math.pi / 2)),), 1),
+        ("fresnel_sine", "~fresnel", (lambda y, x: sin(_half_square_phase(x)),), 0),
+        ("fresnel_cosine", "~fresnel", (lambda y, x: cos(_half_square_phase(x)),), 1),
         ("nextafter", "numpy:nextafter", (None, None)),
         ("owens_t", "owens_t", (_owens_by_h, _owens_by_a)),
     )

@@ -11,7 +11,7 @@ from tenferro.ops.analytic import COS, EXP, LOG, LOG1P, SIN
 from tenferro.ops.arithmetic import ADD, DIV, MUL, NEG, SUB
 from tenferro.ops.base import StdTensorOp
 from tenferro.ops.broadcast_reduce import full_like
-from tenferro.ops.compare import SELECT, Compare
+from tenferro.ops.compare import ABS, SELECT, Compare
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,9 @@ class Term:
 
     def __rtruediv__(self, other: float) -> Term:
         return self.like(other).on(DIV, self)
+
+    def __abs__(self) -> Term:
+        return self.on(ABS)
 
     def __neg__(self) -> Term:
         return self.on(NEG)

@@ -6,10 +6,13 @@ import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, V, chain
 from tenferro.exec_ir import Array, payload
-from tenferro.ops.analytic import RSQRT, Analytic
+from tenferro.ops.analytic import RSQRT, SECH_SQUARED, Analytic
 from tenferro.ops.arithmetic import ADD, DIV, MUL, NEG, SUB
 from tenferro.ops.broadcast_reduce import full_like
+from tenferro.ops.compare import ABS, MAXIMUM, SELECT, Compare
 from tenferro.ops.elementwise import Elementwise
+from tenferro.ops.inactive import STOP_GRADIENT
+from tenferro.shape import is_complex
 
 
 @payload
@@ -21,7 +24,10 @@ class Tan(Analytic, name="tan"):
         return np.tan(x)
 
     def derivative(self, at: JvpSite[V]) -> V:
-        """1 + tan(x)²."""
+        """1 + tan(x)²; for complex x, where that cancels far from the axis, 1/cosh(ix)²."""
+        x = at.primal[0]
+        if is_complex(at.ctx.meta(x).dtype):
+            return at.emit(SECH_SQUARED, at.emit(MUL, full_like(at.emitter, 1j, x), x))
         return _one_plus(at, at.emit(MUL, at.out[0], at.out[0]))
 
 
@@ -61,7 +67,7 @@ class Asin(Analytic, name="asin"):
 
     def derivative(self, at: JvpSite[V]) -> V:
         """1/sqrt(1 - x²)."""
-        return at.emit(RSQRT, _one_minus_square(at))
+        return _inverse_root(at, at.primal[0])
 
 
 @payload
@@ -74,7 +80,7 @@ class Acos(Analytic, name="acos"):
 
     def derivative(self, at: JvpSite[V]) -> V:
         """-1/sqrt(1 - x²)."""
-        return at.emit(NEG, at.emit(RSQRT, _one_minus_square(at)))
+        return at.emit(NEG, _inverse_root(at, at.primal[0]))
 
 
 @payload
@@ -88,6 +94,9 @@ class Atan(Analytic, name="atan"):
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """dx/(1 + x²)."""
         x = at.primal[0]
+        if is_complex(at.ctx.meta(x).dtype):
+            turned = at.emit(MUL, full_like(at.emitter, 1j, x), x)
+            return chain(at, lambda t: _over_one_minus_square(at, t, turned))
         return chain(at, lambda t: at.emit(DIV, t, _one_plus(at, at.emit(MUL, x, x))))
 
 
@@ -100,9 +109,16 @@ class Asinh(Analytic, name="asinh"):
         return np.arcsinh(x)
 
     def derivative(self, at: JvpSite[V]) -> V:
-        """1/sqrt(1 + x²)."""
+        """1/sqrt(1 + x²), from 1 and x divided by the larger of them, whose squares are finite."""
         x = at.primal[0]
-        return at.emit(RSQRT, _one_plus(at, at.emit(MUL, x, x)))
+        if is_complex(at.ctx.meta(x).dtype):
+            return _inverse_root(at, at.emit(MUL, full_like(at.emitter, 1j, x), x))
+        one = full_like(at.emitter, 1, x)
+        scale = at.emit(DIV, one, at.emit(MAXIMUM, at.emit(ABS, x), one))
+        scale = at.emit(STOP_GRADIENT, scale)  # on which the product does not depend
+        scaled = at.emit(MUL, x, scale)
+        squares = at.emit(ADD, at.emit(MUL, scale, scale), at.emit(MUL, scaled, scaled))
+        return at.emit(MUL, scale, at.emit(RSQRT, squares))
 
 
 @payload
@@ -132,7 +148,7 @@ class Atanh(Analytic, name="atanh"):
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """dx/(1 - x²)."""
-        return chain(at, lambda t: at.emit(DIV, t, _one_minus_square(at)))
+        return chain(at, lambda t: _over_one_minus_square(at, t, at.primal[0]))
 
 
 @payload
@@ -147,16 +163,20 @@ class Atan2(Elementwise, name="atan2"):
         return np.arctan2(y, x)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """(x·dy - y·dx)/(x² + y²)."""
+        """(x·dy - y·dx)/(x² + y²), from x and y divided by the larger, whose squares are finite."""
         y, x = at.primal
+        size = at.emit(MAXIMUM, at.emit(ABS, x), at.emit(ABS, y))
+        size = at.emit(STOP_GRADIENT, size)  # on which the quotient does not depend
+        v, u = at.emit(DIV, y, size), at.emit(DIV, x, size)
 
         def over_square(value: V) -> V:
-            return at.emit(DIV, value, at.emit(ADD, at.emit(MUL, x, x), at.emit(MUL, y, y)))
+            square = at.emit(ADD, at.emit(MUL, u, u), at.emit(MUL, v, v))
+            return at.emit(DIV, at.emit(DIV, value, square), size)
 
         return chain(
             at,
-            lambda t: at.emit(MUL, over_square(x), t),
-            lambda t: at.emit(NEG, at.emit(MUL, over_square(y), t)),
+            lambda t: at.emit(MUL, over_square(u), t),
+            lambda t: at.emit(NEG, at.emit(MUL, over_square(v), t)),
         )
 
 
@@ -164,11 +184,44 @@ def _one_plus(at: JvpSite[V], value: V) -> V:
     return at.emit(ADD, value, full_like(at.emitter, 1, value))
 
 
-def _one_minus_square(at: JvpSite[V]) -> V:
-    """1 - x², as a product that does not cancel near ±1."""
-    x = at.primal[0]
+def _inverse_root(at: JvpSite[V], x: V) -> V:
+    """1/sqrt(1 - x²). Complex roots are taken of both factors, which are smaller."""
+    below, above = _factors(at, x)
+    if is_complex(at.ctx.meta(x).dtype):
+        apart = at.emit(MUL, at.emit(RSQRT, below), at.emit(RSQRT, above))
+        return _unless_small(at, x, at.emit(RSQRT, _one_minus_square(at, x)), apart)
+    product = at.emit(MUL, below, above)
+    return at.emit(RSQRT, _unless_small(at, x, _one_minus_square(at, x), product))
+
+
+def _over_one_minus_square(at: JvpSite[V], value: V, x: V) -> V:
+    """value/(1 - x²). Complex numbers are divided by one factor after the other."""
+    below, above = _factors(at, x)
+    if is_complex(at.ctx.meta(x).dtype):
+        apart = at.emit(DIV, at.emit(DIV, value, below), above)
+        return _unless_small(at, x, at.emit(DIV, value, _one_minus_square(at, x)), apart)
+    product = at.emit(MUL, below, above)
+    return at.emit(DIV, value, _unless_small(at, x, _one_minus_square(at, x), product))
+
+
+def _factors(at: JvpSite[V], x: V) -> tuple[V, V]:
     one = full_like(at.emitter, 1, x)
-    return at.emit(MUL, at.emit(SUB, one, x), at.emit(ADD, one, x))
+    return at.emit(SUB, one, x), at.emit(ADD, one, x)
+
+
+def _one_minus_square(at: JvpSite[V], x: V) -> V:
+    return at.emit(SUB, full_like(at.emitter, 1, x), at.emit(MUL, x, x))
+
+
+def _unless_small(at: JvpSite[V], x: V, small: V, large: V) -> V:
+    """`small` where |x| is below ½, else `large`.
+
+    1 - x² cancels near ±1; the derivative of (1 - x)(1 + x) cancels near 0.
+    """
+    size = at.emit(ABS, x)
+    return at.emit(
+        SELECT, at.emit(Compare("LT"), size, full_like(at.emitter, 0.5, size)), small, large
+    )
 
 
 TAN = Tan()

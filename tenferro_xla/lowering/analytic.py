@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array, lax
 
-from tenferro.ops import Cos, Exp, Expm1, Log, Log1p, Pow, Rsqrt, Sin, Sqrt, Tanh
+from tenferro.ops import Cos, Exp, Expm1, Log, Log1p, Pow, Rsqrt, SechSquared, Sin, Sqrt, Tanh
 from tenferro.shape import is_complex, is_integer
 from tenferro_xla.lowering.registry import lower
 
@@ -43,6 +43,17 @@ def _(op: Cos, x: Array) -> Array:
 @lower.register
 def _(op: Tanh, x: Array) -> Array:
     return lax.tanh(x)
+
+
+@lower.register
+def _(op: SechSquared, x: Array) -> Array:
+    if not is_complex(x.dtype):
+        power = lax.exp(-2 * lax.abs(x))
+        return 4 * power / lax.square(1 + power)
+    power = lax.exp(2 * jnp.where(lax.real(x) < 0, x, -x))
+    near = lax.abs(lax.real(x)) < 1
+    by_cosh = 1 / lax.square(lax.cosh(jnp.where(near, x, 0)))
+    return jnp.where(near, by_cosh, 4 * power / lax.square(1 + power))
 
 
 @lower.register

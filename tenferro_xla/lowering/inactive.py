@@ -1,10 +1,10 @@
-"""Iota and StopGradient."""
+"""Iota, and ops that only derivatives ask for."""
 
 from __future__ import annotations
 
 from jax import Array, lax
 
-from tenferro.ops import Iota, StopGradient
+from tenferro.ops import CotangentWhere, Iota, StopGradient
 from tenferro_xla.lowering.registry import lower
 
 
@@ -16,3 +16,8 @@ def _(op: Iota) -> Array:
 @lower.register
 def _(op: StopGradient, x: Array) -> Array:
     return lax.stop_gradient(x)
+
+
+@lower.register
+def _(op: CotangentWhere, x: Array, taken: Array) -> Array:
+    return x

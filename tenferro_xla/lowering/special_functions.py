@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.scipy import special
 
-from tenferro.ops import Special
+from tenferro.ops import SLOPES, Special
 from tenferro_xla.lowering import bessel, exponential_integrals, gamma_functions, normal_functions
 from tenferro_xla.lowering.registry import lower
 
@@ -27,7 +28,12 @@ def _(op: Special, *operands: Array) -> Array:
 _OF_THE_DTYPE = frozenset({"nextafter"})
 
 
+def _slope(name: str) -> Callable[[Array], Array]:
+    return lambda x: SLOPES[name](x, jnp, special)
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: _slope(name) for name in SLOPES},
     **{
         f.__name__: f
         for module, names in (

@@ -19,8 +19,8 @@ HOPPER = DeviceCosts(
     write=2.5e-12,
     kernel=4e-6,
 )
-"""Products as measured on an H100, 64-bit ones and 32-bit ones without TF32; its copies, at 2.9·10¹²
-bytes a second, confirm `move`. The other constants follow from data sheets;
+"""Products as measured on an H100, 64-bit ones and 32-bit ones without TF32; its copies, at
+2.9·10¹² bytes a second, confirm `move`. The other constants follow from data sheets;
 `tests/benchmarks/contraction_costs.py` fits them on a device.
 
 cuBLAS takes operands in either order and complex ones as they are, so that no side is better on the

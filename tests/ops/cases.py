@@ -81,6 +81,7 @@ SCALARS: list[Case] = [
     *elementwise(ops.SIN, anything, jax=lax.sin),
     *elementwise(ops.COS, anything, jax=lax.cos),
     *elementwise(ops.TANH, anything, jax=lax.tanh),
+    *elementwise(ops.SECH_SQUARED, anything, jax=lambda x: 1 / lax.cosh(x) ** 2),
     *elementwise(ops.SQRT, positive, jax=lax.sqrt),
     *elementwise(ops.RSQRT, positive, jax=lax.rsqrt),
     *elementwise(ops.POW, positive, anything, jax=lax.pow),

@@ -122,6 +122,12 @@ FUNCTIONS: list[Case] = [
     *elementwise(ops.SIGN_BIT, nonzero, jax=jnp.signbit, dtypes=REAL),
     *elementwise(ops.STOP_GRADIENT, anything, jax=None, dtypes=INTS),
     *elementwise(ops.CheckpointName("h"), anything, jax=None, dtypes=INTS),
+    Case(
+        "cotangent where",
+        ops.CotangentWhere(),
+        (Operand(), Operand(draw=positive, dtype="bool")),
+        jax=lambda x, taken: x,
+    ),
     *elementwise(ops.AND, nonzero, nonzero, jax=lax.bitwise_and, dtypes=_BITS),
     *elementwise(ops.OR, nonzero, nonzero, jax=lax.bitwise_or, dtypes=_BITS),
     *elementwise(ops.XOR, nonzero, nonzero, jax=lax.bitwise_xor, dtypes=_BITS),
