@@ -229,8 +229,6 @@ class ArrayOperators(ArrayProtocols):
         return self._apply(sorting.argsort, self, axis=axis)
 
     def __getitem__(self, indices: Index) -> Self:
-        if indexing.is_lone_mask(indices):
-            return self[None][: int(bool(indices))]
         expression = indexing.parse(indices, self.meta)
         if not expression.arrays:
             return self._apply(indexing.index, self, items=expression.items)

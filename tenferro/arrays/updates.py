@@ -129,7 +129,8 @@ class Selection:
         known = mode_named("get", mode)
         if known is None:
             return self._applied(index, mode=mode)
-        return self._applied(selected, mode=mode, kept={"mode": known, "fill_value": fill_value})
+        fill = _fill_number(fill_value, self._array.meta.dtype)
+        return self._applied(selected, mode=mode, kept={"mode": known, "fill_value": fill})
 
     def set(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with the elements replaced."""
@@ -211,6 +212,23 @@ def apply_where(function: Callable[..., Any], *operands: Any, **options: Any) ->
             return cast(AnyTensor, result)
     kinds = ", ".join(type(operand).__name__ for operand in operands)
     raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
+
+
+def _fill_number(fill_value: Any, dtype: DType) -> bool | complex | None:
+    """What is read out of bounds of an array of `dtype`, as a Python number.
+
+    Raises:
+        DTypeError: it is not a number, or of a kind that the array cannot hold.
+    """
+    if fill_value is None:
+        return None
+    if isinstance(fill_value, np.generic) or getattr(fill_value, "shape", None) == ():
+        fill_value = fill_value.item()
+    if not is_number(fill_value):
+        raise DTypeError(f"get: fill_value must be one number that is known, got {fill_value!r}")
+    if _KINDS[np.result_type(fill_value).kind] > _KINDS[dtype.kind]:
+        raise DTypeError(f"get: fill_value {fill_value!r} does not fit {short_name(dtype)}")
+    return cast("bool | complex", fill_value)
 
 
 def update(
