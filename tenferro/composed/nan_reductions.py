@@ -180,7 +180,7 @@ def nancumsum(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = N
     Tensor([1., 1., 4.])
     """
     kept = _replaced("nancumsum", x, 0, None)
-    return tn.cumsum(kept if dtype is None else kept.astype(dtype), axis=axis)
+    return tn.cumsum(kept, axis=axis, dtype=dtype)
 
 
 def nancumprod(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> AnyTensor:
@@ -190,7 +190,7 @@ def nancumprod(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = 
     Tensor([2., 2., 6.])
     """
     kept = _replaced("nancumprod", x, 1, None)
-    return tn.cumprod(kept if dtype is None else kept.astype(dtype), axis=axis)
+    return tn.cumprod(kept, axis=axis, dtype=dtype)
 
 
 def _counts(x: Any, where: Any) -> Any:
