@@ -217,8 +217,11 @@ class ArrayOperators(ArrayProtocols):
         *,
         where: ArrayLike | None = None,
         correction: float | None = None,
+        mean: None = None,
     ) -> Self:
         """Mean of |x - mean|² over `axis`; `ddof`, or `correction`, lowers the divisor."""
+        if mean is not None:
+            raise DTypeError("var: mean= is not taken: the mean is that of the array")
         less = ddof if correction is None else correction
         return self._moment("var", axis, dtype, out, less, keepdims, where)
 
@@ -232,8 +235,11 @@ class ArrayOperators(ArrayProtocols):
         *,
         where: ArrayLike | None = None,
         correction: float | None = None,
+        mean: None = None,
     ) -> Self:
         """Root of the variance over `axis`; options as of `var`."""
+        if mean is not None:
+            raise DTypeError("std: mean= is not taken: the mean is that of the array")
         less = ddof if correction is None else correction
         return self._moment("std", axis, dtype, out, less, keepdims, where)
 
