@@ -63,6 +63,10 @@ class AxisError(ShapeError, IndexError):
     """An axis is out of range or named twice."""
 
 
+class NoAxesError(ShapeError, TypeError):
+    """A value without axes has no length, and nothing to iterate over."""
+
+
 class DTypeError(TenferroError, TypeError):
     """An op does not accept the dtypes of its operands."""
 

@@ -69,7 +69,7 @@ def selected(
 ) -> V:
     """The elements of x that items and arrays select; those out of bounds by the mode."""
     part, places = take_window(at, x, items), placed(items)
-    if not arrays:
+    if not arrays:  # nothing can be out of bounds
         return part
     inside = moved(at, part, places.axes, arrays, mode)
     taken = gather(at, part, places, inside, (True,) * len(arrays))

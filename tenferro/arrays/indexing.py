@@ -1,7 +1,8 @@
 """`x[...]`: windows by integers, slices, `...` and None, and elements picked by arrays of indices.
 
 `parse` splits an index expression into *items*, in the order of the axes, and *arrays*. An item is
-an integer, a slice or None; the item `...` marks the position of the next array. An expression
+an integer, a slice or None; the item `...` marks the position of the next array. A bool without
+axes is an array of one index or none, for a new axis: the item `Mark.NEW_AXIS`. An expression
 without arrays selects a window, which needs no computed indices.
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from tenferro.arrays.broadcasting import broadcast
 from tenferro.arrays.operands import as_value, convert
-from tenferro.arrays.windows import Item, Items, position_of, take_window
+from tenferro.arrays.windows import Item, Items, Mark, position_of, take_window
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, TenferroError, TracingError
 from tenferro.ops import (
@@ -48,7 +49,7 @@ class Expression:
     """A parsed index expression.
 
     Attributes:
-        items: integers, named sizes, slices and None, with `...` at the position of each array.
+        items: integers, named sizes, slices and None, with a mark at the position of each array.
         arrays: the arrays of indices.
         counted: for each array, whether its indices are known not to be negative.
     """
@@ -75,7 +76,7 @@ def parse(indices: Any, meta: TensorMeta, anywhere: bool = False) -> Expression:
             "tn.asarray(size)"
         )
     if anywhere:
-        parts = [np.asarray(part) if isinstance(part, int) else part for part in parts]
+        parts = [np.asarray(part) if type(part) is int else part for part in parts]
     return _expanded(parts, meta, anywhere)
 
 
@@ -92,20 +93,18 @@ def _parts(item: Any, meta: TensorMeta) -> list[Any]:
     """One index as a list of items and arrays; a mask becomes one array for each of its axes."""
     if item is None or item is Ellipsis or isinstance(item, slice | DimExpr):
         return [item]
-    if isinstance(item, list):
-        item = np.asarray(item) if item else np.zeros(0, np.int64)
+    if isinstance(item, list | tuple):
+        item = np.asarray(item)
+        item = item if item.size else item.astype(np.int64)
+    if isinstance(item, bool):
+        item = np.asarray(item)
     dtype, rank = getattr(item, "dtype", None), getattr(item, "ndim", 0)
-    if dtype is not None and dtype == np.bool_ and rank:
+    if dtype is not None and dtype == np.bool_:
         return _of_mask(item, meta)
     if dtype is not None and is_integer(np.dtype(dtype)):
         position = None if rank else _number_of(item)
         return [item if position is None else position]
     return [position_of(item, meta)]
-
-
-def is_lone_mask(indices: Any) -> bool:
-    """Whether an index is one bool without axes: all of an array on a new axis, or nothing."""
-    return getattr(indices, "dtype", None) == np.bool_ and getattr(indices, "ndim", None) == 0
 
 
 def _of_mask(mask: Any, meta: TensorMeta) -> list[Any]:
@@ -121,15 +120,21 @@ def _of_mask(mask: Any, meta: TensorMeta) -> list[Any]:
 
 @dataclass(frozen=True)
 class _Masked:
-    """Indices along one axis of a mask, and the size of that axis."""
+    """Indices along one axis of a mask, and the size of that axis; None is a new axis."""
 
     places: np.ndarray[Any, Any]
-    size: int
+    size: int | None
 
 
-def _places(mask: Any) -> list[tuple[np.ndarray[Any, Any], int]]:
+def _places(mask: Any) -> list[tuple[np.ndarray[Any, Any], int | None]]:
     concrete = mask.numpy() if hasattr(mask, "numpy") else np.asarray(mask)
+    if concrete.ndim == 0:
+        return [(np.zeros(int(concrete), np.int64), None)]
     return list(zip(np.nonzero(concrete), concrete.shape, strict=True))
+
+
+def _is_new_axis(part: Any) -> bool:
+    return part is None or (isinstance(part, _Masked) and part.size is None)
 
 
 def _number_of(item: Any) -> int | None:
@@ -142,25 +147,29 @@ def _number_of(item: Any) -> int | None:
 
 def _expanded(parts: list[Any], meta: TensorMeta, anywhere: bool) -> Expression:
     """Replace the ellipsis, or the missing indices at the end, by slices; separate the arrays."""
-    used = sum(part is not None and part is not Ellipsis for part in parts)
+    used = sum(part is not Ellipsis and not _is_new_axis(part) for part in parts)
     ellipses = [i for i, part in enumerate(parts) if part is Ellipsis]
     if len(ellipses) > 1:
         raise AxisError(f"index: only one ... may stand for the other axes of {meta}")
     if used > meta.rank:
         raise AxisError(f"index: too many indices for {meta}")
     place = ellipses[0] if ellipses else len(parts)
-    rest = [slice(None)] * (meta.rank - used)
+    rest: list[Any] = [slice(None)] * (meta.rank - used)
+    if ellipses and not rest:
+        rest = [Mark.NO_AXES]
     items: list[Item] = []
     arrays: list[tuple[Any, bool]] = []
     axis = 0
     for part in [*parts[:place], *rest, *parts[place + 1 :]]:
-        if part is None or isinstance(part, slice | int | DimExpr):
+        if part is None or isinstance(part, slice | int | DimExpr | Mark):
             items.append(part)
+        elif _is_new_axis(part):
+            items.append(Mark.NEW_AXIS)
+            arrays.append((part.places, True))
         else:
             items.append(...)
             arrays.append(_checked(part, axis, meta, anywhere))
-        if part is not None:
-            axis += 1
+        axis += not (part is Mark.NO_AXES or _is_new_axis(part))
     return Expression(
         tuple(items), tuple([array for array, _ in arrays]), tuple([done for _, done in arrays])
     )
@@ -231,13 +240,20 @@ def placed(items: Items) -> Places:
     If arrays and integers are adjacent, the common shape of the arrays replaces their axes in the
     result; else it comes first.
     """
-    remaining = [item for item in items if not isinstance(item, int | DimExpr)]
-    axes = tuple(axis for axis, item in enumerate(remaining) if item is Ellipsis)
-    advanced = [
-        i for i, item in enumerate(items) if item is Ellipsis or isinstance(item, int | DimExpr)
+    remaining = [
+        item for item in items if not isinstance(item, int | DimExpr) and item is not Mark.NO_AXES
     ]
-    together = advanced[-1] - advanced[0] == len(advanced) - 1
-    return Places(axes, advanced[0] if together else 0)
+    axes = tuple(axis for axis, item in enumerate(remaining) if _is_array(item))
+    advanced = [
+        i for i, item in enumerate(items) if _is_array(item) or isinstance(item, int | DimExpr)
+    ]
+    together = bool(advanced) and advanced[-1] - advanced[0] == len(advanced) - 1
+    before = [item for item in items[: advanced[0]] if item is not Mark.NO_AXES] if together else []
+    return Places(axes, len(before))
+
+
+def _is_array(item: Item) -> bool:
+    return item is Ellipsis or item is Mark.NEW_AXIS
 
 
 def gather(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], counted: Sequence[bool]) -> V:

@@ -41,7 +41,7 @@ from tenferro.shape import (
 )
 from tenferro.typing import Axis, Integers, Number
 
-_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 _NUMBERS = (bool, int, float, complex)
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -172,7 +172,7 @@ def fitting(at: Emitter[V], name: str, operand: Operand[V], dtype: DType) -> V:
         own = np.result_type(operand)  # type: ignore[arg-type]
     else:
         own = at.ctx.meta(operand).dtype
-    if _KINDS[own.kind] > _KINDS[dtype.kind]:
+    if KINDS[own.kind] > KINDS[dtype.kind]:
         raise DTypeError(
             f"{name}: values of {short_name(as_dtype(own))} do not fit an array of "
             f"{short_name(dtype)}; convert one of them first"

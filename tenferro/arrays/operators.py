@@ -13,6 +13,7 @@ from tenferro.arrays import (
     indexing,
     joining,
     logical,
+    masked,
     products,
     rearrange,
     reductions,
@@ -116,9 +117,13 @@ class ArrayOperators(ArrayProtocols):
         dtype: DTypeLike | None = None,
         out: None = None,
         keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
     ) -> Self:
-        """Sum over `axis`, computed in `dtype` if given."""
+        """Sum over `axis`, computed in `dtype` if given; `initial` and `where` as of NumPy."""
         x = self if dtype is None else self.astype(dtype)
+        if out is not None or initial is not None or where is not None:
+            return x._masked("sum", axis, out, keepdims, initial, where)
         return x._apply(reductions.sum, x, axis=axis, keepdims=keepdims)
 
     def prod(
@@ -127,9 +132,13 @@ class ArrayOperators(ArrayProtocols):
         dtype: DTypeLike | None = None,
         out: None = None,
         keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
     ) -> Self:
-        """Product over `axis`, computed in `dtype` if given."""
+        """Product over `axis`, computed in `dtype` if given; options as of `sum`."""
         x = self if dtype is None else self.astype(dtype)
+        if out is not None or initial is not None or where is not None:
+            return x._masked("prod", axis, out, keepdims, initial, where)
         return x._apply(reductions.prod, x, axis=axis, keepdims=keepdims)
 
     def mean(
@@ -138,45 +147,149 @@ class ArrayOperators(ArrayProtocols):
         dtype: DTypeLike | None = None,
         out: None = None,
         keepdims: bool = False,
+        *,
+        where: ArrayLike | None = None,
     ) -> Self:
-        """Mean over `axis`, computed in `dtype` if given."""
-        x = self if dtype is None else self.astype(dtype)
-        return x._apply(reductions.mean, x, axis=axis, keepdims=keepdims)
+        """Mean over `axis`, computed in `dtype` if given, of the elements where a mask holds."""
+        if out is not None or where is not None:
+            return self._moment("mean", axis, dtype, out, 0, keepdims, where)
+        return self._apply(reductions.mean, self, axis=axis, dtype=dtype, keepdims=keepdims)
 
-    def max(self, axis: Axis = None, out: None = None, keepdims: bool = False) -> Self:
-        """Largest element over `axis`."""
+    def max(
+        self,
+        axis: Axis = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> Self:
+        """Largest element over `axis`, and of `initial`; of those where a mask holds."""
+        if out is not None or initial is not None or where is not None:
+            return self._masked("max", axis, out, keepdims, initial, where)
         return self._apply(reductions.max, self, axis=axis, keepdims=keepdims)
 
-    def min(self, axis: Axis = None, out: None = None, keepdims: bool = False) -> Self:
-        """Smallest element over `axis`."""
+    def min(
+        self,
+        axis: Axis = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> Self:
+        """Smallest element over `axis`, and of `initial`; of those where a mask holds."""
+        if out is not None or initial is not None or where is not None:
+            return self._masked("min", axis, out, keepdims, initial, where)
         return self._apply(reductions.min, self, axis=axis, keepdims=keepdims)
 
-    def any(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        """Whether any element over `axis` is nonzero."""
+    def any(
+        self,
+        axis: Axis = None,
+        out: None = None,
+        keepdims: bool = False,
+        *,
+        where: ArrayLike | None = None,
+    ) -> Self:
+        """Whether any element over `axis` is nonzero; of those where a mask holds."""
+        if out is not None or where is not None:
+            return self._masked("any", axis, out, keepdims, None, where)
         return self._apply(reductions.any, self, axis=axis, keepdims=keepdims)
 
-    def all(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        """Whether all elements over `axis` are nonzero."""
+    def all(
+        self,
+        axis: Axis = None,
+        out: None = None,
+        keepdims: bool = False,
+        *,
+        where: ArrayLike | None = None,
+    ) -> Self:
+        """Whether all elements over `axis` are nonzero; of those where a mask holds."""
+        if out is not None or where is not None:
+            return self._masked("all", axis, out, keepdims, None, where)
         return self._apply(reductions.all, self, axis=axis, keepdims=keepdims)
 
-    def var(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Self:
-        """Mean of |x - mean|² over `axis`; `ddof` lowers the divisor."""
-        return self._apply(reductions.var, self, axis=axis, ddof=ddof, keepdims=keepdims)
+    def var(
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: ArrayLike | None = None,
+        correction: float | None = None,
+        mean: None = None,
+    ) -> Self:
+        """Mean of |x - mean|² over `axis`; `ddof`, or `correction`, lowers the divisor."""
+        if mean is not None:
+            raise DTypeError("var: mean= is not taken: the mean is that of the array")
+        less = ddof if correction is None else correction
+        return self._moment("var", axis, dtype, out, less, keepdims, where)
 
-    def std(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Self:
-        """Root of the variance over `axis`."""
-        return self._apply(reductions.std, self, axis=axis, ddof=ddof, keepdims=keepdims)
+    def std(
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: ArrayLike | None = None,
+        correction: float | None = None,
+        mean: None = None,
+    ) -> Self:
+        """Root of the variance over `axis`; options as of `var`."""
+        if mean is not None:
+            raise DTypeError("std: mean= is not taken: the mean is that of the array")
+        less = ddof if correction is None else correction
+        return self._moment("std", axis, dtype, out, less, keepdims, where)
 
-    def cumsum(self, axis: int | None = None) -> Self:
+    def _masked(
+        self, name: str, axis: Axis, out: object, keepdims: bool, initial: Any, where: Any
+    ) -> Self:
+        """A reduction with a mask, an initial value, or both."""
+        _check_new(name, out)
+        function = masked.Masked(name, where is not None, initial is not None)
+        given = [each for each in (where, initial) if each is not None]
+        return cast(Self, apply_where(function, self, *given, axis=axis, keepdims=keepdims))
+
+    def _moment(
+        self,
+        name: str,
+        axis: Axis,
+        dtype: DTypeLike | None,
+        out: object,
+        less: float,
+        keepdims: bool,
+        where: ArrayLike | None,
+    ) -> Self:
+        """The mean, the variance or its root, of the elements where a mask holds."""
+        _check_new(name, out)
+        options: dict[str, Any] = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
+        if where is not None:
+            function = masked.MaskedMoment(name)
+            return cast(Self, apply_where(function, self, where, less=less, **options))
+        if name == "mean":
+            return self._apply(reductions.mean, self, **options)
+        of = reductions.var if name == "var" else reductions.std
+        return self._apply(of, self, ddof=less, **options)
+
+    def cumsum(
+        self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+    ) -> Self:
         """Cumulative sums along `axis`; of the flattened array if None."""
-        return self._apply(scans.cumsum, self, axis=axis)
+        _check_new("cumsum", out)
+        return self._apply(scans.cumsum, self, axis=axis, dtype=dtype)
 
-    def cumprod(self, axis: int | None = None) -> Self:
+    def cumprod(
+        self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+    ) -> Self:
         """Cumulative products along `axis`; of the flattened array if None."""
-        return self._apply(scans.cumprod, self, axis=axis)
+        _check_new("cumprod", out)
+        return self._apply(scans.cumprod, self, axis=axis, dtype=dtype)
 
-    def round(self, decimals: int = 0) -> Self:
+    def round(self, decimals: int = 0, out: None = None) -> Self:
         """The elements rounded to `decimals` decimals."""
+        _check_new("round", out)
         return self._apply(rounding.round, self, decimals=decimals)
 
     def swapaxes(self, axis1: int, axis2: int) -> Self:
@@ -191,8 +304,11 @@ class ArrayOperators(ArrayProtocols):
         """The product `numpy.dot` of the two arrays."""
         return apply_where(products.dot, self, other)
 
-    def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> AnyTensor:
+    def clip(
+        self, min: ArrayLike | None = None, max: ArrayLike | None = None, out: None = None
+    ) -> AnyTensor:
         """The elements clamped between `min` and `max`, either of which may be absent."""
+        _check_new("clip", out)
         if min is not None and max is not None:
             return apply_where(elementwise.clamp, self, min, max)
         if max is not None:
@@ -216,12 +332,14 @@ class ArrayOperators(ArrayProtocols):
         """Elements to change: `x.at[i].set(v)`, `x.at[i].add(v)`, … return a changed copy of x."""
         return At(cast(AnyTensor, self))
 
-    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Self:
+    def argmax(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Self:
         """The index of the largest element along `axis`; of the flattened array if None."""
+        _check_new("argmax", out)
         return self._apply(sorting.argmax, self, axis=axis, keepdims=keepdims)
 
-    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Self:
+    def argmin(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Self:
         """The index of the smallest element along `axis`; of the flattened array if None."""
+        _check_new("argmin", out)
         return self._apply(sorting.argmin, self, axis=axis, keepdims=keepdims)
 
     def argsort(self, axis: int = -1) -> Self:
@@ -229,8 +347,6 @@ class ArrayOperators(ArrayProtocols):
         return self._apply(sorting.argsort, self, axis=axis)
 
     def __getitem__(self, indices: Index) -> Self:
-        if indexing.is_lone_mask(indices):
-            return self[None][: int(bool(indices))]
         expression = indexing.parse(indices, self.meta)
         if not expression.arrays:
             return self._apply(indexing.index, self, items=expression.items)
@@ -359,3 +475,15 @@ class ArrayOperators(ArrayProtocols):
         return self._apply(logical.greater_equal, self, other)
 
     __hash__ = None  # type: ignore[assignment]  # `==` is elementwise
+
+
+def _check_new(name: str, out: object) -> None:
+    """Refuse an array to write to: results are new arrays.
+
+    Raises:
+        DTypeError: there is one.
+    """
+    if out is not None:
+        raise DTypeError(
+            f"{name}: out= must be None: the result is a new array; arrays cannot be written to"
+        )

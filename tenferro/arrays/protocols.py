@@ -26,7 +26,7 @@ class ArrayProtocols:
         """Dtype and extents."""
 
     @abstractmethod
-    def round(self, decimals: int = 0) -> Self:
+    def round(self, decimals: int = 0, out: None = None) -> Self:
         """The elements rounded to `decimals` decimals."""
 
     @abstractmethod

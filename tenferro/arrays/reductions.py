@@ -15,7 +15,7 @@ from tenferro.arrays.operands import (
     result_dtype,
 )
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import ShapeError
+from tenferro.errors import DTypeError, ShapeError
 from tenferro.ops import (
     ADD,
     DIV,
@@ -23,6 +23,7 @@ from tenferro.ops import (
     MAXIMUM,
     MUL,
     REAL,
+    SELECT,
     SQRT,
     SUB,
     BroadcastInDim,
@@ -48,6 +49,7 @@ from tenferro.shape import (
     TensorMeta,
     as_dtype,
     is_complex,
+    is_inexact,
     product,
     real_dtype,
 )
@@ -158,21 +160,7 @@ def mean(
     >>> tn.mean([1.0, 2.0, 6.0])
     Tensor(3.)
     """
-    element = inexact_dtype(at, (x,)) if dtype is None else as_dtype(dtype)
-    # Sums of small integers would wrap around, and sums of float16 overflow.
-    (value,) = promote(at, (x,), FLOAT32 if element == FLOAT16 else element)
-    return convert(at, _mean(at, "mean", value, axis, keepdims, 0), element)
-
-
-def _mean(at: Emitter[V], name: str, value: V, axis: Axis, keepdims: bool, less: float) -> V:
-    """Sum divided by the number of elements minus `less`; NaN if that divisor is 0."""
-    meta: TensorMeta = at.ctx.meta(value)
-    axes = normal_axes(name, axis, meta.rank)
-    divisor = number_of_elements(at, value, axes)
-    if less:
-        divisor = at.emit(SUB, divisor, full_like(at, less, divisor))
-        divisor = at.emit(MAXIMUM, divisor, full_like(at, 0, divisor))
-    return divide(at, sum(at, value, axes, keepdims=keepdims), divisor)
+    return moment(at, "mean", x, None, axis, dtype, 0, keepdims)
 
 
 def var(
@@ -180,6 +168,7 @@ def var(
     x: Operand[V],
     axis: Axis = None,
     *,
+    dtype: DTypeLike | None = None,
     correction: float | None = None,
     ddof: float = 0,
     keepdims: bool = False,
@@ -191,19 +180,8 @@ def var(
     >>> tn.var([1.0, 3.0], correction=1)
     Tensor(2.)
     """
-    dtype = inexact_dtype(at, (x,))
-    (value,) = promote(at, (x,), FLOAT32 if dtype == FLOAT16 else dtype)
-    rank = at.ctx.meta(value).rank
-    axes = normal_axes("var", axis, rank)
-    deviation = subtract(at, value, _mean(at, "var", value, axes, True, 0))
-    if is_complex(dtype):
-        parts = [at.emit(part, deviation) for part in (REAL, IMAG)]
-        squares = at.emit(ADD, *(at.emit(MUL, part, part) for part in parts))
-    else:
-        squares = at.emit(MUL, deviation, deviation)
     less = ddof if correction is None else correction
-    result = _mean(at, "var", squares, axes, keepdims, less)
-    return convert(at, result, real_dtype(dtype))
+    return moment(at, "var", x, None, axis, dtype, less, keepdims)
 
 
 def std(
@@ -211,6 +189,7 @@ def std(
     x: Operand[V],
     axis: Axis = None,
     *,
+    dtype: DTypeLike | None = None,
     correction: float | None = None,
     ddof: float = 0,
     keepdims: bool = False,
@@ -220,8 +199,66 @@ def std(
     >>> tn.std([1.0, 3.0])
     Tensor(1.)
     """
-    variance = var(at, x, axis, correction=correction, ddof=ddof, keepdims=keepdims)
-    return at.emit(SQRT, variance)
+    less = ddof if correction is None else correction
+    return moment(at, "std", x, None, axis, dtype, less, keepdims)
+
+
+def moment(
+    at: Emitter[V],
+    name: str,
+    x: Operand[V],
+    mask: V | None,
+    axis: Axis,
+    dtype: DTypeLike | None,
+    less: float,
+    keepdims: bool,
+) -> V:
+    """The mean over `axis` of the elements where a mask holds, their variance, or its root.
+
+    Sums of small integers would wrap around, and sums and squares of float16 overflow: they are
+    computed in a wider dtype.
+    """
+    element = inexact_dtype(at, (x,)) if dtype is None else as_dtype(dtype)
+    (value,) = promote(at, (x,), FLOAT32 if element == FLOAT16 else element)
+    if name == "mean":
+        return convert(at, _mean(at, name, value, mask, axis, keepdims, 0), element)
+    if not is_inexact(element):
+        raise DTypeError(f"{name}: dtype must be floating-point or complex, got {dtype}")
+    if getattr(less, "shape", ()) != ():
+        raise ShapeError(f"{name}: the correction must be one number, got {less!r}")
+    axes = normal_axes(name, axis, at.ctx.meta(value).rank)
+    deviation = subtract(at, value, _mean(at, name, value, mask, axes, True, 0))
+    if is_complex(element):
+        parts = [at.emit(part, deviation) for part in (REAL, IMAG)]
+        squares = at.emit(ADD, *(at.emit(MUL, part, part) for part in parts))
+    else:
+        squares = at.emit(MUL, deviation, deviation)
+    result = _mean(at, name, squares, mask, axes, keepdims, less)
+    result = at.emit(SQRT, result) if name == "std" else result
+    return convert(at, result, real_dtype(element) if dtype is None else element)
+
+
+def _mean(
+    at: Emitter[V],
+    name: str,
+    value: V,
+    mask: V | None,
+    axis: Axis,
+    keepdims: bool,
+    less: float,
+) -> V:
+    """Sum divided by the number of elements minus `less`; NaN if that divisor is 0."""
+    meta: TensorMeta = at.ctx.meta(value)
+    axes = normal_axes(name, axis, meta.rank)
+    if mask is None:
+        divisor = number_of_elements(at, value, axes)
+    else:
+        value = at.emit(SELECT, mask, value, full_like(at, 0, value))
+        divisor = reduce(at, name, ReduceSum, convert(at, mask, meta.dtype), axes, keepdims)
+    if less:
+        divisor = at.emit(SUB, divisor, full_like(at, less, divisor))
+        divisor = at.emit(MAXIMUM, divisor, full_like(at, 0, divisor))
+    return divide(at, sum(at, value, axes, keepdims=keepdims), divisor)
 
 
 def ptp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:

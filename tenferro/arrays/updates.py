@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, Unpack, cast
 
+import numpy as np
+
 from tenferro.arrays import elementwise
 from tenferro.arrays.bounds import mode_named, moved, selected
 from tenferro.arrays.broadcasting import broadcast_to
@@ -16,7 +18,7 @@ from tenferro.arrays.indexing import (
     placed,
     window_dims,
 )
-from tenferro.arrays.operands import Operand, as_value, fitting
+from tenferro.arrays.operands import KINDS, Operand, as_value, fitting, is_number
 from tenferro.arrays.windows import Items, Window, take_window, window_of
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError
@@ -42,8 +44,10 @@ from tenferro.shape import (
     BOOL,
     INT64,
     Dim,
+    DType,
     TensorMeta,
     maximum,
+    short_name,
 )
 from tenferro.typing import AnyTensor, ArrayLike, Index
 
@@ -52,8 +56,6 @@ _ELEMENTWISE: dict[str, StdTensorOp] = {"add": ADD, "mul": MUL, "min": MINIMUM, 
 
 _POINTWISE: dict[str, Callable[..., Any]] = {"div": elementwise.divide, "pow": elementwise.pow}
 """What is done with the whole array, and ones where nothing changes."""
-
-"""Kinds of dtype in ascending order: a kind can hold the values of the kinds before it."""
 
 
 class UpdateOptions(TypedDict, total=False):
@@ -122,7 +124,8 @@ class Selection:
         known = mode_named("get", mode)
         if known is None:
             return self._applied(index, mode=mode)
-        return self._applied(selected, mode=mode, kept={"mode": known, "fill_value": fill_value})
+        fill = _fill_number(fill_value, self._array.meta.dtype)
+        return self._applied(selected, mode=mode, kept={"mode": known, "fill_value": fill})
 
     def set(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with the elements replaced."""
@@ -204,6 +207,23 @@ def apply_where(function: Callable[..., Any], *operands: Any, **options: Any) ->
             return cast(AnyTensor, result)
     kinds = ", ".join(type(operand).__name__ for operand in operands)
     raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
+
+
+def _fill_number(fill_value: Any, dtype: DType) -> bool | complex | None:
+    """What is read out of bounds of an array of `dtype`, as a Python number.
+
+    Raises:
+        DTypeError: it is not a number, or of a kind that the array cannot hold.
+    """
+    if fill_value is None:
+        return None
+    if isinstance(fill_value, np.generic) or getattr(fill_value, "shape", None) == ():
+        fill_value = fill_value.item()
+    if not is_number(fill_value):
+        raise DTypeError(f"get: fill_value must be one number that is known, got {fill_value!r}")
+    if KINDS[np.result_type(fill_value).kind] > KINDS[dtype.kind]:
+        raise DTypeError(f"get: fill_value {fill_value!r} does not fit {short_name(dtype)}")
+    return cast("bool | complex", fill_value)
 
 
 def update(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from dataclasses import dataclass
+from enum import Enum
 from types import EllipsisType
 from typing import Any
 
@@ -29,9 +30,17 @@ from tenferro.shape import (
     symbol,
 )
 
-Item = int | DimExpr | slice | EllipsisType | None
+
+class Mark(Enum):
+    """What an item of a parsed index expression may be that NumPy has no index for."""
+
+    NEW_AXIS = "a new axis of size 1, and the position of an array of indices for it"
+    NO_AXES = "an ellipsis between arrays of indices that stands for no axes: it separates them"
+
+
+Item = int | DimExpr | slice | EllipsisType | Mark | None
 Items = tuple[Item, ...]
-"""A parsed index expression; `...` marks an array of indices."""
+"""A parsed index expression; `...` and `Mark.NEW_AXIS` mark an array of indices."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,9 @@ def window_of(items: Items, meta: TensorMeta) -> Window:
     backwards: list[int] = []
     result_axes: list[int | None] = []
     for item in items:
-        if item is None:
+        if item is Mark.NO_AXES:
+            continue
+        if item is None or item is Mark.NEW_AXIS:
             result_axes.append(None)
             continue
         axis = len(parts)
@@ -80,7 +91,7 @@ def window_of(items: Items, meta: TensorMeta) -> Window:
 
 def take_window(at: Emitter[V], x: V, items: Items) -> V:
     """The window of x that the items select."""
-    if all(isinstance(item, slice | EllipsisType) and _is_whole(item) for item in items):
+    if all(_is_whole(item) for item in items):
         return x
     meta: TensorMeta = at.ctx.meta(x)
     window = window_of(items, meta)
@@ -114,9 +125,11 @@ def _assume_inside(window: Window, meta: TensorMeta) -> None:
                 bring_guards([Guard(excess, 0, reason)])
 
 
-def _is_whole(item: slice | EllipsisType) -> bool:
-    if item is Ellipsis:
+def _is_whole(item: Item) -> bool:
+    if item is Ellipsis or item is Mark.NO_AXES:
         return True
+    if not isinstance(item, slice):
+        return False
     begins = item.start is None or (isinstance(item.start, int) and item.start == 0)
     steps = item.step is None or (isinstance(item.step, int) and item.step == 1)
     return begins and steps and item.stop is None

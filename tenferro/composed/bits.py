@@ -37,9 +37,9 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     >>> tn.lcm([4, 0], 6)
     Tensor([12,  0])
     """
-    a, b = whole("lcm", x1, x2)
+    a, b = (tn.abs(each) for each in whole("lcm", x1, x2))
     divisor: Any = gcd(a, b)
-    return tn.abs(tn.multiply(tn.floor_divide(a, tn.where(divisor == 0, 1, divisor)), b))
+    return tn.multiply(tn.floor_divide(a, tn.where(divisor == 0, 1, divisor)), b)
 
 
 def bitwise_count(x: ArrayLike, /) -> AnyTensor:
@@ -49,7 +49,9 @@ def bitwise_count(x: ArrayLike, /) -> AnyTensor:
     Tensor([3, 1], dtype=uint8)
     """
     (a,) = whole("bitwise_count", x)
-    bits: Any = (a if a.dtype.kind == "b" else tn.abs(a)).astype("uint64")
+    # The magnitude as an unsigned number: the least signed one has none of its own dtype.
+    bits: Any = a.astype("uint64")
+    bits = tn.where(a < 0, -bits, bits) if a.dtype.kind == "i" else bits
     for shift, mask in (
         (1, 0x5555555555555555),
         (2, 0x3333333333333333),

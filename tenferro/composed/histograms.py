@@ -21,6 +21,7 @@ from tenferro.composed.operands import (
 from tenferro.composed.searching import searchsorted
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.runtime import Tensor
+from tenferro.shape import real_dtype
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
 
@@ -260,6 +261,11 @@ def cov(
     divisor = total - less
     if weight is not None and less and aweights is not None:
         divisor = total - less * tn.sum(weight * tn.asarray(aweights)) / total
+    # Of too few observations nothing is known: NaN, as in NumPy.
+    if is_number(divisor):
+        divisor = max(divisor, 0)
+    else:
+        divisor = tn.maximum(divisor, 0).astype(real_dtype(rows.dtype))
     scaled = apart if weight is None else apart * weight
     return tn.squeeze(scaled @ tn.conj(apart.T) / divisor)
 
@@ -289,8 +295,8 @@ def _variables(name: str, m: Any, rowvar: bool, dtype: Any) -> Any:
     (a,) = promoted(name, m, inexact=True)
     if a.ndim > 2:
         raise ShapeError(f"{name}: takes a matrix of observations, got {a.meta}")
-    a = tn.atleast_2d(a if dtype is None else a.astype(dtype))
-    return a if rowvar or a.shape[0] == 1 else a.T
+    rows: Any = tn.atleast_2d(a if dtype is None else a.astype(dtype))
+    return rows if rowvar or a.ndim < 2 else rows.T
 
 
 __all__: Sequence[str] = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro import namespace as tn
-from tenferro.composed.operands import array, number, promoted
-from tenferro.shape import is_inexact
+from tenferro.composed.operands import array, number
+from tenferro.errors import DTypeError
+from tenferro.shape import FLOAT16, FLOAT32, DType, as_dtype, is_inexact, real_dtype
 from tenferro.typing import AnyTensor, ArrayLike, Axis, DTypeLike
 
 
@@ -101,10 +102,9 @@ def nanmean(
     >>> tn.nanmean([1.0, tn.nan, 3.0])
     Tensor(2.)
     """
-    (a,) = promoted("nanmean", x, inexact=True)
-    a = a if dtype is None else a.astype(dtype)
+    a, result = _working("nanmean", x, dtype)
     total = tn.sum(_replaced("nanmean", a, 0, where), axis=axis, keepdims=keepdims)
-    return total / _counted(a, where, axis, keepdims).astype(total.dtype)  # type: ignore[no-any-return]
+    return (total / _counted(a, where, axis, keepdims).astype(total.dtype)).astype(result)  # type: ignore[no-any-return]
 
 
 def nanvar(
@@ -121,20 +121,7 @@ def nanvar(
     >>> tn.nanvar([1.0, tn.nan, 3.0])
     Tensor(1.)
     """
-    (a,) = promoted("nanvar", x, inexact=True)
-    a = a if dtype is None else a.astype(dtype)
-    middle = nanmean(a, axis, keepdims=True, where=where)
-    apart = tn.where(_counts(a, where), a - middle, 0)
-    squares = (
-        tn.square(tn.real(apart)) + tn.square(tn.imag(apart))
-        if a.dtype.kind == "c"
-        else (tn.square(apart))
-    )
-    total = tn.sum(squares, axis=axis, keepdims=keepdims)
-    divisor = _counted(a, where, axis, keepdims).astype(total.dtype) - number(
-        "nanvar", "ddof", ddof
-    )
-    return total / tn.where(divisor > 0, divisor, tn.nan)
+    return _variance("nanvar", x, axis, dtype, ddof, keepdims, where)  # type: ignore[no-any-return]
 
 
 def nanstd(
@@ -151,8 +138,36 @@ def nanstd(
     >>> tn.nanstd([1.0, tn.nan, 3.0])
     Tensor(1.)
     """
-    x = array("nanstd", x)
-    return tn.sqrt(nanvar(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=where))
+    return _variance("nanstd", x, axis, dtype, ddof, keepdims, where)  # type: ignore[no-any-return]
+
+
+def _working(name: str, x: Any, dtype: DTypeLike | None) -> tuple[Any, DType]:
+    """The operand in the dtype of the computation, and the dtype of the result."""
+    a = array(name, x)
+    result = as_dtype(dtype or (a.dtype if is_inexact(a.dtype) else tn.float64))
+    if not is_inexact(result):
+        raise DTypeError(f"{name}: dtype must be floating-point or complex, got {dtype}")
+    return a.astype(FLOAT32 if result == FLOAT16 else result), result
+
+
+def _variance(
+    name: str, x: Any, axis: Axis, dtype: DTypeLike | None, ddof: float, keepdims: bool, where: Any
+) -> Any:
+    """The variance, or its root, of the elements that count."""
+    a, result = _working(name, x, dtype)
+    middle = nanmean(a, axis, keepdims=True, where=where)
+    apart = tn.where(_counts(a, where), a - middle, 0)
+    squares = (
+        tn.square(tn.real(apart)) + tn.square(tn.imag(apart))
+        if a.dtype.kind == "c"
+        else tn.square(apart)
+    )
+    total = tn.sum(squares, axis=axis, keepdims=keepdims)
+    counted = _counted(a, where, axis, keepdims).astype(total.dtype)
+    divisor = counted - number(name, "ddof", ddof)
+    variance = total / tn.where(divisor > 0, divisor, tn.nan)
+    value = tn.sqrt(variance) if name == "nanstd" else variance
+    return value.astype(real_dtype(result) if dtype is None else result)
 
 
 def nanargmax(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
@@ -180,7 +195,7 @@ def nancumsum(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = N
     Tensor([1., 1., 4.])
     """
     kept = _replaced("nancumsum", x, 0, None)
-    return tn.cumsum(kept if dtype is None else kept.astype(dtype), axis=axis)
+    return tn.cumsum(kept, axis=axis, dtype=dtype)
 
 
 def nancumprod(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> AnyTensor:
@@ -190,7 +205,7 @@ def nancumprod(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = 
     Tensor([2., 2., 6.])
     """
     kept = _replaced("nancumprod", x, 1, None)
-    return tn.cumprod(kept if dtype is None else kept.astype(dtype), axis=axis)
+    return tn.cumprod(kept, axis=axis, dtype=dtype)
 
 
 def _counts(x: Any, where: Any) -> Any:

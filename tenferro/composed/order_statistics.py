@@ -142,11 +142,14 @@ def _between(rows: Any, fractions: Any, method: str, skip: bool) -> Any:
     missing = tn.isnan(rows)
     ordered: Any = tn.sort(rows)
     place: Any = fractions.reshape((*(1,) * (rows.ndim - 1), -1))
+    length = rows.shape[-1]
+    if isinstance(length, int) and length > 2 / tn.finfo(place.dtype).eps:
+        place = place.astype("float64")  # that has all indices
     if skip:
-        present: Any = tn.sum((~missing).astype(rows.dtype), axis=-1, keepdims=True)
-        place = place * tn.maximum(present - 1, 0)
+        present: Any = tn.sum(~missing, axis=-1, keepdims=True)
+        place = place * tn.maximum(present - 1, 0).astype(place.dtype)
     else:
-        place = place * (rows.shape[-1] - 1)
+        place = place * (length - 1)
     place = tn.maximum(place, 0)
     if method == "nearest":
         place = tn.round(place)
@@ -157,9 +160,13 @@ def _between(rows: Any, fractions: Any, method: str, skip: bool) -> Any:
     elif method == "higher":
         result = above
     else:
-        weight = 0.5 if method == "midpoint" else place - low
-        # Where both are one element, its infinity would become NaN.
-        result = tn.where(low == high, below, below + (above - below) * weight)
+        weight: Any = 0.5 if method == "midpoint" else (place - low).astype(rows.dtype)
+        gap = above - below
+        finite: Any = tn.isfinite(gap)
+        # Beside an infinity, or where the difference overflows, only the weighted sum is right.
+        result = below + tn.where(finite, gap, 0) * weight
+        result = tn.where(finite, result, below * (1 - weight) + above * weight)
+        result = tn.where(low == high, below, result)  # one element, with weight 0
     return result if skip else tn.where(tn.any(missing, axis=-1, keepdims=True), tn.nan, result)
 
 

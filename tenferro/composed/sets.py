@@ -213,17 +213,21 @@ def intersect1d(
     Tensor([3])
     """
     one, other = _flat("intersect1d", x1, x2)
-    found = _in_order(one, equal_nan=False)
-    places, total = true_places("intersect1d", found.first & isin(found.elements, other), size)
+    found = _in_order(tn.concat([one, other]), equal_nan=False)
+    theirs: Any = found.order >= one.shape[0]
+    # Where each group of equal elements occurs first in the other array; behind its end if nowhere.
+    missing = tn.full_like(found.order, other.shape[0])
+    group: Any = tn.cumsum(found.first) - 1
+    where = missing.at[group].min(tn.where(theirs, found.order - one.shape[0], missing))[group]
+    mask = found.first & ~theirs & (where < missing)
+    places, total = true_places("intersect1d", mask, size)
     values = found.elements[places]
     fill = values[:1] if fill_value is None and size else fill_value
     results = [trimmed(values, total, size, fill)]
     if return_indices:
-        others = _in_order(other, equal_nan=False)
-        across = others.order[searchsorted(others.elements, values)]
         results += [
             trimmed(found.order[places], total, size, one.shape[0]),
-            trimmed(across, total, size, other.shape[0]),
+            trimmed(where[places], total, size, other.shape[0]),
         ]
     return tuple(results) if return_indices else results[0]
 
@@ -243,7 +247,7 @@ def setdiff1d(
     >>> tn.setdiff1d([3, 1, 3], [2, 3])
     Tensor([1])
     """
-    one, other = _flat("setdiff1d", x1, x2)
+    one, other = (array("setdiff1d", each).ravel() for each in (x1, x2))
     if assume_unique:
         return _kept(one, isin(one, other, invert=True), size, fill_value)  # type: ignore[no-any-return]
     found = _in_order(one, equal_nan=True)
@@ -261,16 +265,24 @@ def setxor1d(
 ) -> AnyTensor:
     """The distinct elements that exactly one of the arrays has, in ascending order.
 
+    NaN is equal to no element of the other array: as in NumPy, each array that has it adds one.
     `assume_unique` has no effect on the result. `size` and `fill_value` as of `unique`.
 
     >>> tn.setxor1d([3, 1, 3], [2, 3])
     Tensor([1, 2])
     """
     one, other = _flat("setxor1d", x1, x2)
-    found = _in_order(tn.concat([one, other]), equal_nan=True)
-    single = isin(found.elements, one) != isin(found.elements, other)
-    places, total = true_places("setxor1d", found.first & single, size)
-    values = found.elements[places]
+    mine, theirs = _in_order(one, equal_nan=True), _in_order(other, equal_nan=True)
+    elements: Any = tn.concat([mine.elements, theirs.elements])
+    single: Any = tn.concat(
+        [
+            mine.first & isin(mine.elements, other, invert=True),
+            theirs.first & isin(theirs.elements, one, invert=True),
+        ]
+    )
+    order: Any = lexsort(_keys(elements))
+    places, total = true_places("setxor1d", single[order], size)
+    values = elements[order][places]
     fill = values[:1] if fill_value is None and size else fill_value
     return trimmed(values, total, size, fill)  # type: ignore[no-any-return]
 

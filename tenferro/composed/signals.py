@@ -62,17 +62,41 @@ def _vectors(name: str, x: Any, v: Any) -> list[Any]:
 
 
 def _convolved(name: str, a: Any, b: Any, mode: str) -> Any:
+    if a.dtype.kind == "b":
+        counts = _convolved(name, a.astype("int64"), b.astype("int64"), mode)
+        return counts != 0
     if a.shape[0] < b.shape[0]:
         a, b = b, a
     m, n = constant_size(name, a, 0), constant_size(name, b, 0)
     low = {"full": n - 1, "same": n // 2, "valid": 0}[mode]
     length = {"full": m + n - 1, "same": m, "valid": m - n + 1}[mode]
-    wide = tn.pad(a, (low, length + n - 1 - low - m))
-    if n > _FEW:
-        windows = wide[np.arange(length)[:, None] + np.arange(n)]
-        return windows @ tn.flip(b)
-    terms = [wide[n - 1 - k : n - 1 - k + length] * b[k] for k in range(n)]
-    return sum(terms[1:], terms[0])
+    if n <= _FEW:
+        terms = [_shifted(a, b[k], k - (n - 1 - low), length) for k in range(n)]
+        return sum(terms[1:], terms[0])
+    places = np.arange(-low, length - low)[:, None] + np.arange(n)
+    backwards = tn.flip(b)
+    first, last = min(low, length), max(m - n + 1 + low, min(low, length))
+    inner = a[places[first:last]] @ backwards
+    ends = [_overlapping(a, places[rows], backwards) for rows in np.s_[:first, last:]]
+    return tn.concat([ends[0], inner, ends[1]])
+
+
+def _shifted(a: Any, factor: Any, shift: int, length: int) -> Any:
+    """The vector times a factor, moved by `shift` places to the right; 0 where there is none."""
+    size = a.shape[0]
+    start, stop = max(shift, 0), min(shift + size, length)
+    term = a[start - shift : stop - shift] * factor
+    return term if (start, stop) == (0, length) else tn.pad(term, (start, length - stop))
+
+
+def _overlapping(a: Any, places: Any, factors: Any) -> Any:
+    """The sums over rows of a[places] times factors, of the places that a has.
+
+    Zeros in place of others would not do: 0 times an infinity is NaN.
+    """
+    inside = (places >= 0) & (places < a.shape[0])
+    products = a[np.clip(places, 0, a.shape[0] - 1)] * factors
+    return tn.sum(tn.where(inside, products, 0), axis=-1, dtype=products.dtype)
 
 
 def interp(

@@ -10,7 +10,7 @@ import numpy as np
 from tenferro.arrays import ArrayOperators, Number, Weak, is_number, unwrapped
 from tenferro.chainrules import PrimitiveOp, only_output
 from tenferro.computegraph import PRIMAL, GlobalValKey, SingleOutputNode, name_of, op_key
-from tenferro.errors import TracingError
+from tenferro.errors import NoAxesError, TracingError
 from tenferro.ops import AssumeSize, shape_context
 from tenferro.shape import (
     Dim,
@@ -136,7 +136,7 @@ class TracedTensor(ArrayOperators):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TracingError(f"len: {self.meta} has no axes")
+            raise NoAxesError(f"len: {self.meta} has no axes: it has no length and no parts")
         if not isinstance(self.shape[0], int):
             raise TracingError(
                 f"len: the size of the first axis of {self.meta} is not known while tracing"

@@ -9,7 +9,14 @@ from typing import Any, Self
 import numpy as np
 
 from tenferro.arrays import ArrayOperators, is_number
-from tenferro.errors import ADError, DeviceError, DTypeError, ForkedError, ShapeError
+from tenferro.errors import (
+    ADError,
+    DeviceError,
+    DTypeError,
+    ForkedError,
+    NoAxesError,
+    ShapeError,
+)
 from tenferro.exec_ir import Array
 from tenferro.shape import TensorMeta, as_dtype
 from tenferro.typing import DTypeLike
@@ -309,7 +316,7 @@ class Tensor(ArrayOperators):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ShapeError("len: a tensor without axes has no length")
+            raise NoAxesError(f"len: {self.meta} has no axes: it has no length and no parts")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Self]:

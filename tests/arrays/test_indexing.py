@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import tenferro as tn
-from tenferro.errors import AxisError, DTypeError, ShapeError, TracingError
+from tenferro.errors import AxisError, DTypeError, ShapeError, TenferroError, TracingError
 from tests.arrays.strategies import filled
 from tests.arrays.test_rearrange import X, assert_both, assert_equal
 from tests.in_jax import in_jax
@@ -90,6 +90,136 @@ def test_indexing_is_numpys(data: st.DataObject) -> None:
     f = tn.jit(lambda t, *arrays: t[again(arrays)], executor="numpy")
     assert_equal(f(x, *arrays), x[indices])
     assert_equal(tn.Tensor(x)[again([tn.Tensor(i) for i in arrays])], x[indices])
+
+
+def _array_index(rng: np.random.Generator, size: int, together: tuple[int, ...]) -> Any:
+    """Indices along an axis, as a NumPy array, a tensor or a list; the shapes broadcast."""
+    own = together[rng.integers(0, len(together) + 1) :]
+    own = tuple(1 if rng.random() < 0.3 else k for k in own)
+    found = rng.integers(-size, size, own).astype(rng.choice(["i1", "i4", "i8"]))
+    return (
+        found if rng.random() < 0.4 else tn.asarray(found) if found.ndim == 0 else _any(rng, found)
+    )
+
+
+def _any(rng: np.random.Generator, found: Any) -> Any:
+    return [tn.asarray(found), found.tolist()][rng.integers(2)]
+
+
+def _slice(rng: np.random.Generator, size: int) -> slice:
+    low, high = (
+        None if rng.random() < 0.4 else int(rng.integers(-size - 2, size + 3)) for _ in "ab"
+    )
+    return slice(low, high, [None, None, -3, -2, -1, 1, 2][rng.integers(7)])
+
+
+def _expression(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Anything NumPy takes: bools of any rank, with and without axes, and `...` anywhere."""
+    bare = [True, False, np.True_, np.False_, np.array(True), tn.asarray(True), tn.asarray(False)]
+    together = [(), (3,), (1,), (2, 1), (2, 3), (0,)][rng.integers(6)]
+    items: list[Any] = []
+    axis, stop = 0, int(rng.integers(0, len(shape) + 1))
+    while axis < stop:
+        kind, size, used = rng.random(), shape[axis], 1
+        if kind < 0.25 or not size:
+            items.append(_slice(rng, size))
+        elif kind < 0.45:
+            number = int(rng.integers(-size, size))
+            items.append([int, np.int64, np.int8, tn.asarray][rng.integers(4)](number))
+        elif kind < 0.75:
+            items.append(_array_index(rng, size, together))
+        else:
+            used = int(rng.integers(1, stop - axis + 1))
+            items.append(_any(rng, rng.random(shape[axis : axis + used]) < 0.5))
+        axis += used
+        items += [None] * int(rng.random() < 0.12)
+        items += [bare[rng.integers(7)]] * int(rng.random() < 0.2)
+    if rng.random() < 0.5:
+        items.insert(
+            int(rng.integers(0, len(items) + 1)) if stop == len(shape) else len(items), ...
+        )
+    return items[0] if len(items) == 1 and rng.random() < 0.5 else tuple(items)
+
+
+def _in_numpy(indices: Any) -> Any:
+    if isinstance(indices, tuple):
+        return tuple(map(_in_numpy, indices))
+    found = np.asarray(indices) if isinstance(indices, tn.Tensor | list) else indices
+    empty = isinstance(found, np.ndarray) and not found.size and found.dtype == float
+    return found.astype(int) if empty else found
+
+
+def _check_expressions(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    taken = 0
+    for _ in range(count):
+        shape = tuple(
+            rng.choice([0, 1, 2, 3, 4], rng.integers(0, 5), p=[0.05, 0.2, 0.3, 0.25, 0.2])
+        )
+        x, indices = rng.integers(-9, 9, shape).astype(float), _expression(rng, shape)
+        try:
+            expected = x[_in_numpy(indices)]
+        except IndexError:
+            with pytest.raises(TenferroError):
+                tn.Tensor(x)[indices]
+            continue
+        taken += 1
+        at = tn.Tensor(x).at[indices]
+        for found in (tn.Tensor(x)[indices], at.get(), at.get(mode="clip"), at.get(mode="fill")):
+            assert_equal(found, expected)
+        name = sorted(UPDATES)[rng.integers(len(UPDATES))]
+        values = rng.integers(-9, 9, [(), expected.shape][rng.integers(2)]).astype(float)
+        changed = x.copy()
+        UPDATES[name](changed, _in_numpy(indices), values)
+        for mode in (None, "clip", "drop"):
+            assert_equal(getattr(at, name)(values, mode=mode), changed)
+    assert taken > count * 0.9
+
+
+def test_bools_without_axes_and_any_ellipsis_are_numpys() -> None:
+    _check_expressions(0, 120)
+
+
+@pytest.mark.exhaustive
+def test_bools_without_axes_and_any_ellipsis_are_numpys_in_many_expressions() -> None:
+    _check_expressions(1, 5000)
+
+
+def test_bools_without_axes_and_ellipses_are_numpys_when_compiled() -> None:
+    x = np.arange(8.0).reshape(2, 2, 2)
+    pair = np.array([0, 1])
+    expressions: list[Any] = [
+        np.s_[:, pair, ..., pair], np.s_[..., pair, pair], (np.array(True), 0),
+        np.s_[:, True, pair], np.array(False), (False, ..., 0), (pair, ..., np.array(True)),
+        np.s_[pair, None, True, 0],
+    ]  # fmt: skip
+
+    @tn.jit
+    def f(x: Any) -> Any:
+        return [(x[i], x.at[i].add(10.0)) for i in expressions]
+
+    for i, (read, added) in zip(expressions, f(x), strict=True):
+        assert_equal(read, x[i])
+        expected = x.copy()
+        np.add.at(expected, i, 10.0)
+        assert_equal(added, expected)
+    g = tn.grad(lambda x: tn.sum(x[True, :, ..., pair] ** 2))(x)
+    assert_equal(g, 2 * x)
+    with pytest.raises(TracingError, match="index: a traced mask selects an unknown number"):
+        tn.jit(lambda x, b: x.at[b].set(0.0))(x, True)
+
+
+def test_slices_have_every_mode_and_fills_must_fit() -> None:
+    x = tn.Tensor([1.0, 2.0])
+    for indices in (np.s_[1:], ..., (), None):
+        for mode in ("clip", "fill", "drop", "wrap"):
+            assert_equal(x.at[indices].get(mode=mode), x.numpy()[indices])
+    places = np.array([0, 9])
+    assert_equal(x.at[places].get(mode="fill", fill_value=np.float32(7)), [1.0, 7.0])
+    with pytest.raises(DTypeError, match=r"get: fill_value must be one number that is known, got"):
+        x.at[places].get(mode="fill", fill_value=(7.0, 8.0))
+    with pytest.raises(DTypeError, match=r"get: fill_value 0.5 does not fit i64"):
+        tn.asarray([1, 2]).at[places].get(mode="fill", fill_value=0.5)
 
 
 @given(st.data())
@@ -266,7 +396,6 @@ def test_symbolic_extents_are_indexed_too() -> None:
         ((..., ...), "index: only one ... may stand for the other axes of f64[2,3,4]"),
         (np.ones((2, 3, 4, 1), bool), "index: too many indices for f64[2,3,4]"),
         (1.0, "index: 1.0 is not an integer, slice, ..., None, or array of integers or bools"),
-        (True, "index: True is not an integer, slice, ..., None, or array"),
         ([0.5, 1], "index: array([0.5, 1. ]) is not an integer, slice, ..., None, or array"),
         (np.array([True]), "index: a mask of size 1 does not fit axis 0 of f64[2,3,4]"),
         (slice(None, None, 0), "index: axis 0 of f64[2,3,4]: slice step cannot be zero"),

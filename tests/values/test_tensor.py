@@ -10,6 +10,7 @@ from tenferro.errors import (
     DeviceError,
     DTypeError,
     ExtentError,
+    NoAxesError,
     PytreeError,
     ShapeError,
 )
@@ -156,10 +157,12 @@ def test_length_and_iteration_are_over_the_first_axis() -> None:
     assert len(t) == 3
     assert [row.tolist() for row in t] == [[1, 2], [3, 4], [5, 6]]
     assert t.size == 6
-    with pytest.raises(ShapeError, match="len: a tensor without axes has no length"):
-        len(tn.Tensor(1.0))
-    with pytest.raises(ShapeError, match="len: a tensor without axes has no length"):
-        iter(tn.Tensor(1.0))
+    for ask in (len, iter):
+        with pytest.raises(NoAxesError, match=r"len: f64\[\] has no axes: it has no length") as e:
+            ask(tn.Tensor(1.0))  # type: ignore[operator]
+        assert isinstance(e.value, TypeError)  # what Python asks for
+    assert not np.iterable(tn.Tensor(1.0))
+    tn.jit(lambda x: x if not np.iterable(x) else 1 / 0)(1.0)
 
 
 def test_dlpack_both_ways() -> None:
