@@ -124,12 +124,16 @@ def frexp(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
     # A subnormal number is scaled up first; the logarithm may be wrong by one at powers of 2.
     info = np.finfo(a.dtype)
     lift = tn.where(size < info.smallest_normal, info.nmant + 1, 0).astype("int32")
-    guess = tn.floor(tn.log2(_scaled(size, lift))).astype("int32") + 1 - lift
+    lifted = _scaled(size, lift)
+    regular = regular & (lifted > 0)  # XLA takes subnormal numbers for 0
+    size, lift = tn.where(regular, size, 1), tn.where(regular, lift, 0)
+    guess = tn.floor(tn.log2(tn.where(regular, lifted, 1))).astype("int32") + 1 - lift
     mantissa: Any = _scaled(size, tn.negative(guess))
     more = (mantissa >= 1).astype("int32") - (mantissa < 0.5).astype("int32")
     exponent = guess + more
     result = _scaled(tn.where(regular, a, 1), tn.negative(exponent))
-    return tn.where(regular, result, a), tn.where(regular, exponent, 0).astype("int32")
+    rest = tn.where(tn.isfinite(a), a * 0, a)
+    return tn.where(regular, result, rest), tn.where(regular, exponent, 0).astype("int32")
 
 
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
@@ -213,7 +217,8 @@ def _scaled(x: Any, exponent: Any) -> Any:
     largest = int(info.maxexp) - 2
     for _ in range(-(-limit // largest)):
         part = tn.clip(rest, -largest, largest)
-        x = x * _power_of_two(part, x.dtype, largest)
+        # Between the steps, what keeps XLA from multiplying the powers, which may overflow.
+        x = tn.where(tn.isinf(x), x, x * _power_of_two(part, x.dtype, largest))
         rest = rest - part
     return x
 

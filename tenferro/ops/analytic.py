@@ -49,7 +49,7 @@ class Expm1(Analytic, name="exponential_minus_one"):
         if x.dtype.kind != "c":
             return np.expm1(x)
         finite = np.isfinite(x)
-        return np.where(finite, np.expm1(np.where(finite, x, 0)), np.exp(x) - 1).astype(x.dtype)
+        return np.where(finite, _complex_expm1(np.where(finite, x, 0)), np.exp(x) - 1)
 
     def derivative(self, at: JvpSite[V]) -> V:
         """exp(x), which expm1(x) + 1 is not where expm1(x) is nearly -1."""
@@ -74,13 +74,57 @@ class Log1p(Analytic, name="log_plus_one"):
     """log(1 + x), accurate near 0."""
 
     def numpy(self, x: Array) -> Array:
-        """`numpy.log1p`."""
-        return np.log1p(x)
+        """`numpy.log1p`; the real part of a complex result keeps the digits of small ones."""
+        return _complex_log1p(x) if x.dtype.kind == "c" else np.log1p(x)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """dx/(1 + x)."""
         x = at.primal[0]
         return chain(at, lambda t: at.emit(DIV, t, at.emit(ADD, x, full_like(at.emitter, 1, x))))
+
+
+def _complex_expm1(x: Array) -> Array:
+    """exp(x) - 1, infinite only where it is, and real where x is."""
+    re, im = x.real.astype(np.float64), x.imag.astype(np.float64)
+    root = np.exp(re / 2)
+    small = np.expm1(np.minimum(re, 700)) * np.cos(im) - 2 * np.sin(im / 2) ** 2
+    result = np.empty_like(x)
+    result.real = np.where(re < 700, small, root * np.cos(im) * root)
+    result.imag = np.where(im == 0, im, root * np.sin(im) * root)
+    return result
+
+
+def _complex_log1p(x: Array) -> Array:
+    """log(1 + x), near |1 + x| = 1 by that square less 1, summed in twice the precision."""
+    result = np.array(np.log1p(x))
+    near = np.flatnonzero(np.abs(x + 0.5) < 2)
+    if near.size:
+        flat, values = result.reshape(-1), x.reshape(-1)[near].astype(np.complex128)
+        (p, p_rest), (q, q_rest) = _square(values.real), _square(values.imag)
+        double = 2 * values.real
+        first, first_rest = _sum(double, p)
+        total, rest = _sum(first, q)
+        excess = total + (rest + (first_rest + (p_rest + q_rest)))
+        part = flat[near]
+        part.real = np.where(excess > -0.5, 0.5 * np.log1p(np.maximum(excess, -0.5)), part.real)
+        flat[near] = part
+    return result
+
+
+def _sum(x: Array, y: Array) -> tuple[Array, Array]:
+    """The rounded sum and what it lacks. (Knuth.)"""
+    total = x + y
+    back = total - x
+    return total, (x - (total - back)) + (y - back)
+
+
+def _square(x: Array) -> tuple[Array, Array]:
+    """The rounded square and what it lacks. (Dekker.)"""
+    scaled = x * 134217729.0
+    high = scaled - (scaled - x)
+    low = x - high
+    square = x * x
+    return square, ((high * high - square) + 2 * high * low) + low * low
 
 
 @payload

@@ -8,16 +8,26 @@ from jax import Array, lax
 from tenferro.ops import Cos, Exp, Expm1, Log, Log1p, Pow, Rsqrt, SechSquared, Sin, Sqrt, Tanh
 from tenferro.shape import is_complex, is_integer
 from tenferro_xla.lowering.registry import lower
+from tenferro_xla.lowering.rounding import with_signs
 
 
 @lower.register
 def _(op: Exp, x: Array) -> Array:
-    return lax.exp(x)
+    return _real_of_real(x, lax.exp(x))
+
+
+def _real_of_real(x: Array, result: Array) -> Array:
+    """Complex results with the imaginary part of x where that is 0 of either sign."""
+    if not is_complex(x.dtype):
+        return result
+    im = lax.imag(x)
+    imag = lax.select(lax.eq(im, lax.full_like(im, 0)), im, lax.imag(result))
+    return lax.complex(lax.real(result), imag)
 
 
 @lower.register
 def _(op: Expm1, x: Array) -> Array:
-    return lax.expm1(x)
+    return _real_of_real(x, lax.expm1(x))
 
 
 @lower.register
@@ -58,19 +68,7 @@ def _(op: SechSquared, x: Array) -> Array:
 
 @lower.register
 def _(op: Sqrt, x: Array) -> Array:
-    return _on_its_side_of_the_cut(x, lax.sqrt(x)) if is_complex(x.dtype) else lax.sqrt(x)
-
-
-def _on_its_side_of_the_cut(x: Array, root: Array) -> Array:
-    """Roots with corrected signs: XLA ignores the sign of an imaginary part that is -0."""
-    im = lax.imag(x)
-    zero = lax.full_like(im, 0)
-    below = lax.lt(lax.div(lax.full_like(im, 1), im), zero)
-    wrong = lax.bitwise_and(
-        lax.bitwise_and(lax.lt(lax.real(x), zero), lax.eq(im, zero)),
-        lax.ne(below, lax.lt(lax.imag(root), zero)),
-    )
-    return lax.select(wrong, lax.neg(root), root)
+    return with_signs(lax.sqrt(x), None, x)
 
 
 @lower.register

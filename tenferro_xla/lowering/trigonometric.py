@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import jax.numpy as jnp
 from jax import Array, lax
 
 from tenferro.ops import Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cosh, Sinh, Tan
 from tenferro.shape import is_complex
 from tenferro_xla.lowering.registry import lower
-from tenferro_xla.lowering.rounding import sign_bit
+from tenferro_xla.lowering.rounding import with_signs
 
 
 @lower.register
@@ -63,48 +61,34 @@ def _grown(x: Array, factor: Array, odd: bool) -> Array:
 
 @lower.register
 def _(op: Asin, x: Array) -> Array:
-    return _beside_the_cut(x, lax.asin(x), lax.ne)
+    return with_signs(lax.asin(x), x, x)
 
 
 @lower.register
 def _(op: Acos, x: Array) -> Array:
-    return _beside_the_cut(x, lax.acos(x), lax.eq)
+    return with_signs(lax.acos(x), None, lax.neg(x))
 
 
 @lower.register
 def _(op: Atan, x: Array) -> Array:
-    return lax.atan(x)
+    return with_signs(lax.atan(x), x, x)
 
 
 @lower.register
 def _(op: Asinh, x: Array) -> Array:
-    return lax.asinh(x)
+    return with_signs(lax.asinh(x), x, x)
 
 
 @lower.register
 def _(op: Acosh, x: Array) -> Array:
-    return _beside_the_cut(x, lax.acosh(x), lax.ne)
+    return with_signs(lax.acosh(x), None, x)
 
 
 @lower.register
 def _(op: Atanh, x: Array) -> Array:
-    return lax.atanh(x)
+    return with_signs(lax.atanh(x), x, x)
 
 
 @lower.register
 def _(op: Atan2, y: Array, x: Array) -> Array:
     return lax.atan2(y, x)
-
-
-def _beside_the_cut(x: Array, result: Array, differ: Callable[[Array, Array], Array]) -> Array:
-    """The result on the same side of the branch cut as x, since XLA treats -0 like 0.
-
-    `differ` compares the signs of the imaginary parts of x and of the result; where it is true, the
-    result is conjugated.
-    """
-    if not is_complex(x.dtype):
-        return result
-    im = lax.imag(result)
-    zero = lax.full_like(im, 0)
-    wrong = differ(sign_bit(lax.imag(x)), lax.lt(im, zero))
-    return lax.select(lax.bitwise_and(wrong, lax.ne(im, zero)), lax.conj(result), result)
