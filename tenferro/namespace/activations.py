@@ -6,8 +6,7 @@ import functools
 import math
 from typing import Literal, overload
 
-from tenferro import arrays
-from tenferro.arrays import activations, elementwise, logical, reductions
+from tenferro.arrays import Operand, activations, analytic, elementwise, logical, reductions
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import apply
 from tenferro.ops import REAL, STOP_GRADIENT, ReduceMax
@@ -17,6 +16,9 @@ from tenferro.typing import AnyTensor, ArrayLike, Axis
 
 def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> AnyTensor:
     """exp(x) divided by its sum over `axis`, without overflow.
+
+    Beside an infinite element the result is 0, and that of the infinite element, 1 in the limit, is
+    NaN; where all are -inf, all are NaN.
 
     Args:
         x: real or complex numbers.
@@ -91,29 +93,40 @@ def logsumexp(
     >>> tn.logsumexp([1000.0])
     Tensor(1000.)
     """
-    if where is not None:
-        a = apply(elementwise.where, where, a, -math.inf)
     if b is None and not return_sign:
-        return apply(activations.logsumexp, a, axis=axis, keepdims=keepdims)
+        masked = a if where is None else apply(elementwise.where, where, a, -math.inf)
+        return apply(activations.logsumexp, masked, axis=axis, keepdims=keepdims)
     factors = 1.0 if b is None else b
-    if where is not None:
-        factors = apply(elementwise.where, where, factors, 0)
-    shift = apply(_largest, a, axis=axis)
-    total = _scaled_sum(factors, a, shift, axis)
-    size = total if not return_sign else apply(elementwise.abs, total)
-    result = apply(arrays.analytic.log, size) + shift
-    sign = apply(elementwise.sign, total)
+    mask = () if where is None else (where,)
+    options = {"axis": axis, "keepdims": keepdims, "signed": return_sign}
+    return apply(_weighted, a, factors, *mask, **options)
+
+
+def _weighted(
+    at: Emitter[V],
+    a: Operand[V],
+    b: Operand[V],
+    *where: Operand[V],
+    axis: Axis,
+    keepdims: bool,
+    signed: bool,
+) -> V | tuple[V, V]:
+    """The logarithm of the sum of b·exp(a); terms with b = 0 are 0 whatever a is."""
+    value, factor = analytic.inexact(at, "logsumexp", a, b)
+    for mask in where:
+        factor = elementwise.where(at, mask, factor, 0)
+    used = elementwise.where(at, logical.not_equal(at, factor, 0), value, -math.inf)
+    shift = _largest(at, used, axis)
+    powers = analytic.exp(at, elementwise.subtract(at, used, shift))
+    products = elementwise.multiply(at, powers, factor)
+    total = reductions.sum(at, products, axis=axis, keepdims=True)
+    size = elementwise.abs(at, total) if signed else total
+    results = [elementwise.add(at, analytic.log(at, size), shift)]
+    if signed:
+        results.append(elementwise.sign(at, total))
     if not keepdims:
-        result, sign = (apply(_without, x, axis=axis) for x in (result, sign))
-    return (result, sign) if return_sign else result
-
-
-def _scaled_sum(b: ArrayLike, a: ArrayLike, shift: AnyTensor, axis: Axis) -> AnyTensor:
-    """The sum of b·exp(a - shift), whose axes remain; terms with b = 0 are 0 whatever a is."""
-    used = apply(elementwise.where, apply(logical.not_equal, b, 0), a, -math.inf)
-    powers = apply(arrays.analytic.exp, apply(elementwise.subtract, used, shift))
-    products = apply(elementwise.multiply, powers, b)
-    return apply(reductions.sum, products, axis=axis, keepdims=True)
+        results = [_without(at, x, axis=axis) for x in results]
+    return (results[0], results[1]) if signed else results[0]
 
 
 def _largest(at: Emitter[V], a: V, axis: Axis) -> V:

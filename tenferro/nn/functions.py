@@ -298,5 +298,5 @@ def one_hot(
     value = asarray(x)
     place = normal_axis("one_hot", axis, value.ndim + 1)
     shape = tuple(num_classes if i == place else 1 for i in range(value.ndim + 1))
-    classes = arange(num_classes).astype(value.dtype).reshape(shape)
+    classes = arange(num_classes).reshape(shape)  # not of x's dtype, which may be too narrow
     return (expand_dims(value, axis=place) == classes).astype("float64" if dtype is None else dtype)

@@ -15,7 +15,7 @@ from tenferro.ops.analytic import EXP
 from tenferro.ops.arithmetic import DIV, MUL
 from tenferro.ops.base import StdTensorOp, same_type
 from tenferro.ops.broadcast_reduce import full_like
-from tenferro.ops.compare import MAXIMUM
+from tenferro.ops.compare import MAXIMUM, MINIMUM
 from tenferro.shape import TensorMeta
 
 
@@ -48,10 +48,14 @@ class GammaSample(StdTensorOp, name="gamma_sample"):
         def by_shape(tangent: V) -> V:
             if not self.log:
                 return at.emit(MUL, at.emit(GAMMA_GRAD, a, sample), tangent)
-            tiny = float(np.finfo(at.ctx.meta(sample).dtype).tiny)
-            x = at.emit(MAXIMUM, at.emit(EXP, sample), full_like(at.emitter, tiny, sample))
+            info = np.finfo(at.ctx.meta(sample).dtype)
+            tiny, largest = (
+                full_like(at.emitter, float(end), sample) for end in (info.tiny, info.max)
+            )
+            x = at.emit(MAXIMUM, at.emit(EXP, sample), tiny)
             rate = at.emit(DIV, at.emit(GAMMA_GRAD, a, x), x)
-            return at.emit(MUL, rate, tangent)
+            # A sample that is 0 has no weight, and 0 times an infinite rate would be NaN.
+            return at.emit(MUL, at.emit(MINIMUM, rate, largest), tangent)
 
         return chain(at, lambda tangent: tangent, by_shape)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tenferro import namespace as tn
 from tenferro.random.continuous import AnyKey, exponential, normal, uniform
 from tenferro.random.discrete import rademacher
@@ -170,8 +172,8 @@ def wald(
 
     Args:
         key: a key.
-        mean: positive; broadcasts to the shape. Results are differentiable by it, where the choice
-            between two roots stays the same.
+        mean: positive, infinite too; broadcasts to the shape. Results are differentiable by it,
+            where the choice between two roots stays the same.
         shape: of the result; by default that of mean.
         dtype: floating-point; float64 by default.
 
@@ -189,10 +191,18 @@ def wald(
     keys: Any = split(key)
     numbers: Any = normal(keys[0], result, kind)
     level = uniform(keys[1], result, kind)
-    y, square = numbers * numbers, center * center
-    root = tn.sqrt(4 * center * y + square * (y * y))
-    x = center + square * y / 2 - center / 2 * root
-    return tn.where(level <= center / (center + x), x, square / x)
+    y: Any = numbers * numbers
+    # JAX's formula for the smaller root of a quadratic equation; where the difference has lost half
+    # of its digits, a formula without a difference
+    large = ~(center * y <= float(np.finfo(kind).eps) ** -0.25)
+    few: Any = tn.where(large, 1.0, center)
+    square = few * few
+    root = tn.sqrt(4 * few * y + square * (y * y))
+    x = few + square * y / 2 - few / 2 * root
+    usual = tn.where(level <= few / (few + x), x, square / x)
+    many: Any = tn.where(large, center, 1.0)
+    x = 2 / (2 / many + y + tn.sqrt(y * (y + 4 / many)))
+    return tn.where(large, tn.where(level <= 1 / (1 + x / many), x, many * (many / x)), usual)
 
 
 def maxwell(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -301,9 +311,17 @@ def f(
     above = real_array(name, "dfnum", dfnum, kind)
     below = real_array(name, "dfden", dfden, kind)
     keys: Any = split(key)
-    numerator = chisquare(keys[1], above, result, kind) / above
-    ratio: AnyTensor = numerator / (chisquare(keys[0], below, result, kind) / below)
+    ratio: AnyTensor = _mean_square(keys[1], above, result, kind) / _mean_square(
+        keys[0], below, result, kind
+    )
     return ratio
+
+
+def _mean_square(key: Any, df: Any, shape: Any, kind: Any) -> Any:
+    """The mean of df squares, which is 1 for infinitely many."""
+    many = tn.isinf(df)
+    some: Any = tn.where(many, 1.0, df)
+    return tn.where(many, 1.0, chisquare(key, some, shape, kind) / some)
 
 
 def generalized_normal(

@@ -12,7 +12,7 @@ from tenferro.random import integers
 from tenferro.random.continuous import AnyKey, checked_mode
 from tenferro.random.keys import words_of
 from tenferro.random.parameters import draw, element, lifted, natural, sizes
-from tenferro.shape import FLOAT64, INT64, UINT32, DimExpr, TensorMeta
+from tenferro.shape import FLOAT64, INT64, UINT64, DimExpr, TensorMeta
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape
 from tenferro.values import meta_of_value
 
@@ -23,7 +23,7 @@ def bits(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyT
     Args:
         key: a key.
         shape: of the result.
-        dtype: an unsigned integer type; uint32 by default.
+        dtype: an unsigned integer type; uint64 by default.
 
     Raises:
         DTypeError: it is not a key, or dtype is not unsigned.
@@ -33,7 +33,7 @@ def bits(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyT
     dtype('uint8')
     """
     name = "random.bits"
-    kind = element(name, dtype, "u", UINT32)
+    kind = element(name, dtype, "u", UINT64)
     return draw(name, integers.bits, key, shape=sizes(name, shape), dtype=kind)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.arrays import Expression, analytic, apply, elementwise, is_number, logical
+from tenferro.arrays import Expression, analytic, apply, elementwise, is_number, logical, special
 from tenferro.chainrules import Emitter, V
 from tenferro.ops import STOP_GRADIENT
 from tenferro.random import blocks
@@ -122,16 +122,87 @@ def cauchy(at: Emitter[V], key: V, *, shape: Shape, dtype: DType) -> V:
 def truncated_normal(
     at: Emitter[V], key: V, lower: Any, upper: Any, *, shape: Shape, dtype: DType
 ) -> V:
-    """The inverse of erf at uniform numbers between erf of both bounds."""
+    """The inverse of erf at uniform numbers between erf of both bounds, as JAX draws them.
+
+    Where erf has too few digits left, the inverse of the logarithm of the tail.
+    """
     name = "random.truncated_normal"
     low, high = real(at, name, "lower", lower, dtype), real(at, name, "upper", upper, dtype)
     root2 = _rounded(math.sqrt(2), low)
     first, last = (apply(analytic.erf, bound / root2) for bound in (low, high))
-    fraction = between(at, key, first.value, last.value, shape, dtype, name)
+    level = unit(at, key, shape, dtype, name)
+    fraction: Expression = apply(elementwise.maximum, first, level * (last - first) + first)
+    tail = None
+    if not (is_number(lower) and is_number(upper) and lower <= 0 <= upper):
+        tail = _saturated(low, high, first, last, fraction)
+        fraction = apply(elementwise.where, tail, 0.0, fraction)
     inner: Expression = apply(analytic.erf_inv, fraction)
     inner = inner * root2
+    if tail is not None:
+        outer = _of_tail(low, high, last < 0, tail, level)
+        inner = apply(elementwise.where, tail, outer, inner)
     inner = apply(elementwise.maximum, inner, _next(low, 1))
     return apply(elementwise.minimum, inner, _next(high, -1)).value  # type: ignore[no-any-return]
+
+
+def _saturated(
+    low: Expression, high: Expression, first: Expression, last: Expression, fraction: Expression
+) -> Expression:
+    """Where the values of erf have too few digits between both bounds, or the one drawn is ±1."""
+    right, left = first > 0, last < 0
+    edge: Expression = apply(elementwise.where, right, first, -last)
+    few = edge > 1 - 128 * float(np.finfo(first.dtype).eps)
+    return (right | left) & (low < high) & (few | (abs(fraction) >= 1))
+
+
+def _of_tail(
+    low: Expression, high: Expression, left: Expression, tail: Expression, level: Expression
+) -> Expression:
+    """Normal numbers between bounds of one sign, at a level of the probability between them.
+
+    x with (x² - near²)/2 - log(E(x)/E(near)) = -log(1 - level·(1 - r)), by Newton's method, where E
+    is `erfcx` of x/√2 and r the share of what lies beyond the far bound.
+    """
+
+    def where(condition: Expression, x: Any, y: Any) -> Expression:
+        return apply(elementwise.where, condition, x, y)  # type: ignore[no-any-return]
+
+    def scaled(x: Expression) -> Expression:
+        return apply(_erfcx, x * math.sqrt(0.5))  # type: ignore[no-any-return]
+
+    near = where(tail, where(left, -high, low), 1.0)
+    far = where(tail, where(left, -low, high), 2.0)
+    level = where(left, 1 - level, level)
+    start = scaled(near)
+    beyond = _exp((far - near) * (far + near) * -0.5) * (scaled(far) / start)
+    depth = -_log1p(level * (beyond - 1))
+    energy = depth
+    for _ in range(_NEWTON_STEPS):
+        x = near + _excess(energy, near)
+        density = scaled(x)
+        missing = energy - depth - _log(density / start)
+        energy = energy - missing * x * density * math.sqrt(math.pi / 2)
+    x = near + _excess(energy, near)
+    return where(left, -x, x)
+
+
+_NEWTON_STEPS = 3
+"""Enough for 15 digits, since the logarithm changes slowly."""
+
+
+def _excess(energy: Expression, near: Expression) -> Expression:
+    """x - near, where energy is (x² - near²)/2."""
+    ratio = energy / near
+    root: Expression = apply(analytic.sqrt, ratio / near * 2 + 1)
+    return ratio * 2 / (root + 1)
+
+
+def _erfcx(at: Emitter[V], x: V) -> V:
+    return special.special(at, "random.truncated_normal", "erfcx", x)
+
+
+def _exp(x: Expression) -> Expression:
+    return apply(analytic.exp, x)  # type: ignore[no-any-return]
 
 
 def _next(bound: Expression, direction: int) -> Expression:

@@ -193,7 +193,7 @@ def t(
     Args:
         key: a key.
         df: the degrees of freedom, positive; they broadcast to the shape. Results are
-            differentiable by them, once.
+            differentiable by them, once. Infinitely many give normal numbers.
         shape: of the result; by default that of df.
         dtype: floating-point; float64 by default.
 
@@ -210,5 +210,7 @@ def t(
     half = real_array(name, "df", df, kind) / 2
     keys: Any = split(key)
     numbers: Any = normal(keys[0], result, kind)
-    scales: AnyTensor = numbers * tn.sqrt(half / gamma(keys[1], half, result, kind))
-    return scales
+    many = tn.isinf(half)
+    half = tn.where(many, 1.0, half)
+    scales = tn.sqrt(half / gamma(keys[1], half, result, kind))
+    return numbers * tn.where(many, 1.0, scales)  # type: ignore[no-any-return]

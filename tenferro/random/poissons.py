@@ -66,7 +66,7 @@ def _unit(words: Any, like: Any) -> Any:
 
 def _rejection(words: Any, mean: Any) -> Any:
     """Transformed rejection: Hörmann, Insurance: Mathematics and Economics 12, 1993."""
-    log_mean = tn.log(mean)
+    finite, log_mean = tn.isfinite(mean), tn.log(mean)
     b = 0.931 + 2.53 * tn.sqrt(mean)
     a = -0.059 + 0.02483 * b
     inv_alpha = 1.1239 + 1.1328 / (b - 3.4)
@@ -81,12 +81,12 @@ def _rejection(words: Any, mean: Any) -> Any:
         k = tn.floor((2 * a / from_edge + b) * u + mean + 0.43)
         s = tn.log(v * inv_alpha / (a / (from_edge * from_edge) + b))
         density = -mean + k * log_mean - _log_factorial(k)
-        surely = (from_edge >= 0.07) & (v <= v_r)
+        surely = finite & (from_edge >= 0.07) & (v <= v_r)
         never = (k < 0) | ((from_edge < 0.013) & (v > from_edge))
-        accept = surely | (~never & (s <= density))
+        accept = surely | (finite & ~never & (s <= density))
         return tn.where(accept, k, result), accepted | accept, three[0]
 
-    start = (tn.zeros_like(mean) - 1, ~tn.isfinite(mean), words)
+    start = (tn.zeros_like(mean) - 1, ~finite, words)
     result, _, _ = loops.while_loop(lambda state: ~tn.all(state[1]), again, start)
     return result
 

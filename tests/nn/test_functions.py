@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+import scipy.special
 
 import tenferro as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
@@ -133,3 +134,44 @@ def test_initial_weights_are_those_of_jax() -> None:
         tn.nn.initializers.he_normal()(tn.random.key(0), (3,))
     with pytest.raises(ConfigError, match=r"^variance_scaling: mode must be one of fan_in, fan_"):
         tn.nn.initializers.variance_scaling(1.0, "fan", "normal")
+
+
+def test_logsumexp_of_factors_is_that_of_the_terms_that_count() -> None:
+    inf = np.inf
+    cases: list[tuple[Any, Any]] = [
+        ([0.0, -1000.0], [0.0, 1.0]),
+        ([inf, 1.0], [0.0, 2.0]),
+        ([1000.0, -1000.0, 2.0], [0.0, 1.0, 0.5]),
+        (1.0, 1.0),
+        (1.0, np.float64(2.0)),
+    ]
+    for a, b in cases:
+        used = np.where(np.asarray(b) == 0, -inf, a)
+        expected = scipy.special.logsumexp(used, b=b)
+        for home in (tn.nn, tn.scipy.special):
+            np.testing.assert_allclose(home.logsumexp(a, b=b), expected, 1e-12)
+    total = tn.jit(lambda a, b: tn.nn.logsumexp(a, b=b), executor="numpy")
+    assert total(np.array([0.0, -1000.0]), np.array([0.0, 1.0])).item() == -1000
+    slope = tn.grad(lambda a: tn.nn.logsumexp(a, b=np.array([0.0, 1.0])))(np.array([0.0, -1000.0]))
+    assert slope.tolist() == [0, 1]
+
+
+def test_logsumexp_has_the_digits_of_its_dtype() -> None:
+    a, b = np.array([1.234, 3.0], "float16"), np.array([0.3, 0.7])
+    expected = np.log(np.sum(b * np.exp(a.astype("f8"))))
+    np.testing.assert_allclose(tn.nn.logsumexp(a, b=b), expected, 1e-14)
+    single = np.array([0.5, 1.0], "float32")
+    found = tn.nn.logsumexp(single, return_sign=True, where=[True, False])
+    assert [(each.dtype, each.item()) for each in found] == [("float32", 0.5), ("float32", 1)]
+
+
+def test_one_hot_of_a_narrow_dtype_has_one_one() -> None:
+    places = np.array([5, 127, -1], "int8")
+    found = np.asarray(tn.nn.one_hot(places, 300))
+    assert np.argwhere(found).tolist() == [[0, 5], [1, 127]]
+    assert tn.nn.one_hot(np.array([True, False]), 3).tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_softmax_beside_an_infinite_element_is_0() -> None:
+    for f in (tn.softmax, tn.jit(tn.softmax, executor="numpy")):
+        np.testing.assert_array_equal(f(np.array([np.inf, 1.0])), [np.nan, 0])
