@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from tenferro.autodiff.differentiate import differentiate
@@ -20,6 +20,7 @@ from tenferro.autodiff.transpose import pull_back
 from tenferro.chainrules import Cotangent, RuleContext, fresh_pass_id
 from tenferro.computegraph import (
     CompiledProgram,
+    Derived,
     GlobalValKey,
     Input,
     MaterializedGraph,
@@ -99,12 +100,14 @@ class LocalProgram:
         saved: where these stand among the saved values of a record.
         results: for each tangent or cotangent its number among the program's outputs; None is a
             symbolic zero.
+        lasting: whether later invocations have the same derivative.
     """
 
     program: CompiledProgram[Any]
     reads: tuple[int, ...]
     saved: tuple[int, ...]
     results: tuple[int | None, ...]
+    lasting: bool = True
 
 
 class Derivative:
@@ -115,9 +118,11 @@ class Derivative:
 
     Args:
         op: the op.
-        operands: distinct inputs, with the metadata of the operands.
+        operands: distinct inputs, with the metadata of the operands; or constants, which
+            derivatives compute again and do not read.
         active: which operands may move.
         ctx: the metadata of values.
+        lasting: whether later invocations have the same derivative.
 
     Attributes:
         reads: which of (operands, then outputs) have to be saved.
@@ -125,10 +130,16 @@ class Derivative:
     """
 
     def __init__(
-        self, op: Any, operands: Sequence[GlobalValKey], active: Mask, ctx: RuleContext
+        self,
+        op: Any,
+        operands: Sequence[GlobalValKey],
+        active: Mask,
+        ctx: RuleContext,
+        lasting: bool = True,
     ) -> None:
         self.op = op
         self.active = active
+        self.lasting = lasting
         self._ctx = ctx
         self._operands = tuple(operands)
         self._outputs = op_key(op, self._operands).outputs
@@ -212,8 +223,10 @@ class Derivative:
         outputs = _flowing(outputs, seeds)
         live = [key for key in outputs if key is not None]
         view: ResolvedView[Any] = resolve_keys()
-        ops, _ = view.topo_order(live, leaves=(*values, *seeds))
-        used: set[GlobalValKey] = {*live, *(key for op in ops for key in op.inputs)}
+        known = {key for key in self._operands if isinstance(key, Derived)}
+        read = [key for key in values if key not in known]
+        ops, _ = view.topo_order(live, leaves=(*read, *seeds))
+        used: set[GlobalValKey] = {*live, *(key for op in ops for key in op.inputs)} - known
         reads = tuple([place for place, key in enumerate(values) if key in used])
         # The outputs of the invocation are inputs here: they have been computed.
         inputs = cast("tuple[Input, ...]", (*(values[place] for place in reads), *seeds))
@@ -222,7 +235,7 @@ class Derivative:
         )
         count = itertools.count()
         results = tuple([None if key is None else next(count) for key in outputs])
-        return LocalProgram(program, reads, (), results)
+        return LocalProgram(program, reads, (), results, self.lasting)
 
     def _checked(self, program: LocalProgram, rule: str) -> LocalProgram:
         """The program, with the places where a record has saved the values that it reads."""
@@ -233,7 +246,7 @@ class Derivative:
                 "read the same values whatever is active"
             )
         saved = tuple([place[read] for read in program.reads])
-        return LocalProgram(program.program, program.reads, saved, program.results)
+        return replace(program, saved=saved)
 
 
 def _flowing(

@@ -142,8 +142,8 @@ def _run(optimization: Pass, program: ExecProgram, observe: Observer | None) -> 
         if optimization.enters_bodies:
             inside = program.map_bodies(optimization.inside(program).run)
         result = optimization.run(inside)
-    except TenferroError as error:
-        if not optimization.refuses:
+    except Exception as error:
+        if not (optimization.refuses and isinstance(error, TenferroError)):
             error.add_note(f"raised in pass '{optimization.name}'")
         raise
     milliseconds = (time.perf_counter() - start) * 1e3

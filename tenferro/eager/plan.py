@@ -16,9 +16,11 @@ from tenferro.computegraph import (
     Instruction,
     compile_graph,
     materialize_merge,
+    op_key,
     resolve_keys,
 )
 from tenferro.config import config
+from tenferro.control import ControlOp, Custom
 from tenferro.eager.kernels import Kernel, Kernels, is_static
 from tenferro.eager.kinds import OperandKind, kind_of
 from tenferro.eager.tensor import EagerTensor, Recorder
@@ -29,20 +31,32 @@ from tenferro.shape import ShapeGuardContext, TensorMeta, fresh_input, is_inexac
 from tenferro.traced import TraceEmitter, user_site
 
 Program = CompiledProgram[StdTensorOp]
+Keys = tuple[GlobalValKey, ...]
+
+
+Constants = tuple[GlobalValKey | None, ...]
 
 
 class OpDerivative(Derivative):
-    """The derivative of a tensor op; `kinds` are those of the saved values, if known."""
+    """The derivative of a tensor op; `kinds` are those of the saved values, if known.
+
+    `constants` are the operands that depend on no input, which records need not save.
+    """
 
     def __init__(
         self,
         op: StdTensorOp,
         metas: Sequence[TensorMeta],
         active: tuple[bool, ...],
+        constants: Constants,
         ctx: ShapeGuardContext,
+        lasting: bool,
     ) -> None:
-        operands = [fresh_input(meta, f"x{i}") for i, meta in enumerate(metas)]
-        super().__init__(op, operands, active, ctx)
+        operands = [
+            fresh_input(meta, f"x{i}") if constant is None else constant
+            for i, (meta, constant) in enumerate(zip(metas, constants, strict=True))
+        ]
+        super().__init__(op, operands, active, ctx, lasting)
         types = (*metas, *op.infer_all(metas))
         self.kinds = tuple([_kind(types[read]) for read in self.reads])
 
@@ -80,6 +94,8 @@ class EagerPlan:
         single: whether to return one result, and not a tuple.
         tracked: whether a result is tracked.
         executor: the owner of the buffers, as `Tensor.executor` returns it.
+        lasting: whether later calls have the same plan: no rule by hand is recorded, which may read
+            other values then.
         short: the kind of the result if `run` can take the fast path: there is one value, and at
             most one recorded op, which reads the operands in order.
     """
@@ -90,6 +106,7 @@ class EagerPlan:
     single: bool
     tracked: bool
     executor: Executor | None
+    lasting: bool
     short: OperandKind | None
 
     def run(self, operands: list[EagerTensor], runtime: Recorder) -> list[EagerTensor]:
@@ -171,10 +188,14 @@ class EagerPlanner:
         op: StdTensorOp,
         metas: tuple[TensorMeta, ...],
         active: tuple[bool, ...],
+        constants: Constants,
     ) -> OpDerivative:
         """The derivative of an op on operands of types `metas`."""
+        if is_ruled_by_hand(op):
+            return OpDerivative(op, metas, active, constants, self._ctx, lasting=False)
         derivative: OpDerivative = self._cache.get_or_make(
-            (op, metas, active), lambda: OpDerivative(op, metas, active, self._ctx)
+            (op, metas, active, constants),
+            lambda: OpDerivative(op, metas, active, constants, self._ctx, lasting=True),
         )
         return derivative
 
@@ -196,6 +217,7 @@ class _PlanBuilder:
         self._operand_origins = tuple([self._origin.get(slot, 0) for slot in range(len(kinds))])
         self._n_origins = len(kinds) + 1
         self._steps: list[tuple[OpDerivative, tuple[int, ...], list[int]]] = []
+        self._constant: dict[int, GlobalValKey] = {}
 
     def plan(self, single: bool) -> EagerPlan:
         """The plan."""
@@ -227,6 +249,7 @@ class _PlanBuilder:
             single,
             tracked,
             self._planner.owner,
+            all(derivative.lasting for derivative, _, _ in self._steps),
             results[0].kind if short else None,
         )
 
@@ -239,10 +262,13 @@ class _PlanBuilder:
 
     def _add(self, op: StdTensorOp, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> None:
         active = tuple([slot in self._origin for slot in inputs])
+        constants = tuple([self._constant.get(slot) for slot in inputs])
         if not any(active):
+            if op.n_outputs == 1 and None not in constants and (op.source or op.repeats):
+                self._constant[outputs[0]] = op_key(op, cast("Keys", constants)).output(0)
             return
         metas = tuple([self._metas[slot] for slot in inputs])
-        derivative = self._planner.derivative(op, metas, active)
+        derivative = self._planner.derivative(op, metas, active, constants)
         reaches = [
             reached and is_inexact(self._metas[slot].dtype)
             for slot, reached in zip(outputs, derivative.reaches, strict=True)
@@ -261,6 +287,16 @@ class _PlanBuilder:
         origin = self._origin.get(slot, 0)
         kind = _kind(self._metas[slot])
         return Result(value, origin, kind and (kind.active if origin else kind))
+
+
+def is_ruled_by_hand(op: StdTensorOp) -> bool:
+    """Whether a rule gives the derivatives of the op, or of one in the programs inside it."""
+    if not isinstance(op, ControlOp):
+        return False
+    programs = [cast(ExecProgram, body) for body in op.bodies.values()]
+    return isinstance(op, Custom) or any(
+        part.has_op(Custom) for program in programs for part in program.walk()
+    )
 
 
 def program_of_function(

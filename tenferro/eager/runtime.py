@@ -20,7 +20,7 @@ from tenferro.eager.derivatives import Differentiator, RecordApplier, check_defi
 from tenferro.eager.emitter import EagerEmitter
 from tenferro.eager.kernels import Kernels
 from tenferro.eager.kinds import OperandKind, kind_of, number_key, with_options
-from tenferro.eager.plan import EagerPlanner, lasts, program_of_function, program_of_op
+from tenferro.eager.plan import EagerPlan, EagerPlanner, lasts, program_of_function, program_of_op
 from tenferro.eager.tensor import EagerTensor, is_paused, pausing
 from tenferro.errors import ADError, ConfigError, ContextMismatch, DeviceError, ExecutorError
 from tenferro.families import further
@@ -239,6 +239,11 @@ class EagerRuntime(Differentiator):
 
     def _run_local(self, local: LocalProgram, operands: Sequence[EagerTensor]) -> list[EagerTensor]:
         kinds = self._kinds(operands)
+        if not local.lasting:
+            once = self._planner.plan(local.program, kinds)
+            if once is None:
+                return in_turn(local.program, operands, lambda op, values: self.invoke(op, *values))
+            return once.run(list(operands), self)
         key = (local, *kinds)
         plan = self._recent.get(key)
         if plan is None:
@@ -252,8 +257,16 @@ class EagerRuntime(Differentiator):
         return in_turn(local.program, operands, lambda op, values: self.invoke(op, *values))
 
     def _remember(self, key: Any, make: Callable[[], Any]) -> Any:
-        """The plan of `key` from the cache; also stored in a dict that is read without a lock."""
-        plan = self._cache.get_or_make(key, make)
+        """The plan of `key` from the cache; also stored in a dict that is read without a lock.
+
+        One that does not last is made by each call.
+        """
+        plan = self._cache.get(key)
+        if plan is None:
+            plan = make()
+            if isinstance(plan, EagerPlan) and not plan.lasting:
+                return plan
+            plan = self._cache.put(key, plan)
         if len(self._recent) >= self._cache.capacity.entries:
             self._recent.clear()
         self._recent[key] = plan

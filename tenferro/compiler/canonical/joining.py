@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecOp, ExecProgram, run
+from tenferro.config import config
+from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecOp, ExecProgram, run, verify
 from tenferro.shape import TensorMeta
 
 
@@ -91,7 +92,8 @@ def with_joined(
     """The program with `joined` in place of the instructions at the positions `first` and `second`.
 
     It stands where the first one stood. Instructions between the two come before it if it needs
-    them. `aliases` are slots that other slots replace, wherever they are read.
+    them. `aliases` are slots that other slots replace, wherever they are read. If `config.verify`
+    is on, the result is verified, since a pass that joins reads it again before it returns.
     """
     now, steps = aliases or {}, program.instructions
     needed = set(joined.input_slots)
@@ -104,11 +106,14 @@ def with_joined(
             needed.update(step.input_slots)
             before.append(step)
     ordered = [*steps[:first], *before[::-1], joined, *after[::-1], *steps[second + 1 :]]
-    return replace(
+    result = replace(
         program,
         instructions=tuple([_reading(step, now) for step in ordered]),
         output_slots=tuple([now.get(slot, slot) for slot in program.output_slots]),
     )
+    if config.verify:
+        verify(result)
+    return result
 
 
 def _reading(step: ExecInstruction, now: Mapping[int, int]) -> ExecInstruction:

@@ -233,13 +233,11 @@ class _JointBody:
             carry[equal[leaf]] if leaf in equal else builder.input(meta)
             for leaf, meta in enumerate(_carried(second))
         ]
-        entries = {slot: builder.input(meta) for slot, meta in _entries(first)}
+        entries: dict[int, int] = {}  # a loop may read one slot several times
         fed = set(first.stacks)
-        entries.update(
-            (slot, builder.input(meta))
-            for slot, meta in _entries(second)
-            if slot not in entries and slot not in fed
-        )
+        for slot, meta in (*_entries(first), *_entries(second)):
+            if slot not in entries and slot not in fed:
+                entries[slot] = builder.input(meta)
         self._xs = tuple(entries)
         results = builder.inline(first.op.body, _inputs(first, consts, carry, entries))
         entries.update(zip(first.stacks, results[first.op.carry :], strict=True))

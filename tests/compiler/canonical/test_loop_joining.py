@@ -1,9 +1,15 @@
 """Loops over the same slices become one, and contract what they share once."""
 
+from dataclasses import replace
+
 import pytest
 
 from tenferro.compiler import LoopJoining, OptimizerOptions, optimize, parse
+from tenferro.compiler.canonical.joining import with_joined
+from tenferro.config import config
 from tenferro.control import Scan
+from tenferro.errors import VerifyError
+from tenferro.exec_ir import verify
 from tests.programs import assert_leaves_alone, assert_rewrites, assert_same_results, dots
 
 TWO_LOOPS = """
@@ -182,3 +188,50 @@ def test_a_loop_reads_what_another_stacks_in_the_same_round() -> None:
 )
 def test_a_loop_that_needs_more_of_the_other_stays_apart(change: tuple[str, str]) -> None:
     assert_leaves_alone(LoopJoining(), FED.replace(*change))
+
+
+READS_TWICE = """
+exec_program(%0: f64[3], %1: f64[]) {
+  %2: f64[], %3: f64[3] = scan[consts=0, carry=1, length=3] %1, %0, %0 {
+    body(%0: f64[], %1: f64[], %2: f64[]) {
+      %3: f64[] = multiply %0, %1
+      %4: f64[] = add %3, %2
+      return %4, %3
+    }
+  }
+  %4: f64[] = scan[consts=0, carry=1, length=3] %1, %3, %0, %0 {
+    body(%0: f64[], %1: f64[], %2: f64[], %3: f64[]) {
+      %4: f64[] = multiply %1, %2
+      %5: f64[] = add %4, %3
+      %6: f64[] = add %0, %5
+      return %6
+    }
+  }
+  return %2, %4
+}"""
+
+
+def test_loops_may_read_the_same_entries_several_times() -> None:
+    before = parse(READS_TWICE)
+    after = LoopJoining().run(before)
+    verify(after)
+    (loop,) = after.steps_of(Scan)
+    assert len(loop.input_slots) == len(loop.op.body.input_slots)
+    assert_same_results(before, after, {})
+
+
+def test_the_verifier_compares_operands_with_the_inputs_of_bodies() -> None:
+    program = parse(READS_TWICE)
+    first, second = program.instructions
+    fewer = replace(second, input_slots=second.input_slots[:-1], last_use=())
+    with pytest.raises(VerifyError, match=r"scan: takes 4 operands .* got 3"):
+        verify(replace(program, instructions=(first, fewer)))
+
+
+def test_what_is_joined_is_verified_before_it_is_joined_again() -> None:
+    assert config.verify
+    program = parse(READS_TWICE)
+    first = program.instructions[0]
+    broken = replace(first, input_slots=first.input_slots[:-1], last_use=())
+    with pytest.raises(VerifyError, match=r"scan: takes 3 operands .* got 2"):
+        with_joined(program, 0, 1, broken)
