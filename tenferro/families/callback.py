@@ -21,6 +21,7 @@ from tenferro.family import (
     Package,
     family_id,
     one_by_one,
+    owned,
 )
 from tenferro.ops import Reshape
 from tenferro.shape import Dim, DType, TensorMeta, is_inexact
@@ -100,7 +101,7 @@ class Callback(ExtensionOp):
         """
         types = [array.dtype for array in inputs], [array.shape for array in inputs]
         try:
-            found = self.function.function(*[_read_only(array) for array in inputs])
+            found = owned(self.function.function(*[_read_only(array) for array in inputs]))
         except BackendFailureError:
             raise
         except Exception as error:

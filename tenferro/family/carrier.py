@@ -34,6 +34,7 @@ from tenferro.family.family_id import (
 )
 from tenferro.family.frozen import frozen, plain
 from tenferro.family.op import ExtensionOp, OutputMeta
+from tenferro.family.owned import owned
 from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, batch_rule_name, class_name
 from tenferro.ops import StdTensorOp, entry_meta
 from tenferro.shape import (
@@ -132,7 +133,7 @@ class Extension(StdTensorOp, name="extension"):
         """
         expected = self.infer_all([make_meta(array.dtype, array.shape) for array in inputs])
         try:
-            results = self.op.eager_execute(inputs)
+            results = owned(self.op.eager_execute(inputs))
         except (BackendFailureError, InvalidConfigError):
             raise
         except Exception as error:

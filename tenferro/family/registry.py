@@ -19,6 +19,7 @@ from tenferro.family.caches import ExtensionCache, ExtensionCaches
 from tenferro.family.carrier import Extension, failure
 from tenferro.family.family_id import parse_family_id, require_class
 from tenferro.family.op import ExtensionOp
+from tenferro.family.owned import owned
 from tenferro.shape import make_meta
 
 Buffer = Any
@@ -128,9 +129,8 @@ class ExtensionRegistry:
         expected = op.infer_all([make_meta(buf.dtype, tuple(buf.shape)) for buf in inputs])
         try:
             protected = [_protected(buffer) for buffer in inputs]
-            results = runtime.execute(
-                backend, op.op, protected, caches.of(op.family_id, type(op.op))
-            )
+            cache = caches.of(op.family_id, type(op.op))
+            results = owned(runtime.execute(backend, op.op, protected, cache))
         except (BackendFailureError, InvalidConfigError, ExecutorError):
             raise
         except RaisedByUser as raised:

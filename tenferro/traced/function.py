@@ -131,7 +131,6 @@ def trace_function(
         result = function(*traced_args, **traced_kwargs)
         result, aux = _split_aux(result) if has_aux else (result, None)
         out_leaves, out_tree = flatten(result)
-        _check_keys(out_tree)
         outputs = [_output_key(leaf, position) for position, leaf in enumerate(out_leaves)]
         aux_leaves, aux_tree = flatten(aux)
         aux_keys = [leaf.key for leaf in aux_leaves if isinstance(leaf, TracedTensor)]
@@ -193,16 +192,6 @@ def _output_key(leaf: Any, position: int) -> GlobalValKey:
         return leaf.in_use(f"result leaf {position}")
     leaf_meta(leaf, f"result leaf {position}")
     return capture(leaf if isinstance(leaf, Tensor | np.ndarray) else Tensor(leaf))
-
-
-def _check_keys(tree: TreeDef) -> None:
-    """Raise PytreeError if a traced value is a key of a dict."""
-    for key in (key for path in tree.paths() for key in path):
-        if isinstance(key, TracedTensor):
-            raise PytreeError(
-                f"result: a key of a dict is the traced value {key.meta} ({key.name}), which is "
-                "not known yet; use keys that are known, or return it as a value"
-            )
 
 
 def _split_aux(result: Any) -> tuple[Any, Any]:

@@ -130,9 +130,9 @@ class TracedTensor(ArrayOperators):
         return f"TracedTensor({self.meta})"
 
     def __hash__(self) -> int:  # type: ignore[override]  # other arrays have none
-        if self.scope is None:
-            return object.__hash__(self)  # an input by itself, which names what is bound to it
-        raise TypeError(f"unhashable type: 'TracedTensor' ({self.meta}); == is elementwise")
+        if self.scope is not None:
+            self._refuse("hash()", "use a number or a name as a key; == is elementwise")
+        return object.__hash__(self)  # an input by itself names what is bound to it
 
     def __len__(self) -> int:
         if not self.shape:

@@ -51,8 +51,8 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     ),
     "a key": (
         lambda: tn.jit(lambda x: {x: 1.0}, executor="numpy")(1.0),
-        PytreeError,
-        "result: a key of a dict is the traced value f64[] (x), which is not known yet",
+        TracingError,
+        "hash() of a traced value f64[] (x): it has no value yet; use a number or a name as a key",
     ),
     "a shape in place of a type": (
         lambda: tn.make_program(same, (3, 4)),

@@ -209,7 +209,7 @@ def test_tensors_compare_elementwise_and_are_not_hashable() -> None:
             hash(unhashable)
     with pytest.raises(TypeError, match="unhashable type"):
         tn.asarray(1) in {1, 2}  # noqa: B015
-    with pytest.raises(TypeError, match="unhashable type: 'TracedTensor'"):
+    with pytest.raises(TypeError, match=r"hash\(\) of a traced value"):
         tn.jit(lambda x: x * len({x}), executor="numpy")(t)
     with pytest.raises(PytreeError, match="static arguments must be hashable"):
         tn.jit(lambda x, y: x, executor="numpy", static_argnums=1)(t, t)
