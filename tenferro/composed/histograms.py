@@ -32,7 +32,7 @@ def bincount(
 
     Args:
         x: a vector of integers that are not negative.
-        weights: a number for each element; 1 if None.
+        weights: a number for each element, which is summed in float64, as in NumPy; 1 if None.
         minlength: the least size of the result.
         length: the size of the result; larger elements are not counted. A traced x needs it.
 
@@ -48,15 +48,21 @@ def bincount(
         raise DTypeError(f"bincount: takes integers, got {values.meta}")
     if length is None:
         known = numbers("bincount", values, "pass length=")
-        length = max(int(known.max(initial=-1)) + 1, count("bincount", "minlength", minlength))
+        least = count("bincount", "minlength", minlength)
+        length = max(int(known.max()) + 1 if known.size else 0, least)
     if isinstance(values, Tensor) and (values.numpy() < 0).any():
         raise ShapeError("bincount: takes integers that are not negative")
     size = count("bincount", "length", length)
     # A negative index would count from the end.
     places = tn.where(values < 0, 0, values) if values.dtype.kind == "i" else values
-    amounts = tn.ones_like(places, "int64") if weights is None else tn.asarray(weights)
-    amounts = amounts.astype(tn.float64) if amounts.dtype.kind == "b" else amounts
+    amounts: Any = tn.ones_like(places, "int64") if weights is None else _exact(weights)
     return tn.zeros(size, amounts.dtype).at[places.astype("int64")].add(amounts)
+
+
+def _exact(weights: Any) -> Any:
+    """Weights in float64: many small numbers that are added one by one lose digits in float32."""
+    (amounts,) = promoted("weights", weights)
+    return amounts.astype("complex128" if amounts.dtype.kind == "c" else "float64")
 
 
 def digitize(
@@ -75,7 +81,7 @@ def digitize(
         return tn.zeros_like(x, "int64")
     rising = searchsorted(edges, x, side)
     falling = edges.shape[0] - searchsorted(tn.flip(edges), x, side)
-    return tn.where(edges[-1] >= edges[0], rising, falling)
+    return tn.where(edges[-1] < edges[0], falling, rising)  # NaN stands at the end
 
 
 def histogram_bin_edges(
@@ -110,6 +116,10 @@ def _limits(range: Any, dtype: Any) -> list[Any]:
     bounds = tn.asarray(range)
     if bounds.shape != (2,):
         raise ShapeError(f"histogram: range must be two numbers, got {range!r}")
+    if isinstance(bounds, Tensor):
+        low, high = bounds.tolist()
+        if not -np.inf < low <= high < np.inf:
+            raise ShapeError(f"histogram: range must be two finite numbers in order, got {range!r}")
     return [bounds[i].astype(dtype) for i in (0, 1)]
 
 
@@ -198,7 +208,7 @@ def histogramdd(
     ]
     places = [_bin(column, edge) for column, edge in zip(columns, edges, strict=True)]
     counts: Any = _tally([edge.shape[0] - 1 for edge in edges], places, weights)
-    counts = counts if counts.dtype.kind in "fc" else counts.astype("float64")
+    counts = counts.astype("complex128" if counts.dtype.kind == "c" else "float64")
     if density:
         counts = counts / tn.sum(counts)
         for i, edge in enumerate(edges):
@@ -216,9 +226,11 @@ def _bin(values: Any, edges: Any) -> Any:
 def _tally(shape: Any, places: list[Any], weights: Any) -> Any:
     """The counts, or the sums of weights, in cells counted from 1."""
     sizes = shape if isinstance(shape, list) else [shape]
-    amounts = tn.ones_like(places[0], "int64") if weights is None else tn.ravel(weights)
-    wide = tn.zeros([size + 2 for size in sizes], amounts.dtype).at[tuple(places)].add(amounts)
-    return wide[(slice(1, -1),) * len(sizes)]
+    amounts: Any = tn.ones_like(places[0], "int64") if weights is None else tn.ravel(weights)
+    dtype = amounts.dtype
+    amounts = _exact(amounts) if dtype.kind in "fc" else amounts
+    wide: Any = tn.zeros([size + 2 for size in sizes], amounts.dtype)
+    return wide.at[tuple(places)].add(amounts)[(slice(1, -1),) * len(sizes)].astype(dtype)
 
 
 def cov(

@@ -160,14 +160,23 @@ def _between(rows: Any, fractions: Any, method: str, skip: bool) -> Any:
     elif method == "higher":
         result = above
     else:
-        weight: Any = 0.5 if method == "midpoint" else (place - low).astype(rows.dtype)
-        gap = above - below
-        finite: Any = tn.isfinite(gap)
-        # Beside an infinity, or where the difference overflows, only the weighted sum is right.
-        result = below + tn.where(finite, gap, 0) * weight
-        result = tn.where(finite, result, below * (1 - weight) + above * weight)
-        result = tn.where(low == high, below, result)  # one element, with weight 0
+        share: Any = 0.5 if method == "midpoint" else (place - low).astype(rows.dtype)
+        result = between(below, above, share)
     return result if skip else tn.where(tn.any(missing, axis=-1, keepdims=True), tn.nan, result)
+
+
+def between(low: Any, high: Any, share: Any) -> Any:
+    """The number at a share of the way from one number to another.
+
+    Between an infinity and a number it is the infinity, and at either end the number there alone.
+    """
+    gap = high - low
+    finite: Any = tn.isfinite(gap)
+    result = low + share * tn.where(finite, gap, 0)
+    # Beside an infinity, or where the difference overflows, only the weighted sum is right.
+    weighted = low * (1 - share) + high * share
+    ends = tn.where(share == 0, low, tn.where(share == 1, high, weighted))
+    return tn.where(finite, result, ends)
 
 
 def _axes(name: str, axis: Axis, rank: int) -> list[int]:

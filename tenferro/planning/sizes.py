@@ -14,6 +14,7 @@ Sizes = dict[Label, Dim]
 def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> Sizes:
     """The size of each label. A size of 1 broadcasts to any other, as in NumPy.
 
+    On the axes of one operand, which have one label for a diagonal, sizes must be equal.
     Symbolic sizes that cannot be compared yet are assumed equal and compared when they are known.
 
     Raises:
@@ -37,7 +38,10 @@ def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> 
                 f"einsum: operand {position} has {len(shape)} axes {_shape(shape)}, "
                 f"but {subscripts} gives it {len(labels)} labels"
             )
+        diagonals = len(set(labels)) < len(labels)
         for axis, (label, size) in enumerate(zip(labels, shape, strict=True)):
+            if diagonals:
+                _check_diagonal(subscripts, position, axis, shape)
             known = sizes.get(label)
             if (
                 known is None
@@ -56,6 +60,17 @@ def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> 
                     f"operand {position}"
                 )
     return sizes
+
+
+def _check_diagonal(subscripts: Subscripts, position: int, axis: int, shape: Sequence[Dim]) -> None:
+    """Raise ShapeError if an axis has another size than the first one with its label."""
+    labels, size = subscripts.inputs[position], shape[axis]
+    first = labels.index(labels[axis])
+    if isinstance(size, int) and isinstance(shape[first], int) and size != shape[first]:
+        raise ShapeError(
+            f"einsum: label {label_name(labels[axis])!r} of {subscripts} is the diagonal of axes "
+            f"{first} and {axis} of operand {position}, which have sizes {shape[first]} and {size}"
+        )
 
 
 def _shape(shape: Sequence[Dim]) -> str:

@@ -27,3 +27,13 @@ def test_ranks_and_counts_must_fit() -> None:
 def test_a_size_of_1_gives_way() -> None:
     sizes = build_size_dict(Subscripts.parse("ij,jk->ik"), [(2, 1), (3, 4)])
     assert sizes[ord("j")] == 3
+
+
+def test_axes_of_a_diagonal_have_equal_sizes() -> None:
+    for text, shape in (("ii->", (3, 1)), ("ii->i", (1, 3)), ("iji->j", (2, 4, 3))):
+        with pytest.raises(
+            ShapeError, match=r"label 'i' of .* is the diagonal of axes 0 and \d of"
+        ):
+            build_size_dict(Subscripts.parse(text), [shape])
+    sizes = build_size_dict(Subscripts.parse("ii,ij->j"), [(1, 1), (3, 4)])
+    assert sizes[ord("i")] == 3

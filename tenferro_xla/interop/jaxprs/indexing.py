@@ -109,6 +109,11 @@ def _scatter(op: Callable[..., StdTensorOp], combiner: str, sign: int = 1) -> Tr
         params, (x, indices, updates) = equation.params, operands
         numbers, mode = params["dimension_numbers"], params["mode"]
         _require_mode(at, equation)
+        if combiner == "set" and params["update_jaxpr"] is not None:
+            raise at.refuse(
+                equation,
+                "applies a function to elements, as x.at[i].apply(f); write x.at[i].set(f(x[i]))",
+            )
         windows, inserted, index_map, batching, of_indices = (
             integers(getattr(numbers, name))
             for name in (

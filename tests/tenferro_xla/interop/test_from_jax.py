@@ -191,6 +191,11 @@ def test_a_primitive_without_counterpart_is_named_with_its_line(
         from_jax(function, X)
 
 
+def test_a_function_of_elements_is_refused() -> None:
+    with pytest.raises(ExecutorError, match=r"'scatter' at .* applies a function to elements, as"):
+        from_jax(lambda x: x.at[1].apply(lambda v: v * 10), X)
+
+
 def test_a_reduction_by_another_function_is_refused() -> None:
     with pytest.raises(ExecutorError, match=r"'reduce' at .* only for one array and one of add"):
         from_jax(lambda x: lax.reduce(x, np.float64(0), lambda a, b: a * 2 + b, (0,)), X)
