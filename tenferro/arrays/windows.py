@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any
 
-import numpy as np
-
 from tenferro.arrays.broadcasting import drop_axes, insert_axes
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, TenferroError
@@ -21,6 +19,7 @@ from tenferro.shape import (
     InputDim,
     TensorMeta,
     floordiv,
+    integer_of,
     maximum,
     minimum,
     symbol,
@@ -161,14 +160,12 @@ def _counted(bound: Any, size: Dim, axis: int, meta: TensorMeta) -> Dim | None:
 
 def position_of(item: Any, meta: TensorMeta) -> int:
     """One index as a Python integer; for a traced value, its own TracingError propagates."""
-    try:
-        if isinstance(item, bool | np.bool_) or getattr(item, "ndim", False):
-            raise TypeError
-        return operator.index(item)
-    except TenferroError:
-        raise
-    except TypeError:
+    number = integer_of(item)
+    if number is None and hasattr(item, "scope") and not item.ndim:
+        return operator.index(item)  # type: ignore[no-any-return]
+    if number is None:
         raise AxisError(
             f"index: {item!r} is not an integer, slice, ..., None, or array of integers or bools "
             f"(indexing {meta})"
-        ) from None
+        )
+    return number
