@@ -43,10 +43,14 @@ from tenferro.shape import (
     DimExpr,
     DType,
     TensorMeta,
+    at_most,
     dim,
     floordiv,
     is_integer,
+    is_traced_value,
     maximum,
+    number_of,
+    read_integer,
 )
 from tenferro.typing import Number
 
@@ -62,6 +66,28 @@ def arange(at: Emitter[V], start: Any, *, shape: tuple[Dim], step: Any, dtype: D
     return at.emit(ADD, count, full_like(at, first, count)) if first != 0 else count
 
 
+def bound(value: Any) -> Any:
+    """A bound or the step of a range: a real number, or a size.
+
+    Raises:
+        DTypeError: it is another thing.
+    """
+    if isinstance(value, str | DimExpr):
+        return dim(value)
+    number = number_of(value)
+    if number is not None:
+        return number
+    if isinstance(getattr(value, "meta", None), TensorMeta):
+        way = "convert it with int()"
+        if is_traced_value(value):
+            way = (
+                "make the argument that it is static (static_argnames), take the size of an "
+                "array, such as x.shape[0], or mask the largest range"
+            )
+        raise DTypeError(f"arange: takes numbers, since they decide the size, got {value!r}; {way}")
+    raise DTypeError(f"arange: takes real numbers, got {type(value).__name__}")
+
+
 def steps(start: Any, stop: Any, step: Any, dtype: DType | None) -> tuple[DType, Dim]:
     """The dtype of a range of numbers, and the number of its elements.
 
@@ -69,19 +95,9 @@ def steps(start: Any, stop: Any, step: Any, dtype: DType | None) -> tuple[DType,
         DTypeError: a bound is not a number.
         ShapeError: the step is 0, or the range is infinite.
     """
-    numbers: list[Any] = [
-        dim(value) if isinstance(value, str) else value for value in (start, stop, step)
-    ]
-    for value in numbers:
-        if isinstance(getattr(value, "meta", None), TensorMeta):
-            raise DTypeError(
-                f"arange: takes numbers, since they decide the size, got {value!r}; convert it "
-                "with int(), or in a traced function mask the largest range"
-            )
-        if not isinstance(value, int | float | np.integer | np.floating | DimExpr):
-            raise DTypeError(f"arange: takes real numbers, got {type(value).__name__}")
+    numbers = [bound(value) for value in (start, stop, step)]
     first, last, by = numbers
-    whole = not any(isinstance(value, float | np.floating) for value in numbers)
+    whole = not any(isinstance(value, float) for value in numbers)
     if not whole and any(isinstance(value, DimExpr) for value in numbers):
         raise DTypeError(
             "arange: with symbolic sizes, start, stop and step must be integers; multiply the "
@@ -93,7 +109,7 @@ def steps(start: Any, stop: Any, step: Any, dtype: DType | None) -> tuple[DType,
     if whole:
         count = -floordiv(first - last, by) if by > 0 else -floordiv(last - first, -by)
         # A size is never negative, but a difference of sizes may be.
-        return element, count if (first, by) == (0, 1) and count == last else maximum(count, 0)
+        return element, count if at_most(0, count) else maximum(count, 0)
     if not math.isfinite(size := (last - first) / by):
         raise ShapeError(f"arange: the range from {first} to {last} in steps of {by} is infinite")
     return element, max(math.ceil(size), 0)
@@ -147,12 +163,12 @@ def linspace(
 
 def eye(at: Emitter[V], value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> V:
     """A matrix with `value` on diagonal `k`, zero elsewhere."""
-    return _by_diagonal(at, "EQ", value, shape, k, dtype)
+    return _by_diagonal(at, "EQ", value, shape, read_integer("eye", "k", k), dtype)
 
 
 def tri(at: Emitter[V], value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> V:
     """A matrix with `value` on and below diagonal `k`, zero above."""
-    return _by_diagonal(at, "LE", value, shape, k, dtype)
+    return _by_diagonal(at, "LE", value, shape, read_integer("tri", "k", k), dtype)
 
 
 def _by_diagonal(
@@ -180,6 +196,7 @@ def diag(at: Emitter[V], x: V, k: int = 0) -> V:
     >>> tn.diag([[1, 2], [3, 4]])
     Tensor([1, 4])
     """
+    k = read_integer("diag", "k", k)
     meta: TensorMeta = at.ctx.meta(x)
     if meta.rank == 2:
         return diagonal(at, x, k)

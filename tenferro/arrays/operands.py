@@ -35,8 +35,10 @@ from tenferro.shape import (
     DType,
     TensorMeta,
     as_dtype,
+    integer_of,
     is_inexact,
     is_integer,
+    refuse_traced,
     short_name,
 )
 from tenferro.typing import Axis, Integers, Number
@@ -240,6 +242,9 @@ def integers(name: str, field: str, value: Integers) -> list[int]:
     Raises:
         DTypeError: a number is not an integer.
     """
+    if type(value) is int:
+        return [value]
+    refuse_traced(name, field, value)
     numbers = np.ravel(value)
     if numbers.size and numbers.dtype.kind not in "biu":
         raise DTypeError(f"{name}: {field} must be integers, got {value!r}")
@@ -252,13 +257,14 @@ def normal_axis(name: str, axis: Any, rank: int) -> int:
     Raises:
         AxisError: it is out of range.
     """
-    if isinstance(axis, bool) or not hasattr(axis, "__index__") or getattr(axis, "ndim", 0) > 0:
-        meta = getattr(axis, "meta", None)
+    index = integer_of(axis)
+    if index is None:
         if getattr(axis, "ndim", 0) > 0:
+            meta = getattr(axis, "meta", None)
             kind = f"an array{'' if meta is None else f' {meta}'}"
             raise AxisError(f"{name}: axis is {kind}, not an integer; pass arrays in one list")
+        refuse_traced(name, "axis", axis)
         raise AxisError(f"{name}: axis {axis!r} is not an integer")
-    index: int = axis.__index__()
     if not -rank <= index < rank:
         raise AxisError(f"{name}: axis {index} is out of range for rank {rank}")
     return index % rank

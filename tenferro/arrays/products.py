@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tenferro.arrays.broadcasting import broadcast, common_batch, matched, repeated
 from tenferro.arrays.elementwise import conj, multiply, subtract
 from tenferro.arrays.joining import roll
@@ -20,7 +18,7 @@ from tenferro.arrays.reductions import sum
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ops import DotGeneral, Reshape
-from tenferro.shape import Dim, Exact, TensorMeta, canonical
+from tenferro.shape import Dim, Exact, TensorMeta, canonical, integer_of
 
 Axes = int | Sequence[int | Sequence[int]]
 
@@ -58,12 +56,12 @@ def tensordot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axes: Axes = 2) ->
     """
     left, right = promote(at, (x1, x2))
     ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
-    if isinstance(axes, int | np.integer):
-        if not 0 <= axes <= min(ranks):
+    count = integer_of(axes)
+    if count is not None:
+        if not 0 <= count <= min(ranks):
             raise AxisError(
-                f"tensordot: cannot contract {axes} axes of ranks {ranks[0]} and {ranks[1]}"
+                f"tensordot: cannot contract {count} axes of ranks {ranks[0]} and {ranks[1]}"
             )
-        count = int(axes)
         lhs: Sequence[int] = range(ranks[0] - count, ranks[0])
         rhs: Sequence[int] = range(count)
     elif isinstance(axes, tuple | list) and len(axes) == 2:

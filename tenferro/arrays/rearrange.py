@@ -35,7 +35,6 @@ from tenferro.ops import Pad as PadOp
 from tenferro.shape import (
     BOOL,
     Dim,
-    DimExpr,
     DType,
     Exact,
     TensorMeta,
@@ -43,6 +42,7 @@ from tenferro.shape import (
     dim,
     floordiv,
     product,
+    read_integer,
 )
 from tenferro.typing import Axis, Order, Shape, Size
 
@@ -230,7 +230,7 @@ def tril(at: Emitter[V], x: V, k: int = 0) -> V:
     Tensor([[1, 0],
             [3, 4]])
     """
-    return at.emit(Tril(k), x)
+    return at.emit(Tril(read_integer("tril", "k", k)), x)
 
 
 def triu(at: Emitter[V], x: V, k: int = 0) -> V:
@@ -240,7 +240,7 @@ def triu(at: Emitter[V], x: V, k: int = 0) -> V:
     Tensor([[1, 2],
             [0, 4]])
     """
-    return at.emit(Triu(k), x)
+    return at.emit(Triu(read_integer("triu", "k", k)), x)
 
 
 def diagonal(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V:
@@ -254,6 +254,7 @@ def diagonal(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int =
     meta: TensorMeta = at.ctx.meta(x)
     if meta.rank < 2:
         raise ShapeError(f"diagonal: needs at least two axes, got {meta}")
+    offset = read_integer("diagonal", "offset", offset)
     rows, columns = normal_axes("diagonal", (axis1, axis2), meta.rank)
     if normal_axis("diagonal", axis1, meta.rank) != rows:
         offset = -offset
@@ -314,23 +315,9 @@ def sizes_of(shape: object) -> list[Size]:
     Raises:
         ShapeError: an item is not a size.
     """
-    many = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
-    sizes: list[Size] = []
-    for size in many:
-        if isinstance(size, str | DimExpr):
-            sizes.append(size)
-        elif isinstance(size, int | np.integer) and not isinstance(size, bool):
-            sizes.append(int(size))
-        elif getattr(size, "scope", None) is not None:
-            raise ShapeError(
-                f"shape: {size!r} is a value of a trace, not a size; make the argument that it is "
-                "static (static_argnames), or take the size of an array, such as x.shape[0]"
-            )
-        else:
-            raise ShapeError(
-                f"shape: {size!r} is not a size; pass an integer, or a name for a symbolic size"
-            )
-    return sizes
+    single = isinstance(shape, str) or getattr(shape, "ndim", None) == 0
+    many = list(shape) if isinstance(shape, Iterable) and not single else [shape]
+    return [size if isinstance(size, str) else dim(size) for size in many]
 
 
 def _of_as_many(at: Emitter[V], x: V, count: Dim) -> V:

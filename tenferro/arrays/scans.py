@@ -12,7 +12,7 @@ from tenferro.arrays.reductions import countable
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError
 from tenferro.ops import SUB, CumulativeProd, CumulativeSum, StdTensorOp, full
-from tenferro.shape import BOOL, TensorMeta
+from tenferro.shape import BOOL, TensorMeta, read_integer
 from tenferro.typing import DTypeLike
 
 
@@ -118,6 +118,7 @@ def diff(
     dtype = result_dtype(at, (x, *ends))
     (value,) = promote(at, (x,), dtype)
     along = normal_axis("diff", axis, at.ctx.meta(value).rank)
+    n = read_integer("diff", "n", n, AxisError)
     if n < 0:
         raise AxisError(f"diff: n must not be negative, got {n}")
     if n and ends:

@@ -19,7 +19,7 @@ from tenferro.ops import (
     gather_along,
     scalar,
 )
-from tenferro.shape import INT64, Exact, TensorMeta, is_integer
+from tenferro.shape import INT64, Exact, TensorMeta, integer_of, is_integer, refuse_traced
 
 
 def sort(
@@ -74,8 +74,11 @@ def top_places(at: Emitter[V], x: Operand[V], k: int) -> V:
     meta: TensorMeta = at.ctx.meta(value)
     extent = meta.extents[-1] if meta.rank else Exact(0)
     limit = extent.dim if isinstance(extent, Exact) else None
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+    refuse_traced("top_k", "k", k)
+    count = integer_of(k)
+    if count is None or count < 0:
         raise ShapeError(f"top_k: k must be a number of elements, got {k!r}")
+    k = count
     if meta.rank == 0 or (isinstance(limit, int) and k > limit):
         raise ShapeError(f"top_k: {meta} does not have {k} elements along its last axis")
     return window(at, argsort(at, value, descending=True), meta.rank - 1, 0, k)

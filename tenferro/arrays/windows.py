@@ -9,8 +9,6 @@ from enum import Enum
 from types import EllipsisType
 from typing import Any
 
-import numpy as np
-
 from tenferro.arrays.broadcasting import drop_axes, insert_axes
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, TenferroError
@@ -25,6 +23,7 @@ from tenferro.shape import (
     at_most,
     bring_guards,
     floordiv,
+    integer_of,
     maximum,
     minimum,
     symbol,
@@ -226,14 +225,12 @@ def _has_name(item: slice) -> bool:
 
 def position_of(item: Any, meta: TensorMeta) -> int:
     """One index as a Python integer; for a traced value, its own TracingError propagates."""
-    try:
-        if isinstance(item, bool | np.bool_) or getattr(item, "ndim", False):
-            raise TypeError
-        return operator.index(item)
-    except TenferroError:
-        raise
-    except TypeError:
+    number = integer_of(item)
+    if number is None and hasattr(item, "scope") and not item.ndim:
+        return operator.index(item)  # type: ignore[no-any-return]
+    if number is None:
         raise AxisError(
             f"index: {item!r} is not an integer, slice, ..., None, or array of integers or bools "
             f"(indexing {meta})"
-        ) from None
+        )
+    return number

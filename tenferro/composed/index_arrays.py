@@ -20,7 +20,8 @@ from tenferro.composed.operands import (
     whole,
 )
 from tenferro.composed.searching import nonzero
-from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.errors import AxisError, ShapeError
+from tenferro.shape import read_integer
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
 
@@ -215,11 +216,10 @@ def _inside(part: Any, axis: int, size: int, mode: str) -> Any:
 
 
 def _matrix(name: str, n: Any, k: Any, m: Any) -> tuple[int, int, int]:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise DTypeError(f"{name}: k must be an integer, got {k!r}")
+    k = read_integer(name, "k", k)
     rows, columns = count(name, "n", n), count(name, "m", n if m is None else m)
     check_affordable(name, rows, columns)
-    return rows, int(k), columns
+    return rows, k, columns
 
 
 def _shape(name: str, x: Any, rank: int | None = None) -> list[int]:

@@ -14,7 +14,15 @@ from tenferro.config import config
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
 from tenferro.exec_ir import check_size
 from tenferro.runtime import Tensor
-from tenferro.shape import FLOAT64, INT64, TensorMeta, is_inexact
+from tenferro.shape import (
+    FLOAT64,
+    INT64,
+    TensorMeta,
+    is_inexact,
+    number_of,
+    read_integer,
+    refuse_traced,
+)
 
 
 @dataclass(frozen=True)
@@ -110,9 +118,7 @@ def count(name: str, field: str, value: Any, least: int = 0) -> int:
     Raises:
         ShapeError: the value is another thing.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ShapeError(f"{name}: {field} must be an integer of at least {least}, got {value!r}")
-    return int(value)
+    return read_integer(name, field, value, ShapeError, least)
 
 
 def sizes(name: str, shape: Any) -> list[int]:
@@ -136,11 +142,11 @@ def number(name: str, field: str, value: Any) -> float:
     Raises:
         DTypeError: the value is another thing.
     """
-    if isinstance(value, int | float):
-        return value
-    if isinstance(value, np.integer | np.floating):
-        return float(value)
-    raise DTypeError(f"{name}: {field} must be a number, got {value!r}")
+    result = int(value) if isinstance(value, bool) else number_of(value)
+    if result is None:
+        refuse_traced(name, field, value)
+        raise DTypeError(f"{name}: {field} must be a number, got {value!r}")
+    return result
 
 
 def callable_of(name: str, function: Any) -> Any:

@@ -20,6 +20,7 @@ from tenferro.composed.operands import (
     vector,
 )
 from tenferro.errors import DTypeError, ShapeError
+from tenferro.shape import integer_of
 from tenferro.typing import AnyTensor, ArrayLike
 
 _BINARY_SEARCH = 8
@@ -310,7 +311,8 @@ def argpartition(x: ArrayLike, kth: int, axis: int = -1) -> AnyTensor:
 
 def _check_kth(name: str, x: Any, axis: int, kth: int) -> None:
     size = constant_size(name, x, axis)
-    if isinstance(kth, bool) or not isinstance(kth, int | np.integer) or not -size <= kth < size:
+    place = integer_of(kth)
+    if place is None or not -size <= place < size:
         raise ShapeError(f"{name}: kth {kth!r} is not a place along axis {axis} of {x.meta}")
 
 

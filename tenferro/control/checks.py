@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import ClassVar, Protocol, Self, TypeVar, cast
 
-import numpy as np
-
 from tenferro.chainrules import JvpSite, V
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import (
@@ -20,7 +18,7 @@ from tenferro.exec_ir import (
     with_last_use,
 )
 from tenferro.ops import StdTensorOp
-from tenferro.shape import Exact, TensorMeta, describe
+from tenferro.shape import Exact, TensorMeta, describe, integer_of
 
 T = TypeVar("T")
 _GUESSED_ROUNDS = 10
@@ -138,9 +136,10 @@ class ControlOp(StdTensorOp):
     def _as_integer(self, field: str, expected: str = "an integer") -> int:
         """The value of a field as an `int`."""
         value = getattr(self, field)
-        if isinstance(value, int | np.integer) and not isinstance(value, bool):
-            return int(value)
-        raise self._mistyped(field, expected)
+        number = integer_of(value)
+        if number is None:
+            raise self._mistyped(field, expected)
+        return number
 
     def _mistyped(self, field: str, expected: str) -> ControlFlowError:
         """The error for a field of another type."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, cast
 from weakref import WeakValueDictionary
 
-import numpy as np
 import optree
 
 from tenferro.computegraph import PRIMAL, op_key
@@ -16,7 +15,7 @@ from tenferro.extension import apply
 from tenferro.families import METHODS, Callback, HostFunction, VmapMethod
 from tenferro.family import Extension
 from tenferro.loops import require_function
-from tenferro.shape import DType, annotate, as_dtype
+from tenferro.shape import DType, annotate, as_dtype, integer_of
 from tenferro.traced import (
     NAMESPACE,
     TracedTensor,
@@ -149,8 +148,9 @@ def _type(leaf: Any) -> tuple[DType, tuple[int, ...]]:
             f"pure_callback: result_shape_dtypes has a {type(leaf).__name__}; pass "
             "TensorSpec(shape, dtype) in its place"
         )
-    if not all(isinstance(size, int | np.integer) for size in shape):
+    sizes = [integer_of(size) for size in shape]
+    if None in sizes:
         raise ADError(
             f"pure_callback: a result has the shape {tuple(shape)}; sizes must be integers"
         )
-    return as_dtype(dtype), tuple([int(size) for size in shape])
+    return as_dtype(dtype), tuple(cast("list[int]", sizes))

@@ -15,7 +15,7 @@ from tenferro.derivatives.front import check_active, check_scalar, matching
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import ADError, DTypeError, PytreeError
 from tenferro.ops import CONJ, StdTensorOp, full_like
-from tenferro.shape import is_complex
+from tenferro.shape import integer_of, is_complex
 from tenferro.traced import (
     Trace,
     TreeDef,
@@ -312,10 +312,13 @@ def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
     Raises:
         ADError: a position is out of range or occurs twice.
     """
-    numbers: list[Any] = list(argnums) if isinstance(argnums, tuple | list) else [argnums]
-    for number in numbers:
-        if not isinstance(number, int):
-            raise ADError(f"{name}: argnums must be integers, got {number!r}")
+    given: list[Any] = list(argnums) if isinstance(argnums, tuple | list) else [argnums]
+    numbers: list[int] = []
+    for each in given:
+        number = integer_of(each)
+        if number is None:
+            raise ADError(f"{name}: argnums must be integers, got {each!r}")
+        numbers.append(number)
         if not -count <= number < count:
             raise ADError(
                 f"{name}: argnums {number} is out of range for {count} positional arguments"

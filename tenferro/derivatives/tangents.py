@@ -12,6 +12,7 @@ from tenferro.derivatives.gradients import Bytes, Gradients, matching_leaves, re
 from tenferro.derivatives.linear_map import LinearMap
 from tenferro.errors import ADError, PytreeError, ShapeError
 from tenferro.ops import full_like
+from tenferro.shape import read_integer
 from tenferro.traced import flatten, unflatten, wraps
 from tenferro.typing import ArrayLike, PyTree
 
@@ -177,8 +178,7 @@ def derivative(
     >>> derivative(lambda x: x**4, order=3)(2.0)
     Tensor(48.)
     """
-    if not isinstance(order, int) or order < 0:
-        raise ADError(f"derivative: order must be an integer of at least 0, got {order!r}")
+    order = read_integer("derivative", "order", order, ADError, 0)
 
     def differentiated(x: ArrayLike) -> R:
         ad = context_of(ad_context)

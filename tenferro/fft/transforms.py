@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ from tenferro.shape import (
     is_complex,
     is_inexact,
     minimum,
+    read_integer,
     short_name,
     symbol,
 )
@@ -81,9 +81,7 @@ def size_of(name: str, what: str, size: Any, where: str = "") -> Dim:
     """
     if isinstance(size, str | DimExpr):
         return dim(size)
-    if isinstance(size, bool) or not hasattr(size, "__index__"):
-        raise DTypeError(f"{name}: {what} must be an integer, got {size!r}")
-    number = operator.index(size)
+    number = read_integer(name, what, size)
     if number < 1:
         raise ShapeError(f"{name}: {what} must be at least 1, got {number}{where}")
     return number

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
 from tenferro.errors import ADError
 from tenferro.jacobians.modes import Mode
+from tenferro.shape import integer_of
 
 Sparsity = Literal["auto"] | None
 
@@ -46,10 +45,7 @@ def as_chunk_size(name: str, chunk_size: object) -> int | None:
     """
     if chunk_size is None:
         return None
-    if (
-        isinstance(chunk_size, bool)
-        or not isinstance(chunk_size, int | np.integer)
-        or chunk_size < 1
-    ):
+    number = integer_of(chunk_size)
+    if number is None or number < 1:
         raise ADError(f"{name}: chunk_size must be a positive integer or None, got {chunk_size!r}")
     return int(chunk_size)

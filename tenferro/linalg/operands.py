@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import nan
-from operator import index
 from typing import Any, SupportsFloat
 
 from tenferro.arrays import (
@@ -33,6 +32,7 @@ from tenferro.shape import (
     FLOAT64,
     TensorMeta,
     canonical,
+    integer_of,
     is_inexact,
     short_name,
 )
@@ -75,12 +75,7 @@ def integer(name: str, what: str, value: Any) -> int | None:
         TracingError: it is a traced array.
     """
     known(name, what, value)
-    if isinstance(value, bool):
-        return None
-    try:
-        return index(value)
-    except (TypeError, TenferroError):
-        return None
+    return integer_of(value)
 
 
 def number(name: str, what: str, value: Any) -> float:

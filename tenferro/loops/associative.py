@@ -11,6 +11,7 @@ from tenferro.errors import AxisError, ControlFlowError
 from tenferro.loops.bodies import require_function
 from tenferro.loops.counts import as_flag
 from tenferro.loops.leaves import Leaves, as_array, leaves_of, promoted
+from tenferro.shape import integer_of
 from tenferro.traced import unflatten
 from tenferro.typing import PyTree
 
@@ -140,7 +141,8 @@ def _axes(leaves: Leaves, axis: Any) -> list[int]:
     Raises:
         AxisError: a leaf does not have it.
     """
-    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+    number = integer_of(axis)
+    if number is None:
         raise AxisError(f"associative_scan: axis must be an integer, got {axis!r}")
     for path, meta in zip(leaves.paths, leaves.metas, strict=True):
         if not -meta.rank <= axis < meta.rank:

@@ -14,6 +14,7 @@ from tenferro.loops.checkpoint_policies import Policy, policy_of, saved_slots
 from tenferro.loops.leaves import leaves_of
 from tenferro.loops.running import operands_of, run
 from tenferro.ops import CheckpointName
+from tenferro.shape import integer_of
 from tenferro.traced import TracedTensor, unflatten, wraps
 from tenferro.typing import ArrayLike
 
@@ -130,8 +131,9 @@ class _Call:
 
 def _static(numbers: object) -> tuple[int, ...]:
     """The positions of static arguments."""
-    places = (numbers,) if isinstance(numbers, int) else numbers
-    if not isinstance(places, list | tuple) or not all(type(place) is int for place in places):
+    several = numbers if isinstance(numbers, list | tuple) else [numbers]
+    places = [integer_of(number) for number in several]
+    if None in places:
         raise CheckpointError(
             f"checkpoint: static_argnums must be an integer or several, got {numbers!r}"
         )

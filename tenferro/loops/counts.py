@@ -7,19 +7,8 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ControlFlowError
-from tenferro.shape import Dim, DimExpr
+from tenferro.shape import Dim, DimExpr, integer_of
 from tenferro.traced import TracedTensor
-
-
-def as_integer(value: Any) -> int | None:
-    """The value of an integer that is not traced; None for all else."""
-    if isinstance(value, bool | np.bool_ | str | TracedTensor):
-        return None
-    try:
-        integer: int = value.__index__()
-    except (AttributeError, TypeError, ValueError):
-        return None
-    return None if isinstance(integer, bool) else integer
 
 
 def as_count(caller: str, name: str, value: Any) -> Dim:
@@ -36,7 +25,7 @@ def as_count(caller: str, name: str, value: Any) -> Dim:
         )
     if isinstance(value, DimExpr):
         return value
-    integer = as_integer(value)
+    integer = integer_of(value)
     if integer is None:
         raise ControlFlowError(f"{caller}: {name} must be an integer, got {value!r}")
     if integer < 0:
@@ -63,7 +52,7 @@ def as_unroll(caller: str, unroll: Any, rounds: Dim) -> int:
     """
     if isinstance(unroll, bool):
         return max(1, rounds) if unroll and isinstance(rounds, int) else 1
-    count = as_integer(unroll)
+    count = integer_of(unroll)
     if count is None or count < 1:
         raise ControlFlowError(f"{caller}: unroll must be a positive integer, got {unroll!r}")
     return count
@@ -77,7 +66,7 @@ def as_levels(caller: str, checkpoints: Any, rounds: Dim, none: bool = True) -> 
     """
     if checkpoints is None and none:
         return 0
-    levels = as_integer(checkpoints)
+    levels = integer_of(checkpoints)
     if levels is None or levels < 1:
         raise ControlFlowError(
             f"{caller}: checkpoints must be a positive integer{' or None' if none else ''}, "

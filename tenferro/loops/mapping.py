@@ -9,10 +9,10 @@ from tenferro.arrays import rearrange
 from tenferro.dispatch import apply
 from tenferro.errors import ControlFlowError
 from tenferro.loops.bodies import require_function
-from tenferro.loops.counts import as_integer
 from tenferro.loops.leaves import Leaves, as_array, leaves_of
 from tenferro.loops.running import is_recorded
 from tenferro.loops.scan import rounds_of, run_scan
+from tenferro.shape import integer_of
 from tenferro.traced import flatten, unflatten
 from tenferro.transforms import vmap
 from tenferro.typing import PyTree
@@ -47,7 +47,7 @@ def map(f: Callable[[Any], PyTree], xs: PyTree, *, batch_size: int | None = None
     rounds = rounds_of("map", entries, None)
     if batch_size is None:
         return _one_by_one(f, xs, f)
-    size = as_integer(batch_size)
+    size = integer_of(batch_size)
     if size is None or size < 1:
         raise ControlFlowError(f"map: batch_size must be a positive integer, got {batch_size!r}")
     if not isinstance(rounds, int):

@@ -14,10 +14,10 @@ from tenferro.dispatch import apply
 from tenferro.errors import ControlFlowError
 from tenferro.loops.bodies import Bodies, Body, require_function, tracing_bodies
 from tenferro.loops.carries import settled
-from tenferro.loops.counts import as_count, as_integer, as_levels, as_unroll, within_int64
+from tenferro.loops.counts import as_count, as_levels, as_unroll, within_int64
 from tenferro.loops.leaves import Leaves, leaves_of
 from tenferro.loops.running import operands_of, run
-from tenferro.shape import BOOL, INT64, Dim, DimExpr, TensorMeta, at_most, maximum
+from tenferro.shape import BOOL, INT64, Dim, DimExpr, TensorMeta, at_most, integer_of, maximum
 from tenferro.traced import TracedTensor, TreeDef, unflatten
 from tenferro.typing import ArrayLike, PyTree
 from tenferro.values import meta_of_value
@@ -210,7 +210,7 @@ def _bound(name: str, value: Any) -> Any:
         if meta.rank or meta.dtype.kind not in "iu":
             raise ControlFlowError(f"fori_loop: {name} must be an integer, got {meta}")
         return value
-    integer = as_integer(value)
+    integer = integer_of(value)
     if integer is None:
         got = meta_of_value(value) if hasattr(value, "shape") else repr(value)
         raise ControlFlowError(f"fori_loop: {name} must be an integer, got {got}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tenferro.arrays import creation, elementwise, filling, is_number
+from tenferro.arrays import creation, elementwise, filling, is_number, rearrange
 from tenferro.dispatch import apply, create
 from tenferro.eager import EagerTensor
 from tenferro.errors import DTypeError, ExchangeError
@@ -122,9 +122,10 @@ def full(
     >>> tn.full((2,), 7)
     Tensor([7, 7])
     """
-    check_named("full", *(shape if isinstance(shape, tuple | list) else (shape,)))
+    sizes = tuple(rearrange.sizes_of(shape))
+    check_named("full", *sizes)
     element = None if dtype is None else as_dtype(dtype)
-    return on_device(create(filling.filled, fill_value, shape=shape, dtype=element), device)
+    return on_device(create(filling.filled, fill_value, shape=sizes, dtype=element), device)
 
 
 def zeros(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = None) -> AnyTensor:
@@ -172,9 +173,10 @@ def arange(
     Tensor([1.  , 1.25, 1.5 , 1.75])
     """
     check_named("arange", start, stop, step)
-    first, last = (0, start) if stop is None else (start, stop)
-    element, count = creation.steps(first, last, step, None if dtype is None else as_dtype(dtype))
-    array = create(creation.arange, first, shape=(count,), step=step, dtype=element)
+    first, last = (0, start) if stop is None else (creation.bound(start), stop)
+    by = creation.bound(step)
+    element, count = creation.steps(first, last, by, None if dtype is None else as_dtype(dtype))
+    array = create(creation.arange, first, shape=(count,), step=by, dtype=element)
     return on_device(array, device)
 
 

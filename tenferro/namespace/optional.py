@@ -8,7 +8,6 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from tenferro.arrays import elementwise, filling, rearrange, reductions, scans
-from tenferro.arrays.rearrange import PadWidth
 from tenferro.dispatch import apply, apply_to_array
 from tenferro.errors import ShapeError
 from tenferro.namespace.creation import asarray
@@ -109,7 +108,7 @@ def nan_to_num(
 
 
 def pad(
-    x: ArrayLike, pad_width: PadWidth, constant_values: ArrayLike | Sequence[Any] = 0
+    x: ArrayLike, pad_width: rearrange.PadWidth, constant_values: ArrayLike | Sequence[Any] = 0
 ) -> AnyTensor:
     """x with a border of constants; `pad_width` is n, (before, after), or one pair for each axis.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ from tenferro.shape import (
     TensorMeta,
     as_dtype,
     dim,
+    read_integer,
     short_name,
 )
 from tenferro.traced import check_named
@@ -125,9 +125,7 @@ def integer(name: str, what: str, value: object) -> int:
     Raises:
         DTypeError: it is not one.
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise DTypeError(f"{name}: {what} must be an integer, got {type(value).__name__}")
-    return operator.index(value)
+    return read_integer(name, what, value)
 
 
 def natural(name: str, what: str, value: object) -> int:

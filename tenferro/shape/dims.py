@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from tenferro.errors import ShapeError
 from tenferro.shape.algebra import Dim, DimExpr, floordiv, maximum, minimum, symbol
 from tenferro.shape.dtype import dtype_of_short_name
+from tenferro.shape.integers import integer_of, is_traced_value
 
 _RESERVED = frozenset({"dim", "floordiv", "inf", "infj", "max", "min", "nan", "nanj"})
 
@@ -56,9 +57,20 @@ def dim(value: int | str | Dim) -> Dim:
     2*n + 1 0
     """
     if not isinstance(value, str):
-        if not isinstance(value, DimExpr) and not hasattr(value, "__index__"):
-            raise ShapeError(f"shape: {value!r} is not a size; pass an integer, or a name")
-        return value
+        if isinstance(value, DimExpr):
+            return value
+        number = integer_of(value)
+        if number is None:
+            if is_traced_value(value):
+                raise ShapeError(
+                    f"shape: {value!r} is a value of a trace, not a size; make the argument that "
+                    "it is static (static_argnames), or take the size of an array, such as "
+                    "x.shape[0]"
+                )
+            raise ShapeError(
+                f"shape: {value!r} is not a size; pass an integer, or a name for a symbolic size"
+            )
+        return number
     try:
         return dim_of_ast(ast.parse(value, mode="eval").body)
     except (SyntaxError, ValueError):

@@ -1,11 +1,12 @@
-"""Reading integers that users pass: sizes, counts, offsets and axes.
+"""Reading numbers that users pass as options: sizes, counts, offsets and axes.
 
-They may be integers of Python or of NumPy, or arrays of integers without axes.
+They may be numbers of Python or of NumPy, or arrays without axes.
 """
 
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 from tenferro.errors import DTypeError, TenferroError, TracingError
 
@@ -31,6 +32,27 @@ def integer_of(value: object) -> int | None:
         return None
 
 
+def number_of(value: object) -> int | float | None:
+    """The real number that a value is; None if it is another thing, not known yet, or a bool.
+
+    >>> import numpy as np
+    >>> number_of(np.array(0.5)), number_of(3), number_of(1j), number_of(True)
+    (0.5, 3, None, None)
+    """
+    integer = integer_of(value)
+    if integer is not None:
+        return integer
+    if isinstance(value, float):
+        return value
+    dtype: Any = getattr(value, "dtype", None)
+    if dtype is None or getattr(value, "ndim", 0) or getattr(dtype, "kind", None) != "f":
+        return None
+    try:
+        return float(value)  # type: ignore[arg-type]  # an array without axes
+    except TracingError:
+        return None
+
+
 def read_integer(
     name: str,
     field: str,
@@ -41,21 +63,26 @@ def read_integer(
     """The integer that users passed to the function `name` as `field`.
 
     Raises:
-        TenferroError: it is not an integer, not known while tracing, or below `least`; of the class
-            `error`.
+        TracingError: it is not known while tracing.
+        TenferroError: it is not an integer, or below `least`; of the class `error`.
     """
     number = integer_of(value)
     if number is None or (least is not None and number < least):
+        refuse_traced(name, field, value)
         what = "an integer" if least is None else f"an integer of at least {least}"
-        raise error(f"{name}: {field} must be {what}, got {value!r}{advice_on(value)}")
+        raise error(f"{name}: {field} must be {what}, got {value!r}")
     return number
 
 
-def advice_on(value: object) -> str:
-    """What to do about a value that is no integer because it is traced; else nothing."""
-    if getattr(value, "scope", None) is None:
-        return ""
-    return (
-        ", a value of a trace, which is not known yet; make the argument that it is static "
-        "(static_argnames), or take the size of an array, such as x.shape[0]"
-    )
+def refuse_traced(name: str, field: str, value: object) -> None:
+    """Raise TracingError if the value of an option is traced."""
+    if is_traced_value(value):
+        raise TracingError(
+            f"{name}: {field} must be known while tracing, got {value!r}; make the argument static "
+            "with static_argnames, or take the size of an array, such as x.shape[0]"
+        )
+
+
+def is_traced_value(value: object) -> bool:
+    """Whether a value has no elements yet."""
+    return hasattr(value, "scope")

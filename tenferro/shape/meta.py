@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tenferro.errors import ExtentError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.shape.algebra import Dim, DimExpr, Leaf, bind, leaves, substitute, symbol
+from tenferro.shape.algebra import Dim, Leaf, bind, leaves, substitute, symbol
 from tenferro.shape.dims import dim
 from tenferro.shape.dtype import DType, as_dtype, short_name
 from tenferro.shape.extent import Exact, ShapeExtent, Unknown, UpperBound, describe
@@ -206,16 +205,9 @@ def make_meta(dtype: DType, dims: tuple[Dim, ...]) -> TensorMeta:
 
 def _checked(value: int | str | Dim) -> Dim:
     size = dim(value)
-    if isinstance(size, DimExpr):
-        return size
-    if isinstance(size, bool) or not hasattr(size, "__index__"):
-        raise ShapeError(
-            f"shape: {value!r} is not a size; pass an integer, or a name for a symbolic size"
-        )
-    number = operator.index(size)
-    if not 0 <= number <= MAX_EXTENT:
-        raise ExtentError(f"shape: extent {number} is not between 0 and 2**63 - 1")
-    return number
+    if isinstance(size, int) and not 0 <= size <= MAX_EXTENT:
+        raise ExtentError(f"shape: extent {size} is not between 0 and 2**63 - 1")
+    return size
 
 
 class TensorSpec:

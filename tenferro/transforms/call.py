@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
-import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 from tenferro.errors import PytreeError, TracingError
 from tenferro.exec_ir import encode
+from tenferro.shape import integer_of
 from tenferro.traced import TracedTensor, flatten, unflatten, wraps
 from tenferro.values import Tensor
 
@@ -136,8 +136,8 @@ def _positions(option: str, function: Callable[..., Any], given: object) -> tupl
         parameters = _parameters(option, function)
         size = len(parameters)
         end = size if _rest(function) is None else math.inf
-        is_number = isinstance(number, SupportsIndex) and not isinstance(number, bool)
-        if not is_number or not -size <= (place := operator.index(number)) < end:
+        place = integer_of(number)
+        if place is None or not -size <= place < end:
             raise TracingError(
                 f"jit: {option} {number!r} is not the position of a parameter; "
                 f"the parameters are {', '.join(parameters)}"

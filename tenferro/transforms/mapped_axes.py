@@ -9,7 +9,7 @@ from typing import Any
 import optree
 
 from tenferro.errors import BatchingError, PytreeError, UnsupportedDynamicShapeError
-from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, describe, same_size
+from tenferro.shape import Dim, DimExpr, Exact, TensorMeta, describe, integer_of, same_size
 from tenferro.traced import NAMESPACE, spread
 from tenferro.values import ShownType
 
@@ -53,11 +53,12 @@ class AxesTree:
     def _leaf(self, axis: object) -> int | None:
         if axis is None:
             return None
-        if not hasattr(axis, "__index__") or isinstance(axis, bool):
+        number = integer_of(axis)
+        if number is None:
             raise BatchingError(
                 f"vmap: {self._name} must be an integer, None, or a tree of these, got {axis!r}"
             )
-        return int(axis.__index__())
+        return number
 
 
 def _counted(count: int, one: str, many: str) -> str:
@@ -173,6 +174,7 @@ def _declared(size: object) -> Dim:
     """The `axis_size` of a call."""
     if isinstance(size, DimExpr):
         return size
-    if not hasattr(size, "__index__") or isinstance(size, bool) or size.__index__() < 0:
+    number = integer_of(size)
+    if number is None or number < 0:
         raise BatchingError(f"vmap: axis_size must be an integer of at least 0, got {size!r}")
-    return int(size.__index__())
+    return number

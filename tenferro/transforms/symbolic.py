@@ -11,7 +11,7 @@ import optree
 
 from tenferro.arrays import is_number
 from tenferro.errors import BindingError, PytreeError, ShapeError, TracingError
-from tenferro.shape import DimExpr, DType, TensorMeta, TensorSpec
+from tenferro.shape import DimExpr, DType, TensorMeta, TensorSpec, integer_of
 from tenferro.traced import NAMESPACE, TreeDef, flatten, leaf_meta, unflatten
 from tenferro.transforms.call import CallArguments
 from tenferro.values import Solved, learn_sizes
@@ -199,9 +199,7 @@ def _is_shape(value: Any) -> bool:
 
 
 def _is_size(value: Any) -> bool:
-    return isinstance(value, str | DimExpr) or (
-        hasattr(value, "__index__") and not isinstance(value, bool)
-    )
+    return isinstance(value, str | DimExpr) or integer_of(value) is not None
 
 
 def _named(call: CallArguments) -> Iterator[tuple[str | None, Any]]:

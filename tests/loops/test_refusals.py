@@ -253,8 +253,9 @@ OTHERS: dict[str, tuple[type[TenferroError], Callable[[], Any], str]] = {
     "a range of a round": (
         DTypeError,
         lambda: tn.scan(lambda c, i: (c, tn.arange(i)), 0.0, np.arange(3)),
-        "arange: takes numbers, since they decide the size, got TracedTensor(i64[]); convert it "
-        "with int(), or in a traced function mask the largest range",
+        "arange: takes numbers, since they decide the size, got TracedTensor(i64[]); make the "
+        "argument that it is static (static_argnames), take the size of an array, such as "
+        "x.shape[0], or mask the largest range",
     ),
     "a text for pred": (
         PytreeError,

@@ -69,7 +69,7 @@ from tenferro.ops import (
     StdTensorOp,
     full_like,
 )  # fmt: skip
-from tenferro.shape import TensorMeta, as_dtype
+from tenferro.shape import TensorMeta, as_dtype, read_integer
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
 
@@ -361,6 +361,8 @@ def reduce_precision(
     Tensor([0.09997559])
     """
     (value,) = matched(at, "reduce_precision", [operand])
+    exponent_bits = read_integer("reduce_precision", "exponent_bits", exponent_bits)
+    mantissa_bits = read_integer("reduce_precision", "mantissa_bits", mantissa_bits)
     narrow = _FORMATS.get((exponent_bits, mantissa_bits))
     if narrow is None:
         raise DTypeError(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, cast
 
 import numpy as np
 
-from tenferro.arrays import Operand, called, is_number, promote, repeated
+from tenferro.arrays import Operand, called, is_number, normal_axis, promote, repeated
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import array_function
 from tenferro.errors import AxisError, DTypeError, ExecutorError
 from tenferro.ops import StdTensorOp
-from tenferro.shape import DimExpr, DType, as_dtype, is_inexact
+from tenferro.shape import DimExpr, DType, as_dtype, integer_of, is_inexact
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
 P = ParamSpec("P")
@@ -110,11 +110,7 @@ def along(name: str, axis: Any, rank: int) -> int:
     Raises:
         AxisError: it is not an integer, or out of range.
     """
-    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
-        raise AxisError(f"{name}: axis {axis!r} is not an integer")
-    if not -rank <= axis < rank:
-        raise AxisError(f"{name}: axis {axis} is out of range for rank {rank}")
-    return int(axis) % rank
+    return normal_axis(name, axis, rank)
 
 
 def axes_of(name: str, axes: Any, rank: int) -> tuple[int, ...]:
@@ -140,7 +136,7 @@ def tuple_of(name: str, field: str, values: Any, count: int, default: int) -> tu
         return (default,) * count
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
         raise AxisError(f"{name}: {field} must be {count} integers, got {values!r}")
-    numbers = tuple(values)
-    if len(numbers) != count or not all(isinstance(n, int | np.integer) for n in numbers):
+    numbers = [integer_of(value) for value in values]
+    if len(numbers) != count or None in numbers:
         raise AxisError(f"{name}: {field} must be {count} integers, got {values!r}")
-    return tuple(int(number) for number in numbers)
+    return tuple(cast("list[int]", numbers))

@@ -17,6 +17,7 @@ from tenferro.namespace import (
     where,
 )
 from tenferro.scipy.real import real, special_function
+from tenferro.shape import read_integer
 from tenferro.typing import AnyTensor, ArrayLike
 
 
@@ -135,8 +136,7 @@ def multigammaln(a: ArrayLike, d: int) -> AnyTensor:
     >>> tn.scipy.special.multigammaln([3.0], 2)
     Tensor([1.55019499])
     """
-    if not isinstance(d, int) or d < 1:
-        raise ShapeError(f"multigammaln: d must be a positive Python int, got {d!r}")
+    d = read_integer("multigammaln", "d", d, ShapeError, 1)
     (value,) = real("multigammaln", a)
     total = stack([lgamma(value - j / 2) for j in range(d)]).sum(0)
     return total + d * (d - 1) / 4 * math.log(math.pi)
