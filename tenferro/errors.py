@@ -334,6 +334,10 @@ class DeviceError(ExecutorError):
     """A device does not exist, or operands are on different devices."""
 
 
+class NotFiniteError(ExecutorError, FloatingPointError):
+    """A result has NaN or infinite elements, and a setting of JAX asks for an error then."""
+
+
 class ForkedError(DeviceError):
     """This process was forked from one where the executor ran, whose threads are not here."""
 

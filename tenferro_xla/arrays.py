@@ -15,6 +15,7 @@ from tenferro_xla.places import (
     absent,
     await_parts,
     devices,
+    own_settings,
     put,
     read,
     refuse_lost,
@@ -31,7 +32,8 @@ class Arrays:
         self._placement = placement
         self._whole = placement.whole
         self._alignment = platform_of(placement.first).alignment
-        self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))
+        with own_settings():
+            self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))
 
     @property
     def placement(self) -> Placement:

@@ -30,6 +30,7 @@ from tenferro_xla.places import (
     entry_names,
     from_block,
     initialize,
+    own_settings,
     put,
     refuse_forked,
     shutdown,
@@ -141,7 +142,7 @@ def placed(data: jax.Array | Array, sharding: object) -> jax.Array:
     if isinstance(data, np.ndarray):
         return put(private(data), sharding)
     refuse_forked("device_put")
-    with jax.enable_x64(True):
+    with own_settings():
         moved: jax.Array = jax.device_put(data, sharding)
     return moved
 

@@ -152,9 +152,9 @@ class Jitted(Generic[P, R_co]):
                 runs = known.executable
                 try:
                     results = (runs.direct_host if on_host else runs.direct)(*buffers)
-                except (TypeError, ValueError, RuntimeError) as error:
-                    known.explain(error, buffers)
-                else:
+                except Exception as error:
+                    results = known.explain(error, buffers)
+                if results is not None:
                     seen.hits += 1
                     if not known.is_leaf:
                         return known.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]

@@ -37,12 +37,18 @@ class Known:
     is_leaf: bool
     rebuild: Callable[[Sequence[Any]], Any]
 
-    def explain(self, error: Exception, buffers: Sequence[Buffer]) -> None:
-        """Raise the error of a run, unless it is that the types are others."""
+    def explain(self, error: Exception, buffers: Sequence[Buffer]) -> Sequence[Buffer] | None:
+        """Raise the error of a run, unless it is that the types are others: then None.
+
+        The results, if the executable can be run all the same.
+        """
         own = buffers[: len(buffers) - len(self.captured)]
-        if (*map(KIND, own),) == self.kinds:
-            self.executable.explain(error, buffers)
+        if (*map(KIND, own),) != self.kinds:
+            return None
+        results = self.executable.explain(error, buffers)
+        if results is None:
             raise error
+        return results
 
 
 class Seen:

@@ -58,7 +58,7 @@ class Plain:
     direct_host: Callable[..., Sequence[Buffer]]
 
     def explain(self, error: Exception, buffers: Sequence[Buffer]) -> None:
-        """Do nothing."""
+        """None: nothing is known of the error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,11 @@ class CompiledVersion:
         run = self.runs.direct_host if on_host else self.runs.direct
         try:
             results = run(*buffers)
-        except (TypeError, ValueError, RuntimeError) as error:
-            self.runs.explain(error, buffers)
-            raise
+        except Exception as error:
+            explained = self.runs.explain(error, buffers)
+            if explained is None:
+                raise
+            results = explained
         if self.is_leaf:
             return Tensor.wrap(results[0], owner)
         return self.traced.out_tree.unflatten(wrap_all(results, owner))

@@ -45,8 +45,11 @@ class RefusesTypes(Protocol):
     def direct_host(self, *values: Buffer | Array) -> Sequence[Buffer]:
         """The same on values of which some may be NumPy arrays."""
 
-    def explain(self, error: Exception, buffers: Sequence[Buffer]) -> None:
-        """Raise a typed error if there is one for what `direct` has raised."""
+    def explain(self, error: Exception, buffers: Sequence[Buffer]) -> Sequence[Buffer] | None:
+        """Raise a typed error if there is one for what `direct` has raised.
+
+        The results, if the program can be run all the same; else None.
+        """
 
 
 @runtime_checkable

@@ -13,7 +13,17 @@ from tenferro.exec_ir import Array, ExecProgram
 from tenferro.shape import TensorMeta
 from tenferro_xla.compiled.kept import Keep
 from tenferro_xla.lowering import check_callbacks
-from tenferro_xla.places import FLIGHT, OneDevice, Placement, at_fork, refuse_forked, where
+from tenferro_xla.places import (
+    FLIGHT,
+    OneDevice,
+    Placement,
+    at_fork,
+    is_stopped,
+    own_settings,
+    refuse_forked,
+    refuse_not_finite,
+    where,
+)
 from tenferro_xla.target import XlaTarget
 
 Buffers = tuple[jax.Array, ...]
@@ -105,9 +115,11 @@ class LoadedExecutable:
         """
         try:
             return self._plain(*buffers)
-        except (TypeError, ValueError, RuntimeError) as error:
-            self.explain(error, buffers, host=False)
-            raise
+        except Exception as error:
+            results = self.explain(error, buffers, host=False)
+            if results is None:
+                raise
+            return results
 
     def run_host(self, *values: jax.Array | Array) -> Buffers:
         """The same for inputs that may be NumPy arrays, which are uploaded."""
@@ -118,9 +130,11 @@ class LoadedExecutable:
         try:
             with jax.enable_x64(True):
                 return self._plain(*own)
-        except (TypeError, ValueError, RuntimeError) as error:
-            self.explain(error, values)
-            raise
+        except Exception as error:
+            results = self.explain(error, values)
+            if results is None:
+                raise
+            return results
 
     def direct_host(self, *values: jax.Array | Array) -> Buffers:
         """As `direct` for inputs that may be NumPy arrays, which are uploaded.
@@ -145,12 +159,14 @@ class LoadedExecutable:
 
     def explain(
         self, error: Exception, buffers: Sequence[jax.Array | Array], host: bool = True
-    ) -> None:
+    ) -> Buffers | None:
         """Raise a typed error if a callback failed, or the buffers are not what the program takes.
 
-        NumPy arrays are refused unless `host`.
+        NumPy arrays are refused unless `host`. The results, if only a setting of JAX has stopped
+        the call; None if nothing is known of the error.
         """
         check_callbacks(error)
+        refuse_not_finite(error)
         if len(buffers) != len(self._metas):
             raise BindingError(
                 f"run: the program takes {len(self._metas)} inputs, got {len(buffers)}"
@@ -169,6 +185,10 @@ class LoadedExecutable:
             elif not host:
                 raise BindingError(f"run: input {position}: {meta} is on the host; use run_host")
         _explain_shared(buffers, self._donated)
+        if not is_stopped(error):
+            return None
+        with own_settings():
+            return self.direct_host(*buffers)
 
 
 _LOADED: weakref.WeakSet[LoadedExecutable] = weakref.WeakSet()

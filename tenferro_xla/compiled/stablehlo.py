@@ -27,7 +27,7 @@ from tenferro.shape import Exact, Leaf, TensorMeta, describe
 from tenferro.values import INFERRED, Shardings
 from tenferro_xla.compiled.disk_cache import passes_kept
 from tenferro_xla.lowering import JaxFunction, jax_function
-from tenferro_xla.places import OneDevice
+from tenferro_xla.places import OneDevice, own_settings
 from tenferro_xla.target import XlaTarget
 
 
@@ -113,7 +113,7 @@ def lower_to_stablehlo(
     metas = [*program.input_metas, *(program.output_metas[place] for place in places)]
     if places:
         function = _with_places(function, count)
-    with jax.enable_x64(True), placement.lowering():
+    with own_settings(target.lowering.precision), placement.lowering():
         lowered = jax.jit(
             function,
             donate_argnums=(*donate, *range(count, len(metas))),
@@ -175,7 +175,7 @@ def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
         ExecutorError: XLA reports an error, such as an unknown compiler option.
     """
     try:
-        with jax.enable_x64(True):
+        with own_settings():
             options = target.options_for(module.program)
             with TURNS.outside_python():
                 return module.lowered.compile(compiler_options=options or None)

@@ -37,7 +37,7 @@ from tenferro.shape import (
 )
 from tenferro_xla.compiled import private
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
-from tenferro_xla.places import find_device, refuse_forked
+from tenferro_xla.places import find_device, own_settings, refuse_forked
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 _KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -104,7 +104,7 @@ def export(
     _refuse_callbacks(body)
     check_budget(body, config.max_bytes)
     try:
-        with jax.enable_x64(True):
+        with own_settings(precision):
             scope = jax.export.SymbolicScope(_constraints(program, body))
             to_jax_dim = _to_jax_dim(scope)
             function = _function(program, body, LoweringOptions(precision, lowerings), to_jax_dim)
@@ -242,7 +242,7 @@ class Exported:
         target = find_device(device)
         key = (target, tuple(value.shape for value in values))
         try:
-            with jax.enable_x64(True), jax.default_device(target):
+            with own_settings(), jax.default_device(target):
                 call = self._compiled.get_or_make(key, lambda: self._compile(arrays))
                 results = call(arrays)
         except ValueError as error:

@@ -29,6 +29,7 @@ def jax_function(program: ExecProgram, options: LoweringOptions) -> JaxFunction:
         return lower(step.op, operands, options)
 
     def tenferro_program(*arrays: Any) -> tuple[jax.Array, ...]:
-        return tuple(run(program, arrays, handler))
+        with jax.default_matmul_precision(options.precision):  # of products in functions of JAX too
+            return tuple(run(program, arrays, handler))
 
     return tenferro_program

@@ -1,7 +1,7 @@
 """Where arrays and programs are: devices, meshes of devices, and processes.
 
-Read in this order: `forks` (processes without the threads of XLA), `devices` (what there is),
-`flight` (calls that are outstanding), `views` (results that NumPy reads), `placement` (one device,
+Read in this order: `settings` (those of JAX), `forks` (processes without the threads of XLA),
+`devices` (what there is), `flight` (calls that are outstanding), `views` (results that NumPy reads), `placement` (one device,
 or a mesh), `blocks` (what one process has of an array), `distributed` (several processes).
 """
 
@@ -32,6 +32,7 @@ from tenferro_xla.places.placement import (
     spec_of,
     where,
 )
+from tenferro_xla.places.settings import is_stopped, own_settings, refuse_not_finite
 from tenferro_xla.places.views import LARGE, VIEWS
 
 __all__ = [
@@ -56,13 +57,16 @@ __all__ = [
     "from_block",
     "import_dlpack",
     "initialize",
+    "is_stopped",
     "mesh_name",
+    "own_settings",
     "placement_of",
     "platforms",
     "put",
     "read",
     "refuse_forked",
     "refuse_lost",
+    "refuse_not_finite",
     "refuse_unreadable",
     "shutdown",
     "spec_of",

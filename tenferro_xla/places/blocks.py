@@ -16,6 +16,7 @@ from tenferro.exec_ir import Array
 from tenferro.shape import TensorMeta, make_meta
 from tenferro_xla.places.forks import refuse_forked
 from tenferro_xla.places.placement import check_divides, check_rank, entry_names, mesh_name
+from tenferro_xla.places.settings import own_settings
 
 
 def from_block(sharding: NamedSharding, block: Array, shape: Sequence[int] | None) -> jax.Array:
@@ -37,7 +38,7 @@ def from_block(sharding: NamedSharding, block: Array, shape: Sequence[int] | Non
         whole = _sizes(shape)
         _check(sharding, given, make_meta(block.dtype, whole))
     try:
-        with jax.enable_x64(True):
+        with own_settings():
             array: jax.Array = jax.make_array_from_process_local_data(  # type: ignore[no-untyped-call]
                 sharding, block, whole
             )
