@@ -104,11 +104,12 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
         if sizes is None or not all(isinstance(n, int) and n for n in (*sizes, *self.shape)):
             return self.numpy
         shape: Any = self.shape
-        step, strides = meta.dtype.itemsize, [0] * len(shape)
+        step: Any = meta.dtype.itemsize
+        strides = [0] * len(shape)
         for size, target in zip(reversed(sizes), reversed(self.dims), strict=True):
             if size != 1:
                 strides[target] = step
-            step *= size  # type: ignore[operator]  # an int
+            step *= size
 
         def repeated(x: Array) -> Array:
             if not x.flags.c_contiguous or x.dtype.kind == "V":  # which has no buffer
