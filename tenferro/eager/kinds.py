@@ -97,6 +97,8 @@ def option_key(value: object) -> object:
         return value  # other numbers are replaced by their bytes
     if isinstance(value, tuple) and _INTS.issuperset(map(type, value)):
         return kind, value  # sizes and axes
+    if isinstance(value, np.dtype | type):
+        return as_dtype(value)
     match value:
         case slice():
             return slice, option_key((value.start, value.stop, value.step))
@@ -104,8 +106,6 @@ def option_key(value: object) -> object:
             return value
         case tuple() | list():
             return type(value), tuple([option_key(item) for item in value])
-        case type() | np.dtype():
-            return as_dtype(value)
         case np.generic():
             return np.generic, encode(np.asarray(value))
         case np.ndarray() if value.nbytes > config.literal_bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from tenferro.arrays import Operand, activations, analytic, elementwise, logical, reductions
 from tenferro.chainrules import Emitter, V
@@ -98,8 +98,8 @@ def logsumexp(
         return apply(activations.logsumexp, masked, axis=axis, keepdims=keepdims)
     factors = 1.0 if b is None else b
     mask = () if where is None else (where,)
-    options = {"axis": axis, "keepdims": keepdims, "signed": return_sign}
-    return apply(_weighted, a, factors, *mask, **options)
+    weighted: Any = _weighted  # of one result or two
+    return apply(weighted, a, factors, *mask, axis=axis, keepdims=keepdims, signed=return_sign)
 
 
 def _weighted(

@@ -7,7 +7,8 @@ that have them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -95,6 +96,29 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
         for axis, target in enumerate(self.dims):
             shape[target] = x.shape[axis]
         return np.broadcast_to(x.reshape(shape), self.shape)  # type: ignore[arg-type]  # sizes are bound
+
+    def prepared(self, metas: Sequence[TensorMeta]) -> Callable[..., Array]:
+        """A view with steps of no bytes along repeated axes, which takes NumPy much less time."""
+        (meta,) = metas
+        sizes = meta.dims
+        if sizes is None or not all(isinstance(n, int) and n for n in (*sizes, *self.shape)):
+            return self.numpy
+        shape: Any = self.shape
+        step: Any = meta.dtype.itemsize
+        strides = [0] * len(shape)
+        for size, target in zip(reversed(sizes), reversed(self.dims), strict=True):
+            if size != 1:
+                strides[target] = step
+            step *= size
+
+        def repeated(x: Array) -> Array:
+            if not x.flags.c_contiguous or x.dtype.kind == "V":  # which has no buffer
+                return self.numpy(x)
+            view: Array = np.ndarray(shape, x.dtype, x, 0, strides)
+            view.flags.writeable = False
+            return view
+
+        return repeated
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Linear."""

@@ -160,9 +160,16 @@ def triangular(
         for field, value in (("left", left), ("mode", mode), ("right", right))
     )
     u: Any = uniform(key, result, kind)
-    rising = low + tn.sqrt(u * (high - low) * (top - low))
-    falling = high - tn.sqrt((1 - u) * (high - low) * (high - top))
-    return tn.where(u < (top - low) / (high - low), rising, falling)
+    width = high - low
+    info = np.finfo(kind)
+    # JAX's formula, but where squares of the width are not finite or lose digits
+    small = (width > 0) & (width < float(info.tiny / info.eps) ** 0.5)
+    scaled = small | (width > float(info.max) ** 0.5)
+    left_part, right_part = top - low, high - top
+    inner, outer = tn.where(scaled, 1.0, width), tn.where(scaled, width, 1.0)
+    rising = low + tn.sqrt(u * inner * (left_part / outer)) * outer
+    falling = high - tn.sqrt((1 - u) * inner * (right_part / outer)) * outer
+    return tn.where(u < left_part / width, rising, falling)
 
 
 def wald(
@@ -192,9 +199,12 @@ def wald(
     numbers: Any = normal(keys[0], result, kind)
     level = uniform(keys[1], result, kind)
     y: Any = numbers * numbers
-    # JAX's formula for the smaller root of a quadratic equation; where the difference has lost half
-    # of its digits, a formula without a difference
-    large = ~(center * y <= float(np.finfo(kind).eps) ** -0.25)
+    # JAX's formula for the smaller root of a quadratic equation; a formula without a difference
+    # where the difference has lost half of its digits, or the square of the mean has
+    info = np.finfo(kind)
+    large = ~(center * y <= float(info.eps) ** -0.25) | (
+        center < float(info.tiny / info.eps) ** 0.5
+    )
     few: Any = tn.where(large, 1.0, center)
     square = few * few
     root = tn.sqrt(4 * few * y + square * (y * y))

@@ -190,3 +190,51 @@ def test_the_second_half_of_counters_is_reached() -> None:
         symbolic={"x": ("n", 2)},
     )(np.ones((3, 2)), key)
     same(drawn, jax.random.bits(jax.random.key(9), (3, 2), "uint64"))
+
+
+def test_few_elements_are_the_first_of_many() -> None:
+    """A few are computed one after another, many at once."""
+    key = tn.random.key(11)
+    many = tn.random.bits(key, (20,)).numpy()
+    for n in (1, 8, 9):
+        np.testing.assert_array_equal(tn.random.bits(key, (n,)), many[:n])
+    keys = tn.random.split(key, 4)
+    each = [tn.random.key_data(tn.random.split(one, 3)) for one in keys]
+    np.testing.assert_array_equal(
+        tn.random.key_data(tn.vmap(lambda k: tn.random.split(k, 3))(keys)), each
+    )
+    assert tn.random.bits(key, (0, 3)).shape == (0, 3)
+
+
+UNIFORM_BOUNDS = [
+    (0.0, 1.0),
+    (-1.0, 1.0),
+    (0.1, 0.7),
+    (-1e-3, 7.3),
+    (0.0, 1e10),
+    (3.0, 3.0),
+    (2.0, -1.5),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=exhaustive)])
+def test_uniform_numbers_between_bounds_are_those_of_jax(dtype: str) -> None:
+    """XLA rounds product and sum at once, as in JAX; NumPy rounds both, as JAX without `jit`."""
+    lows, highs = (np.array(ends, dtype) for ends in zip(*UNIFORM_BOUNDS, strict=True))
+    shape = (300, len(lows))
+
+    def draws(module: Any) -> Any:
+        return lambda key, low, high: [
+            module.uniform(key, shape, dtype, low, high),
+            module.uniform(key, shape, dtype, -1e-3, 7.3),
+        ]
+
+    for seed in (0, 5):
+        ours, theirs = tn.random.key(seed), jax.random.key(seed)
+        compiled = jax.jit(draws(jax.random))(theirs, lows, highs)
+        for one, other in zip(tn.jit(draws(tn.random))(ours, lows, highs), compiled, strict=True):
+            same(one, other)
+        with jax.disable_jit():
+            rounded = draws(jax.random)(theirs, lows, highs)
+        for one, other in zip(draws(tn.random)(ours, lows, highs), rounded, strict=True):
+            same(one, other)

@@ -109,3 +109,21 @@ def test_bits_without_a_dtype_are_those_of_jax_with_64_bits() -> None:
         theirs = jax.random.bits(jax.random.key(seed), (5,))
         assert ours.dtype == theirs.dtype == "uint64"
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "width"), [("float64", 1e300), ("float32", 1e-30), ("float64", 2)]
+)
+def test_triangles_may_be_of_any_width(dtype: str, width: float) -> None:
+    numbers = random.triangular(KEY, 0.0, 0.25 * width, width, (2000,), dtype)
+    assert fits(np.asarray(numbers, "f8") / width, scipy.stats.triang(0.25))
+    if width == 2:
+        theirs = jax.random.triangular(jax.random.key(0), 0.0, 0.5, 2.0, (2000,))
+        np.testing.assert_allclose(numbers, theirs, 1e-14)
+        assert random.triangular(KEY, 3.0, 3.0, 3.0).item() == 3
+
+
+def test_wald_numbers_of_small_means_are_near_the_mean() -> None:
+    for dtype, mean in (("float64", 1e-300), ("float32", 1e-30)):
+        numbers = np.asarray(random.wald(KEY, mean, (2000,), dtype), "f8")
+        np.testing.assert_allclose(numbers, mean, 1e-6)

@@ -116,3 +116,16 @@ def test_wrong_samples_are_refused() -> None:
         stats.gaussian_kde([1j, 2.0])
     with pytest.raises(ShapeError, match=r"^dirichlet.logpdf: takes coordinates \[n"):
         stats.dirichlet.logpdf([0.5, 0.5], 1.0)
+
+
+def test_an_estimate_of_float32_points_is_float32() -> None:
+    points = np.array([0.1, 0.5, 2.0], "float32")
+    estimate = stats.gaussian_kde(points)
+    found = [
+        estimate.pdf(points),
+        estimate.covariance,
+        estimate.integrate_box_1d(points[0], points[1]),
+    ]
+    assert {str(each.dtype) for each in found} == {"float32"}
+    assert stats.gaussian_kde(points).pdf(points.astype("float64")).dtype == "float64"
+    assert stats.gaussian_kde([1, 2, 4]).pdf(1.0).dtype == "float64"

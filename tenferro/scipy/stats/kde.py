@@ -60,7 +60,7 @@ class gaussian_kde:  # noqa: N801  # the name that SciPy gives it
         if points.ndim != 2 or points.size < 2:
             raise ShapeError(f"gaussian_kde: takes at least two points, got {points.meta}")
         self.dataset = points
-        self.weights: Any = _normal_weights(weights, points.shape[1])
+        self.weights: Any = _normal_weights(weights, points.shape[1], points.dtype)
         factor = self._factor("scott" if bw_method is None else bw_method)
         spread: Any = tn.atleast_2d(cov(points, aweights=self.weights))
         self.covariance = spread * factor**2
@@ -154,9 +154,9 @@ class gaussian_kde:  # noqa: N801  # the name that SciPy gives it
         return method
 
 
-def _normal_weights(weights: ArrayLike | None, count: int) -> Any:
+def _normal_weights(weights: ArrayLike | None, count: int, dtype: Any) -> Any:
     if weights is None:
-        return tn.full((count,), 1 / count)
+        return tn.full((count,), 1 / count, dtype if dtype.kind == "f" else None)
     given: Any = tn.atleast_1d(weights)
     if given.shape != (count,):
         raise ShapeError(f"gaussian_kde: weights must be one for each point, got {given.meta}")
