@@ -1,8 +1,9 @@
 """Where arrays and programs are: devices, meshes of devices, and processes.
 
 Read in this order: `settings` (those of JAX), `forks` (processes without the threads of XLA),
-`devices` (what there is), `flight` (calls that are outstanding), `views` (results that NumPy reads), `placement` (one device,
-or a mesh), `blocks` (what one process has of an array), `distributed` (several processes).
+`devices` (what there is), `flight` (calls that are outstanding), `views` (results that NumPy
+reads), `placement` (one device, or a mesh), `blocks` (what one process has of an array),
+`distributed` (several processes).
 """
 
 from tenferro_xla.places.blocks import from_block
