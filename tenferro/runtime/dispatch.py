@@ -135,9 +135,9 @@ def _on_host(op: ExecOp, operands: Sequence[Buffer], backend: TensorBackend) -> 
         if op.size_operand is not None:
             scalars = {op.size_operand: backend.download_to_host(operands[op.size_operand])}
         resolved, sources = op.resolved(metas, scalars)
-        return _with_session(
-            resolved, [_source(each, operands, backend) for each in sources], backend
-        )
+        inputs = [_source(each, operands, backend) for each in sources]
+        with backend.with_backend_session() as session:
+            return session.execute(resolved, inputs)
     host = [
         np.broadcast_to(np.zeros((), meta.dtype), operand.shape)
         if op.reads_shape_only(place)

@@ -76,14 +76,23 @@ def executor_on(device: object) -> Executor:
     raise DeviceError(f"device: there is no device {device!r}; there are {known}")
 
 
-def device_names() -> tuple[str, ...]:
+def device_names(kind: str | None = None) -> tuple[str, ...]:
     """The devices of this process: the host, and those of installed executors.
+
+    `kind` is the first word of the names of those that are wanted, such as `cpu`, or of what the
+    library of an executor prints for them: `cuda` stands for `gpu`.
 
     >>> device_names()[0]
     'host'
     """
-    further = [str(device) for module in _modules_with_devices() for device in module.devices()]
-    return (HOST, *further)
+    names = {HOST: HOST}
+    for module in _modules_with_devices():
+        names |= {module.device_name(device): str(device) for device in module.devices()}
+    return tuple(
+        name
+        for name, printed in names.items()
+        if kind is None or kind in (name.partition(":")[0], printed.partition(":")[0])
+    )
 
 
 def import_dlpack(value: object) -> Buffer | None:

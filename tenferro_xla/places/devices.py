@@ -28,12 +28,14 @@ def devices() -> list[jax.Device]:
 
 
 def device_name(device: jax.Device) -> str:
-    """The name by which `find_device` finds a device again: `cpu:0`."""
+    """The name of a device, such as `cpu:0` or `gpu:1`, whatever JAX prints for it."""
     return f"{device.platform}:{device.id}"
 
 
 def platforms() -> set[str]:
-    """The first words of the names of devices, as both `device_name` and JAX print them.
+    """The first words of the names of devices: those of `device_name`, and those that JAX prints.
+
+    A GPU is `gpu:0`, and is found as `cuda:0` too.
 
     >>> "cpu" in platforms()
     True

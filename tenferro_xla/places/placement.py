@@ -23,7 +23,7 @@ from jax.sharding import (
 from tenferro.errors import DeviceError, ShardingError
 from tenferro.exec_ir import Array
 from tenferro.shape import make_meta
-from tenferro_xla.places.devices import find_device
+from tenferro_xla.places.devices import device_name, find_device
 from tenferro_xla.places.flight import await_parts, refuse_lost
 from tenferro_xla.places.forks import refuse_forked, refuse_unreadable
 from tenferro_xla.places.settings import is_stopped, own_settings
@@ -65,7 +65,7 @@ class OneDevice:
         return None
 
     def __str__(self) -> str:
-        return str(self.device)
+        return device_name(self.device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,7 @@ def where(array: jax.Array) -> str:
     sharding = array.sharding
     if isinstance(sharding, NamedSharding):
         return mesh_name(sharding.mesh)
-    return ", ".join(sorted(map(str, sharding.device_set)))
+    return ", ".join(sorted(map(device_name, sharding.device_set)))
 
 
 def spec_of(entries: Sequence[Any]) -> PartitionSpec:
