@@ -28,8 +28,10 @@ from tenferro_xla.places import (
     automatic,
     check_divides,
     entry_names,
+    find_device,
     from_block,
     initialize,
+    named_device,
     own_settings,
     put,
     refuse_forked,
@@ -55,7 +57,7 @@ def make_mesh(
     axis_shapes: Sequence[int],
     axis_names: Sequence[str],
     *,
-    devices: Sequence[jax.Device] | None = None,
+    devices: Sequence[jax.Device | str] | None = None,
 ) -> Mesh:
     """A mesh of devices whose axes have these sizes and names.
 
@@ -69,9 +71,15 @@ def make_mesh(
     """
     kinds = (AxisType.Auto,) * len(tuple(axis_names))
     try:
-        return jax.make_mesh(axis_shapes, axis_names, kinds, devices=devices)
+        found = None if devices is None else [_device(each) for each in devices]
+        return jax.make_mesh(axis_shapes, axis_names, kinds, devices=found)
     except (ValueError, TypeError) as error:
         raise ShardingError(f"make_mesh: {error}") from None
+
+
+def _device(value: Any) -> Any:
+    """A device of JAX, also by its name."""
+    return find_device(str(value)) if isinstance(value, str) else value
 
 
 def from_local(
@@ -131,6 +139,9 @@ def placed(data: jax.Array | Array, sharding: object) -> jax.Array:
     Raises:
         ShardingError: it is not a sharding, or an axis is not divided evenly.
     """
+    name = named_device(sharding)
+    if name is not None:
+        sharding = SingleDeviceSharding(find_device(name))
     if not isinstance(sharding, NamedSharding | SingleDeviceSharding):
         raise ShardingError(
             "device_put: takes a NamedSharding, a SingleDeviceSharding or the name of a device, "

@@ -49,6 +49,8 @@ def place_of(executor: Executor) -> str:
 def executor_on(device: object) -> Executor:
     """The executor for a device: an executor, its name, `host`, or the name of a device.
 
+    A device of JAX, or a sharding on one, stands for its name.
+
     Raises:
         DeviceError: there is no such device; the text lists those that exist.
 
@@ -57,6 +59,9 @@ def executor_on(device: object) -> Executor:
     """
     if isinstance(device, Executor):
         return device
+    if not isinstance(device, str):
+        names = [module.named_device(device) for module in _modules_with_devices()]
+        device = next((name for name in names if name is not None), device)
     if not isinstance(device, str):
         raise DeviceError(
             f"device: takes the name of a device or an executor, got {device!r}; the devices "

@@ -12,6 +12,7 @@ from tenferro_xla.places.devices import (
     devices,
     find_device,
     import_dlpack,
+    named_device,
     platforms,
 )
 from tenferro_xla.places.distributed import agree, initialize, shutdown
@@ -60,6 +61,7 @@ __all__ = [
     "initialize",
     "is_stopped",
     "mesh_name",
+    "named_device",
     "own_settings",
     "placement_of",
     "platforms",

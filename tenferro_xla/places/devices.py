@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+from jax.sharding import SingleDeviceSharding
 
 from tenferro.errors import DeviceError
 from tenferro_xla.places.forks import is_forked, note_start
@@ -30,6 +31,19 @@ def devices() -> list[jax.Device]:
 def device_name(device: jax.Device) -> str:
     """The name of a device, such as `cpu:0` or `gpu:1`, whatever JAX prints for it."""
     return f"{device.platform}:{device.id}"
+
+
+def named_device(value: object) -> str | None:
+    """The name of what JAX takes for one device: a device, or a sharding on it; else None.
+
+    >>> named_device(jax.devices("cpu")[0])
+    'cpu:0'
+    """
+    if isinstance(value, SingleDeviceSharding):
+        (value,) = value.device_set
+    if isinstance(value, jax.Device):
+        return device_name(value)
+    return value if isinstance(value, str) else None
 
 
 def platforms() -> set[str]:

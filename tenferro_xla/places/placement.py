@@ -163,8 +163,17 @@ Placement = OneDevice | OnMesh
 
 
 def automatic(mesh: Mesh | AbstractMesh) -> Mesh:
-    """The mesh, with XLA to choose the shardings of what a program computes."""
+    """The mesh, with XLA to choose the shardings of what a program computes.
+
+    Its devices may be the names that `tn.devices()` gives.
+
+    Raises:
+        DeviceError: there is no device of such a name.
+    """
     assert isinstance(mesh, Mesh), "the mesh of an array has devices"
+    if isinstance(mesh.devices.flat[0], str):
+        devices = np.array([find_device(str(name)) for name in mesh.devices.flat])
+        return Mesh(devices.reshape(mesh.devices.shape), mesh.axis_names)
     if all(kind == AxisType.Auto for kind in mesh.axis_types):
         return mesh
     return Mesh(mesh.devices, mesh.axis_names)
