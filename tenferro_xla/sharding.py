@@ -34,6 +34,7 @@ from tenferro_xla.places import (
     named_device,
     own_settings,
     put,
+    read,
     refuse_forked,
     shutdown,
 )
@@ -130,7 +131,7 @@ def _gathered(tensor: Tensor) -> Tensor:
         executor = tensor.executor
         assert isinstance(executor, XlaExecutor), "it holds parts"
         (data,) = executor.run_op(ShardingConstraint(((),) * tensor.ndim), data)
-    return Tensor(np.asarray(data))
+    return Tensor(read(data))
 
 
 def placed(data: jax.Array | Array, sharding: object) -> jax.Array:

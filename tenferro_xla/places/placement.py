@@ -227,7 +227,7 @@ def read(array: jax.Array) -> Array:
             await_parts(array)
         view = VIEWS.of(array)
         return np.asarray(array) if view is None else view
-    except jax.errors.JaxRuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         refuse_lost(error)
         if not is_stopped(error):
             raise
