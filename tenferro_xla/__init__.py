@@ -25,7 +25,14 @@ from tenferro_xla.executor import XlaExecutor
 from tenferro_xla.interop import Exported, export, from_jax, jax_gradient, load_exported, to_jax
 from tenferro_xla.lowering import LoweringOptions, Precision, jax_function, lower
 from tenferro_xla.named import default_executor, executor_on
-from tenferro_xla.places import device_name, devices, find_device, import_dlpack, platforms
+from tenferro_xla.places import (
+    device_name,
+    devices,
+    find_device,
+    import_dlpack,
+    named_device,
+    platforms,
+)
 from tenferro_xla.platforms import device_facts, keep_host_memory
 
 Costs = DeviceCosts
@@ -65,6 +72,7 @@ __all__ = [
     "keep_host_memory",
     "load_exported",
     "lower",
+    "named_device",
     "platforms",
     "sharding",
     "to_jax",

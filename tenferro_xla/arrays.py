@@ -97,6 +97,6 @@ class Arrays:
         refuse_unreadable("block_until_ready", buffer)
         try:
             await_parts(buffer)
-        except jax.errors.JaxRuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             refuse_lost(error)
             raise

@@ -28,10 +28,13 @@ from tenferro_xla.places import (
     automatic,
     check_divides,
     entry_names,
+    find_device,
     from_block,
     initialize,
+    named_device,
     own_settings,
     put,
+    read,
     refuse_forked,
     shutdown,
 )
@@ -55,7 +58,7 @@ def make_mesh(
     axis_shapes: Sequence[int],
     axis_names: Sequence[str],
     *,
-    devices: Sequence[jax.Device] | None = None,
+    devices: Sequence[jax.Device | str] | None = None,
 ) -> Mesh:
     """A mesh of devices whose axes have these sizes and names.
 
@@ -69,9 +72,15 @@ def make_mesh(
     """
     kinds = (AxisType.Auto,) * len(tuple(axis_names))
     try:
-        return jax.make_mesh(axis_shapes, axis_names, kinds, devices=devices)
+        found = None if devices is None else [_device(each) for each in devices]
+        return jax.make_mesh(axis_shapes, axis_names, kinds, devices=found)
     except (ValueError, TypeError) as error:
         raise ShardingError(f"make_mesh: {error}") from None
+
+
+def _device(value: Any) -> Any:
+    """A device of JAX, also by its name."""
+    return find_device(str(value)) if isinstance(value, str) else value
 
 
 def from_local(
@@ -122,7 +131,7 @@ def _gathered(tensor: Tensor) -> Tensor:
         executor = tensor.executor
         assert isinstance(executor, XlaExecutor), "it holds parts"
         (data,) = executor.run_op(ShardingConstraint(((),) * tensor.ndim), data)
-    return Tensor(np.asarray(data))
+    return Tensor(read(data))
 
 
 def placed(data: jax.Array | Array, sharding: object) -> jax.Array:
@@ -131,6 +140,9 @@ def placed(data: jax.Array | Array, sharding: object) -> jax.Array:
     Raises:
         ShardingError: it is not a sharding, or an axis is not divided evenly.
     """
+    name = named_device(sharding)
+    if name is not None:
+        sharding = SingleDeviceSharding(find_device(name))
     if not isinstance(sharding, NamedSharding | SingleDeviceSharding):
         raise ShardingError(
             "device_put: takes a NamedSharding, a SingleDeviceSharding or the name of a device, "

@@ -13,21 +13,26 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value")
 
 FEWEST_ROUNDS = 8
-"""A lane has at least so many rounds, unless there are more workers than such lanes."""
+"""A lane has at least so many rounds, where there are more than `FEWEST_LANES`."""
+FEWEST_LANES = 16
+"""There are at least so many lanes, if there are as many rounds."""
 MOST_LANES = 64
 
 
 def lane_count(total: int, workers: int = 1) -> int:
     """How many lanes `total` rounds make: a power of two, 64 at most.
 
-    It depends on `total` alone as long as there are no more workers than lanes.
+    It depends on `total` alone as long as there are no more workers than lanes. With more lanes
+    than rounds the bits of the sum are the same for every number of lanes.
 
-    >>> lane_count(64), lane_count(100), lane_count(3), lane_count(10**6)
-    (8, 8, 1, 64)
-    >>> lane_count(64, workers=12)
-    16
+    >>> lane_count(64), lane_count(256), lane_count(3), lane_count(10**6)
+    (16, 32, 4, 64)
+    >>> lane_count(64, workers=24)
+    32
     """
     lanes = 1
+    while lanes < min(total, FEWEST_LANES):
+        lanes *= 2
     while lanes < MOST_LANES and 2 * lanes * FEWEST_ROUNDS <= total:
         lanes *= 2
     while lanes < workers:

@@ -6,6 +6,8 @@ traced function where the program runs.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tenferro.arrays import creation, elementwise, filling, is_number, rearrange
@@ -13,13 +15,15 @@ from tenferro.dispatch import apply, create
 from tenferro.eager import EagerTensor
 from tenferro.errors import DTypeError, ExchangeError
 from tenferro.namespace.joining import stack
-from tenferro.runtime import Executor, Tensor
+from tenferro.namespace.sharded import put_divided
+from tenferro.runtime import Tensor
 from tenferro.shape import DimExpr, as_dtype, dim
 from tenferro.traced import TracedTensor, check_named
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape, Size, SupportsDLPack
 
 Bound = float | Size | np.integer | np.floating
-Device = str | Executor | None
+Device = Any
+"""A name, an executor, or what JAX takes: a device or a sharding. None is where the value is."""
 
 
 def asarray(
@@ -73,8 +77,13 @@ def _uncopied(value: ArrayLike, dtype: DTypeLike | None, device: Device) -> AnyT
 
 
 def on_device(array: AnyTensor, device: Device) -> AnyTensor:
-    """The array on a device; where it is if None."""
-    return array if device is None else array.to_device(device)
+    """The array on a device, or divided among those of a mesh; where it is if None."""
+    if device is None:
+        return array
+    moved: AnyTensor = (
+        put_divided(array, device) if hasattr(device, "mesh") else array.to_device(device)
+    )
+    return moved
 
 
 def from_dlpack(

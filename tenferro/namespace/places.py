@@ -28,7 +28,7 @@ def devices(backend: str | None = None) -> list[str]:
     """
     known = device_names()
     kind = default_backend() if backend is None else backend
-    found = [name for name in known if name.partition(":")[0] == kind]
+    found = [*device_names(kind)]
     if not found:
         raise DeviceError(
             f"devices: there is no device {kind!r}; there are {', '.join(map(repr, known))}"

@@ -59,7 +59,7 @@ class SharedPlan:
                 f"reduction {in_words(self.reduction)}"
             )
         fewer = lane_count(self.slices)
-        if self.slices > 1 and fewer < self.lanes:
+        if fewer < min(self.lanes, self.slices):
             up_to = _counted(fewer, "device")
             text += f"\nmore lanes than on up to {up_to}, so the last bits differ from those there"
         if self.balance < POOR:

@@ -128,7 +128,7 @@ class EinsumPlan:
         >>> specs = [tn.TensorSpec(shape) for shape in shapes]
         >>> plan = tn.einsum_plan("ij,jk,ki->", *specs, slices="j")
         >>> print(plan.on(4))  # doctest: +NORMALIZE_WHITESPACE
-        64 slices in 8 lanes on 4 devices: balance 1.00, 2 lanes each, 50.0 kB a device,
+        64 slices in 16 lanes on 4 devices: balance 1.00, 4 lanes each, 50.0 kB a device,
         reduction 32 bytes
         """
         if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
+import numpy as np
+
 from tenferro.exec_ir import Category, ExecInstruction, ExecOp, ExecProgram, check_size
 from tenferro.runtime.backend import BackendSession, TensorBackend
 from tenferro.runtime.extensions import Boundary
@@ -115,12 +117,41 @@ def _run_alone(
     if max_bytes is not None:
         _check_late(step, step.op, _operands(step, slots), max_bytes)
     if step.op.category is Category.HOST:
-        host = [backend.download_to_host(value) for value in _operands(step, slots)]
-        results = tuple([backend.upload_host_tensor(value) for value in step.op.evaluate(host)])
+        results = _on_host(step.op, _operands(step, slots), backend)
     else:
         results = boundary(step.op, _operands(step, slots))
     _store(step, results, slots)
     _release(step, slots, backend.reclaim_buffer)
+
+
+def _on_host(op: ExecOp, operands: Sequence[Buffer], backend: TensorBackend) -> tuple[Buffer, ...]:
+    """The results of an instruction that looks at sizes, for which only scalars are downloaded.
+
+    Once the sizes are known, what moves elements is an op that the backend runs.
+    """
+    metas = [_meta_of(operand) for operand in operands]
+    if op.follows_shapes or op.size_operand is not None:
+        scalars = None
+        if op.size_operand is not None:
+            scalars = {op.size_operand: backend.download_to_host(operands[op.size_operand])}
+        resolved, sources = op.resolved(metas, scalars)
+        inputs = [_source(each, operands, backend) for each in sources]
+        with backend.with_backend_session() as session:
+            return session.execute(resolved, inputs)
+    host = [
+        np.broadcast_to(np.zeros((), meta.dtype), operand.shape)
+        if op.reads_shape_only(place)
+        else backend.download_to_host(operand)
+        for place, (meta, operand) in enumerate(zip(metas, operands, strict=True))
+    ]
+    return tuple([backend.upload_host_tensor(value) for value in op.evaluate(host)])
+
+
+def _source(source: int | ExecOp, operands: Sequence[Buffer], backend: TensorBackend) -> Buffer:
+    """An operand of a resolved op: one of those before, or a constant."""
+    if isinstance(source, int):
+        return operands[source]
+    return backend.upload_host_tensor(source.evaluate(())[0])
 
 
 def _filled(program: ExecProgram, inputs: Sequence[Buffer]) -> Slots:

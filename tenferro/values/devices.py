@@ -49,6 +49,8 @@ def place_of(executor: Executor) -> str:
 def executor_on(device: object) -> Executor:
     """The executor for a device: an executor, its name, `host`, or the name of a device.
 
+    A device of JAX, or a sharding on one, stands for its name.
+
     Raises:
         DeviceError: there is no such device; the text lists those that exist.
 
@@ -57,6 +59,9 @@ def executor_on(device: object) -> Executor:
     """
     if isinstance(device, Executor):
         return device
+    if not isinstance(device, str):
+        names = [module.named_device(device) for module in _modules_with_devices()]
+        device = next((name for name in names if name is not None), device)
     if not isinstance(device, str):
         raise DeviceError(
             f"device: takes the name of a device or an executor, got {device!r}; the devices "
@@ -76,14 +81,23 @@ def executor_on(device: object) -> Executor:
     raise DeviceError(f"device: there is no device {device!r}; there are {known}")
 
 
-def device_names() -> tuple[str, ...]:
+def device_names(kind: str | None = None) -> tuple[str, ...]:
     """The devices of this process: the host, and those of installed executors.
+
+    `kind` is the first word of the names of those that are wanted, such as `cpu`, or of what the
+    library of an executor prints for them: `cuda` stands for `gpu`.
 
     >>> device_names()[0]
     'host'
     """
-    further = [str(device) for module in _modules_with_devices() for device in module.devices()]
-    return (HOST, *further)
+    names = {HOST: HOST}
+    for module in _modules_with_devices():
+        names |= {module.device_name(device): str(device) for device in module.devices()}
+    return tuple(
+        name
+        for name, printed in names.items()
+        if kind is None or kind in (name.partition(":")[0], printed.partition(":")[0])
+    )
 
 
 def import_dlpack(value: object) -> Buffer | None:

@@ -21,6 +21,7 @@ from tenferro_xla.places import (
     is_stopped,
     own_settings,
     refuse_forked,
+    refuse_lost,
     refuse_not_finite,
     where,
 )
@@ -167,6 +168,8 @@ class LoadedExecutable:
         """
         check_callbacks(error)
         refuse_not_finite(error)
+        if self._target.placement.spans_devices:
+            refuse_lost(error)
         if len(buffers) != len(self._metas):
             raise BindingError(
                 f"run: the program takes {len(self._metas)} inputs, got {len(buffers)}"

@@ -1,8 +1,9 @@
 """Where arrays and programs are: devices, meshes of devices, and processes.
 
 Read in this order: `settings` (those of JAX), `forks` (processes without the threads of XLA),
-`devices` (what there is), `flight` (calls that are outstanding), `views` (results that NumPy reads), `placement` (one device,
-or a mesh), `blocks` (what one process has of an array), `distributed` (several processes).
+`devices` (what there is), `flight` (calls that are outstanding), `views` (results that NumPy
+reads), `placement` (one device, or a mesh), `blocks` (what one process has of an array),
+`distributed` (several processes).
 """
 
 from tenferro_xla.places.blocks import from_block
@@ -11,6 +12,7 @@ from tenferro_xla.places.devices import (
     devices,
     find_device,
     import_dlpack,
+    named_device,
     platforms,
 )
 from tenferro_xla.places.distributed import agree, initialize, shutdown
@@ -59,6 +61,7 @@ __all__ = [
     "initialize",
     "is_stopped",
     "mesh_name",
+    "named_device",
     "own_settings",
     "placement_of",
     "platforms",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+from jax.sharding import SingleDeviceSharding
 
 from tenferro.errors import DeviceError
 from tenferro_xla.places.forks import is_forked, note_start
@@ -28,12 +29,27 @@ def devices() -> list[jax.Device]:
 
 
 def device_name(device: jax.Device) -> str:
-    """The name by which `find_device` finds a device again: `cpu:0`."""
+    """The name of a device, such as `cpu:0` or `gpu:1`, whatever JAX prints for it."""
     return f"{device.platform}:{device.id}"
 
 
+def named_device(value: object) -> str | None:
+    """The name of what JAX takes for one device: a device, or a sharding on it; else None.
+
+    >>> named_device(jax.devices("cpu")[0])
+    'cpu:0'
+    """
+    if isinstance(value, SingleDeviceSharding):
+        (value,) = value.device_set
+    if isinstance(value, jax.Device):
+        return device_name(value)
+    return value if isinstance(value, str) else None
+
+
 def platforms() -> set[str]:
-    """The first words of the names of devices, as both `device_name` and JAX print them.
+    """The first words of the names of devices: those of `device_name`, and those that JAX prints.
+
+    A GPU is `gpu:0`, and is found as `cuda:0` too.
 
     >>> "cpu" in platforms()
     True

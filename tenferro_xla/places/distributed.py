@@ -143,9 +143,16 @@ def _explained(text: str) -> str:
 
 
 def shutdown() -> None:
-    """Leave the other processes; all of them call it, when no computation is left."""
+    """Leave the other processes; all of them call it, when no computation is left.
+
+    Raises:
+        DistributedError: another process is gone.
+    """
     _group.joined = False
-    jax.distributed.shutdown()  # type: ignore[no-untyped-call]
+    try:
+        jax.distributed.shutdown()  # type: ignore[no-untyped-call]
+    except RuntimeError as error:
+        raise DistributedError(f"shutdown: {str(error).splitlines()[0]}") from error
 
 
 def agree(processes: Sequence[int], program: Sequence[object]) -> None:
@@ -168,7 +175,11 @@ def agree(processes: Sequence[int], program: Sequence[object]) -> None:
     digest = hashlib.sha256(repr(program).encode()).hexdigest()
     root = f"tenferro/{'-'.join(map(str, group))}/{next(_numbers[group])}"
     me = jax.process_index()
-    client.key_value_set(f"{root}/{me}", digest)
+    try:
+        client.key_value_set(f"{root}/{me}", digest)
+    except jax.errors.JaxRuntimeError as error:
+        text = str(error).partition("\n")[0]
+        raise DistributedError(f"compile: the first process is gone ({text})") from error
     for other in group[1:] if me == group[0] else group[:1]:  # the first compares with all
         found = _digest_of(client, f"{root}/{other}", other)
         if found != digest:

@@ -53,7 +53,7 @@ class Flight:
             try:
                 run = call if watchdog is None else partial(watchdog.run, call, name)
                 results = run(*buffers)
-            except jax.errors.JaxRuntimeError as error:
+            except Exception as error:
                 refuse_lost(error)
                 raise
             if results:
@@ -114,7 +114,10 @@ class Watchdog:
 
 
 def refuse_lost(error: Exception) -> None:
-    """Raise DistributedError if an error of JAX says that another process is gone."""
+    """Raise DistributedError if an error of JAX says that another process is gone.
+
+    It may be a JaxRuntimeError or a ValueError, by where the collective runs.
+    """
     text = str(error).partition("\n")[0]
     if jax.process_count() > 1 and any(word in text.lower() for word in _SIGNS):
         raise DistributedError(
@@ -139,7 +142,7 @@ def _end(result: jax.Array) -> None:
     try:
         if not result.is_deleted():
             await_parts(result)
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         refuse_lost(error)
 
 

@@ -23,7 +23,7 @@ from jax.sharding import (
 from tenferro.errors import DeviceError, ShardingError
 from tenferro.exec_ir import Array
 from tenferro.shape import make_meta
-from tenferro_xla.places.devices import find_device
+from tenferro_xla.places.devices import device_name, find_device
 from tenferro_xla.places.flight import await_parts, refuse_lost
 from tenferro_xla.places.forks import refuse_forked, refuse_unreadable
 from tenferro_xla.places.settings import is_stopped, own_settings
@@ -65,7 +65,7 @@ class OneDevice:
         return None
 
     def __str__(self) -> str:
-        return str(self.device)
+        return device_name(self.device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,17 @@ Placement = OneDevice | OnMesh
 
 
 def automatic(mesh: Mesh | AbstractMesh) -> Mesh:
-    """The mesh, with XLA to choose the shardings of what a program computes."""
+    """The mesh, with XLA to choose the shardings of what a program computes.
+
+    Its devices may be the names that `tn.devices()` gives.
+
+    Raises:
+        DeviceError: there is no device of such a name.
+    """
     assert isinstance(mesh, Mesh), "the mesh of an array has devices"
+    if isinstance(mesh.devices.flat[0], str):
+        devices = np.array([find_device(str(name)) for name in mesh.devices.flat])
+        return Mesh(devices.reshape(mesh.devices.shape), mesh.axis_names)
     if all(kind == AxisType.Auto for kind in mesh.axis_types):
         return mesh
     return Mesh(mesh.devices, mesh.axis_names)
@@ -218,7 +227,7 @@ def read(array: jax.Array) -> Array:
             await_parts(array)
         view = VIEWS.of(array)
         return np.asarray(array) if view is None else view
-    except jax.errors.JaxRuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         refuse_lost(error)
         if not is_stopped(error):
             raise
@@ -254,7 +263,7 @@ def where(array: jax.Array) -> str:
     sharding = array.sharding
     if isinstance(sharding, NamedSharding):
         return mesh_name(sharding.mesh)
-    return ", ".join(sorted(map(str, sharding.device_set)))
+    return ", ".join(sorted(map(device_name, sharding.device_set)))
 
 
 def spec_of(entries: Sequence[Any]) -> PartitionSpec:

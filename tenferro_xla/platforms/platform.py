@@ -20,6 +20,7 @@ from tenferro.compiler import (
 )
 from tenferro.errors import ConfigError
 from tenferro.exec_ir import ExecProgram
+from tenferro_xla.places import device_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,8 @@ class Platform:
         stats = _stats(device)
         if "bytes_limit" not in stats:
             raise ConfigError(
-                f"memory_limit: {device} does not tell how much memory it has; pass a number of "
-                "bytes in place of 'device'"
+                f"memory_limit: {device_name(device)} does not tell how much memory it "
+                "has; pass a number of bytes in place of 'device'"
             )
         return max(int(stats["bytes_limit"]) - int(stats.get("bytes_in_use", 0)), 1)
 

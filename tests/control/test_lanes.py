@@ -26,8 +26,23 @@ def test_lanes_cover_all_rounds_once_and_evenly(total: int, workers: int) -> Non
 @given(st.integers(0, 10**9), st.integers(1, 64))
 def test_the_count_depends_on_the_rounds_alone(total: int, workers: int) -> None:
     lanes = lane_count(total)
-    assert lanes == 1 or total >= 8 * lanes
+    assert lanes <= 16 or total >= 8 * lanes
+    assert lanes >= min(total, 16)
     assert lane_count(total, min(workers, lanes)) == lanes
+
+
+def test_with_a_lane_for_each_round_more_lanes_change_no_sum() -> None:
+    def added(total: int, lanes: int) -> str:
+        tree = TreeSum(lambda a, b: f"({a}+{b})" if a and b else a or b)
+        for lane in range(lanes):
+            first, stop = lane_bounds(lane, lanes, total)
+            assert stop - first <= 1
+            tree.push(f"{first:x}" if stop > first else "")
+        return tree.result()
+
+    for total in range(1, 17):
+        lanes = lane_count(total)
+        assert len({added(total, lane_count(total, more)) for more in (lanes, 16, 32, 64)}) == 1
 
 
 def test_aligned_runs_may_be_added_apart() -> None:

@@ -18,12 +18,13 @@ def plan(slices: Any) -> Any:
 
 def test_it_prints_lanes_balance_memory_and_reduction() -> None:
     assert str(plan("j").on(4)) == (
-        "64 slices in 8 lanes on 4 devices: balance 1.00, 2 lanes each, 50.0 kB a device, "
+        "64 slices in 16 lanes on 4 devices: balance 1.00, 4 lanes each, 50.0 kB a device, "
         "reduction 32 bytes"
     )
-    assert str(plan("i").on(4)).splitlines()[1] == (
-        "more lanes than on up to 2 devices, so the last bits differ from those there"
+    assert str(plan("j").on(32)).splitlines()[1] == (
+        "more lanes than on up to 16 devices, so the last bits differ from those there"
     )
+    assert "last bits" not in str(plan("i").on(32))  # a lane for each of 16 slices has the same
     assert str(plan("j").on(6)).splitlines()[1] == "slices=128 would have balance 0.89"
     assert str(plan(False).on(2)).startswith("not sliced: each of 2 devices contracts all of it")
 

@@ -213,6 +213,37 @@ def test_iv_host_instructions_call_no_kernel_and_constants_are_uploaded() -> Non
     assert not [entry for entry in backend.log if "constant" in entry]
 
 
+class Downloads(tn.NumpyBackend):
+    """A backend that notes the shapes of what is downloaded."""
+
+    def __init__(self) -> None:
+        self.shapes: list[tuple[int, ...]] = []
+
+    def download_to_host(self, buffer: Array) -> Array:
+        self.shapes.append(buffer.shape)
+        return buffer
+
+    def upload_host_tensor(self, array: Array) -> Array:
+        return array
+
+
+@pytest.mark.parametrize("segmented", [True, False])
+def test_iv_host_instructions_download_scalars_only(segmented: bool) -> None:
+    def f(x: Any, n: Any) -> Any:
+        first = tn.dynamic_truncate(x, n)
+        gradient = tn.grad(lambda x: tn.sum(tn.dynamic_truncate(x, n) ** 2))(x)
+        return first, gradient, tn.shape_of(first, 0), tn.nonzero(x > 2)[0]
+
+    backend, x = Downloads(), np.arange(12.0).reshape(4, 3)
+    program = tn.make_program(f, tn.TensorSpec(("a", "b")), tn.TensorSpec((), "int64"))
+    executor = tn.GraphExecutor(backend, segmented=segmented)
+    first, gradient, size, places = executor.run(program, {"x": x, "n": np.asarray(2)})
+    np.testing.assert_array_equal(first, x[:2])
+    np.testing.assert_array_equal(gradient, np.where(x < 6, 2 * x, 0))
+    assert (size.item(), places.tolist()) == (2, [1, 1, 1, 2, 2, 2, 3, 3, 3])
+    assert set(backend.shapes) == {()}
+
+
 def test_iv_a_contraction_goes_through_the_backend_alone() -> None:
     backend = Logging()
     tn.GraphExecutor(backend).run(PROGRAM, {"x": X})

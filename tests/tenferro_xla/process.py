@@ -135,6 +135,46 @@ def dies(me: int) -> None:
         os._exit(3)
 
 
+def gone(me: int) -> None:
+    """Process 1 is killed between calls; whatever process 0 does next is told."""
+    mesh = tn.sharding.make_mesh((2,), ("data",))
+    rows, whole = (tn.sharding.NamedSharding(mesh, spec) for spec in (P("data"), P()))
+    total = tn.jit(lambda x: tn.sum(x * x), mesh=mesh, in_shardings=rows, out_shardings=whole)
+    scaled = tn.jit(lambda s, x: s * x, mesh=mesh, in_shardings=(whole, rows))
+    summed = tn.jit(lambda x: (tn.sum(x), x + 1), mesh=mesh, in_shardings=rows)
+    x = tn.device_put(np.arange(8.0), rows)
+    scaled(total(x), x).block_until_ready()
+    summed(x)[0].item()
+    if me == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.5)
+
+    def told(name: str, call: Any) -> Any:
+        try:
+            result = call()
+        except DistributedError:
+            say(f"{name}: told")
+        except BaseException as error:
+            say(f"{name}: {type(error).__name__}: {error}")
+        else:
+            say(f"{name}: no error")
+            return result
+
+    lost = told("call", lambda: total(x))
+    if lost is not None:
+        told("read", lost.numpy)
+        told("print", lambda: repr(lost))
+        told("wait", lost.block_until_ready)
+        told("further call", lambda: scaled(lost, x).block_until_ready())
+        told("eager", lambda: (lost + 1).block_until_ready())
+        told("moved", lambda: tn.device_put(lost, rows).block_until_ready())
+        told("gather", lambda: tn.sharding.gather(scaled(lost, x)))
+    several = told("several", lambda: summed(x))
+    if several is not None:
+        told("one of several", several[0].item)
+    os._exit(3)
+
+
 def sticks(me: int) -> None:
     """Process 1 stops for good; the watchdog of process 0 ends it."""
     mesh = tn.sharding.make_mesh((4,), ("data",))
@@ -173,7 +213,13 @@ def main() -> None:
     if part.startswith("flight"):
         flight(me, int(part.removeprefix("flight")))
     else:
-        parts = {"together": together, "dies": dies, "sticks": sticks, "slices": slices}
+        parts = {
+            "together": together,
+            "dies": dies,
+            "gone": gone,
+            "sticks": sticks,
+            "slices": slices,
+        }
         parts[part](me)
     if part == "together":
         flight(me, 1)

@@ -25,9 +25,10 @@ def free_port() -> int:
         return port
 
 
-def two(part: str, seconds: float) -> list[tuple[int | str, str]]:
-    """The exit statuses and outputs of two processes."""
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+def two(part: str, seconds: float, devices: int = 2) -> list[tuple[int | str, str]]:
+    """The exit statuses and outputs of two processes, each of which has so many devices."""
+    count = f"--xla_force_host_platform_device_count={devices}"
+    flags = {"XLA_FLAGS": count, "JAX_PLATFORMS": "cpu"}
     root = str(PROGRAM.parents[2])
     port = str(free_port())
     processes = [
@@ -77,6 +78,14 @@ def test_a_process_is_told_that_another_is_gone() -> None:
     assert (status, other) == (3, KILLED), text[-4000:]
     assert "run: process 0 of 2 has lost another one" in text
     assert "restart all processes from a checkpoint" in text
+
+
+def test_whatever_is_done_after_another_process_was_killed_is_told() -> None:
+    (status, text), (other, _) = two("gone", 60, devices=1)
+    assert (status, other) == (3, KILLED), text[-4000:]
+    said = [line for line in text.splitlines() if line.endswith((": told", ": no error"))]
+    assert sum(line.endswith("told") for line in said) >= 2, text[-4000:]
+    assert len(said) == sum("told" in line or "Error" in line for line in text.splitlines()), text
 
 
 def test_a_stuck_peer_ends_the_one_that_waits() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -13,11 +14,12 @@ import pytest
 import tenferro as tn
 from tenferro.compiler import CPU, DeviceCosts, MemoryNeed, parse, predict_memory
 from tenferro.config import Config, config
+from tenferro.errors import DeviceError
 from tenferro.exec_ir import ExecProgram, evaluate
 from tenferro.families import STANDARD
 from tenferro_xla.compiled import prepare, private
 from tenferro_xla.lowering import ExtensionLowerings, jax_function
-from tenferro_xla.places import OneDevice
+from tenferro_xla.places import OneDevice, device_name, where
 from tenferro_xla.platforms import (
     CPU_PLATFORM,
     CUDA_PLATFORM,
@@ -166,7 +168,7 @@ def test_cuda_runs_independent_parts_one_after_the_other() -> None:
 class Gpu:
     """What a device of CUDA answers."""
 
-    platform = "gpu"
+    platform, id = "gpu", 0
 
     def __init__(self, stats: dict[str, int] | None, name: str = "cuda:0") -> None:
         self.stats, self.name = stats, name
@@ -176,6 +178,22 @@ class Gpu:
 
     def __str__(self) -> str:
         return self.name
+
+
+def test_a_gpu_has_one_name_and_is_found_by_that_which_jax_prints(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gpu: Any = Gpu(None)
+    array: Any = SimpleNamespace(sharding=SimpleNamespace(device_set={gpu}))
+    assert str(OneDevice(gpu)) == where(array) == device_name(gpu) == "gpu:0"
+    module = SimpleNamespace(devices=lambda: [gpu, HOST], device_name=device_name)
+    monkeypatch.setattr("tenferro.values.devices._modules_with_devices", lambda: [module])
+    assert tn.__array_namespace_info__().devices() == ("host", "gpu:0", "cpu:0")
+    assert tn.devices("gpu") == tn.devices("cuda") == tn.devices() == ["gpu:0"]
+    assert tn.default_backend() == "gpu"
+    assert tn.devices("cpu") == ["cpu:0"]
+    with pytest.raises(DeviceError, match="no device 'rocm'; there are 'host', 'gpu:0', 'cpu:0'"):
+        tn.devices("rocm")
 
 
 def test_jax_calls_cuda_and_rocm_gpu() -> None:
@@ -200,7 +218,7 @@ def test_free_is_the_limit_of_the_device_less_what_is_in_use() -> None:
     gpu: Any = Gpu({"bytes_limit": 1000, "bytes_in_use": 300})
     assert CUDA_PLATFORM.free_bytes(gpu) == 700
     silent: Any = Gpu(None)
-    with pytest.raises(tn.TenferroError, match="cuda:0 does not tell how much memory it has; pass"):
+    with pytest.raises(tn.TenferroError, match="gpu:0 does not tell how much memory it has; pass"):
         CUDA_PLATFORM.free_bytes(silent)
 
 
