@@ -19,7 +19,7 @@ from tenferro.arrays import is_number
 from tenferro.chainrules import Emitter, V
 from tenferro.config import config
 from tenferro.eager import EagerTensor
-from tenferro.errors import DTypeError, ExtentError, ShapeError
+from tenferro.errors import ConfigError, DTypeError, ExtentError, ShapeError, TenferroError
 from tenferro.exec_ir import check_size
 from tenferro.ops import ShardingConstraint, StdTensorOp
 from tenferro.runtime import Tensor, executor_module, run_eagerly
@@ -202,24 +202,40 @@ def _run(
     traced: bool,
     eager: EagerTensor | None,
 ) -> AnyTensor:
-    if traced:
-        result = record(function, operands, options)
-    elif eager is not None:
-        result = eager.runtime.apply(function, operands, options)
-    else:
-        try:
+    try:
+        if traced:
+            result = record(function, operands, options)
+        elif eager is not None:
+            result = eager.runtime.apply(function, operands, options)
+        else:
             result = run_eagerly(function, operands, options)
-        except ExtentError as error:
-            what = str(error).partition(": ")[2] or str(error)
-            raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
-        except ShapeError:
-            if not _mentions_symbols(list(options.values())):
-                raise
-            result = record(function, operands, options)  # the sizes are those of traced values
+    except ExtentError as error:
+        if traced or eager is not None:
+            raise
+        what = str(error).partition(": ")[2] or str(error)
+        raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
+    except (ValueError, TypeError) as error:
+        if not isinstance(error, TenferroError):
+            _refuse_arrays(called_function(function.__name__), options)
+            raise
+        symbolic = not traced and eager is None and _mentions_symbols(list(options.values()))
+        if not symbolic or not isinstance(error, ShapeError):
+            raise
+        result = record(function, operands, options)  # the sizes are those of traced values
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
     return result  # type: ignore[no-any-return]
+
+
+def _refuse_arrays(name: str, options: dict[str, Any]) -> None:
+    """Raise ConfigError if an option is an array: what Python says of that names nothing."""
+    for option, value in options.items():
+        if getattr(value, "ndim", 0):
+            raise ConfigError(
+                f"{name}: {option} is an array of shape {tuple(value.shape)}, where a number, a "
+                "word, or True or False is meant; arrays come first"
+            ) from None
 
 
 def _mentions_symbols(option: object) -> bool:

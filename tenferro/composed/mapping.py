@@ -12,7 +12,7 @@ from tenferro.arrays import normal_axis
 from tenferro.composed.arranging import broadcast_shapes
 from tenferro.composed.index_arrays import indices
 from tenferro.composed.operands import array, callable_of, sizes
-from tenferro.errors import ConfigError, ShapeError
+from tenferro.errors import ConfigError, PytreeError, ShapeError
 from tenferro.transforms import vmap
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
@@ -86,34 +86,116 @@ def vectorize(
             [1, 2]])
     """
     callable_of("vectorize", pyfunc)
-    cores = None if signature is None else _cores(signature)
+    cores = None if signature is None else _Cores(signature)
 
     @wraps(pyfunc)
     def over_entries(*args: Any, **kwargs: Any) -> Any:
+        beyond = [i for i in excluded if isinstance(i, int) and not 0 <= i < len(args)]
+        if beyond:
+            raise ConfigError(
+                f"vectorize: excluded has {beyond[0]}, which is not the place of one of the "
+                f"{len(args)} arguments"
+            )
         mapped = [i for i in range(len(args)) if i not in excluded]
         arrays = [array("vectorize", args[i]) for i in mapped]
-        ranks = [0] * len(arrays) if cores is None else cores
-        if len(ranks) != len(arrays):
-            raise ShapeError(
-                f"vectorize: signature {signature!r} has {len(ranks)} arguments, got {len(arrays)}"
-            )
+        own = _Cores.of_numbers(len(arrays)) if cores is None else cores
+        known = own.sizes_of(arrays)
 
         def of_entry(*entries: Any) -> Any:
             given = list(args)
             for i, entry in zip(mapped, entries, strict=True):
                 given[i] = entry
-            return pyfunc(*given, **kwargs)
+            result = pyfunc(*given, **kwargs)
+            own.check_results(result, known)
+            return result
 
-        return _over_batch(of_entry, arrays, ranks)
+        return _over_batch(of_entry, arrays, [len(core) for core in own.operands])
 
     return over_entries
 
 
+class _Cores:
+    """The axes of one entry of each argument and result of a function, by name."""
+
+    def __init__(self, signature: str) -> None:
+        text = signature.replace(" ", "") if isinstance(signature, str) else ""
+        if not _SIGNATURE.fullmatch(text):
+            raise ConfigError(
+                f"vectorize: {signature!r} is not a signature such as '(m,n),(n)->(m)'"
+            )
+        self._signature = f"signature {signature!r}"
+        operands, results = (
+            [re.findall(_NAME, core) for core in re.findall(_CORE, side)]
+            for side in text.split("->")
+        )
+        self.operands: list[list[str]] = operands
+        self.results: list[list[str]] | None = results
+
+    @classmethod
+    def of_numbers(cls, count: int) -> _Cores:
+        """Those of a function that takes numbers to one number, or several."""
+        cores = cls("()->()")
+        cores._signature = "without a signature the function"
+        cores.operands, cores.results = [[] for _ in range(count)], None
+        return cores
+
+    def sizes_of(self, arrays: Sequence[Any]) -> dict[str, Any]:
+        """The size of each name.
+
+        Raises:
+            ShapeError: there are more or fewer arguments, axes are missing, or sizes differ.
+        """
+        if len(self.operands) != len(arrays):
+            raise ShapeError(
+                f"vectorize: {self._signature} has {len(self.operands)} arguments, "
+                f"got {len(arrays)}"
+            )
+        known: dict[str, Any] = {}
+        for place, (each, core) in enumerate(zip(arrays, self.operands, strict=True)):
+            if each.ndim < len(core):
+                raise ShapeError(f"vectorize: {each.meta} must have at least {len(core)} axes")
+            own = each.shape[each.ndim - len(core) :]
+            self._learn(known, core, own, f"argument {place}: {each.meta}")
+        return known
+
+    def check_results(self, result: Any, known: dict[str, Any]) -> None:
+        """Check what the function returns for one entry.
+
+        Raises:
+            PytreeError: there are more or fewer results.
+            ShapeError: a result has other axes.
+        """
+        found = list(result) if isinstance(result, tuple) else [result]
+        cores = [[] for _ in found] if self.results is None else self.results
+        if len(found) != len(cores) or (len(cores) > 1 and not isinstance(result, tuple)):
+            raise PytreeError(
+                f"vectorize: {self._signature} has {len(cores)} results, but the function "
+                f"returned {len(found)}; write one for each in a tuple"
+            )
+        known = dict(known)
+        for place, (each, core) in enumerate(zip(found, cores, strict=True)):
+            meta = array("vectorize", each).meta
+            if meta.rank != len(core):
+                raise ShapeError(
+                    f"vectorize: {self._signature} has results of {len(core)} axes, but result "
+                    f"{place} of an entry is {meta}"
+                )
+            self._learn(known, core, array("vectorize", each).shape, f"result {place}: {meta}")
+
+    def _learn(
+        self, known: dict[str, Any], core: Sequence[str], own: Sequence[Any], what: str
+    ) -> None:
+        for name, size in zip(core, own, strict=True):
+            first = known.setdefault(name, size)
+            gap = first - size
+            if isinstance(gap, int) and gap:
+                raise ShapeError(
+                    f"vectorize: {self._signature}: {name} is {first}, but {size} in {what}"
+                )
+
+
 def _over_batch(function: Callable[..., Any], arrays: list[Any], ranks: list[int]) -> Any:
     """A function applied to each entry of the common batch axes of arrays."""
-    for each, rank in zip(arrays, ranks, strict=True):
-        if each.ndim < rank:
-            raise ShapeError(f"vectorize: {each.meta} must have at least {rank} axes")
     batches = [each.shape[: each.ndim - rank] for each, rank in zip(arrays, ranks, strict=True)]
     batch = broadcast_shapes(*batches)
     # Axes of size 1 that others repeat are dropped, and not mapped over.
@@ -131,14 +213,6 @@ def _over_batch(function: Callable[..., Any], arrays: list[Any], ranks: list[int
     return mapped(*operands)
 
 
-def _cores(signature: str) -> list[int]:
-    """The number of axes of each argument."""
-    text = signature.replace(" ", "") if isinstance(signature, str) else ""
-    if not _SIGNATURE.fullmatch(text):
-        raise ConfigError(f"vectorize: {signature!r} is not a signature such as '(m,n),(n)->(m)'")
-    return [len(re.findall(_NAME, core)) for core in re.findall(_CORE, text.split("->")[0])]
-
-
 def fromfunction(
     function: Callable[..., Any],
     shape: Sequence[int] | int,
@@ -154,4 +228,4 @@ def fromfunction(
     """
     callable_of("fromfunction", function)
     places = indices(sizes("fromfunction", shape), dtype=dtype, sparse=True)
-    return vectorize(lambda *index: function(*index, **kwargs))(*places)  # type: ignore[no-any-return]
+    return _over_batch(lambda *index: function(*index, **kwargs), list(places), [0] * len(places))  # type: ignore[no-any-return]

@@ -28,7 +28,7 @@ from tenferro.typing import AnyTensor, ArrayLike, Shape
 
 
 def fill_diagonal(
-    x: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = False
+    x: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
 ) -> AnyTensor:
     """A copy of x with `val` on its main diagonal; a vector is repeated along it.
 
@@ -36,9 +36,9 @@ def fill_diagonal(
         x: a matrix, or an array with axes of equal sizes.
         val: a number, or a vector.
         wrap: continue the diagonal below a tall matrix, after one empty row.
-        inplace: must be False: arrays are not changed.
+        inplace: must be given as False, as in JAX: x itself is not changed.
 
-    >>> tn.fill_diagonal([[1, 2], [3, 4]], 0)
+    >>> tn.fill_diagonal([[1, 2], [3, 4]], 0, inplace=False)
     Tensor([[0, 2],
             [3, 0]])
     """
@@ -60,7 +60,7 @@ def put(
     v: ArrayLike,
     mode: str | None = None,
     *,
-    inplace: bool = False,
+    inplace: bool = True,
 ) -> AnyTensor:
     """A copy of x with values at places of the flattened array; `v` is repeated if it is shorter.
 
@@ -70,9 +70,9 @@ def put(
         v: values.
         mode: what out of bounds is: "clip" the nearest element, "wrap" counted on from the start;
             None drops the value.
-        inplace: must be False: arrays are not changed.
+        inplace: must be given as False, as in JAX: x itself is not changed.
 
-    >>> tn.put([1, 2, 3], [0, -1], [7, 8])
+    >>> tn.put([1, 2, 3], [0, -1], [7, 8], inplace=False)
     Tensor([7, 2, 8])
     """
     _copies("put", inplace)
@@ -88,7 +88,7 @@ def put_along_axis(
     indices: ArrayLike,
     values: ArrayLike,
     axis: int | None,
-    inplace: bool = False,
+    inplace: bool = True,
     *,
     mode: str | None = None,
 ) -> AnyTensor:
@@ -96,7 +96,7 @@ def put_along_axis(
 
     The other axes of `indices` are those of x, as of `take_along_axis`.
 
-    >>> tn.put_along_axis([[1, 2], [3, 4]], [[0], [1]], 9, axis=1)
+    >>> tn.put_along_axis([[1, 2], [3, 4]], [[0], [1]], 9, axis=1, inplace=False)
     Tensor([[9, 2],
             [3, 9]])
     """
@@ -105,7 +105,7 @@ def put_along_axis(
     a = array("put_along_axis", x)
     (places,) = whole("put_along_axis", indices)
     if axis is None:
-        return put(a.ravel(), places, values, mode).reshape(a.shape)
+        return put(a.ravel(), places, values, mode, inplace=False).reshape(a.shape)
     place = normal_axis("put_along_axis", axis, a.ndim)
     if places.ndim != a.ndim:
         raise ShapeError(f"put_along_axis: indices {places.meta} must have the axes of {a.meta}")
@@ -120,10 +120,10 @@ def put_along_axis(
     return a.at[tuple(grid)].set(values)  # type: ignore[no-any-return]
 
 
-def place(x: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = False) -> AnyTensor:
+def place(x: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> AnyTensor:
     """A copy of x with the first values at the elements where `mask` holds, in order; repeated.
 
-    >>> tn.place([1, 2, 3, 4], [True, False, True, True], [7, 8])
+    >>> tn.place([1, 2, 3, 4], [True, False, True, True], [7, 8], inplace=False)
     Tensor([7, 2, 8, 7])
     """
     _copies("place", inplace)
@@ -305,9 +305,7 @@ def _value(function: Callable[..., Any] | Any, x: Any, args: Any, kw: Any) -> An
 
 def _copies(name: str, inplace: bool) -> None:
     if inplace:
-        raise ConfigError(
-            f"{name}: arrays are not changed; leave inplace=False, and use the result"
-        )
+        raise ConfigError(f"{name}: arrays are not changed; pass inplace=False, and use the result")
 
 
 def _with(x: Any, places: Any, values: Any) -> Any:

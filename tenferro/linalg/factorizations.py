@@ -152,7 +152,7 @@ def qr(x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False) -> QRR
     Tensor([[5. , 2.2],
             [0. , 0.4]])
     """
-    if mode == "r":
+    if isinstance(mode, str) and mode == "r":
         return dispatch.apply(_qr_r, x, positive=positive)
     q, r = dispatch.apply(_qr, x, mode=mode, positive=positive)
     return QRResult(q, r)

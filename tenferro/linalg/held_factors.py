@@ -212,7 +212,13 @@ def cho_solve(c_and_lower: tuple[ArrayLike, bool], b: ArrayLike) -> AnyTensor:
     Tensor([1., 1.])
     """
     factor, lower = _pair("cho_solve", "c_and_lower", c_and_lower)
-    return dispatch.apply(_cho_solve, factor, b, lower=bool(lower))
+    return dispatch.apply(_cho_solve, factor, b, lower=_is_lower("cho_solve", lower))
+
+
+def _is_lower(name: str, lower: object) -> bool:
+    if getattr(lower, "ndim", 0):
+        raise ConfigError(f"{name}: whether the factor is the lower one must be True or False")
+    return bool(lower)
 
 
 @named("cho_solve")

@@ -114,7 +114,7 @@ def _triangle(
     at: Emitter[V], name: str, x: Operand[V], triangle: str | None, symmetrize_input: bool
 ) -> Expression:
     """The Hermitian matrix whose eigenvalues are asked for, or one that stands for it."""
-    if triangle not in (None, "L", "U"):
+    if triangle is not None and (not isinstance(triangle, str) or triangle not in ("L", "U")):
         raise ConfigError(f"{name}: UPLO must be 'L' or 'U', got {triangle!r}")
     a = Expression(at, square(at, name, x))
     if triangle is None and symmetrize_input:

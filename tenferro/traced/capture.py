@@ -7,7 +7,6 @@ is used.
 
 from __future__ import annotations
 
-import itertools
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
@@ -24,8 +23,6 @@ from tenferro.ops import Constant
 from tenferro.shape import TensorMeta, annotate
 from tenferro.values import Tensor
 
-_numbers = itertools.count()
-
 
 class CapturedArray:
     """The key of an input with the default value `tensor`. Compared by `is`."""
@@ -36,7 +33,7 @@ class CapturedArray:
         self.tensor = tensor
         self.source = source  # referenced, so that no other array gets its id
         self.meta: TensorMeta = tensor.meta
-        self.name = f"captured{next(_numbers)}"
+        self.name = "captured"
 
     def __str__(self) -> str:
         return self.name
@@ -58,7 +55,7 @@ class TrackedTensor:
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
         self.meta: TensorMeta = tensor.meta
-        self.name = f"captured{next(_numbers)}"
+        self.name = "captured"
 
     def __str__(self) -> str:
         return self.name

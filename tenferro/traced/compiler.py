@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Container, Mapping, Sequence
 
@@ -129,7 +130,7 @@ class GraphCompiler(CacheOwner):
         assumed = all_guards(lowered, guards)
         exec_program = optimize(lowered, self.options)
         _check_symbols(exec_program)
-        names = _distinct([str(key.key) for key in graph.inputs])
+        names = _names(graph.inputs)
         declared = [
             ProgramInput(
                 name, meta, key, key.key.tensor if isinstance(key.key, CapturedArray) else None
@@ -178,6 +179,17 @@ def _check_symbols(program: ExecProgram) -> None:
                 f"compile: {op} needs the size {unknown[0]}, which no input has; "
                 "declare the input that defines it with compile(..., inputs=[...])"
             )
+
+
+def _names(inputs: Sequence[Input]) -> list[str]:
+    """The names of inputs; captured arrays are numbered as they come in this program."""
+    numbers = itertools.count()
+    return _distinct(
+        [
+            f"{key.key}{next(numbers)}" if isinstance(key.key, CapturedArray) else str(key.key)
+            for key in inputs
+        ]
+    )
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
+from jax import numpy as jnp
 
 from tenferro.errors import BackendFailureError, ExtensionError
 from tenferro.family import (
@@ -86,13 +88,18 @@ class ExtensionLowerings:
         lowering = lowering_of(named)
         self._rules[op.family_id] = lowering, op_class
         try:
-            results = lowering(op.op, *operands)
+            results = lowering(op.op, *map(_as_jax, operands))
         except ExtensionError:
             raise
         except Exception as error:
             reason = f"{op.family_id}: its XLA lowering failed: {type(error).__name__}: {error}"
             raise BackendFailureError(op.family_id, reason) from error
         return op.checked_results(op.infer_all([_meta(value) for value in operands]), results)
+
+
+def _as_jax(value: Any) -> Any:
+    """A value as one of JAX: constants are arrays of NumPy, which values of JAX cannot index."""
+    return jnp.asarray(value) if isinstance(value, np.ndarray) else value
 
 
 def _meta(value: Any) -> TensorMeta:

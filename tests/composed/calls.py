@@ -30,10 +30,14 @@ MODES: tuple[dict[str, Any], ...] = tuple({"mode": mode} for mode in ("full", "s
 # Functions of NumPy that are called otherwise, or change an array.
 
 
+IN_PLACE = {"inplace": False}
+
+
 def changed(function: Any) -> Any:
     """A function of NumPy that changes its first argument, as one that returns a changed copy."""
 
-    def of_copy(x: Any, *args: Any, **options: Any) -> Any:
+    def of_copy(x: Any, *args: Any, inplace: bool, **options: Any) -> Any:
+        assert not inplace
         result = x.copy()
         function(result, *args, **options)
         return result
@@ -144,15 +148,16 @@ INDICES = [
     *calls("resize", V, (2, 5)),
     *calls("select", [X > 1, X > 0], [X, 2 * X], numpy=np.select),
     *many("choose", np.array([0, 2, 1]), [np.arange(3), np.arange(3) + 5, np.arange(3) - 5]),
-    Call("fill_diagonal", (X, 5.0), numpy=changed(np.fill_diagonal), smooth=False),
-    Call("fill_diagonal", (M, V[:3].copy()), numpy=changed(np.fill_diagonal), smooth=False),
-    Call("fill_diagonal", (np.ones((7, 3)), 2.0, True), numpy=changed(np.fill_diagonal),
+    Call("fill_diagonal", (X, 5.0), IN_PLACE, numpy=changed(np.fill_diagonal), smooth=False),
+    Call("fill_diagonal", (M, V[:3].copy()), IN_PLACE, numpy=changed(np.fill_diagonal),
          smooth=False),
-    Call("put", (X, np.array([0, -1, 5]), np.array([7.0, 8.0])), numpy=changed(np.put),
+    Call("fill_diagonal", (np.ones((7, 3)), 2.0, True), IN_PLACE, numpy=changed(np.fill_diagonal),
          smooth=False),
-    Call("put_along_axis", (X, np.array([[0, 2], [1, 3], [2, 3]]), 9.0, 1),
+    Call("put", (X, np.array([0, -1, 5]), np.array([7.0, 8.0])), IN_PLACE, numpy=changed(np.put),
+         smooth=False),
+    Call("put_along_axis", (X, np.array([[0, 2], [1, 3], [2, 3]]), 9.0, 1), IN_PLACE,
          numpy=changed(np.put_along_axis), smooth=False),
-    Call("place", (X, B, np.array([7.0, 8.0])), numpy=changed(np.place), smooth=False),
+    Call("place", (X, B, np.array([7.0, 8.0])), IN_PLACE, numpy=changed(np.place), smooth=False),
 ]  # fmt: skip
 SIGNALS = [
     *[Call(name, (a, b), mode) for name in ("convolve", "correlate") for mode in MODES

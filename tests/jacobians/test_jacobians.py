@@ -51,8 +51,8 @@ def differences(function: Any, direction: Any) -> list[np.ndarray[Any, Any]]:
 def test_each_entry_is_a_tangent_of_a_result() -> None:
     jacobian = tn.jacfwd(results)(ARGS)
     direction = {"a": np.eye(3)[1], "b": [np.zeros((2, 2)), np.zeros((0, 2))], "c": 0.0}
-    columns = [each["a"][..., 1] for each in (jacobian["vector"], jacobian["matrix"])]
-    columns += [each["a"][..., 1] for each in jacobian["rest"]]
+    rows = [jacobian["matrix"], *jacobian["rest"], jacobian["vector"]]  # keys are sorted
+    columns = [each["a"][..., 1] for each in rows]
     check_same(columns, differences(results, direction))
 
 

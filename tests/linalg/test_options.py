@@ -122,3 +122,23 @@ def test_a_loss_of_both_vectors_of_a_zero_is_nan_at_special_matrices_too() -> No
     a = np.diag([1.0, 0.0])
     for dtype in (float, complex):
         assert np.isnan(np.asarray(tn.grad(loss)(tn.Tensor(a.astype(dtype))))).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda a: tn.linalg.eigh(a, a), "eigh: UPLO must be 'L' or 'U', got array"),
+        (lambda a: tn.linalg.eigvalsh(a, a), "eigvalsh: UPLO must be 'L' or 'U', got array"),
+        (lambda a: tn.linalg.cholesky(a, upper=a), "cholesky: upper is an array of shape"),
+        (lambda a: tn.linalg.qr(a, mode=a), "qr: mode is an array of shape"),
+        (lambda a: tn.linalg.norm(a, keepdims=a), "norm: keepdims is an array of shape"),
+        (lambda a: tn.linalg.pinv(a, hermitian=a), "pinv: hermitian is an array of shape"),
+        (lambda a: tn.linalg.matrix_rank(a, hermitian=a), "matrix_rank: hermitian is an array"),
+        (lambda a: tn.linalg.cho_solve((a, a), a), "cho_solve: whether the factor is the lower"),
+        (lambda a: tn.sum(a, keepdims=a), "sum: keepdims is an array of shape"),
+    ],
+)
+def test_an_array_in_place_of_an_option_is_refused(call: Any, text: str) -> None:
+    for run in (call, tn.jit(lambda x: call(np.eye(2)) + x, executor="numpy")):
+        with pytest.raises(ConfigError, match=text):
+            run(np.eye(2))

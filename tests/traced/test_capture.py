@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,3 +82,23 @@ def test_a_captured_input_is_bound_by_default_and_may_be_bound() -> None:
     name = program.inputs[1].name
     assert name.startswith("captured")
     assert executor.run(program, {x: 2.0, name: array * 3})[0].item() == 6.0 * BIG
+
+
+def test_a_program_made_twice_has_the_same_bytes() -> None:
+    a, b = np.arange(float(BIG)), np.full(BIG, 2.0)
+    spec = tn.TensorSpec((BIG,))
+
+    def f(x: Any) -> Any:
+        looped = tn.scan(lambda c, s: (c * a + b * s, None), x, np.arange(3.0))[0]
+        return tn.sum(looped * b + a)
+
+    for function in (f, tn.grad(f)):
+        first = tn.make_program(lambda x, g=function: g(x), spec)
+        between = tn.make_program(lambda x: b * x + a, spec)
+        second = tn.make_program(lambda x, g=function: g(x), spec)
+        assert tn.dumps(first) == tn.dumps(second)
+        assert [each.name for each in first.inputs] == ["x", "captured0", "captured1"]
+        assert [each.name for each in between.inputs] == ["x", "captured0", "captured1"]
+    named = tn.TracedTensor.input((BIG,), "float64", name="captured0")
+    program = tn.GraphCompiler().compile([named * a])
+    assert [each.name for each in program.inputs] == ["captured0", "captured0_1"]

@@ -272,8 +272,14 @@ def pads_of(
     """How many elements come before and after along each axis.
 
     Raises:
-        ShapeError: `padding` is not a word that is known, and not a pair for each axis.
+        ShapeError: `padding` is not a word that is known, and not a pair for each axis, or a stride
+            or dilation is less than 1.
     """
+    if any(step < 1 for step in (*strides, *spread, *holes)):
+        raise ShapeError(
+            f"{name}: strides {tuple(strides)} and dilations {tuple(spread)}, {tuple(holes)} must "
+            "be at least 1"
+        )
     if not isinstance(padding, str):
         if len(padding) != array.ndim:
             raise ShapeError(f"{name}: padding must be a pair for each axis, got {padding!r}")

@@ -331,3 +331,13 @@ def test_a_chain_of_20_000_ops_is_traced_without_recursion() -> None:
     function = jax_function(builder.build([slot]), LoweringOptions())
     with jax.enable_x64(True):
         assert len(jax.make_jaxpr(function)(1.0).jaxpr.eqns) == 20_000
+
+
+def test_what_jax_does_not_take_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(op: ExecOp, x: Any) -> Any:
+        raise TypeError("float16 is not supported")
+
+    monkeypatch.setitem(lower._rules, type(SIN), (refused, False))
+    text = r"sine: XLA does not compute it for float16\[2\]: .*executor='numpy' may"
+    with pytest.raises(ExecutorError, match=text):
+        lower(SIN, [np.ones(2, np.float16)], LoweringOptions())
