@@ -15,7 +15,7 @@ from tenferro.arrays.operands import (
     result_dtype,
 )
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import ShapeError
+from tenferro.errors import DTypeError, ShapeError
 from tenferro.ops import (
     ADD,
     DIV,
@@ -48,8 +48,10 @@ from tenferro.shape import (
     TensorMeta,
     as_dtype,
     is_complex,
+    number_of,
     product,
     real_dtype,
+    refuse_traced,
 )
 from tenferro.typing import Axis, DTypeLike
 
@@ -201,9 +203,18 @@ def var(
         squares = at.emit(ADD, *(at.emit(MUL, part, part) for part in parts))
     else:
         squares = at.emit(MUL, deviation, deviation)
-    less = ddof if correction is None else correction
+    less = _number("var", ddof if correction is None else correction)
     result = _mean(at, "var", squares, axes, keepdims, less)
     return convert(at, result, real_dtype(dtype))
+
+
+def _number(name: str, less: float) -> float:
+    """What lowers the divisor."""
+    number = number_of(less)
+    if number is None:
+        refuse_traced(name, "correction", less)
+        raise DTypeError(f"{name}: correction must be a number, got {less!r}")
+    return number
 
 
 def std(
