@@ -7,14 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tenferro.arrays.elementwise import clamp, remainder, subtract, where
+from tenferro.arrays.elementwise import clamp, minimum, remainder, subtract, where
 from tenferro.arrays.indexing import Places, from_the_front, gather, placed, size_value
 from tenferro.arrays.logical import bitwise_and, greater_equal, less
+from tenferro.arrays.operands import convert
 from tenferro.arrays.windows import Items, take_window
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError
 from tenferro.ops import BroadcastInDim
-from tenferro.shape import DType
+from tenferro.shape import INT64, UINT64, DType
 
 MODES = ("clip", "wrap", "fill", "drop", "promise_in_bounds")
 
@@ -51,9 +52,11 @@ def moved(at: Emitter[V], x: V, axes: Sequence[int], arrays: Sequence[V], mode: 
     for axis, each in zip(axes, arrays, strict=True):
         size = size_value(at, x, axis)
         if mode == "wrap":
-            found.append(remainder(at, each, size))
+            dtype = UINT64 if at.ctx.meta(each).dtype == UINT64 else INT64
+            inside = remainder(at, *(convert(at, value, dtype) for value in (each, size)))
+            found.append(convert(at, inside, INT64))
         else:
-            place = from_the_front(at, x, each, axis)
+            place = _counted(at, x, each, axis)
             found.append(clamp(at, place, 0, subtract(at, size, 1)))
     return found
 
@@ -83,9 +86,16 @@ def _inside(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], taken: V)
     """For each element that is taken, whether its indices are in bounds."""
     found: list[V] = []
     for axis, each in zip(places.axes, arrays, strict=True):
-        place = from_the_front(at, x, each, axis)
+        place = _counted(at, x, each, axis)
         found += [greater_equal(at, place, 0), less(at, place, size_value(at, x, axis))]
     mask = functools.reduce(functools.partial(bitwise_and, at), found)
     rank = at.ctx.meta(mask).rank
     shape = at.ctx.meta(taken).exact_shape("index", "result")
     return at.emit(BroadcastInDim(shape, tuple(range(places.result, places.result + rank))), mask)
+
+
+def _counted(at: Emitter[V], x: V, indices: V, axis: int) -> V:
+    """Indices along an axis, counted from the front, as int64; beyond its range, its end."""
+    if at.ctx.meta(indices).dtype == UINT64:
+        indices = minimum(at, indices, np.iinfo(INT64).max)
+    return convert(at, from_the_front(at, x, indices, axis), INT64)

@@ -137,7 +137,7 @@ def as_value(at: Emitter[V], operand: Operand[V], dtype: DType) -> V:
     if is_number(operand):
         try:
             return at.emit(scalar(np.asarray(operand, dtype=dtype), dtype))
-        except (OverflowError, TypeError):
+        except (OverflowError, TypeError, ValueError):
             raise DTypeError(f"promotion: {operand} does not fit {short_name(dtype)}") from None
     value: Any = unwrapped(operand)  # neither a number nor a size
     return convert(at, value, dtype)  # type: ignore[no-any-return]

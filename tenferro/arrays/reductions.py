@@ -50,8 +50,10 @@ from tenferro.shape import (
     as_dtype,
     is_complex,
     is_inexact,
+    number_of,
     product,
     real_dtype,
+    refuse_traced,
 )
 from tenferro.typing import Axis, DTypeLike
 
@@ -180,8 +182,17 @@ def var(
     >>> tn.var([1.0, 3.0], correction=1)
     Tensor(2.)
     """
-    less = ddof if correction is None else correction
+    less = _number("var", ddof if correction is None else correction)
     return moment(at, "var", x, None, axis, dtype, less, keepdims)
+
+
+def _number(name: str, less: float) -> float:
+    """What lowers the divisor."""
+    number = number_of(less)
+    if number is None:
+        refuse_traced(name, "correction", less)
+        raise DTypeError(f"{name}: correction must be a number, got {less!r}")
+    return number
 
 
 def std(

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
+from tenferro.arrays.elementwise import where
+from tenferro.arrays.logical import isfinite
 from tenferro.arrays.operands import Operand, called, convert, inexact_dtype, integers, promote
 from tenferro.chainrules import Emitter, V
+from tenferro.errors import DTypeError
 from tenferro.ops import (
     CEIL,
     COMPLEX,
@@ -66,6 +73,8 @@ def round(at: Emitter[V], x: Operand[V], decimals: int = 0) -> V:
     >>> tn.round([1.234, 5.678], 1)
     Tensor([1.2, 5.7])
     """
+    if isinstance(decimals, tuple | list) or getattr(decimals, "ndim", 0):
+        raise DTypeError(f"round: decimals must be one integer, got {decimals!r}")
     (decimals,) = integers("round", "decimals", decimals)
     (value,) = promote(at, (x,))
     dtype = at.ctx.meta(value).dtype
@@ -74,13 +83,24 @@ def round(at: Emitter[V], x: Operand[V], decimals: int = 0) -> V:
         return at.emit(COMPLEX, *parts)
     if not is_inexact(dtype) and decimals >= 0:
         return value
-    (scaled,) = promote(at, (value,), inexact_dtype(at, (value,)))
-    unit = full_like(at, 10.0 ** abs(decimals), scaled)
-    scale, unscale = (MUL, DIV) if decimals >= 0 else (DIV, MUL)
-    if decimals:
-        scaled = at.emit(scale, scaled, unit)
-    result = at.emit(ROUND, scaled)
-    return convert(at, at.emit(unscale, result, unit) if decimals else result, dtype)
+    (wide,) = promote(at, (value,), inexact_dtype(at, (value,)))
+    return convert(at, _to_decimals(at, wide, decimals), dtype)
+
+
+def _to_decimals(at: Emitter[V], value: V, decimals: int) -> V:
+    """Floating-point numbers, rounded to decimals; those without so many are unchanged."""
+    if not decimals:
+        return at.emit(ROUND, value)
+    most = int(np.finfo(at.ctx.meta(value).dtype).maxexp * math.log10(2))
+    if decimals > most:
+        return value
+    if decimals < -most:
+        return where(at, isfinite(at, value), zeros_like(at, value), value)
+    unit = full_like(at, 10.0 ** abs(decimals), value)
+    scale, unscale = (MUL, DIV) if decimals > 0 else (DIV, MUL)
+    scaled = at.emit(scale, value, unit)
+    rounded = at.emit(unscale, at.emit(ROUND, scaled), unit)
+    return where(at, isfinite(at, scaled), rounded, value) if decimals > 0 else rounded
 
 
 def rint(at: Emitter[V], x: Operand[V]) -> V:

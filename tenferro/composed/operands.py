@@ -23,6 +23,7 @@ from tenferro.shape import (
     read_integer,
     refuse_traced,
 )
+from tenferro.values import weak_number
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,21 @@ def promoted(name: str, *operands: Any, inexact: bool = False) -> list[Any]:
 def array(name: str, operand: Any) -> Any:
     """The operand as an array; its dtype is its own."""
     return promoted(name, operand)[0]
+
+
+def comparable(name: str, x: Any, y: Any) -> list[Any]:
+    """Two operands as arrays to compare: integers in their own dtypes, others in a common one.
+
+    Comparisons of integers are exact in any dtypes, and numbers need not fit the other one.
+    """
+    arrays = [array(name, operand) for operand in (x, y)]
+    whole_numbers = all(each.dtype.kind in "iu" for each in arrays)
+    return arrays if whole_numbers else promoted(name, x, y)
+
+
+def number_or_array(name: str, operand: Any) -> Any:
+    """A number as it is, traced or not, so that its dtype stays weak; others as an array."""
+    return operand if weak_number(operand) is not None else array(name, operand)
 
 
 def real(name: str, *operands: Any) -> list[Any]:

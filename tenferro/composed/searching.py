@@ -12,6 +12,7 @@ from tenferro.arrays import normal_axis
 from tenferro.composed.operands import (
     along,
     array,
+    comparable,
     constant_size,
     count,
     numbers,
@@ -225,7 +226,7 @@ def searchsorted(
     """
     option("searchsorted", "side", side, ("left", "right"))
     option("searchsorted", "method", method, ("scan", "scan_unrolled", "sort", "compare_all"))
-    ordered, values = promoted("searchsorted", x1, x2)
+    ordered, values = comparable("searchsorted", x1, x2)
     if ordered.ndim != 1:
         raise ShapeError(f"searchsorted: x1 must be a vector, got {ordered.meta}")
     if ordered.dtype.kind == "c":

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tenferro import namespace as tn
 from tenferro.arrays import normal_axis
-from tenferro.composed.operands import array, promoted
+from tenferro.composed.operands import array, comparable, promoted
 from tenferro.composed.searching import lexsort, searchsorted, trimmed, true_places
 from tenferro.errors import DTypeError
 from tenferro.shape import product
@@ -165,7 +165,7 @@ def isin(
     >>> tn.isin([1, 2, 3], [1, 3])
     Tensor([ True, False,  True])
     """
-    values, among = promoted("isin", element, test_elements)
+    values, among = comparable("isin", element, test_elements)
     among = among.ravel()
     if among.shape[0] == 0:
         found: Any = tn.zeros_like(values, "bool")

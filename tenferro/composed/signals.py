@@ -9,12 +9,13 @@ import numpy as np
 
 from tenferro import namespace as tn
 from tenferro.arrays import is_number, normal_axis
-from tenferro.composed.operands import array, constant_size, option, promoted, real
+from tenferro.composed.operands import array, constant_size, number_or_array, option, promoted, real
 from tenferro.composed.order_statistics import between
 from tenferro.composed.searching import searchsorted
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.network import EinsumPlan, einsum_plan
 from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.values import weak_number
 
 _FEW = 16
 """Up to this many elements of the shorter vector, a convolution is a sum of shifted copies."""
@@ -153,7 +154,7 @@ def _periodic(places: Any, nodes: Any, values: Any, period: Any) -> list[Any]:
     """Points sorted within one period, with one more on either side."""
     if is_number(period) and period == 0:
         raise ConfigError("interp: the period must not be 0")
-    period = tn.abs(period)
+    period = abs(number_or_array("interp", period))
     places, nodes = places % period, nodes % period
     order: Any = tn.argsort(nodes)
     nodes, values = nodes[order], values[order]
@@ -202,7 +203,7 @@ def _slope(a: Any, axis: int, step: Any) -> Any:
     if size < 2:
         raise ShapeError(f"gradient: axis {axis} of {a.meta} must have at least 2 elements")
     front: Any = tn.moveaxis(a, axis, 0)
-    h = step if is_number(step) else array("gradient", step)
+    h = number_or_array("gradient", step)
     shape = (-1, *(1,) * (a.ndim - 1))
     apart = front[1:] - front[:-1]
     if is_number(h) or h.ndim == 0:
@@ -236,7 +237,7 @@ def trapezoid(
     (a,) = promoted("trapezoid", y, inexact=True)
     place = normal_axis("trapezoid", axis, a.ndim)
     front: Any = tn.moveaxis(a, place, -1)
-    width: Any = dx if is_number(dx) else array("trapezoid", dx)
+    width: Any = number_or_array("trapezoid", dx)
     if x is not None:
         (points,) = promoted("trapezoid", x, inexact=True)
         width = tn.diff(points if points.ndim == 1 else tn.moveaxis(points, place, -1))
@@ -254,16 +255,16 @@ def unwrap(
     Tensor([0, 1, 2, 3, 4])
     """
     (a,) = real("unwrap", p)
-    whole = a.dtype.kind in "iu" and isinstance(period, int)
+    whole = a.dtype.kind in "iu" and isinstance(weak_number(period), int)
     if not whole:
         (a,) = promoted("unwrap", a, inexact=True)
     by: Any = period
-    half = by // 2 if whole else by / 2 if is_number(by) else tn.divide(by, 2)
+    half = by // 2 if whole else by / 2 if weak_number(by) is not None else tn.divide(by, 2)
     steps: Any = tn.diff(a, axis=axis)
     even = not whole or by % 2 == 0
     wrapped = (steps + half) % by - half
-    if even:
-        wrapped = tn.where((wrapped == -half) & (steps > 0), half, wrapped)
+    if even is not False:
+        wrapped = tn.where((wrapped == -half) & (steps > 0) & even, half, wrapped)
     change = wrapped - steps
     limit = half if discont is None else array("unwrap", discont)
     change = tn.where(tn.abs(steps) < limit, 0, change)

@@ -21,6 +21,7 @@ from tenferro.errors import AxisError, ConfigError
 from tenferro.families.linalg import Degeneracy, Qr, Svd, svd_block, triangular_solve
 from tenferro.family import Extension
 from tenferro.linalg.operands import floating, matrix, square
+from tenferro.shape import number_of, refuse_traced
 from tenferro.typing import Axis
 
 MATRIX_NORMS = ("fro", "nuc", inf, -inf, 1, -1, 2, -2)
@@ -155,8 +156,11 @@ def cond(at: Emitter[V], x: Operand[V], /, p: Any = None) -> V:
 
 
 def _vector_norm(a: Expression, order: Any, axis: Axis, keepdims: bool) -> Expression:
-    if isinstance(order, str) or order is None:
+    number = number_of(order)
+    if number is None:
+        refuse_traced("vector_norm", "ord", order)
         raise ConfigError(f"vector_norm: ord must be a number, got {order!r}")
+    order = number
     if order == 2:
         squares = (a.conj() * a).real if a.dtype.kind == "c" else a * a
         return squares.sum(axis=axis, keepdims=keepdims) ** 0.5
@@ -173,6 +177,7 @@ def _vector_norm(a: Expression, order: Any, axis: Axis, keepdims: bool) -> Expre
 
 
 def _matrix_norm(name: str, a: Expression, order: Any) -> Expression:
+    order = order if isinstance(order, str) else number_of(order)
     if order not in MATRIX_NORMS:
         known = "'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
         raise ConfigError(f"{name}: ord must be {known} for matrices, got {order!r}")

@@ -14,7 +14,7 @@ from tenferro.errors import ControlFlowError, PytreeError
 from tenferro.loops.bodies import Bodies, Body, require_function, tracing_bodies
 from tenferro.loops.leaves import leaves_of, promoted
 from tenferro.loops.running import is_recorded, operands_of, run
-from tenferro.shape import INT32, TensorMeta
+from tenferro.shape import BOOL, INT32, TensorMeta
 from tenferro.traced import Results, TracedTensor, TraceEmitter, unflatten, user_site
 from tenferro.typing import ArrayLike, PyTree
 from tenferro.values import meta_of_value
@@ -32,7 +32,7 @@ def cond(
     Within `vmap` over `pred` both run, and elements are selected.
 
     Args:
-        pred: a scalar bool.
+        pred: a scalar bool, or a number, which is true unless it is 0.
         true_fun: takes the operands, trees of arrays, and returns a tree of arrays.
         false_fun: the same; it returns the same structure and types. A Python number takes the
             dtype of the array that the other function returns.
@@ -40,7 +40,7 @@ def cond(
 
     Raises:
         ControlFlowError: the functions return different structures or types, or `pred` is not a
-            scalar bool.
+            scalar.
         PytreeError: a leaf is neither an array nor a number.
         UnsupportedDynamicShapeError: data decide a size in a branch.
 
@@ -175,7 +175,7 @@ def _predicate(pred: Any) -> Any:
     """The index of a predicate: an int, or a traced integer.
 
     Raises:
-        ControlFlowError: it is not a scalar bool.
+        ControlFlowError: it is not a scalar.
     """
     meta = _meta("cond: pred", pred)
     if meta.rank:
@@ -183,11 +183,8 @@ def _predicate(pred: Any) -> Any:
             f"cond: pred must be a scalar bool, got {meta}; reduce it with tn.all or tn.any, or "
             "choose elements with tn.where"
         )
-    if meta.dtype.kind != "b":
-        raise ControlFlowError(
-            f"cond: pred must be a scalar bool, got {meta}; compare it with a number"
-        )
     if isinstance(pred, TracedTensor):
+        pred = pred if meta.dtype == BOOL else pred != 0
         key = convert(TraceEmitter(user_site()), pred.in_use("cond"), INT32)
         return TracedTensor(key, None, pred.scope)
     return int(bool(pred))

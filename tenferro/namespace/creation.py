@@ -58,6 +58,8 @@ def asarray(
         return _uncopied(value, dtype, device)
     if isinstance(value, DimExpr):
         value = full((), value)
+    if isinstance(value, TracedTensor) and value.weak is not None:
+        value = apply(elementwise.positive, value)  # an array, whose dtype is its own
     array = value if isinstance(value, Tensor | TracedTensor) else None
     if array is None:
         return on_device(Tensor(value, dtype), device)

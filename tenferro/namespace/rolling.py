@@ -7,9 +7,10 @@ from typing import Any
 
 from tenferro.arrays import joining
 from tenferro.dispatch import array_function
-from tenferro.errors import AxisError
+from tenferro.errors import AxisError, DTypeError
 from tenferro.namespace.creation import arange, asarray
 from tenferro.namespace.indexing import take
+from tenferro.shape import INT64, UINT64
 from tenferro.traced import TracedTensor
 from tenferro.typing import AnyTensor, ArrayLike, Axis, Integers
 
@@ -54,6 +55,18 @@ def roll(
 def _rolled(x: Any, shifts: list[Any], axes: list[Any]) -> Any:
     for place, axis in enumerate(axes):
         size = x.shape[axis]
-        places = (arange(size) - shifts[place % len(shifts)]) % size
+        places = (arange(size) - _within_int64(shifts[place % len(shifts)], size)) % size
         x = take(x, places, axis=axis)
     return x
+
+
+def _within_int64(shift: Any, size: Any) -> Any:
+    """A shift as int64; one of uint64 may not fit, and is reduced first.
+
+    Raises:
+        DTypeError: it is not an integer.
+    """
+    value: Any = asarray(shift)
+    if value.dtype.kind not in "biu":
+        raise DTypeError(f"roll: the shifts must be integers, got {value.meta}")
+    return (value % size if value.dtype == UINT64 else value).astype(INT64)

@@ -73,8 +73,8 @@ def _clipped(
     x = Expression(at, operands.as_value(at, bound, at.ctx.meta(bound).dtype))
     of_bound = np.iinfo(x.dtype)
     if wide != dtype:
-        x, of_bound = x.astype(wide), np.iinfo(wide)
-        return _clip(x, info.min, info.max + over), None
+        most = min(info.max + over, of_bound.max)
+        return _clip(x, max(info.min, of_bound.min), most).astype(wide), None
     beyond = x > info.max if over and of_bound.max > info.max else None
     return _clip(x, max(info.min, of_bound.min), min(info.max, of_bound.max)).astype(wide), beyond
 

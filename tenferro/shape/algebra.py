@@ -90,6 +90,13 @@ class DimExpr:
 
     __radd__ = __add__
 
+    def __index__(self) -> int:
+        raise TracingError(
+            f"an integer of the size {self}: it has no number while tracing; loop with "
+            "tn.fori_loop or tn.scan, count with tn.arange, or trace the function for arrays of "
+            "known shapes"
+        )
+
     def __neg__(self) -> Dim:
         return self * -1
 

@@ -172,10 +172,6 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
         "cond: pred must be a scalar bool, got bool[3]; reduce it with tn.all or tn.any, or choose "
         "elements with tn.where",
     ),
-    "a number pred": (
-        lambda: traced(lambda n: tn.cond(n, tn.sin, tn.cos, X)),
-        "cond: pred must be a scalar bool, got i64[]; compare it with a number",
-    ),
     "a float index": (
         lambda: tn.switch(1.0, [tn.sin, tn.cos], X),
         "switch: index must be a scalar integer, got f64[]",

@@ -164,7 +164,7 @@ def _others() -> Iterator[tuple[str, Wrong]]:
     yield "a vector", lambda: tn.grad(lambda x: x)(V)
     yield "jacrev(large)", lambda: tn.jacrev(lambda a: a * a)(tn.ones(2**21))
     yield "scan", lambda: tn.scan(3, 0, None)  # type: ignore[arg-type]
-    yield "cond", lambda: tn.cond(1.5, tn.sin, tn.cos, 1.0)
+    yield "cond", lambda: tn.cond(np.ones(2), tn.sin, tn.cos, 1.0)
     yield "switch", lambda: tn.switch(0, [], 1.0)
     yield "while_loop", lambda: tn.while_loop(3, 3, 1.0)  # type: ignore[arg-type]
     yield "tree.map", lambda: tn.tree.map(3, [1])  # type: ignore[arg-type]

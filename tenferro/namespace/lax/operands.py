@@ -7,7 +7,7 @@ from typing import Any, Concatenate, ParamSpec, cast
 
 import numpy as np
 
-from tenferro.arrays import Operand, called, is_number, normal_axis, promote, repeated
+from tenferro.arrays import Operand, Weak, called, is_number, normal_axis, promote, repeated
 from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import array_function
 from tenferro.errors import AxisError, DTypeError, ExecutorError
@@ -53,17 +53,19 @@ def same_dtype(at: Emitter[V], name: str, operands: Sequence[Operand[V]]) -> lis
     Raises:
         DTypeError: a number is not one of that dtype.
     """
-    numbers = [is_number(operand) or isinstance(operand, DimExpr) for operand in operands]
+    numbers = [is_number(operand) or isinstance(operand, DimExpr | Weak) for operand in operands]
     if all(numbers):
         return promote(at, operands)
     first: Any = operands[numbers.index(False)]
     meta = at.ctx.meta(first)
     for operand in operands:
-        if is_number(operand) and not _is_of(operand, meta.dtype):
-            raise DTypeError(f"{name}: the number {operand} is not one for {meta}; convert one")
+        number = operand.number if isinstance(operand, Weak) else operand
+        if is_number(number) and not _is_of(number, meta.dtype):
+            shown = at.ctx.meta(operand) if isinstance(operand, Weak) else operand
+            raise DTypeError(f"{name}: the number {shown} is not one for {meta}; convert one")
     return [
-        promote(at, (operand,), meta.dtype)[0] if number else operand  # type: ignore[misc]
-        for operand, number in zip(operands, numbers, strict=True)
+        promote(at, (operand,), meta.dtype)[0] if is_weak else operand  # type: ignore[misc]
+        for operand, is_weak in zip(operands, numbers, strict=True)
     ]
 
 
