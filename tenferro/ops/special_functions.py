@@ -161,7 +161,7 @@ _SQRT_2PI = math.sqrt(2 * math.pi)
 def _kernel_of(name: str) -> str:
     """A function of this package, of SciPy, or with `~` one of SciPy that is mended here."""
     if name.startswith("~"):
-        return f"tenferro.ops.incomplete_gamma:{name[1:]}"
+        return f"tenferro.ops.special_kernels:{name[1:]}"
     return name if ":" in name else f"scipy.special:{name}"
 
 
