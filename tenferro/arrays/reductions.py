@@ -182,17 +182,8 @@ def var(
     >>> tn.var([1.0, 3.0], correction=1)
     Tensor(2.)
     """
-    less = _number("var", ddof if correction is None else correction)
+    less = ddof if correction is None else correction
     return moment(at, "var", x, None, axis, dtype, less, keepdims)
-
-
-def _number(name: str, less: float) -> float:
-    """What lowers the divisor."""
-    number = number_of(less)
-    if number is None:
-        refuse_traced(name, "correction", less)
-        raise DTypeError(f"{name}: correction must be a number, got {less!r}")
-    return number
 
 
 def std(
@@ -235,8 +226,7 @@ def moment(
         return convert(at, _mean(at, name, value, mask, axis, keepdims, 0), element)
     if not is_inexact(element):
         raise DTypeError(f"{name}: dtype must be floating-point or complex, got {dtype}")
-    if getattr(less, "shape", ()) != ():
-        raise ShapeError(f"{name}: the correction must be one number, got {less!r}")
+    less = _number(name, less)
     axes = normal_axes(name, axis, at.ctx.meta(value).rank)
     deviation = subtract(at, value, _mean(at, name, value, mask, axes, True, 0))
     if is_complex(element):
@@ -247,6 +237,15 @@ def moment(
     result = _mean(at, name, squares, mask, axes, keepdims, less)
     result = at.emit(SQRT, result) if name == "std" else result
     return convert(at, result, real_dtype(element) if dtype is None else element)
+
+
+def _number(name: str, less: float) -> float:
+    """What lowers the divisor."""
+    number = number_of(less)
+    if number is None:
+        refuse_traced(name, "correction", less)
+        raise DTypeError(f"{name}: correction must be a number, got {less!r}")
+    return number
 
 
 def _mean(

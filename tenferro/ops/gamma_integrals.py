@@ -379,3 +379,53 @@ def combinations(lib: GammaLibrary, n: Any, k: Any) -> Any:
     """In how many ways k of n things can be taken, for 0 ≤ k ≤ n, also not whole."""
     xp = lib.xp
     return xp.exp(-_log_beta_of_positive(lib, n - k + 1, k + 1) - xp.log(n + 1))
+
+
+def digamma_step(lib: GammaLibrary, x: Any, d: Any) -> Any:
+    """digamma(x + d) - digamma(x), to full precision where d is small or x large."""
+    xp = lib.xp
+    n = x + d
+    finite = xp.isfinite(x) & xp.isfinite(n)
+    edge = xp.where(xp.isfinite(d) & (x > 0), 0.0, xp.where((x > -math.inf) & (n > 0), n, math.nan))
+    edge = xp.where(xp.isnan(x + n), math.nan, edge)
+    x, d, n = xp.where(finite, x, 1.0), xp.where(finite, d, 1.0), xp.where(finite, n, 2.0)
+    low, low_end = x <= 0, n <= 0
+    step = xp.where(low, xp.where(low_end, -d, n + x - 1), xp.where(low_end, 1 - n - x, d))
+    value = _positive_digamma_step(lib, xp.where(low, 1 - x, x), xp.where(low_end, 1 - n, n), step)
+    sine, sine_of_end = _sine(lib, x), _sine(lib, x, d)
+    both = math.pi * _sine(lib, d) / (sine * sine_of_end)
+    start, end = _cotangent(lib, x), _cotangent(lib, x, d)
+    turned = xp.where(low & low_end, both, xp.where(low, start, xp.where(low_end, -end, 0.0)))
+    pole = xp.where(x == 0, 1 / x, xp.where(n == 0, -1 / n, math.nan))
+    is_pole = _is_pole(lib, x) | _is_pole(lib, n)
+    return xp.where(finite, xp.where(is_pole, pole, value + turned), edge)
+
+
+def _positive_digamma_step(lib: GammaLibrary, x: Any, n: Any, d: Any) -> Any:
+    """By the recurrence, in which terms have one sign, and by asymptotic series."""
+    total = 0.0
+    for k in range(10):
+        total = total + d / (x + k) / (n + k)
+    x, n = x + 10, n + 10
+    u, v = 1 / (x * x), 1 / (n * n)
+    quotient = value = 0.0
+    for coefficient in (1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12):
+        quotient = quotient * u + value  # of the difference of polynomials by that of u and v
+        value = value * v + coefficient
+    quotient = quotient * u + value
+    inverse = d / x / n
+    return total + _log1p_of_step(lib, d, x, n) + inverse * (0.5 + (1 / x + 1 / n) * quotient)
+
+
+def _sine(lib: GammaLibrary, *summands: Any) -> Any:
+    """sin(πx), x a sum."""
+    xp = lib.xp
+    fraction = sum(x - 2 * xp.round(x / 2) for x in summands)
+    return xp.sin(math.pi * (fraction - 2 * xp.round(fraction / 2)))
+
+
+def _cotangent(lib: GammaLibrary, *summands: Any) -> Any:
+    """π·cot(πx), x a sum."""
+    xp = lib.xp
+    fraction = sum(x - xp.round(x) for x in summands)
+    return math.pi / xp.tan(math.pi * (fraction - xp.round(fraction)))

@@ -212,8 +212,9 @@ def _ratio(x: Term, y: Term) -> Term:
     return x / y.chosen(x, "EQ", 0, y.where("EQ", 0, 1))
 
 
-def _digamma_minus(x: Term, y: Term) -> Term:
-    return _of("digamma", x) - _of("digamma", y)
+def _digamma_step(x: Term, d: Term) -> Term:
+    """digamma(x + d) - digamma(x)."""
+    return _of("digamma_step", x, d)
 
 
 _NEAR_ONE, _NEAR_TERMS = 0.3, 32
@@ -224,7 +225,7 @@ _SQRT_2PI = math.sqrt(2 * math.pi)
 def _kernel_of(name: str) -> str:
     """A function of this package, of SciPy, or with `~` one of SciPy that is mended here."""
     if name.startswith("~"):
-        return f"tenferro.ops.incomplete_gamma:{name[1:]}"
+        return f"tenferro.ops.special_kernels:{name[1:]}"
     return name if ":" in name else f"scipy.special:{name}"
 
 
@@ -233,6 +234,9 @@ SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
     for name, kernel, partials, *output in (
         ("lgamma", "gammaln", (lambda y, x: _of("digamma", x),)),
         ("digamma", "digamma", (lambda y, x: _of("polygamma", x.like(1), x),)),
+        ("digamma_step", "~digamma_step",
+         (lambda y, x, d: _of("polygamma", x.like(1), x + d) - _of("polygamma", x.like(1), x),
+          lambda y, x, d: _of("polygamma", x.like(1), x + d))),
         ("polygamma", "polygamma",
          (None, lambda y, n, x: _of("polygamma", n + 1, x))),
         ("zeta", "~zeta", (None, lambda y, s, q: -s * _of("zeta", s + 1, q))),
@@ -248,15 +252,15 @@ SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
          (lambda y, a, x: y * _gamma_score(y, a, x), lambda y, a, x: y * ((a - 1) / x - 1))),
         ("betainc", "betainc", (None, None, _beta_density)),
         ("beta_density", "~beta_density",
-         (lambda y, a, b, x: y * (log(x) - _digamma_minus(a, a + b)),
-          lambda y, a, b, x: y * (log1p(-x) - _digamma_minus(b, a + b)),
+         (lambda y, a, b, x: y * (log(x) + _digamma_step(a, b)),
+          lambda y, a, b, x: y * (log1p(-x) + _digamma_step(b, a)),
           lambda y, a, b, x: y * ((a - 1) / x - (b - 1) / (1 - x)))),
-        ("betaln", "~betaln", (lambda y, a, b: _digamma_minus(a, a + b),
-                               lambda y, a, b: _digamma_minus(b, a + b))),
-        ("poch", "~poch", (lambda y, z, m: y * _digamma_minus(z + m, z),
+        ("betaln", "~betaln", (lambda y, a, b: -_digamma_step(a, b),
+                               lambda y, a, b: -_digamma_step(b, a))),
+        ("poch", "~poch", (lambda y, z, m: y * _digamma_step(z, m),
                            lambda y, z, m: y * _of("digamma", z + m))),
-        ("comb", "~comb", (lambda y, n, k: y * _digamma_minus(n + 1, n - k + 1),
-                            lambda y, n, k: y * _digamma_minus(n - k + 1, k + 1))),
+        ("comb", "~comb", (lambda y, n, k: y * _digamma_step(n - k + 1, k),
+                            lambda y, n, k: y * _digamma_step(k + 1, n - k - k))),
         ("xlogy", "xlogy", (lambda z, x, y: log(y), lambda z, x, y: _ratio(x, y))),
         ("xlog1py", "xlog1py", (lambda z, x, y: log1p(y), lambda z, x, y: _ratio(x, 1 + y))),
         ("i0", "i0", (lambda y, x: _of("i1", x),)),

@@ -17,6 +17,7 @@ from tenferro.ops import (
 from tenferro.ops import (
     beta_density as density_of_beta,
 )
+from tenferro.ops import digamma_step as step_of_digamma
 from tenferro.ops import (
     gamma_density as density_of_gamma,
 )
@@ -163,3 +164,8 @@ def comb(n: Array, k: Array) -> Array:
 
 def _library(x: Array) -> GammaLibrary:
     return _DOUBLE if x.dtype.itemsize == 8 else _SINGLE
+
+
+def digamma_step(x: Array, d: Array) -> Array:
+    """digamma(x + d) - digamma(x)."""
+    return step_of_digamma(_DOUBLE, x, d)

@@ -1,4 +1,7 @@
-"""Special functions: XLA's own, and those of `jax.scipy.special`."""
+"""Special functions: XLA's own, those of `jax.scipy.special`, and those of this package.
+
+All but steps to the next number are computed in double precision, as on NumPy.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +42,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         for module, names in (
             (
                 gamma_functions,
-                "lgamma digamma polygamma zeta gammainc gammaincc gammainc_grad_a betainc "
-                "gamma_density beta_density betaln poch comb",
+                "lgamma digamma digamma_step polygamma zeta gammainc gammaincc gammainc_grad_a "
+                "gamma_density betainc beta_density betaln poch comb",
             ),
             (
                 bessel,

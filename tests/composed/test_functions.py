@@ -160,3 +160,23 @@ def test_the_notation_of_indices_is_numpys() -> None:
         np.testing.assert_array_equal(ours, theirs)
     assert tn.s_[1:, ..., None] == np.s_[1:, ..., None]
     assert tn.index_exp[2] == (2,)
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_numbers_are_scaled_by_powers_of_2_that_overflow(executor: str) -> None:
+    x = np.array([0.0, -0.0, 1e-300, 1e300, 1.0, np.inf])
+    run = tn.jit(lambda x: [tn.ldexp(x, n) for n in (2000, 1500, -1400)], executor=executor)
+    for found, n in zip(run(x), (2000, 1500, -1400), strict=True):
+        with np.errstate(all="ignore"):
+            expected = np.ldexp(x, n)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_subnormal_numbers_are_split_or_are_zeros() -> None:
+    x = np.array([1e-310, -5e-324, 0.0, 3e-308])
+    mantissas, exponents = tn.frexp(x)
+    np.testing.assert_array_equal(np.ldexp(mantissas, exponents), x)
+    mantissas, exponents = tn.jit(tn.frexp, executor="xla")(x)
+    assert np.asarray(mantissas).tolist() == [0, 0, 0, np.frexp(3e-308)[0]]
+    assert np.asarray(exponents).tolist() == [0, 0, 0, -1021]

@@ -68,6 +68,22 @@ def test_small_arguments_keep_their_digits() -> None:
         np.testing.assert_allclose(gradients(op, 1e-20), [1.0])
 
 
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_complex_log1p_and_expm1_keep_the_digits_of_either_part(executor: str) -> None:
+    z = np.array([1e-12, 1e-16, 1e-30 + 1e-15j, -0.5 + 0.75j, 3.0 - 4j, -1e-9])
+    log1p, expm1 = tn.jit(lambda z: (tn.log1p(z), tn.expm1(z * 1)), executor=executor)(z)
+    right = [1e-12, 1e-16, 1.5e-30 + 1e-15j, -0.103819682389 + 0.982793723247j,
+             1.73286795139 - 0.785398163397j, -1.0000000005e-9]  # fmt: skip
+    for part in (np.real, np.imag):
+        np.testing.assert_allclose(part(log1p), part(right), 1e-11)
+    np.testing.assert_allclose(np.real(expm1)[2], 1e-30 - 0.5e-30, 1e-12)
+    narrow = tn.jit(tn.log1p, executor=executor)(np.complex64(1e-5))
+    np.testing.assert_allclose(narrow, 9.99995e-6, 1e-6)
+    large = tn.jit(tn.expm1, executor=executor)(np.array([800, complex(800, -0.0)]))
+    np.testing.assert_array_equal(large, [complex(np.inf, 0)] * 2)
+    assert np.signbit(np.imag(large)).tolist() == [False, True]
+
+
 def test_roots_at_zero_have_infinite_derivatives() -> None:
     assert evaluated(ops.RSQRT, 0.0) == INF
     assert gradients(ops.SQRT, 0.0) == [INF]

@@ -40,3 +40,18 @@ def test_hyperbolic_functions_are_exact_in_either_part(
         np.testing.assert_allclose(a, b, rtol=tolerance)
         known_sign = np.isfinite(x) | ~(np.isnan(b) | (b == 0))
         np.testing.assert_array_equal(np.signbit(a)[known_sign], np.signbit(b)[known_sign])
+
+
+def test_inverse_functions_are_on_the_side_of_the_cut_that_signs_of_zeros_say() -> None:
+    parts = [0.0, -0.0, 0.5, -0.5, 3.0, -3.0]
+    x = np.array([complex(re, im) for re in parts for im in parts])
+    functions: dict[str, Callable[[Any], Any]] = {
+        name: getattr(tn, name)
+        for name in ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "sqrt", "exp")
+    }
+    found = tn.jit(lambda x: {name: f(x) for name, f in functions.items()}, executor="xla")(x)
+    for name, value in found.items():
+        z, expected = np.asarray(value), getattr(np, name)(x)
+        np.testing.assert_allclose(z, expected, 1e-14, 1e-15, err_msg=name)
+        for a, b in ((z.real, expected.real), (z.imag, expected.imag)):
+            np.testing.assert_array_equal(np.signbit(a), np.signbit(b), err_msg=name)

@@ -20,10 +20,14 @@ from tenferro.ops.gamma_integrals import (
     pochhammer,
 )
 from tenferro.ops.gamma_integrals import beta_density as density_of_beta
+from tenferro.ops.gamma_integrals import (
+    digamma_step as step_of_digamma,
+)
 from tenferro.ops.gamma_integrals import gamma_density as density_of_gamma
 
 _LIBRARY = GammaLibrary(np, gammaln, digamma)
 _LONG_SERIES = 1000.0
+_LOSS = 1e-3
 _LARGE_ORDER = 1e7
 _CHUNK = 1 << 10
 
@@ -91,6 +95,16 @@ def comb(n: Array, k: Array) -> Array:
     large = (n > 1000) & (n < np.inf) & (k >= 0) & (k <= n) & (k != np.floor(k))
     large = large | ((n > 1000) & (n < np.inf) & (k >= 20) & (k <= n))
     return _mended(value, large, lambda n, k: combinations(_LIBRARY, n, k), n, k)
+
+
+def digamma_step(x: Array, d: Array) -> Array:
+    """digamma(x + d) - digamma(x)."""
+    n = x + d
+    with np.errstate(all="ignore"):
+        start = digamma(x)
+        value = digamma(n) - start
+        lost = ~(np.abs(value) > _LOSS * np.abs(start)) | (np.minimum(x, n) < 0)
+    return _mended(value, lost, lambda *v: step_of_digamma(_LIBRARY, *v), x, d)
 
 
 def zeta(s: Array, q: Array) -> Array:
