@@ -15,7 +15,9 @@ from inspect import Parameter, Signature, signature
 from types import FunctionType
 from typing import Any, Concatenate, ParamSpec
 
-from tenferro.arrays import is_number
+import numpy as np
+
+from tenferro.arrays import elementwise, is_number
 from tenferro.chainrules import Emitter, V
 from tenferro.config import config
 from tenferro.eager import EagerTensor
@@ -239,3 +241,16 @@ def _check_new(name: str, options: dict[str, Any]) -> None:
 
 def _sizes(shape: object) -> Any:
     return shape if isinstance(shape, tuple | list) else (shape,)
+
+
+def _of_size(name: str, left: Any, right: Any) -> Any:
+    """What an array function makes of a size and a number: of a weak dtype if that of both is."""
+    result = apply(getattr(elementwise, name), left, right)
+    if isinstance(result, TracedTensor) and all(
+        isinstance(operand, DimExpr) or is_number(operand) for operand in (left, right)
+    ):
+        return TracedTensor(result.key, np.zeros((), result.dtype).item(), result.scope)
+    return result
+
+
+DimExpr.arithmetic = staticmethod(_of_size)
