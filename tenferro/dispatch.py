@@ -28,6 +28,7 @@ from tenferro.runtime import Tensor, executor_module, run_eagerly
 from tenferro.shape import FLOAT64, DimExpr, TensorMeta
 from tenferro.traced import TracedTensor, called_function, is_tracing, leaf_meta, record
 from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.values import mentions_symbols
 
 P = ParamSpec("P")
 
@@ -215,20 +216,13 @@ def _run(
             what = str(error).partition(": ")[2] or str(error)
             raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
         except ShapeError:
-            if not _mentions_symbols(list(options.values())):
+            if not mentions_symbols(list(options.values())):
                 raise
             result = record(function, operands, options)  # the sizes are those of traced values
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
     return result  # type: ignore[no-any-return]
-
-
-def _mentions_symbols(option: object) -> bool:
-    """Whether an option is a size without a number yet, or has one among its items."""
-    if isinstance(option, tuple | list):
-        return any(map(_mentions_symbols, option))
-    return isinstance(option, DimExpr)
 
 
 def _check_new(name: str, options: dict[str, Any]) -> None:
@@ -254,3 +248,4 @@ def _of_size(name: str, left: Any, right: Any) -> Any:
 
 
 DimExpr.arithmetic = staticmethod(_of_size)
+Tensor.record = staticmethod(record)

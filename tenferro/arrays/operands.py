@@ -164,6 +164,19 @@ def integers(name: str, field: str, value: Integers) -> list[int]:
     return [int(number) for number in numbers]
 
 
+def counts(name: str, field: str, value: Any) -> list[Dim]:
+    """One integer or size, or several, as a list.
+
+    Raises:
+        DTypeError: a number is not an integer.
+    """
+    if isinstance(value, DimExpr):
+        return [value]
+    if not isinstance(value, list | tuple) or not any(isinstance(x, DimExpr) for x in value):
+        return [*integers(name, field, value)]
+    return [x for item in value for x in counts(name, field, item)]
+
+
 def normal_axis(name: str, axis: Any, rank: int) -> int:
     """An axis counted from the front.
 

@@ -18,11 +18,10 @@ from tenferro.shape import (
     Dim,
     DimExpr,
     Exact,
-    Guard,
     InputDim,
     TensorMeta,
+    assume_equal,
     at_most,
-    bring_guards,
     floordiv,
     maximum,
     minimum,
@@ -110,8 +109,7 @@ def _assume_inside(window: Window, meta: TensorMeta) -> None:
         for excess in (maximum(-start, 0), maximum(limit - extent.dim, 0)):
             if isinstance(excess, int) and excess > 0:
                 raise AxisError(reason)
-            if excess != 0:
-                bring_guards([Guard(excess, 0, reason)])
+            assume_equal(excess, 0, reason)
 
 
 def _is_whole(item: slice | EllipsisType) -> bool:

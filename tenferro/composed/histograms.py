@@ -21,6 +21,7 @@ from tenferro.composed.operands import (
 from tenferro.composed.searching import searchsorted
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.runtime import Tensor
+from tenferro.shape import assume_not_one
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
 
@@ -290,7 +291,14 @@ def _variables(name: str, m: Any, rowvar: bool, dtype: Any) -> Any:
     if a.ndim > 2:
         raise ShapeError(f"{name}: takes a matrix of observations, got {a.meta}")
     a = tn.atleast_2d(a if dtype is None else a.astype(dtype))
-    return a if rowvar or a.shape[0] == 1 else a.T
+    if rowvar or a.shape[0] == 1:
+        return a
+    assume_not_one(
+        a.shape[0],
+        f"{name}: the rows of {a.meta} are observations unless there is one; pass the transpose, "
+        "with rowvar=True",
+    )
+    return a.T
 
 
 __all__: Sequence[str] = (

@@ -110,3 +110,71 @@ def test_evenly_spaced_numbers_of_a_named_count(endpoint: bool) -> None:
     check(lambda x: tn.linspace(3.0, 5.0, x.shape[0], endpoint=endpoint))
     check(lambda x: tn.logspace(0.0, 3.0, x.shape[0], endpoint=endpoint))
     check(lambda x: tn.linspace(tn.zeros(2), tn.asarray([1.0, 2.0]), x.shape[0] + 1, axis=-1))
+
+
+TABLE = np.arange(5.0)
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "roll by a size": lambda x: tn.roll(x, x.shape[0] // 2),
+    "roll by more than the size": lambda x: [tn.roll(x, 5), tn.roll(x, -x.shape[0] - 1)],
+    "roll of two axes": lambda x: tn.roll(x[:, None] * np.ones(2), (-2, 1), (0, 1)),
+    "gradient of roll": tn.grad(lambda x: tn.sum(tn.roll(x, 5) * x * tn.arange(x.shape[0]))),
+    "tile": lambda x: [tn.tile(x, x.shape[0]), tn.tile(TABLE, (2, x.shape[0]))],
+    "repeat": lambda x: tn.repeat(x[:, None], x.shape[0] // 2, axis=1),
+    "trace": lambda x: tn.trace(x[:, None] * np.ones(3)),
+    "diagonal": lambda x: [tn.diagonal(x[:, None] * np.arange(3.0), k) for k in (-1, 0, 1)],
+    "diagonal of a square": lambda x: tn.diagonal(x[:, None] * x, -2),
+    "split": lambda x: tn.split(x, [1, 3]) + tn.split(x, [-2]) + tn.split(x, [x.shape[0] // 2]),
+    "diff": lambda x: [tn.diff(x, n=2), tn.diff(x > 2, n=3)],
+    "reshape": lambda x: (x[:, None] * np.ones(2)).reshape(-1, x.shape[0]),
+    "reshape a constant": lambda x: tn.ones((2, 3)).reshape(x.shape[0], -1),
+    "rfftfreq": lambda x: tn.fft.rfftfreq(x.shape[0]),
+    "fftfreq": lambda x: tn.fft.fftfreq(x.shape[0]),
+    "array_equal": lambda x: [
+        tn.array_equal(x, np.arange(1.0, 4.0)),
+        tn.array_equal(x, x[1:]),
+        tn.array_equal(x[:, None] * np.ones(2), np.ones((2, 1)) * x),
+        tn.array_equal(x, x + 0),
+    ],
+    "a captured tensor": lambda x: [
+        tn.asarray(TABLE)[: x.shape[0]],
+        tn.asarray(TABLE).at[: x.shape[0] // 2].set(7.0),
+        tn.asarray(TABLE)[x.shape[0] // 2],
+    ],
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_named_sizes_give_what_they_give_for_numbers(name: str) -> None:
+    check(FUNCTIONS[name])
+
+
+def test_xla_gives_the_same_functions() -> None:
+    check(lambda x: [leaf for f in FUNCTIONS.values() for leaf in tn.tree_util.tree_leaves(f(x))],
+          (3,), compiled=True)  # fmt: skip
+
+
+def test_arrays_of_two_names_are_equal_if_their_sizes_are() -> None:
+    program = tn.make_program(tn.array_equal, VECTOR, tn.TensorSpec(("m",)))
+    assert program(np.ones(3), np.ones(3)).item()
+    assert not program(np.ones(3), np.ones(2)).item()
+    assert program(np.ones(0), np.ones(0)).item()
+    assert not program(np.ones(2), np.zeros(2)).item()
+
+
+@pytest.mark.parametrize(
+    ("function", "advice"),
+    [
+        (tn.squeeze, "squeeze: axis 0 of .* stays, so its size must not be 1; name the axes"),
+        (lambda x: tn.cov(x[:, None] * np.ones(2), rowvar=False), "cov: the rows of .* rowvar"),
+        (lambda x: tn.corrcoef(x[:, None] * np.ones(3)), "squeeze: axis 0 of"),
+    ],
+)
+def test_results_have_as_many_axes_for_all_sizes_of_a_name(
+    function: Callable[[Any], Any], advice: str
+) -> None:
+    program = tn.make_program(function, VECTOR)
+    for n in (2, 3):
+        assert program(np.arange(1.0, n + 1)).shape == function(np.arange(1.0, n + 1)).shape
+    with pytest.raises(TenferroError, match=advice):
+        program(np.ones(1))
