@@ -146,7 +146,7 @@ def tile(at: Emitter[V], x: V, reps: Integers) -> V:
     meta: TensorMeta = at.ctx.meta(x)
     rank = max(meta.rank, len(counts))
     sizes = (*([1] * (rank - meta.rank)), *meta.exact_shape("tile", "operand"))
-    counts = [1] * (rank - len(counts)) + counts
+    counts = [*([1] * (rank - len(counts))), *counts]
     wide = tuple(size for pair in zip(counts, sizes, strict=True) for size in pair)
     old_axes = tuple(2 * i + 1 for i in range(rank - meta.rank, rank))
     target = tuple(count * size for count, size in zip(counts, sizes, strict=True))

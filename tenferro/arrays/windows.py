@@ -25,6 +25,8 @@ from tenferro.shape import (
     floordiv,
     maximum,
     minimum,
+    product,
+    sum_of,
     symbol,
 )
 
@@ -195,9 +197,10 @@ def _from_the_front(bound: DimExpr, size: Dim) -> Dim:
     """
     if at_most(0, bound) or (at_most(-1, bound) and _vanishes_with(size, bound + 1)):
         return bound  # a bound of -1 needs no care where the axis is empty then
-    if at_most(bound, 0) and _vanishes_with(size, -bound):
-        return size + bound
-    return bound + size * minimum(maximum(-bound, 0), 1)
+    missing: Dim = -bound
+    if at_most(0, missing) and _vanishes_with(size, missing):
+        return size - missing
+    return sum_of((bound, product((size, minimum(maximum(missing, 0), 1)))))
 
 
 def _vanishes_with(size: Dim, other: Dim) -> bool:

@@ -94,7 +94,7 @@ class DimExpr:
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, DimExpr | Integral):
             return self._computed("add", self, other)
-        return _normal([*self.terms, *_terms(other)])
+        return _normal([*self.terms, *_terms(_plain(other))])
 
     __radd__ = __add__
 
@@ -120,7 +120,7 @@ class DimExpr:
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, DimExpr | Integral):
             return self._computed("multiply", self, other)
-        pairs = ((left, right) for left in self.terms for right in _terms(other))
+        pairs = ((left, right) for left in self.terms for right in _terms(_plain(other)))
         return _normal([(_sorted((*a, *b)), c * d) for (a, c), (b, d) in pairs])
 
     __rmul__ = __mul__
@@ -132,7 +132,7 @@ class DimExpr:
         return self._computed("divide", other, self)
 
     def __pow__(self, exponent: Any) -> Any:
-        if not isinstance(exponent, Integral) or isinstance(exponent, bool):
+        if not isinstance(exponent, Integral):
             return self._computed("pow", self, exponent)
         if exponent < 0:
             return self._computed("pow", self, float(exponent))

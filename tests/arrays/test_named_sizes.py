@@ -136,6 +136,11 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         tn.array_equal(x[:, None] * np.ones(2), np.ones((2, 1)) * x),
         tn.array_equal(x, x + 0),
     ],
+    "vander": lambda x: [
+        tn.vander(x),
+        tn.vander(x, 3),
+        tn.vander(x, x.shape[0] // 2, increasing=True),
+    ],
     "a captured tensor": lambda x: [
         tn.asarray(TABLE)[: x.shape[0]],
         tn.asarray(TABLE).at[: x.shape[0] // 2].set(7.0),

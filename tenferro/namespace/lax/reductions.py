@@ -100,14 +100,16 @@ def _op(name: str, op: Callable[[int, bool], StdTensorOp]) -> Running:
     return lambda at, x, axis, reverse: called(at, name, op(axis, reverse), x)
 
 
-def _doubled(combine: Callable[[Emitter[Any], Any, Any], Any]) -> Running:
+def _doubled(name: str, combine: Callable[[Emitter[Any], Any, Any], Any]) -> Running:
     """Running combinations without an op of their own, of 1, 2, 4, … elements."""
 
     def run(at: Emitter[Any], x: Any, axis: int, reverse: bool) -> Any:
         flip = Reverse((axis,))
-        size = at.ctx.meta(x).exact_shape("cumulative", "operand")[axis]
+        size = at.ctx.meta(x).exact_shape(name, "operand")[axis]
         if not isinstance(size, int):
-            raise ShapeError(f"cumulative: axis {axis} of {at.ctx.meta(x)} has a symbolic size")
+            raise ShapeError(
+                f"{name}: axis {axis} of {at.ctx.meta(x)} must have a constant size; use tn.scan"
+            )
         result, count = (at.emit(flip, x) if reverse else x), 1
         while count < size:
             first, earlier, later = (
@@ -124,13 +126,19 @@ def _doubled(combine: Callable[[Emitter[Any], Any, Any], Any]) -> Running:
 cumsum = _running("cumsum", _op("cumsum", CumulativeSum), CumulativeSum.__doc__)
 cumprod = _running("cumprod", _op("cumprod", CumulativeProd), CumulativeProd.__doc__)
 cummax = _running(
-    "cummax", _doubled(lambda at, x, y: at.emit(MAXIMUM, x, y)), "The largest element so far."
+    "cummax",
+    _doubled("cummax", lambda at, x, y: at.emit(MAXIMUM, x, y)),
+    "The largest element so far.",
 )
 cummin = _running(
-    "cummin", _doubled(lambda at, x, y: at.emit(MINIMUM, x, y)), "The smallest element so far."
+    "cummin",
+    _doubled("cummin", lambda at, x, y: at.emit(MINIMUM, x, y)),
+    "The smallest element so far.",
 )
 cumlogsumexp = _running(
-    "cumlogsumexp", _doubled(analytic.logaddexp), "The logarithm of the sum of exponentials so far."
+    "cumlogsumexp",
+    _doubled("cumlogsumexp", analytic.logaddexp),
+    "The logarithm of the sum of exponentials so far.",
 )
 
 _KNOWN: dict[Callable[..., Any], Callable[[ArrayLike, Sequence[int]], AnyTensor]] = {
