@@ -15,7 +15,9 @@ from inspect import Parameter, Signature, signature
 from types import FunctionType
 from typing import Any, Concatenate, ParamSpec
 
-from tenferro.arrays import is_number
+import numpy as np
+
+from tenferro.arrays import elementwise, is_number
 from tenferro.chainrules import Emitter, V
 from tenferro.config import config
 from tenferro.eager import EagerTensor
@@ -26,6 +28,7 @@ from tenferro.runtime import Tensor, executor_module, run_eagerly
 from tenferro.shape import FLOAT64, DimExpr, TensorMeta
 from tenferro.traced import TracedTensor, called_function, is_tracing, leaf_meta, record
 from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.values import mentions_symbols
 
 P = ParamSpec("P")
 
@@ -218,7 +221,7 @@ def _run(
         if not isinstance(error, TenferroError):
             _refuse_arrays(called_function(function.__name__), options)
             raise
-        symbolic = not traced and eager is None and _mentions_symbols(list(options.values()))
+        symbolic = not traced and eager is None and mentions_symbols(list(options.values()))
         if not symbolic or not isinstance(error, ShapeError):
             raise
         result = record(function, operands, options)  # the sizes are those of traced values
@@ -238,13 +241,6 @@ def _refuse_arrays(name: str, options: dict[str, Any]) -> None:
             ) from None
 
 
-def _mentions_symbols(option: object) -> bool:
-    """Whether an option is a size without a number yet, or has one among its items."""
-    if isinstance(option, tuple | list):
-        return any(map(_mentions_symbols, option))
-    return isinstance(option, DimExpr)
-
-
 def _check_new(name: str, options: dict[str, Any]) -> None:
     """Raise ExtentError, in the name of what the user called, if the array exceeds the budget."""
     sizes = _sizes(options.get("shape", ()))
@@ -255,3 +251,17 @@ def _check_new(name: str, options: dict[str, Any]) -> None:
 
 def _sizes(shape: object) -> Any:
     return shape if isinstance(shape, tuple | list) else (shape,)
+
+
+def _of_size(name: str, left: Any, right: Any) -> Any:
+    """What an array function makes of a size and a number: of a weak dtype if that of both is."""
+    result = apply(getattr(elementwise, name), left, right)
+    if isinstance(result, TracedTensor) and all(
+        isinstance(operand, DimExpr) or is_number(operand) for operand in (left, right)
+    ):
+        return TracedTensor(result.key, np.zeros((), result.dtype).item(), result.scope)
+    return result
+
+
+DimExpr.arithmetic = staticmethod(_of_size)
+Tensor.record = staticmethod(record)

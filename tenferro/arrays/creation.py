@@ -58,6 +58,9 @@ from tenferro.typing import Number
 def arange(at: Emitter[V], start: Any, *, shape: tuple[Dim], step: Any, dtype: DType) -> V:
     """start, start + step, …: `shape[0]` numbers."""
     count = at.emit(Iota(dtype, shape[0]))
+    if isinstance(start, DimExpr) or isinstance(step, DimExpr):
+        begin, by = (broadcast_to(at, value, shape) for value in promote(at, (start, step), dtype))
+        return at.emit(ADD, at.emit(MUL, count, by), begin)
     first = np.asarray(start).astype(dtype)
     # As in NumPy, the step is the difference of the first two elements after rounding.
     between = np.asarray(start + step).astype(dtype) - first
@@ -146,9 +149,7 @@ def linspace(
     count = at.emit(Iota(kind, shape[0]))
     spread = at.emit(BroadcastInDim(sizes, (0,)), count)
     begin, end = (broadcast_to(at, value, sizes) for value in (first, last))
-    intervals = shape[0] - 1 if endpoint else shape[0]
-    if isinstance(intervals, int):
-        intervals = max(intervals, 1)
+    intervals = maximum(shape[0] - 1 if endpoint else shape[0], 1)
     (divisor,) = promote(at, (intervals,), kind)
     step = at.emit(DIV, at.emit(SUB, end, begin), broadcast_to(at, divisor, sizes))
     result = at.emit(ADD, at.emit(MUL, spread, step), begin)

@@ -39,7 +39,9 @@ from tenferro.shape import (
     Exact,
     InputDim,
     TensorMeta,
+    assume_equal,
     is_integer,
+    maximum,
     symbol,
 )
 
@@ -192,9 +194,11 @@ def _checked(array: Any, axis: int, meta: TensorMeta, anywhere: bool) -> tuple[A
         array = array.astype(array.dtype)  # other operands do not change the dtype of an index
     if size == 0 and array.size != 0:
         raise AxisError(f"index: axis {axis} of {meta} has size 0; it has no elements to index")
-    if anywhere or not isinstance(array, np.ndarray) or not isinstance(size, int):
+    if anywhere or not isinstance(array, np.ndarray):
         return array, False
     check_places("index", array, axis, meta)
+    if not isinstance(size, int):
+        return array, False
     negative = array < 0
     if negative.any():
         array = np.where(negative, array.astype(np.int64) + size, array)
@@ -204,14 +208,20 @@ def _checked(array: Any, axis: int, meta: TensorMeta, anywhere: bool) -> tuple[A
 def check_places(name: str, indices: Any, axis: int, meta: TensorMeta) -> None:
     """Raise AxisError if a NumPy array of indices has one that is out of range for an axis.
 
-    Other arrays are not checked: their values may be known late.
+    If the axis has a named size, they are assumed to be in range. Other arrays are not checked:
+    their values may be known late.
     """
     extent = meta.extents[axis]
     size = extent.dim if isinstance(extent, Exact) else None
-    if not isinstance(indices, np.ndarray) or not isinstance(size, int):
+    if not isinstance(indices, np.ndarray) or size is None or not indices.size:
         return
     if indices.dtype.kind not in "iu":
         return  # refused elsewhere
+    if isinstance(size, DimExpr):
+        for place in {int(indices.min()), int(indices.max())}:
+            excess = maximum(place + 1 - size if place >= 0 else -place - size, 0)
+            assume_equal(excess, 0, f"{name}: {place} is out of range for axis {axis} of {meta}")
+        return
     outside = (indices < -size) | (indices >= size)
     if outside.any():
         raise AxisError(

@@ -7,12 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from tenferro.arrays.operands import Operand, broadcast, integers, named, normal_axis, promote
+from tenferro.arrays.operands import Operand, broadcast, named, normal_axis, promote
+from tenferro.arrays.operands import counts as counts_of
 from tenferro.arrays.rearrange import concat, expand_dims, flip, ravel, reshape
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ops import BroadcastInDim, Reshape, Slice, Transpose
-from tenferro.shape import Dim, TensorMeta
+from tenferro.shape import Dim, DimExpr, TensorMeta, maximum, minimum
 from tenferro.typing import Axis, Integers
 
 
@@ -42,21 +43,17 @@ def windows(
     """
     along = normal_axis(name, axis, meta.rank)
     size = meta.exact_shape(name, "operand")[along]
-    numbers = [] if cuts is None else integers(name, "the number of parts, or the places,", cuts)
+    numbers = [] if cuts is None else counts_of(name, "the number of parts, or the places,", cuts)
     if np.ndim(cuts) == 0:  # type: ignore[arg-type]  # of None it is 0
         count = None if cuts is None else numbers[0]
+        if isinstance(count, DimExpr):
+            raise ShapeError(f"{name}: the number of parts must be a constant, got {count}")
         return along, list(pairwise(_even_cuts(name, meta, along, size, count)))
     places: list[Dim] = [0]
     for cut in (*numbers, size):
         place = size + cut if isinstance(cut, int) and cut < 0 else cut
-        if isinstance(place, int) and isinstance(size, int):
-            place = min(max(place, 0), size)
-        places.append(place)
-    return along, [
-        (start, max(start, stop)) if isinstance(start, int) and isinstance(stop, int)
-        else (start, stop)
-        for start, stop in pairwise(places)
-    ]  # fmt: skip
+        places.append(maximum(minimum(place, size), 0))
+    return along, [(start, maximum(start, stop)) for start, stop in pairwise(places)]
 
 
 def _even_cuts(name: str, meta: TensorMeta, axis: int, size: Dim, count: int | None) -> list[Dim]:
@@ -101,13 +98,13 @@ def repeat(at: Emitter[V], x: V, repeats: Integers, axis: int | None = None) -> 
     >>> tn.repeat([1, 2], [1, 3])
     Tensor([1, 2, 2, 2])
     """
-    counts = integers("repeat", "the counts", repeats)
+    counts = counts_of("repeat", "the counts", repeats)
     if axis is None:
         x, axis = ravel(at, x), 0
     meta: TensorMeta = at.ctx.meta(x)
     along = normal_axis("repeat", axis, meta.rank)
     sizes = meta.exact_shape("repeat", "operand")
-    if any(count < 0 for count in counts):
+    if any(isinstance(count, int) and count < 0 for count in counts):
         raise ShapeError(f"repeat: counts must not be negative, got {counts}")
     if len(counts) == 1:
         return _each_repeated(at, x, along, sizes, counts[0])
@@ -129,7 +126,7 @@ def repeat(at: Emitter[V], x: V, repeats: Integers, axis: int | None = None) -> 
     )
 
 
-def _each_repeated(at: Emitter[V], x: V, axis: int, sizes: Sequence[Dim], count: int) -> V:
+def _each_repeated(at: Emitter[V], x: V, axis: int, sizes: Sequence[Dim], count: Dim) -> V:
     wide = (*sizes[: axis + 1], count, *sizes[axis + 1 :])
     old_axes = tuple(i for i in range(len(wide)) if i != axis + 1)
     target = (*sizes[:axis], sizes[axis] * count, *sizes[axis + 1 :])
@@ -143,13 +140,13 @@ def tile(at: Emitter[V], x: V, reps: Integers) -> V:
     Tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
-    counts = integers("tile", "the repetitions", reps)
-    if any(count < 0 for count in counts):
+    counts = counts_of("tile", "the repetitions", reps)
+    if any(isinstance(count, int) and count < 0 for count in counts):
         raise ShapeError(f"tile: repetitions must not be negative, got {tuple(counts)}")
     meta: TensorMeta = at.ctx.meta(x)
     rank = max(meta.rank, len(counts))
     sizes = (*([1] * (rank - meta.rank)), *meta.exact_shape("tile", "operand"))
-    counts = [1] * (rank - len(counts)) + counts
+    counts = [*([1] * (rank - len(counts))), *counts]
     wide = tuple(size for pair in zip(counts, sizes, strict=True) for size in pair)
     old_axes = tuple(2 * i + 1 for i in range(rank - meta.rank, rank))
     target = tuple(count * size for count, size in zip(counts, sizes, strict=True))
@@ -159,8 +156,6 @@ def tile(at: Emitter[V], x: V, reps: Integers) -> V:
 def roll(at: Emitter[V], x: V, shift: Integers, axis: Axis = None) -> V:
     """The elements shifted cyclically by `shift` places along `axis`; of the flat array if None.
 
-    Along an axis of symbolic size, `shift` must not exceed the size.
-
     >>> tn.roll([1, 2, 3], 1)
     Tensor([3, 1, 2])
     """
@@ -169,7 +164,7 @@ def roll(at: Emitter[V], x: V, shift: Integers, axis: Axis = None) -> V:
         flat = roll(at, ravel(at, x), shift, 0)
         return reshape(at, flat, meta.exact_shape("roll", "operand"))
     axes = list(axis) if isinstance(axis, tuple | list) else [axis]
-    shifts = integers("roll", "the shifts", shift)
+    shifts = counts_of("roll", "the shifts", shift)
     if len(shifts) not in (1, len(axes)):
         raise AxisError(
             f"roll: got {len(shifts)} shifts for {len(axes)} axes; pass one shift, or one for each "
@@ -181,13 +176,12 @@ def roll(at: Emitter[V], x: V, shift: Integers, axis: Axis = None) -> V:
     return x
 
 
-def _rolled(at: Emitter[V], x: V, axis: int, shift: int) -> V:
+def _rolled(at: Emitter[V], x: V, axis: int, shift: Dim) -> V:
     size = at.ctx.meta(x).exact_shape("roll", "operand")[axis]
-    if isinstance(size, int):
-        shift %= max(size, 1)
-    if not shift:
+    shift = shift % maximum(size, 1)
+    if shift == 0:
         return x
-    start: Dim = size - shift if shift > 0 else -shift
+    start = size - shift
     return concat(at, window(at, x, axis, start, size), window(at, x, axis, 0, start), axis=axis)
 
 

@@ -21,6 +21,7 @@ from tenferro.errors import AxisError, DTypeError, TenferroError
 from tenferro.ops import (
     ADD,
     MUL,
+    SUB,
     Convert,
     DotGeneral,
     ReduceSum,
@@ -31,13 +32,16 @@ from tenferro.ops import (
 from tenferro.shape import (
     FLOAT64,
     INT64,
+    Dim,
     DimExpr,
     DType,
     TensorMeta,
     as_dtype,
+    at_most,
     integer_of,
     is_inexact,
     is_integer,
+    maximum,
     refuse_traced,
     short_name,
 )
@@ -251,6 +255,19 @@ def integers(name: str, field: str, value: Integers) -> list[int]:
     return [int(number) for number in numbers]
 
 
+def counts(name: str, field: str, value: Any) -> list[Dim]:
+    """One integer or size, or several, as a list.
+
+    Raises:
+        DTypeError: a number is not an integer.
+    """
+    if isinstance(value, DimExpr):
+        return [value]
+    if not isinstance(value, list | tuple) or not any(isinstance(x, DimExpr) for x in value):
+        return [*integers(name, field, value)]
+    return [x for item in value for x in counts(name, field, item)]
+
+
 def normal_axis(name: str, axis: Any, rank: int) -> int:
     """An axis counted from the front.
 
@@ -286,13 +303,20 @@ def normal_axes(name: str, axis: Axis, rank: int) -> tuple[int, ...]:
 
 
 def _size_as_value(at: Emitter[V], size: DimExpr, dtype: DType) -> V:
-    """A symbolic size as a value: its polynomial, with each symbol as a sum of that many ones."""
+    """A symbolic size as a value: its polynomial, with each atom as a sum of that many ones."""
+
+    def ones(count: Dim) -> V:
+        return at.emit(ReduceSum((0,)), full(at, 1, TensorMeta.of(dtype, (count,))))
+
     total: V | None = None
     for atoms, coefficient in size.terms:
         term = at.emit(scalar(coefficient, dtype))
         for atom in atoms:
-            ones = full(at, 1, TensorMeta.of(dtype, (DimExpr((((atom,), 1),)),)))
-            term = at.emit(MUL, term, at.emit(ReduceSum((0,)), ones))
+            count = DimExpr((((atom,), 1),))
+            value = ones(maximum(count, 0))
+            if not at_most(0, count):  # such as floordiv(n - 5, 2)
+                value = at.emit(SUB, value, ones(maximum(-count, 0)))
+            term = at.emit(MUL, term, value)
         total = term if total is None else at.emit(ADD, total, term)
     assert total is not None, "a size without terms is an integer"
     return total

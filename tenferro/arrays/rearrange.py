@@ -35,12 +35,16 @@ from tenferro.ops import Pad as PadOp
 from tenferro.shape import (
     BOOL,
     Dim,
+    DimExpr,
     DType,
     Exact,
     TensorMeta,
+    assume_not_one,
+    assume_positive,
     canonical,
     dim,
     floordiv,
+    minimum,
     product,
     read_integer,
 )
@@ -175,16 +179,32 @@ def expand_dims(at: Emitter[V], x: V, axis: int | Sequence[int] = 0) -> V:
 def squeeze(at: Emitter[V], x: V, axis: Axis = None) -> V:
     """x without the axes `axis`, whose size is 1; without all axes of size 1 if None.
 
+    The result has as many axes for all sizes of a name. So with None a program refuses a run in
+    which the size of a name is 1: name the axes.
+
     >>> tn.squeeze([[1, 2]])
     Tensor([1, 2])
     """
     meta: TensorMeta = at.ctx.meta(x)
     ones = [i for i, extent in enumerate(meta.extents) if extent == Exact(1)]
     axes = ones if axis is None else normal_axes("squeeze", axis, meta.rank)
+    if axis is None:
+        _assume_kept(meta)
     for i in axes:
         if meta.extents[i] != Exact(1):
             raise ShapeError(f"squeeze: axis {i} of {meta} has size {meta.extents[i]}, not 1")
     return drop_axes(at, x, axes)
+
+
+def _assume_kept(meta: TensorMeta) -> None:
+    """Assume that no axis of named size has size 1."""
+    for i, extent in enumerate(meta.extents):
+        if isinstance(extent, Exact) and isinstance(extent.dim, DimExpr):
+            assume_not_one(
+                extent.dim,
+                f"squeeze: axis {i} of {meta} stays, so its size must not be 1; name the axes to "
+                "drop with axis=",
+            )
 
 
 def broadcast_to(at: Emitter[V], x: Operand[V], shape: Shape) -> V:
@@ -268,13 +288,8 @@ def _square(at: Emitter[V], x: V, rows: int, columns: int, offset: int) -> V:
     """The part of x whose main diagonal is the diagonal of x at `offset`."""
     sizes = at.ctx.meta(x).exact_shape("diagonal", "operand")
     m, n = sizes[rows], sizes[columns]
-    if not isinstance(m, int) or not isinstance(n, int):
-        raise ShapeError(
-            f"diagonal: at offset {offset}, axes of different sizes must have constant sizes, got "
-            f"{m} and {n}"
-        )
-    top, left = min(max(-offset, 0), m), min(max(offset, 0), n)
-    count = min(m - top, n - left)
+    top, left = minimum(max(-offset, 0), m), minimum(max(offset, 0), n)
+    count = minimum(m - top, n - left)
     starts: list[Dim] = [0] * len(sizes)
     limits = list(sizes)
     starts[rows], limits[rows] = top, top + count
@@ -342,6 +357,9 @@ def _infer_size(meta: TensorMeta, sizes: list[Dim]) -> tuple[Dim, ...]:
         raise ShapeError(
             f"reshape: -1 in {tuple(sizes)} is ambiguous, since the other sizes have product 0"
         )
+    assume_positive(
+        known, f"reshape: -1 in {tuple(sizes)} needs other sizes whose product is not 0"
+    )
     if isinstance(total, int) and isinstance(known, int) and total % known:
         raise ShapeError(
             f"reshape: {meta} has {total} elements, which the other sizes of {tuple(sizes)} do "

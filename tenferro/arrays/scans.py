@@ -12,7 +12,7 @@ from tenferro.arrays.reductions import countable
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError
 from tenferro.ops import SUB, CumulativeProd, CumulativeSum, StdTensorOp, full
-from tenferro.shape import BOOL, TensorMeta, read_integer
+from tenferro.shape import BOOL, TensorMeta, maximum, read_integer
 from tenferro.typing import DTypeLike
 
 
@@ -128,8 +128,9 @@ def diff(
         size = at.ctx.meta(value).exact_shape("diff", "operand")[along]
         if size == 0:
             break
+        rest = maximum(size - 1, 0)
         later, earlier = (
-            window(at, value, along, start, stop) for start, stop in ((1, size), (0, size - 1))
+            window(at, value, along, start, start + rest) for start in (size - rest, 0)
         )
         value = not_equal(at, later, earlier) if dtype == BOOL else at.emit(SUB, later, earlier)
     return value

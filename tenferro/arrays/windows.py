@@ -17,15 +17,16 @@ from tenferro.shape import (
     Dim,
     DimExpr,
     Exact,
-    Guard,
     InputDim,
     TensorMeta,
+    assume_equal,
     at_most,
-    bring_guards,
     floordiv,
     integer_of,
     maximum,
     minimum,
+    product,
+    sum_of,
     symbol,
 )
 
@@ -120,8 +121,7 @@ def _assume_inside(window: Window, meta: TensorMeta) -> None:
         for excess in (maximum(-start, 0), maximum(limit - extent.dim, 0)):
             if isinstance(excess, int) and excess > 0:
                 raise AxisError(reason)
-            if excess != 0:
-                bring_guards([Guard(excess, 0, reason)])
+            assume_equal(excess, 0, reason)
 
 
 def _is_whole(item: Item) -> bool:
@@ -209,9 +209,10 @@ def _from_the_front(bound: DimExpr, size: Dim) -> Dim:
     """
     if at_most(0, bound) or (at_most(-1, bound) and _vanishes_with(size, bound + 1)):
         return bound  # a bound of -1 needs no care where the axis is empty then
-    if at_most(bound, 0) and _vanishes_with(size, -bound):
-        return size + bound
-    return bound + size * minimum(maximum(-bound, 0), 1)
+    missing: Dim = -bound
+    if at_most(0, missing) and _vanishes_with(size, missing):
+        return size - missing
+    return sum_of((bound, product((size, minimum(maximum(missing, 0), 1)))))
 
 
 def _vanishes_with(size: Dim, other: Dim) -> bool:

@@ -11,6 +11,7 @@ from tenferro import namespace as tn
 from tenferro.composed.operands import check_affordable, constant_size, count, numbers, promoted
 from tenferro.composed.signals import convolve
 from tenferro.errors import ConfigError, ShapeError
+from tenferro.shape import DimExpr
 from tenferro.typing import AnyTensor, ArrayLike
 
 
@@ -221,7 +222,7 @@ def poly(seq_of_zeros: ArrayLike) -> AnyTensor:
     return tn.real(result) if is_real else result
 
 
-def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> AnyTensor:  # noqa: N803
+def vander(x: ArrayLike, N: int | DimExpr | None = None, increasing: bool = False) -> AnyTensor:  # noqa: N803
     """The powers of each element, as rows of N columns, the highest first unless `increasing`.
 
     >>> tn.vander([2, 3])
@@ -231,8 +232,13 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> AnyT
     (a,) = promoted("vander", x)
     if a.ndim != 1:
         raise ShapeError(f"vander: takes a vector, got {a.meta}")
-    columns = constant_size("vander", a, 0) if N is None else count("vander", "N", N)
-    check_affordable("vander", constant_size("vander", a, 0), columns)
+    columns = a.shape[0] if N is None else N
+    if isinstance(columns, DimExpr):
+        row = tn.concat([tn.ones_like(a)[:, None], tn.ones((1, columns)) * a[:, None]], axis=1)
+        rising: Any = tn.cumprod(row, axis=1)[:, :columns]
+        return rising if increasing else rising[:, ::-1]  # type: ignore[no-any-return]
+    columns = count("vander", "N", columns)
+    check_affordable("vander", a.shape[0] if isinstance(a.shape[0], int) else 1, columns)
     powers: list[Any] = [tn.ones_like(a, "int64" if a.dtype.kind == "b" else a.dtype)]
     for _ in range(columns - 1):
         powers.append(powers[-1] * a)

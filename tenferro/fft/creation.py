@@ -10,7 +10,7 @@ from tenferro.families import fft as family
 from tenferro.fft import frequencies
 from tenferro.fft.transforms import size_of
 from tenferro.runtime import Executor
-from tenferro.shape import FLOAT64, Dim, DType, as_dtype, is_floating, short_name
+from tenferro.shape import FLOAT64, Dim, DType, as_dtype, assume_positive, is_floating, short_name
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Size
 
 
@@ -65,4 +65,6 @@ def _checked(name: str, n: Any, dtype: DTypeLike | None) -> tuple[Dim, DType]:
     element = FLOAT64 if dtype is None else as_dtype(dtype)
     if not is_floating(element):
         raise DTypeError(f"{name}: dtype must be floating-point, got {short_name(element)}")
-    return size_of(name, "n", n), element
+    size = size_of(name, "n", n)
+    assume_positive(size, f"{name}: n must be at least 1")
+    return size, element

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tenferro.namespace.creation import asarray
+from tenferro.shape import canonical, minimum, same_size
 from tenferro.typing import AnyTensor, ArrayLike
 
 
@@ -12,7 +15,18 @@ def array_equal(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     >>> tn.array_equal([1, 2], [1, 2])
     Tensor(True)
     """
-    left, right = asarray(x1), asarray(x2)
-    if left.meta.extents != right.meta.extents:
+    left: Any = asarray(x1)
+    right: Any = asarray(x2)
+    if left.ndim != right.ndim:
         return asarray(False)
-    return (left == right).all()
+    if all(map(same_size, left.meta.extents, right.meta.extents)):
+        return (left == right).all()  # type: ignore[no-any-return]
+    pairs = [*zip(left.shape, right.shape, strict=True)]
+    if any(canonical(a, b) is None for a, b in pairs):
+        return asarray(False)
+    # Whether sizes with names are equal is a part of the result; common elements are compared.
+    common = tuple(slice(minimum(a, b)) for a, b in pairs)
+    equal = (left[common] == right[common]).all()
+    for a, b in pairs:
+        equal = equal & (asarray(a) == asarray(b))
+    return equal  # type: ignore[no-any-return]

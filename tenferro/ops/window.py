@@ -197,7 +197,7 @@ class Slice(StdTensorOp, name="slice"):
         meta = at.ctx.meta(x)
         limits = [substitute(limit, size_in(meta)) for limit in self.limits]
         whole = all(map(_is_all, limits, meta.extents, range(meta.rank)))
-        if whole and not any(self.starts) and all(s == 1 for s in self.strides):
+        if whole and all(s == 0 for s in self.starts) and all(s == 1 for s in self.strides):
             return x
         value = uniform(at, x)
         return None if value is None or meta.dims is None else full(at, value, self.infer(meta))
@@ -332,7 +332,8 @@ class Pad(StdTensorOp, name="pad"):
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """Drop a padding of 0 everywhere."""
-        return operands[0] if not (any(self.low) or any(self.high) or any(self.interior)) else None
+        nothing = all(size == 0 for size in (*self.low, *self.high, *self.interior))
+        return operands[0] if nothing else None
 
 
 def _known_count(start: Dim, limit: Dim, stride: int, extent: ShapeExtent) -> int | None:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from numbers import Integral
-from typing import Protocol, runtime_checkable
+from numbers import Integral, Number
+from typing import Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
-from tenferro.errors import TracingError
+import numpy as np
+
+from tenferro.errors import ExtentError, TracingError
 
 
 @runtime_checkable
@@ -56,7 +58,9 @@ Term = tuple[Monomial, int]
 class DimExpr:
     """A size that is not a plain integer.
 
-    Immutable. Arithmetic returns an `int` when the symbols cancel.
+    Immutable. Arithmetic with integers and sizes gives sizes, and returns an `int` when the symbols
+    cancel. With other numbers, and where the result is no integer, it gives an array that the
+    program computes; `arithmetic` makes it.
 
     >>> from tenferro.shape import SymDim, dim
     >>> n, m = dim("n"), dim("m")
@@ -65,6 +69,10 @@ class DimExpr:
     """
 
     __slots__ = ("_hash", "terms", "text")
+    __array_ufunc__ = None  # numbers and arrays of NumPy leave their operators to a size
+
+    arithmetic: ClassVar[Callable[[str, Any, Any], Any] | None] = None
+    """Applies the array function of a name to a size and a number; set with the array functions."""
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
         self.terms = terms
@@ -83,51 +91,111 @@ class DimExpr:
     def __hash__(self) -> int:
         return self._hash
 
-    def __add__(self, other: Dim) -> Dim:
+    def __add__(self, other: Any) -> Any:
         if not isinstance(other, DimExpr | Integral):
-            return NotImplemented  # a tensor operand converts the size to a number itself
-        return _normal([*self.terms, *_terms(other)])
+            return self._computed("add", self, other)
+        return _normal([*self.terms, *_terms(_plain(other))])
 
     __radd__ = __add__
 
-    def __index__(self) -> int:
-        raise TracingError(
-            f"an integer of the size {self}: it has no number while tracing; loop with "
-            "tn.fori_loop or tn.scan, count with tn.arange, or trace the function for arrays of "
-            "known shapes"
-        )
+    def __pos__(self) -> Dim:
+        return self
 
-    def __neg__(self) -> Dim:
+    def __neg__(self) -> Any:
         return self * -1
 
-    def __sub__(self, other: Dim) -> Dim:
+    def __abs__(self) -> Dim:
+        return maximum(self, -self)
+
+    def __sub__(self, other: Any) -> Any:
         if not isinstance(other, DimExpr | Integral):
-            return NotImplemented
+            return self._computed("subtract", self, other)
         return self + -1 * other
 
-    def __rsub__(self, other: Dim) -> Dim:
+    def __rsub__(self, other: Any) -> Any:
+        if not isinstance(other, Integral):
+            return self._computed("subtract", other, self)
         return -1 * self + other
 
-    def __mul__(self, other: Dim) -> Dim:
+    def __mul__(self, other: Any) -> Any:
         if not isinstance(other, DimExpr | Integral):
-            return NotImplemented
-        pairs = ((left, right) for left in self.terms for right in _terms(other))
+            return self._computed("multiply", self, other)
+        pairs = ((left, right) for left in self.terms for right in _terms(_plain(other)))
         return _normal([(_sorted((*a, *b)), c * d) for (a, c), (b, d) in pairs])
 
     __rmul__ = __mul__
 
-    def __pow__(self, exponent: int) -> Dim:
-        if isinstance(exponent, bool) or not isinstance(exponent, int) or exponent < 0:
-            return NotImplemented
-        return product([self] * exponent)
+    def __truediv__(self, other: Any) -> Any:
+        return self._computed("divide", self, other)
 
-    def __floordiv__(self, other: Dim) -> Dim:
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._computed("divide", other, self)
+
+    def __pow__(self, exponent: Any) -> Any:
+        if not isinstance(exponent, Integral):
+            return self._computed("pow", self, exponent)
+        if exponent < 0:
+            return self._computed("pow", self, float(exponent))
+        return product([self] * int(exponent))
+
+    def __rpow__(self, base: Any) -> Any:
+        return self._computed("pow", base, self)
+
+    def __floordiv__(self, other: Any) -> Any:
         if not isinstance(other, DimExpr | Integral):
-            return NotImplemented
-        return floordiv(self, other)
+            return self._computed("floor_divide", self, other)
+        return floordiv(self, _plain(other))
 
-    def __rfloordiv__(self, other: Dim) -> Dim:
-        return floordiv(other, self)
+    def __rfloordiv__(self, other: Any) -> Any:
+        if not isinstance(other, Integral):
+            return self._computed("floor_divide", other, self)
+        return floordiv(_plain(other), self)
+
+    def __mod__(self, other: Any) -> Any:
+        if not isinstance(other, DimExpr | Integral):
+            return self._computed("remainder", self, other)
+        return self - other * (self // other)
+
+    def __rmod__(self, other: Any) -> Any:
+        if not isinstance(other, Integral):
+            return self._computed("remainder", other, self)
+        return other - self * (other // self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def _computed(self, name: str, left: Any, right: Any) -> Any:
+        """What an array function makes of a size and a number; other operands decide themselves."""
+        other = right if left is self else left
+        if DimExpr.arithmetic is None or not isinstance(other, Number | np.ndarray | DimExpr):
+            return NotImplemented
+        return DimExpr.arithmetic(name, left, right)
+
+    def __bool__(self) -> bool:
+        if not at_most(1, self) and not at_most(self, -1):
+            self._refuse("bool()", "compare sizes outside the traced function, or use tn.cond")
+        return True
+
+    def __index__(self) -> int:
+        self._refuse("range() or an integer", "use tn.scan or tn.fori_loop instead of a loop")
+
+    def __int__(self) -> int:
+        self._refuse("int()", "calculate with the size itself")
+
+    def __float__(self) -> float:
+        self._refuse("float()", "calculate with the size itself")
+
+    def __complex__(self) -> complex:
+        self._refuse("complex()", "calculate with the size itself")
+
+    def _refuse(self, use: str, advice: str) -> NoReturn:
+        raise TracingError(
+            f"{use} of the size {self}: it has no value while tracing; {advice}, or give the "
+            "argument a constant size"
+        )
 
     def __lt__(self, other: object) -> bool:
         return self._unordered("<", other)
@@ -143,7 +211,7 @@ class DimExpr:
 
     def _unordered(self, relation: str, other: object) -> bool:
         """Refuse to order sizes; a tensor operand compares by its own operators."""
-        if not isinstance(other, DimExpr | Integral):
+        if not isinstance(other, DimExpr | Number):
             return NotImplemented  # type: ignore[no-any-return]  # as operators may
         raise TracingError(
             f"size {self} {relation} {other}: {self} has no value while tracing; give the argument "
@@ -191,6 +259,8 @@ def floordiv(a: Dim, b: Dim) -> Dim:
     If b is an integer or a product of symbols, the terms of a that it divides are divided exactly;
     the call holds the other terms only.
     """
+    if isinstance(b, int) and b == 0:
+        raise ExtentError(f"size: {a} divided by a size that is 0")
     if isinstance(a, int) and isinstance(b, int):
         return a // b
     if isinstance(a, DimExpr) and len(_terms(b)) == 1 and _terms(b)[0][1] > 0:
@@ -360,6 +430,10 @@ def _terms(value: Dim) -> tuple[tuple[Monomial, int], ...]:
     if isinstance(value, DimExpr):
         return value.terms
     return (((), int(value)),) if value else ()
+
+
+def _plain(value: Any) -> Dim:
+    return value if isinstance(value, DimExpr) else int(value)
 
 
 def _sorted(monomial: Monomial) -> Monomial:

@@ -26,7 +26,7 @@ from tenferro.computegraph import (
     name_of,
 )
 from tenferro.errors import GuardViolationError, ShapeError
-from tenferro.shape.algebra import Dim, Leaf, bind, canonical
+from tenferro.shape.algebra import Dim, Leaf, bind, canonical, maximum, minimum
 from tenferro.shape.meta import TensorMeta, name_sizes
 from tenferro.shape.runtime_dims import Source
 
@@ -110,6 +110,29 @@ def bring_guards(guards: Iterable[Guard]) -> None:
     if collected is not None:
         for guard in guards:
             collected.setdefault(guard.sides, guard)
+
+
+def assume_equal(left: Dim, right: Dim, reason: str) -> None:
+    """Assume in the enclosing trace that two sizes are equal; `reason` says what needs it.
+
+    Raises:
+        GuardViolationError: they certainly differ.
+    """
+    guard = Guard(left, right, reason)
+    if canonical(left, right) is None:
+        raise guard.violation({})
+    if left != right:
+        bring_guards([guard])
+
+
+def assume_positive(size: Dim, reason: str) -> None:
+    """Assume in the enclosing trace that a size is not 0; see `assume_equal`."""
+    assume_equal(minimum(size, 1), 1, reason)
+
+
+def assume_not_one(size: Dim, reason: str) -> None:
+    """Assume in the enclosing trace that a size is not 1; see `assume_equal`."""
+    assume_equal(minimum(size, 1), minimum(maximum(size - 1, 0), 1), reason)
 
 
 def fresh_input(meta: TensorMeta, name: str) -> Input:

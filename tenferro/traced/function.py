@@ -9,17 +9,26 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.arrays import promote
 from tenferro.compiler import MemoryLimit, tighter
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
 from tenferro.errors import PytreeError, TracingError
 from tenferro.family import Package
 from tenferro.ops import StdTensorOp
-from tenferro.shape import Guard, TensorMeta, bring_guards, collecting_guards, fresh_input
+from tenferro.shape import (
+    INT64,
+    DimExpr,
+    Guard,
+    TensorMeta,
+    bring_guards,
+    collecting_guards,
+    fresh_input,
+)
 from tenferro.traced.arguments import argument, open_arguments
 from tenferro.traced.capture import CapturedArray, capture
 from tenferro.traced.scopes import Scope, tracing
 from tenferro.traced.substitute import joined
-from tenferro.traced.tensor import TracedTensor
+from tenferro.traced.tensor import TracedTensor, TraceEmitter
 from tenferro.traced.trees import TreeDef, flatten, leaf_names, registering, unflatten
 from tenferro.values import (
     Tensor,
@@ -190,6 +199,8 @@ def is_traced(leaves: Sequence[Any]) -> bool:
 def _output_key(leaf: Any, position: int) -> GlobalValKey:
     if isinstance(leaf, TracedTensor):
         return leaf.in_use(f"result leaf {position}")
+    if isinstance(leaf, DimExpr):
+        return promote(TraceEmitter(), (leaf,), INT64)[0]
     leaf_meta(leaf, f"result leaf {position}")
     return capture(leaf if isinstance(leaf, Tensor | np.ndarray) else Tensor(leaf))
 

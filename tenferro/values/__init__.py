@@ -56,7 +56,7 @@ from tenferro.values.program import GraphProgram, ProgramInput, check_program, l
 from tenferro.values.shardings import INFERRED, RunsOnMesh, Shardings, on_mesh
 from tenferro.values.shortcut import SHORTCUT
 from tenferro.values.sizes import Solved, learn_sizes, lone_symbol, solve_sizes
-from tenferro.values.tensor import Tensor, as_operand, run_eagerly
+from tenferro.values.tensor import Tensor, as_operand, mentions_symbols, run_eagerly
 
 __all__ = [
     "HOST_MODEL",
@@ -103,6 +103,7 @@ __all__ = [
     "learn_sizes",
     "lone_symbol",
     "memory_of",
+    "mentions_symbols",
     "meta_of_value",
     "on_mesh",
     "owner_of",

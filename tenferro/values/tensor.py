@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from tenferro.errors import (
     ForkedError,
     NoAxesError,
     ShapeError,
+    TracingError,
 )
 from tenferro.exec_ir import Array
-from tenferro.shape import TensorMeta, as_dtype
+from tenferro.shape import DimExpr, TensorMeta, as_dtype
 from tenferro.typing import DTypeLike
 from tenferro.values.devices import (
     absent,
@@ -59,6 +60,9 @@ class Tensor(ArrayOperators):
     """
 
     __slots__ = ("__weakref__", "_buffer", "_executor")
+
+    record: ClassVar[Callable[..., Any] | None] = None
+    """Records an array function that names sizes of a trace; set with the array functions."""
 
     _buffer: Buffer
     _executor: Executor | None
@@ -334,8 +338,22 @@ class Tensor(ArrayOperators):
         return page_of(repr(self), f"{self.meta} on {self.placement}")
 
     def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
-        result: Self = run_eagerly(function, operands, options)
+        try:
+            result: Self = run_eagerly(function, operands, options)
+        except (ShapeError, TracingError):
+            if Tensor.record is None or not mentions_symbols(list(options.values())):
+                raise
+            result = Tensor.record(function, operands, options)  # the sizes are of a trace
         return result
+
+
+def mentions_symbols(option: object) -> bool:
+    """Whether an option is a size without a number yet, or has one among its items."""
+    if isinstance(option, slice):
+        return mentions_symbols((option.start, option.stop))
+    if isinstance(option, tuple | list):
+        return any(map(mentions_symbols, option))
+    return isinstance(option, DimExpr)
 
 
 def restored(array: Array, placement: str) -> Tensor:

@@ -196,7 +196,7 @@ def test_a_number_that_is_not_known_or_not_one_is_refused(
 
 @pytest.mark.parametrize("use", [int, float, range, lambda n: [0, 1][n]])
 def test_a_size_without_a_number_is_no_integer(use: Callable[..., Any]) -> None:
-    with pytest.raises(TracingError, match="an integer of the size n: it has no number"):
+    with pytest.raises(TracingError, match="an integer of the size n: it has no value"):
         tn.make_program(lambda x: x * use(x.shape[0]), tn.TensorSpec(("n",)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro.errors import TenferroError
 from tenferro.runtime import GraphExecutor, NumpyBackend
 from tests.in_jax import in_jax
 from tests.namespace.calls import CALLS, GROUPS, Call
@@ -121,3 +123,30 @@ def test_symbolic_extents_give_the_same(call: Call) -> None:
     inputs = dict(zip([key.name for key in program.inputs], call.operands, strict=True))
     found = GraphExecutor(NumpyBackend()).run(program, inputs)
     assert_results(found, numpys(call))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("call", SYMBOLIC, ids=call_id)
+def test_symbolic_extents_give_at_all_sizes_what_constants_give(call: Call) -> None:
+    def function(*operands: Any) -> tuple[Any, ...]:
+        return tuple(listed(call.on(getattr(tn, call.name), list(operands))))
+
+    extents = sorted({k for x in call.operands for k in x.shape if k != 1})
+    specs = [
+        tn.TensorSpec([f"n{k}" if k != 1 else k for k in x.shape], x.dtype) for x in call.operands
+    ]
+    program = tn.make_program(function, *specs)
+    for size, changed in itertools.product((0, 1, 2, 4), extents):
+        operands = [
+            np.resize(x, [size if k == changed else k for k in x.shape]) for x in call.operands
+        ]
+        try:
+            want = function(*map(tn.asarray, operands))
+        except TenferroError:
+            with pytest.raises(TenferroError):
+                program(*operands)
+            continue
+        found = program(*operands)
+        for one, other in zip(found if len(want) > 1 else (found,), want, strict=True):
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            assert_close(np.asarray(one), np.asarray(other), rounding(one.dtype), call_id(call))

@@ -70,8 +70,8 @@ def _computed(at: Rewriter, op: ExecOp, operands: tuple[int, ...]) -> int | None
             return None
         values.append(value)
     (meta,) = op.infer_all([at.ctx.meta(operand) for operand in operands])
-    if not _is_small(meta.static_shape, meta.dtype.itemsize):
-        return None
+    if not _is_small(meta.static_shape, meta.dtype.itemsize) or op.symbols():
+        return None  # the elements may depend on sizes, though their number does not
     with np.errstate(all="ignore"):
         (result,) = op.evaluate(values)
     return at.emit(Constant(np.asarray(result)))

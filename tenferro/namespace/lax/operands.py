@@ -12,7 +12,7 @@ from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import array_function
 from tenferro.errors import AxisError, DTypeError, ExecutorError
 from tenferro.ops import StdTensorOp
-from tenferro.shape import DimExpr, DType, as_dtype, integer_of, is_inexact
+from tenferro.shape import Dim, DimExpr, DType, as_dtype, integer_of, is_inexact
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
 P = ParamSpec("P")
@@ -126,6 +126,21 @@ def axes_of(name: str, axes: Any, rank: int) -> tuple[int, ...]:
     if len(set(normal)) != len(normal):
         raise AxisError(f"{name}: axes {tuple(several)} name an axis twice")
     return normal
+
+
+def sizes_of(name: str, field: str, values: Any, count: int) -> tuple[Dim, ...]:
+    """`count` integers, of which some may be named sizes.
+
+    Raises:
+        AxisError: there are not as many, or one is not an integer.
+    """
+    listed = [*values] if isinstance(values, Sequence | np.ndarray) else []
+    known = [0 if isinstance(value, DimExpr) else value for value in listed] or values
+    numbers = tuple_of(name, field, known, count, 0)
+    return tuple(
+        value if isinstance(value, DimExpr) else number
+        for value, number in zip(listed, numbers, strict=True)
+    )
 
 
 def tuple_of(name: str, field: str, values: Any, count: int, default: int) -> tuple[int, ...]:

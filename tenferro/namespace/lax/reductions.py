@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -34,7 +33,7 @@ from tenferro.ops import (
     Reverse,
     StdTensorOp,
 )
-from tenferro.shape import as_dtype
+from tenferro.shape import Dim, as_dtype, assume_positive, maximum
 from tenferro.traced import flatten, unflatten
 from tenferro.transforms import vmap
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, PyTree
@@ -101,14 +100,16 @@ def _op(name: str, op: Callable[[int, bool], StdTensorOp]) -> Running:
     return lambda at, x, axis, reverse: called(at, name, op(axis, reverse), x)
 
 
-def _doubled(combine: Callable[[Emitter[Any], Any, Any], Any]) -> Running:
+def _doubled(name: str, combine: Callable[[Emitter[Any], Any, Any], Any]) -> Running:
     """Running combinations without an op of their own, of 1, 2, 4, … elements."""
 
     def run(at: Emitter[Any], x: Any, axis: int, reverse: bool) -> Any:
         flip = Reverse((axis,))
-        size = at.ctx.meta(x).exact_shape("cumulative", "operand")[axis]
+        size = at.ctx.meta(x).exact_shape(name, "operand")[axis]
         if not isinstance(size, int):
-            raise ShapeError(f"cumulative: axis {axis} of {at.ctx.meta(x)} has a symbolic size")
+            raise ShapeError(
+                f"{name}: axis {axis} of {at.ctx.meta(x)} must have a constant size; use tn.scan"
+            )
         result, count = (at.emit(flip, x) if reverse else x), 1
         while count < size:
             first, earlier, later = (
@@ -125,13 +126,19 @@ def _doubled(combine: Callable[[Emitter[Any], Any, Any], Any]) -> Running:
 cumsum = _running("cumsum", _op("cumsum", CumulativeSum), CumulativeSum.__doc__)
 cumprod = _running("cumprod", _op("cumprod", CumulativeProd), CumulativeProd.__doc__)
 cummax = _running(
-    "cummax", _doubled(lambda at, x, y: at.emit(MAXIMUM, x, y)), "The largest element so far."
+    "cummax",
+    _doubled("cummax", lambda at, x, y: at.emit(MAXIMUM, x, y)),
+    "The largest element so far.",
 )
 cummin = _running(
-    "cummin", _doubled(lambda at, x, y: at.emit(MINIMUM, x, y)), "The smallest element so far."
+    "cummin",
+    _doubled("cummin", lambda at, x, y: at.emit(MINIMUM, x, y)),
+    "The smallest element so far.",
 )
 cumlogsumexp = _running(
-    "cumlogsumexp", _doubled(analytic.logaddexp), "The logarithm of the sum of exponentials so far."
+    "cumlogsumexp",
+    _doubled("cumlogsumexp", analytic.logaddexp),
+    "The logarithm of the sum of exponentials so far.",
 )
 
 _KNOWN: dict[Callable[..., Any], Callable[[ArrayLike, Sequence[int]], AnyTensor]] = {
@@ -268,7 +275,7 @@ def pads_of(
     padding: Padding,
     spread: Sequence[int],
     holes: Sequence[int],
-) -> list[tuple[int, int]]:
+) -> list[tuple[Dim, Dim]]:
     """How many elements come before and after along each axis.
 
     Raises:
@@ -287,14 +294,14 @@ def pads_of(
         return [(low, high) for low, high in rows]
     if padding.upper() not in ("VALID", "SAME", "SAME_LOWER"):
         raise ShapeError(f"{name}: padding {padding!r} is not 'VALID', 'SAME', 'SAME_LOWER'")
-    pairs: list[tuple[int, int]] = []
+    pairs: list[tuple[Dim, Dim]] = []
     for axis, size in enumerate(array.shape):
-        if padding.upper() == "VALID" or not isinstance(size, int):
+        if padding.upper() == "VALID":
             pairs.append((0, 0))
             continue
         reach = (window[axis] - 1) * holes[axis] + 1
-        own = (size - 1) * spread[axis] + 1 if size else 0
-        total = builtins.max((-(-own // strides[axis]) - 1) * strides[axis] + reach - own, 0)
+        own = maximum((size - 1) * spread[axis] + 1, 0)
+        total = maximum((-(-own // strides[axis]) - 1) * strides[axis] + reach - own, 0)
         less, more = total // 2, total - total // 2
         pairs.append((less, more) if padding.upper() == "SAME" else (more, less))
     return pairs
@@ -317,9 +324,13 @@ def windows(
         if window[axis] == strides[axis] == 1:
             counts.append(size)
             continue
-        count = (int(size) - (window[axis] - 1) * holes[axis] - 1) // strides[axis] + 1  # type: ignore[arg-type]
-        if count < 1 or window[axis] < 1 or strides[axis] < 1 or holes[axis] < 1:
-            raise ShapeError(f"{name}: a window {tuple(window)} does not fit into {array.meta}")
+        misfit = f"{name}: a window {tuple(window)} does not fit into {array.meta}"
+        if window[axis] < 1 or strides[axis] < 1 or holes[axis] < 1:
+            raise ShapeError(misfit)
+        count = (size - (window[axis] - 1) * holes[axis] - 1) // strides[axis] + 1
+        if isinstance(count, int) and count < 1:
+            raise ShapeError(misfit)
+        assume_positive(count, misfit)
         counts.append(count)
     parts: list[tuple[AnyTensor, tuple[int, ...]]] = []
     for place in itertools.product(*map(range, window)):

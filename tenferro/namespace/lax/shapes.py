@@ -22,6 +22,7 @@ from tenferro.namespace.lax.operands import (
     lax_function,
     matched,
     same_dtype,
+    sizes_of,
     tuple_of,
 )
 from tenferro.ops import (
@@ -217,7 +218,7 @@ def pad(
             f"pad: padding_config must be one (low, high, interior) for each axis of {meta}, "
             f"got {padding_config!r}"
         )
-    rows = [tuple_of("pad", "(low, high, interior)", row, 3, 0) for row in padding_config]
+    rows = [sizes_of("pad", "(low, high, interior)", row, 3) for row in padding_config]
     low, high, interior = zip(*rows, strict=True) if rows else ((), (), ())
     return called(at, "pad", Pad(low, high, interior), value, number)
 

@@ -149,7 +149,11 @@ def _covering(at: Emitter, op: Slice, base: int, axis: int, low: int, high: int)
     """The slice that holds all windows, which move along `axis` between `low` and `high`."""
     starts, limits, strides = list(op.starts), list(op.limits), list(op.strides)
     starts[axis], limits[axis], strides[axis] = low, high, 1
-    if tuple(limits) == at.shape(base) and not any(starts) and set(strides) == {1}:
+    if (
+        tuple(limits) == at.shape(base)
+        and all(start == 0 for start in starts)
+        and set(strides) == {1}
+    ):
         return base
     return at.emit(Slice(tuple(starts), tuple(limits), tuple(strides)), base)
 
