@@ -104,3 +104,29 @@ def test_the_dilogarithm_has_derivatives_at_1() -> None:
         f = tn.grad(f)
         values.append(f(1.0).item())
     np.testing.assert_allclose(values, [-1.0, 1 / 2, -2 / 3, 3 / 2], rtol=1e-14)
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_norms_and_their_derivatives_at_all_magnitudes(executor: str) -> None:
+    norm = tn.linalg.norm
+    rows = np.array([[3.0, 4.0], [3e200, 4e200], [3e-200, 4e-200], [0.0, 0.0], [1e200, 1.0]])
+
+    def all_of(x: Any, z: Any, f: Any) -> Any:
+        return (
+            norm(x, axis=1),
+            tn.grad(lambda x: tn.sum(norm(x, axis=1)))(x),
+            norm(z),
+            tn.grad(norm)(f),
+        )
+
+    small = np.array([1e20, 1], "float32")
+    values, slopes, of_complex, of_float = tn.jit(all_of, executor=executor)(
+        rows, rows[1] * (0.6 + 0.8j), small
+    )
+    np.testing.assert_allclose(values, [5.0, 5e200, 5e-200, 0.0, 1e200], rtol=1e-15)
+    np.testing.assert_allclose(np.asarray(slopes)[:3], [[0.6, 0.8]] * 3, rtol=1e-15)
+    np.testing.assert_allclose(np.asarray(slopes)[4], [1.0, 1e-200], rtol=1e-15)
+    np.testing.assert_allclose(of_complex, 5e200, rtol=1e-15)
+    np.testing.assert_allclose(of_float, [1.0, 1e-20], rtol=1e-6)
+    assert norm(small).item() == np.float32(1e20)
+    np.testing.assert_allclose(tn.hessian(norm)(rows[0]), [[0.128, -0.096], [-0.096, 0.072]])
