@@ -121,8 +121,9 @@ def multiply(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
     >>> tn.multiply([1, 2], 3)
     Tensor([3, 6])
     """
-    is_bool = result_dtype(at, (x1, x2)) == BOOL
-    return bitwise_and(at, x1, x2) if is_bool else binary(at, "multiply", MUL, x1, x2)
+    if result_dtype(at, (x1, x2)) == BOOL:
+        return bitwise_and(at, x1, x2)
+    return _squared(at, x1) if x1 is x2 else binary(at, "multiply", MUL, x1, x2)
 
 
 def divide(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
@@ -199,6 +200,10 @@ def pow(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
             )
         if is_integer(dtype) or -_LARGEST_UNROLLED_POWER <= x2 <= _LARGEST_UNROLLED_POWER:
             return _integer_power(at, base, x2)
+    if isinstance(x2, float) and x2 == 2 and not is_number(x1):
+        (base,) = promote(at, (x1,), result_dtype(at, (x1, x2)))
+        if _of_modulus(at, base) is not None:
+            return _squared(at, base)
     return in_integers(at, x1, x2, lambda x, y: binary(at, "pow", POW, x, y))
 
 
@@ -208,8 +213,7 @@ def square(at: Emitter[V], x: Operand[V]) -> V:
     >>> tn.square([2, 3])
     Tensor([4, 9])
     """
-    (value,) = promote(at, (x,))
-    return at.emit(MUL, value, value)
+    return _squared(at, x)
 
 
 def reciprocal(at: Emitter[V], x: Operand[V]) -> V:
@@ -413,6 +417,24 @@ def convert(at: Emitter[V], x: Operand[V], dtype: DTypeLike) -> V:
     return as_type(at, value, target)
 
 
+def _squared(at: Emitter[V], x: Operand[V]) -> V:
+    """x · x; for a modulus |z|, written without it: |z|² has derivatives at 0, |z| has not."""
+    (value,) = promote(at, (x,))
+    of = _of_modulus(at, value)
+    if of is None:
+        return at.emit(MUL, value, value)
+    if not is_complex(at.ctx.meta(of).dtype):
+        return at.emit(MUL, of, of)
+    parts = [at.emit(part, of) for part in (REAL, IMAG)]
+    return at.emit(ADD, *(at.emit(MUL, part, part) for part in parts))
+
+
+def _of_modulus(at: Emitter[V], value: V) -> V | None:
+    """z, if the value is seen to be |z|."""
+    producer = at.producer(value)
+    return producer[1][0] if producer is not None and producer[0] == ABS else None
+
+
 def _integer_power(at: Emitter[V], base: V, exponent: int) -> V:
     """The power by repeated squaring; for a negative exponent, the reciprocal of the power."""
     if exponent < 0:
@@ -423,5 +445,5 @@ def _integer_power(at: Emitter[V], base: V, exponent: int) -> V:
             result = base if result is None else at.emit(MUL, result, base)
         exponent >>= 1
         if exponent:
-            base = at.emit(MUL, base, base)
+            base = _squared(at, base)
     return full_like(at, 1, base) if result is None else result

@@ -21,6 +21,7 @@ from tenferro.errors import AxisError, ConfigError
 from tenferro.families.linalg import Degeneracy, Qr, Svd, svd_block, triangular_solve
 from tenferro.family import Extension
 from tenferro.linalg.operands import floating, matrix, square
+from tenferro.ops import ReduceNorm
 from tenferro.shape import number_of, refuse_traced
 from tenferro.typing import Axis
 
@@ -161,9 +162,10 @@ def _vector_norm(a: Expression, order: Any, axis: Axis, keepdims: bool) -> Expre
         refuse_traced("vector_norm", "ord", order)
         raise ConfigError(f"vector_norm: ord must be a number, got {order!r}")
     order = number
+    axes = operands.normal_axes("norm", axis, a.ndim)
     if order == 2:
-        squares = (a.conj() * a).real if a.dtype.kind == "c" else a * a
-        return squares.sum(axis=axis, keepdims=keepdims) ** 0.5
+        (result,) = a.emit_all(ReduceNorm(axes))
+        return _expanded(result, axes) if keepdims else result
     sizes: Expression = apply(elementwise.abs, a)
     if order == inf:
         return _largest(sizes, axis, keepdims)

@@ -124,7 +124,14 @@ from tenferro.ops.indexing import (
 )
 from tenferro.ops.joining import Concatenate
 from tenferro.ops.rearrange import Reshape, Reverse, Transpose, inverse
-from tenferro.ops.reduce import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
+from tenferro.ops.reduce import (
+    ReduceAnd,
+    ReduceMax,
+    ReduceMin,
+    ReduceNorm,
+    ReduceOr,
+    ReduceProd,
+)
 from tenferro.ops.replay import emit_graph, replay
 from tenferro.ops.rounding import (
     CEIL,
@@ -191,7 +198,7 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Floor, Ceil, RoundNearestEven, SignBit),
     *(And, Or, Xor, Not, ShiftLeft, ShiftRight),
     *(Iota, StopGradient, CotangentWhere, CheckpointName, ShardingConstraint),
-    *(ReduceSum, ReduceProd, ReduceMax, ReduceMin, ReduceAnd, ReduceOr),
+    *(ReduceSum, ReduceProd, ReduceMax, ReduceMin, ReduceNorm, ReduceAnd, ReduceOr),
     *(CumulativeSum, CumulativeProd, LinearRecurrence),
     *(Slice, Pad, Concatenate),
     *(Gather, GatherDynamicSliceSizes, Scatter, ScatterReduce),
@@ -342,6 +349,7 @@ __all__ = [
     "ReduceAnd",
     "ReduceMax",
     "ReduceMin",
+    "ReduceNorm",
     "ReduceOr",
     "ReduceProd",
     "ReduceSum",

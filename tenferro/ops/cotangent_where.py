@@ -15,8 +15,8 @@ from tenferro.shape import BOOL, TensorMeta
 class CotangentWhere(StdTensorOp, name="cotangent_where"):
     """The first operand, to which cotangents flow only where the second, a bool, is true.
 
-    For values whose results are not read elsewhere: there, a zero cotangent times a coefficient
-    that is infinite would be NaN. It is linear, so that the value may be a tangent.
+    For values whose results are not read elsewhere: a zero cotangent times a coefficient that is
+    infinite there would be NaN. It is linear, so that the value may be a tangent.
     """
 
     n_inputs = 2

@@ -1,4 +1,4 @@
-"""Reductions that are not linear: product, maximum, minimum, and reductions of bools."""
+"""Reductions that are not linear: product, maximum, minimum, norm, and reductions of bools."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from tenferro.chainrules import JvpSite, Slots, V, chain
 from tenferro.errors import ShapeError
-from tenferro.exec_ir import Array, payload
+from tenferro.exec_ir import Array, Conjugation, payload
 from tenferro.ops.arithmetic import ADD, DIV, MUL
-from tenferro.ops.base import Inactive, Reduction, check_kind, meta_of, reduced
+from tenferro.ops.base import Inactive, Reduction, StdTensorOp, check_kind, meta_of, reduced
 from tenferro.ops.broadcast_reduce import (
     ReduceSum,
     broadcast_like,
@@ -20,10 +20,11 @@ from tenferro.ops.broadcast_reduce import (
     zeros_like,
 )
 from tenferro.ops.compare import REAL_KINDS, SELECT, Compare
+from tenferro.ops.convert import IMAG, REAL
 from tenferro.ops.diagonal import EmbedDiag
 from tenferro.ops.joining import Concatenate
 from tenferro.ops.window import Slice
-from tenferro.shape import BOOL, DType, Exact, TensorMeta
+from tenferro.shape import BOOL, DType, Exact, TensorMeta, is_complex, real_dtype
 
 
 @payload
@@ -170,6 +171,66 @@ class ReduceMin(ReduceExtremum, name="reduce_min"):
     def numpy(self, x: Array) -> Array:
         """`numpy.min`."""
         return self.extremum(np.min, x)
+
+
+@payload
+class ReduceNorm(Reduction, name="reduce_norm"):
+    """The root of the sum of |x|² over `axes`, also where these squares overflow or vanish.
+
+    It is real for complex x. At 0 the derivative is NaN.
+    """
+
+    axes: tuple[int, ...]
+
+    conjugation = Conjugation.SAME
+
+    def neutral(self, dtype: DType) -> Array:
+        """Zero."""
+        return np.zeros((), dtype)
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type without `axes`, with the real dtype."""
+        check_kind(self.name, x, "fc")
+        return reduced(self.name, x.with_dtype(real_dtype(x.dtype)), self.axes)
+
+    def numpy(self, x: Array) -> Array:
+        """By the sum of squares; where that is not precise, of numbers divided by the largest."""
+        total = _sum_of_squares(x, self.axes)
+        info = np.finfo(total.dtype)
+        if np.all((total > info.tiny / info.eps**2) & (total <= info.max)):
+            return np.asarray(np.sqrt(total))
+        largest = np.max(np.abs(x), axis=self.axes, keepdims=True, initial=0)
+        largest = np.where((largest > 0) & (largest <= info.max), largest, 1).astype(total.dtype)
+        scaled = np.sqrt(_sum_of_squares(x / largest, self.axes))
+        return np.asarray(scaled * np.squeeze(largest, self.axes))
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The sum of Re(conj(x)·dx) over the norm, whose quotients with x are at most 1."""
+        x, emitter = at.primal[0], at.emitter
+        meta = at.ctx.meta(x)
+        dims = tuple(axis for axis in range(meta.rank) if axis not in self.axes)
+        parts = (REAL, IMAG) if is_complex(meta.dtype) else (None,)
+        real = meta.with_dtype(real_dtype(meta.dtype))
+        norm = broadcast_like(emitter, at.out[0], real, dims, self.name)
+
+        def along(t: V) -> V:
+            terms = [
+                at.emit(MUL, at.emit(DIV, _part(at, part, x), norm), _part(at, part, t))
+                for part in parts
+            ]
+            total = terms[0] if len(terms) == 1 else at.emit(ADD, *terms)
+            return at.emit(ReduceSum(self.axes), total)
+
+        return chain(at, along)
+
+
+def _part(at: JvpSite[V], part: StdTensorOp | None, value: V) -> V:
+    return value if part is None else at.emit(part, value)
+
+
+def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
+    squares = x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
+    return np.asarray(np.add.reduce(squares, axis=axes, dtype=squares.dtype))
 
 
 def _end(dtype: DType, infinity: float, name: str) -> Array:

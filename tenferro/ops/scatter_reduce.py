@@ -7,7 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V, add_terms, each_active
+from tenferro.chainrules import (
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    add_terms,
+    each_active,
+)
 from tenferro.errors import ADRuleError
 from tenferro.exec_ir import Array, payload
 from tenferro.ops.arithmetic import CONJ, DIV, MUL
@@ -76,7 +84,7 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
         terms = [None if dx is None else self.again(at, dx, updates)]
         if du is not None:
             meta = at.ctx.meta(updates)
-            if not self.is_unique(meta):
+            if not (self.is_unique(meta) or self._known_to_differ(at.emitter, indices)):
                 raise ADRuleError(
                     "scatter_reduce: mul has no derivative by updates whose windows may overlap; "
                     "if they do not overlap, pass unique=True"
@@ -86,7 +94,39 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
             terms.append(self._sum(True).again(at, space, at.emit(MUL, factor, du)))
         return add_terms(at.emitter, terms)
 
+    def _known_to_differ(self, at: Emitter[V], indices: V) -> bool:
+        """Whether the indices are constants, and no two windows start alike and are longer than 1.
+
+        Indices out of bounds may start alike when they are clipped, so these are not asked.
+        """
+        numbers = self.numbers
+        if set(numbers.index_map) != set(numbers.dropped) or numbers.operand_batching:
+            return False
+        known = None if self.mode == "clip" else _constant(at, indices)
+        if known is None:
+            return False
+        if numbers.index_vector_dim < known.ndim:
+            known = np.moveaxis(known, numbers.index_vector_dim, -1)
+            known = known.reshape(-1, known.shape[-1])
+        else:
+            known = known.reshape(-1, 1)
+        return len(np.unique(known, axis=0)) == len(known)
+
     def _sum(self, unique: bool) -> Scatter:
         """The `Scatter` that adds at the same indices."""
         numbers = self.numbers
         return Scatter(*numbers.axes, *numbers.batching, unique=unique, mode=self.mode)
+
+
+def _constant(at: Emitter[V], value: V, near: int = 12) -> Array | None:
+    """A value that constants alone decide, by at most `near` ops in a row; None for others."""
+    producer = at.producer(value) if near else None
+    if producer is None:
+        return None
+    op, operands = producer
+    known = [_constant(at, operand, near - 1) for operand in operands]
+    if any(each is None for each in known) or not (
+        op.source or op.pointwise or op.moves or op.repeats
+    ):
+        return None
+    return np.asarray(op.evaluate(known)[0])

@@ -5,11 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import cast
 
+import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from tenferro.ops import ReduceAnd, ReduceMax, ReduceMin, ReduceOr, ReduceProd
-from tenferro.shape import is_floating
+from tenferro.ops import ReduceAnd, ReduceMax, ReduceMin, ReduceNorm, ReduceOr, ReduceProd
+from tenferro.shape import is_complex, is_floating
 from tenferro_xla.lowering.extents import known
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 
@@ -30,6 +31,31 @@ def _(op: ReduceMax, x: Array, *, options: LoweringOptions) -> Array:
 @lower.register
 def _(op: ReduceMin, x: Array, *, options: LoweringOptions) -> Array:
     return _with_nan(lax.reduce_min(x, op.axes), x, op.axes, options)
+
+
+@lower.register
+def _(op: ReduceNorm, x: Array, *, options: LoweringOptions) -> Array:
+    total = _sum_of_squares(x, op.axes)
+    info = np.finfo(total.dtype)
+    least, most = float(info.tiny / info.eps**2), float(info.max)
+
+    def scaled() -> Array:
+        largest = lax.reduce_max(lax.abs(x), op.axes)
+        largest = jnp.where((largest > 0) & (largest <= most), largest, 1)
+        rest = jnp.expand_dims(largest, op.axes).astype(x.dtype)
+        return lax.sqrt(_sum_of_squares(x / rest, op.axes)) * largest
+
+    precise = (total > least) & (total <= most)
+    if options.mesh is not None:
+        return jnp.where(precise, lax.sqrt(total), scaled())
+    return cast(Array, lax.cond(jnp.all(precise), lambda: lax.sqrt(total), scaled))
+
+
+def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
+    if not is_complex(x.dtype):
+        return lax.reduce_sum(x * x, axes)
+    re, im = lax.real(x), lax.imag(x)
+    return lax.reduce_sum(re * re + im * im, axes)
 
 
 @lower.register

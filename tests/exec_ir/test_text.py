@@ -103,7 +103,7 @@ APPLICATIONS: list[tuple[StdTensorOp, list[tuple[str, tuple[Any, ...]]]]] = [
     (Reshape((3, N)), [REALS]),
     (Reverse((0,)), [REALS]),
     (BroadcastInDim((2 * N, N, 3), (1, 2)), [REALS]),
-    *[(op((0,)), [REALS]) for op in (ReduceSum, ReduceProd, ReduceMax, ReduceMin)],
+    *[(op((0,)), [REALS]) for op in (ReduceSum, ReduceProd, ReduceMax, ReduceMin, ops.ReduceNorm)],
     (Slice((0, 1), (N, 3), (1, 2)), [REALS]),
     (Pad((N, -1), (0, 2), (0, 1)), [REALS, ("f64", ())]),
     (Concatenate(0), [REALS] * 3),

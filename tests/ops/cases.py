@@ -210,6 +210,13 @@ REDUCTIONS: list[Case] = [
     )
 ] + [
     single("of no elements", ops.ReduceSum((0,)), (0, 2), lambda x: jnp.sum(x, axis=0)),
+    single(
+        "over two axes",
+        ops.ReduceNorm((0, 2)),
+        (2, 3, 4),
+        lambda x: jnp.sqrt(jnp.sum(jnp.abs(x) ** 2, axis=(0, 2))),
+    ),
+    single("over no axis", ops.ReduceNorm(()), (2, 3), jnp.abs, draw=positive),
     single("of no elements", ops.ReduceProd((0,)), (0, 2), lambda x: jnp.prod(x, axis=0)),
 ]
 

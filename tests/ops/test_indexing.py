@@ -284,3 +284,19 @@ def test_a_gather_of_a_million_is_vectorised() -> None:
     i = np.arange(10**6)[::-1].copy()
     assert meta_of(evaluated(ops.Gather((), (0,), (0,), 1, (1,)), x, i)) == meta_of(x)
     assert evaluated(ops.Scatter((), (0,), (0,), 1), x, i, x).max() == 10**6 - 1
+
+
+def test_products_at_known_places_that_differ_have_a_derivative_by_the_factors() -> None:
+    weights = np.array([1.0, 10.0, 100.0])
+
+    def f(u: Any, places: Any = (1, 0)) -> Any:
+        x = tn.asarray([1.0, 2.0, 3.0])
+        return tn.sum(x.at[np.array(places)].multiply(u) * weights)
+
+    u = np.array([5.0, 7.0])
+    assert tn.grad(f)(u).tolist() == [20.0, 1.0]
+    assert tn.jacfwd(f)(u).tolist() == [20.0, 1.0]
+    assert tn.grad(lambda u: tn.sum(tn.vmap(f)(u)))(np.stack([u, u])).tolist() == [[20.0, 1.0]] * 2
+    for places in ((1, 1), (1, -2)):
+        with pytest.raises(ADRuleError, match="mul has no derivative by updates whose windows may"):
+            tn.grad(lambda u, places=places: f(u, places))(u)
