@@ -84,8 +84,13 @@ def _inside(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], taken: V)
     found: list[V] = []
     for axis, each in zip(places.axes, arrays, strict=True):
         place = from_the_front(at, x, each, axis)
-        found += [greater_equal(at, place, 0), less(at, place, size_value(at, x, axis))]
+        found.append(within(at, place, size_value(at, x, axis)))
     mask = functools.reduce(functools.partial(bitwise_and, at), found)
     rank = at.ctx.meta(mask).rank
     shape = at.ctx.meta(taken).exact_shape("index", "result")
     return at.emit(BroadcastInDim(shape, tuple(range(places.result, places.result + rank))), mask)
+
+
+def within(at: Emitter[V], places: V, size: V) -> V:
+    """Whether places that are counted from the front are those of an axis."""
+    return bitwise_and(at, greater_equal(at, places, 0), less(at, places, size))

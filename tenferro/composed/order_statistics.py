@@ -154,7 +154,9 @@ def _between(rows: Any, fractions: Any, method: str, skip: bool) -> Any:
     if method == "nearest":
         place = tn.round(place)
     low, high = tn.floor(place), tn.ceil(place)
-    below, above = (tn.take_along_axis(ordered, at.astype("int64"), axis=-1) for at in (low, high))
+    below, above = (
+        tn.take_along_axis(ordered, at.astype("int64"), axis=-1, mode="clip") for at in (low, high)
+    )
     if method in ("lower", "nearest"):
         result = below
     elif method == "higher":

@@ -55,5 +55,5 @@ def _rolled(x: Any, shifts: list[Any], axes: list[Any]) -> Any:
     for place, axis in enumerate(axes):
         size = x.shape[axis]
         places = (arange(size) - shifts[place % len(shifts)]) % size
-        x = take(x, places, axis=axis)
+        x = take(x, places, axis=axis, mode="clip")
     return x
