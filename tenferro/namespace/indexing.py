@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
-from tenferro.arrays import elementwise, indexing, normal_axis, sorting, updates
+import numpy as np
+
+from tenferro.arrays import (
+    elementwise,
+    indexing,
+    integers,
+    joining,
+    normal_axis,
+    sorting,
+    updates,
+)
 from tenferro.dispatch import apply, apply_to_array
-from tenferro.errors import AxisError
+from tenferro.errors import AxisError, ShapeError
 from tenferro.namespace.creation import asarray
 from tenferro.runtime import Tensor
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.typing import AnyTensor, ArrayLike, Integers
 
 Mode = Literal["clip", "wrap", "fill"]
 
@@ -99,6 +109,37 @@ def _mode(name: str, mode: object, indices: Any) -> str | None:
         raise AxisError(f"{name}: mode {mode!r} is not one of 'clip', 'wrap', 'fill'")
     unchecked = hasattr(indices, "meta")  # a tensor, whose values may be known late
     return "fill" if mode is None and unchecked else cast("str | None", mode)
+
+
+def repeat(x: ArrayLike, repeats: Integers, axis: int | None = None) -> AnyTensor:
+    """Each element along `axis` repeated `repeats` times; of the flattened array if None.
+
+    Args:
+        x: the array.
+        repeats: one count, or one for each element along the axis, which must be known.
+        axis: the axis.
+
+    >>> tn.repeat([1, 2], 2)
+    Tensor([1, 1, 2, 2])
+    >>> tn.repeat([1, 2], [1, 3])
+    Tensor([1, 2, 2, 2])
+    """
+    counts = integers("repeat", "the counts", repeats)
+    if any(count < 0 for count in counts):
+        raise ShapeError(f"repeat: counts must not be negative, got {counts}")
+    if len(counts) == 1:
+        return apply_to_array(joining.repeat, x, count=counts[0], axis=axis)
+    array = asarray(x)
+    if axis is None:
+        array, axis = array.ravel(), 0
+    along = normal_axis("repeat", axis, array.ndim)
+    if array.shape[along] != len(counts):
+        raise ShapeError(
+            f"repeat: got {len(counts)} counts for axis {along} of {array.meta}, which has size "
+            f"{array.shape[along]}; pass one count, or one for each element"
+        )
+    places = np.repeat(np.arange(len(counts)), counts)
+    return array[(*(slice(None),) * along, places)]
 
 
 def top_k(x: ArrayLike, k: int) -> tuple[AnyTensor, AnyTensor]:
