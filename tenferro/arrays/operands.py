@@ -172,7 +172,12 @@ def normal_axis(name: str, axis: Any, rank: int) -> int:
             kind = f"an array{'' if meta is None else f' {meta}'}"
             raise AxisError(f"{name}: axis is {kind}, not an integer; pass arrays in one list")
         raise AxisError(f"{name}: axis {axis!r} is not an integer")
-    index: int = axis.__index__()
+    try:
+        index: int = axis.__index__()
+    except TypeError as error:
+        if isinstance(error, TenferroError):
+            raise
+        raise AxisError(f"{name}: axis {axis!r} is not an integer") from None
     if not -rank <= index < rank:
         raise AxisError(f"{name}: axis {index} is out of range for rank {rank}")
     return index % rank

@@ -7,7 +7,7 @@ from typing import Any
 from tenferro import namespace as tn
 from tenferro.composed.operands import array, number
 from tenferro.errors import DTypeError
-from tenferro.shape import FLOAT16, FLOAT32, DType, as_dtype, is_inexact, real_dtype
+from tenferro.shape import FLOAT16, FLOAT32, FLOAT64, DType, as_dtype, is_inexact, real_dtype
 from tenferro.typing import AnyTensor, ArrayLike, Axis, DTypeLike
 
 
@@ -144,7 +144,8 @@ def nanstd(
 def _working(name: str, x: Any, dtype: DTypeLike | None) -> tuple[Any, DType]:
     """The operand in the dtype of the computation, and the dtype of the result."""
     a = array(name, x)
-    result = as_dtype(dtype or (a.dtype if is_inexact(a.dtype) else tn.float64))
+    natural = a.dtype if is_inexact(a.dtype) else FLOAT64
+    result = natural if dtype is None else as_dtype(dtype)
     if not is_inexact(result):
         raise DTypeError(f"{name}: dtype must be floating-point or complex, got {dtype}")
     return a.astype(FLOAT32 if result == FLOAT16 else result), result

@@ -5,7 +5,7 @@ As in JAX, functions of NumPy that change an array return a changed copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -231,6 +231,8 @@ def choose(x: ArrayLike, choices: Any, *, mode: str = "raise") -> AnyTensor:
     """
     option("choose", "mode", mode, ("raise", "clip", "wrap"))
     (which,) = whole("choose", x)
+    if not isinstance(choices, Iterable) or getattr(choices, "ndim", 1) == 0 or not len(choices):  # type: ignore[arg-type]
+        raise DTypeError(f"choose: takes a list of arrays to choose from, got {choices!r}")
     options = promoted("choose", *choices)
     if mode == "raise":
         known = numbers("choose", which, "pass mode='clip' or mode='wrap'")

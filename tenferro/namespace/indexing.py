@@ -16,7 +16,7 @@ from tenferro.arrays import (
     updates,
 )
 from tenferro.dispatch import apply, apply_to_array
-from tenferro.errors import AxisError, ShapeError
+from tenferro.errors import AxisError, DTypeError, ShapeError
 from tenferro.namespace.creation import asarray
 from tenferro.runtime import Tensor
 from tenferro.typing import AnyTensor, ArrayLike, Integers
@@ -63,6 +63,8 @@ def take(
     axis = normal_axis("take", axis, array.ndim)
     whole: tuple[Any, ...] = (slice(None),) * axis
     places: Any = _indices(indices)
+    if getattr(places, "dtype", None) == np.bool_ or isinstance(places, bool):
+        raise DTypeError("take: indices must be integers, got bools; select by a mask with x[mask]")
     known = _mode("take", mode, places)
     if known is None:
         return array[(*whole, places)]
@@ -90,6 +92,8 @@ def take_along_axis(
             [ 1,  2,  3]])
     """
     array, places = asarray(x), _indices(indices)
+    if not hasattr(places, "shape"):
+        raise ShapeError(f"take_along_axis: indices must be an array of integers, got {indices!r}")
     along = normal_axis("take_along_axis", axis, array.ndim)
     known = _mode("take_along_axis", mode, places)
     if known is None:
