@@ -104,7 +104,9 @@ def nanmean(
     """
     a, result = _working("nanmean", x, dtype)
     total = tn.sum(_replaced("nanmean", a, 0, where), axis=axis, keepdims=keepdims)
-    return (total / _counted(a, where, axis, keepdims).astype(total.dtype)).astype(result)  # type: ignore[no-any-return]
+    return (total / _counted(a, where, axis, keepdims).astype(total.dtype)).astype(
+        result, copy=False
+    )  # type: ignore[no-any-return]
 
 
 def nanvar(
@@ -148,7 +150,7 @@ def _working(name: str, x: Any, dtype: DTypeLike | None) -> tuple[Any, DType]:
     result = natural if dtype is None else as_dtype(dtype)
     if not is_inexact(result):
         raise DTypeError(f"{name}: dtype must be floating-point or complex, got {dtype}")
-    return a.astype(FLOAT32 if result == FLOAT16 else result), result
+    return a.astype(FLOAT32 if result == FLOAT16 else result, copy=False), result
 
 
 def _variance(
@@ -168,7 +170,7 @@ def _variance(
     divisor = counted - number(name, "ddof", ddof)
     variance = total / tn.where(divisor > 0, divisor, tn.nan)
     value = tn.sqrt(variance) if name == "nanstd" else variance
-    return value.astype(real_dtype(result) if dtype is None else result)
+    return value.astype(real_dtype(result) if dtype is None else result, copy=False)
 
 
 def nanargmax(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
