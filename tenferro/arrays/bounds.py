@@ -87,7 +87,7 @@ def _inside(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], taken: V)
     found: list[V] = []
     for axis, each in zip(places.axes, arrays, strict=True):
         place = _counted(at, x, each, axis)
-        found += [greater_equal(at, place, 0), less(at, place, size_value(at, x, axis))]
+        found.append(within(at, place, size_value(at, x, axis)))
     mask = functools.reduce(functools.partial(bitwise_and, at), found)
     rank = at.ctx.meta(mask).rank
     shape = at.ctx.meta(taken).exact_shape("index", "result")
@@ -99,3 +99,8 @@ def _counted(at: Emitter[V], x: V, indices: V, axis: int) -> V:
     if at.ctx.meta(indices).dtype == UINT64:
         indices = minimum(at, indices, np.iinfo(INT64).max)
     return convert(at, from_the_front(at, x, indices, axis), INT64)
+
+
+def within(at: Emitter[V], places: V, size: V) -> V:
+    """Whether places that are counted from the front are those of an axis."""
+    return bitwise_and(at, greater_equal(at, places, 0), less(at, places, size))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -90,46 +89,16 @@ def swapaxes(at: Emitter[V], x: V, axis1: int, axis2: int) -> V:
     return at.emit(Transpose(tuple(order)), x)
 
 
-def repeat(at: Emitter[V], x: V, repeats: Integers, axis: int | None = None) -> V:
-    """Each element along `axis` repeated `repeats` times; of the flattened array if None.
-
-    >>> tn.repeat([1, 2], 2)
-    Tensor([1, 1, 2, 2])
-    >>> tn.repeat([1, 2], [1, 3])
-    Tensor([1, 2, 2, 2])
-    """
-    counts = counts_of("repeat", "the counts", repeats)
+def repeat(at: Emitter[V], x: V, count: Dim, axis: int | None = None) -> V:
+    """Each element along `axis` repeated `count` times; of the flattened array if None."""
     if axis is None:
         x, axis = ravel(at, x), 0
     meta: TensorMeta = at.ctx.meta(x)
     along = normal_axis("repeat", axis, meta.rank)
     sizes = meta.exact_shape("repeat", "operand")
-    if any(isinstance(count, int) and count < 0 for count in counts):
-        raise ShapeError(f"repeat: counts must not be negative, got {counts}")
-    if len(counts) == 1:
-        return _each_repeated(at, x, along, sizes, counts[0])
-    if sizes[along] != len(counts):
-        raise ShapeError(
-            f"repeat: got {len(counts)} counts for axis {along} of {meta}, which has size "
-            f"{sizes[along]}; pass one count, or one for each element"
-        )
-    if not counts:
-        return x
-    parts = [window(at, x, along, i, i + 1) for i in range(len(counts))]
-    return concat(
-        at,
-        *(
-            _each_repeated(at, part, along, (*sizes[:along], 1, *sizes[along + 1 :]), count)
-            for part, count in zip(parts, counts, strict=True)
-        ),
-        axis=along,
-    )
-
-
-def _each_repeated(at: Emitter[V], x: V, axis: int, sizes: Sequence[Dim], count: Dim) -> V:
-    wide = (*sizes[: axis + 1], count, *sizes[axis + 1 :])
-    old_axes = tuple(i for i in range(len(wide)) if i != axis + 1)
-    target = (*sizes[:axis], sizes[axis] * count, *sizes[axis + 1 :])
+    wide = (*sizes[: along + 1], count, *sizes[along + 1 :])
+    old_axes = tuple(i for i in range(len(wide)) if i != along + 1)
+    target = (*sizes[:along], sizes[along] * count, *sizes[along + 1 :])
     return at.emit(Reshape(target), at.emit(BroadcastInDim(wide, old_axes), x))
 
 

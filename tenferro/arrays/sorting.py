@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tenferro.arrays.bounds import fill_of, within
 from tenferro.arrays.broadcasting import broadcast_to
+from tenferro.arrays.elementwise import remainder, where
 from tenferro.arrays.indexing import from_the_front, size_value
 from tenferro.arrays.joining import window
 from tenferro.arrays.operands import Operand, normal_axis, promote
@@ -129,8 +131,18 @@ def _place(
     return broadcast_like(at, place, TensorMeta(INT64, extents), remaining, name)
 
 
-def take_along_axis(at: Emitter[V], x: V, indices: V, axis: int = -1) -> V:
-    """The elements of x at `indices` along `axis`; the other axes of the two are matched."""
+def take_along_axis(
+    at: Emitter[V],
+    x: V,
+    indices: V,
+    axis: int = -1,
+    mode: str | None = None,
+    fill_value: bool | complex | None = None,
+) -> V:
+    """The elements of x at `indices` along `axis`; the other axes of the two are matched.
+
+    Out of bounds, `mode` is one of "clip", "wrap" and "fill"; the nearest element if None.
+    """
     meta, indices_meta = at.ctx.meta(x), at.ctx.meta(indices)
     along = normal_axis("take_along_axis", axis, meta.rank)
     if not is_integer(indices_meta.dtype):
@@ -146,6 +158,12 @@ def take_along_axis(at: Emitter[V], x: V, indices: V, axis: int = -1) -> V:
             ones = [shape[i] == 1 for shape in shapes]
             shapes[0][i] = shapes[1][i] = shapes[1][i] if ones[0] else shapes[0][i]
     places = from_the_front(at, x, indices, along)
-    return gather_along(
-        at, broadcast_to(at, x, shapes[0]), broadcast_to(at, places, shapes[1]), along, unique=False
-    )
+    if mode == "wrap":
+        places = remainder(at, indices, size_value(at, x, along))
+    whole, wide = broadcast_to(at, x, shapes[0]), broadcast_to(at, places, shapes[1])
+    taken = gather_along(at, whole, wide, along, unique=False)
+    if mode != "fill":
+        return taken
+    inside = within(at, wide, size_value(at, x, along))
+    value = fill_of(meta.dtype) if fill_value is None else fill_value
+    return where(at, inside, taken, value)

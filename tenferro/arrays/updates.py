@@ -124,7 +124,7 @@ class Selection:
         known = mode_named("get", mode)
         if known is None:
             return self._applied(index, mode=mode)
-        fill = _fill_number(fill_value, self._array.meta.dtype)
+        fill = fill_number("get", fill_value, self._array.meta.dtype)
         return self._applied(selected, mode=mode, kept={"mode": known, "fill_value": fill})
 
     def set(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
@@ -162,7 +162,10 @@ class Selection:
     def apply(
         self, ufunc: Callable[[AnyTensor], ArrayLike], **options: Unpack[UpdateOptions]
     ) -> AnyTensor:
-        """The array with the elements replaced by what a function makes of them, each once."""
+        """The array with the elements replaced by what a function makes of them.
+
+        Each is replaced once, also where an index is repeated.
+        """
         return self.set(ufunc(self.get(mode=options.get("mode"))), **options)
 
     mul = multiply
@@ -209,7 +212,7 @@ def apply_where(function: Callable[..., Any], *operands: Any, **options: Any) ->
     raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
 
 
-def _fill_number(fill_value: Any, dtype: DType) -> bool | complex | None:
+def fill_number(name: str, fill_value: Any, dtype: DType) -> bool | complex | None:
     """What is read out of bounds of an array of `dtype`, as a Python number.
 
     Raises:
@@ -220,9 +223,9 @@ def _fill_number(fill_value: Any, dtype: DType) -> bool | complex | None:
     if isinstance(fill_value, np.generic) or getattr(fill_value, "shape", None) == ():
         fill_value = fill_value.item()
     if not is_number(fill_value):
-        raise DTypeError(f"get: fill_value must be one number that is known, got {fill_value!r}")
+        raise DTypeError(f"{name}: fill_value must be one number that is known, got {fill_value!r}")
     if KINDS[np.result_type(fill_value).kind] > KINDS[dtype.kind]:
-        raise DTypeError(f"get: fill_value {fill_value!r} does not fit {short_name(dtype)}")
+        raise DTypeError(f"{name}: fill_value {fill_value!r} does not fit {short_name(dtype)}")
     return cast("bool | complex", fill_value)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tenferro import namespace as tn
 from tenferro.composed.operands import array, number
 from tenferro.errors import DTypeError
-from tenferro.shape import FLOAT16, FLOAT32, DType, as_dtype, is_inexact, real_dtype
+from tenferro.shape import FLOAT16, FLOAT32, FLOAT64, DType, as_dtype, is_inexact, real_dtype
 from tenferro.typing import AnyTensor, ArrayLike, Axis, DTypeLike
 
 
@@ -104,7 +104,9 @@ def nanmean(
     """
     a, result = _working("nanmean", x, dtype)
     total = tn.sum(_replaced("nanmean", a, 0, where), axis=axis, keepdims=keepdims)
-    return (total / _counted(a, where, axis, keepdims).astype(total.dtype)).astype(result)  # type: ignore[no-any-return]
+    return (total / _counted(a, where, axis, keepdims).astype(total.dtype)).astype(
+        result, copy=False
+    )  # type: ignore[no-any-return]
 
 
 def nanvar(
@@ -144,10 +146,11 @@ def nanstd(
 def _working(name: str, x: Any, dtype: DTypeLike | None) -> tuple[Any, DType]:
     """The operand in the dtype of the computation, and the dtype of the result."""
     a = array(name, x)
-    result = as_dtype(dtype or (a.dtype if is_inexact(a.dtype) else tn.float64))
+    natural = a.dtype if is_inexact(a.dtype) else FLOAT64
+    result = natural if dtype is None else as_dtype(dtype)
     if not is_inexact(result):
         raise DTypeError(f"{name}: dtype must be floating-point or complex, got {dtype}")
-    return a.astype(FLOAT32 if result == FLOAT16 else result), result
+    return a.astype(FLOAT32 if result == FLOAT16 else result, copy=False), result
 
 
 def _variance(
@@ -167,7 +170,7 @@ def _variance(
     divisor = counted - number(name, "ddof", ddof)
     variance = total / tn.where(divisor > 0, divisor, tn.nan)
     value = tn.sqrt(variance) if name == "nanstd" else variance
-    return value.astype(real_dtype(result) if dtype is None else result)
+    return value.astype(real_dtype(result) if dtype is None else result, copy=False)
 
 
 def nanargmax(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:

@@ -119,6 +119,8 @@ def constant_size(name: str, x: Any, axis: int) -> int:
     Raises:
         ShapeError: it is not a number while tracing.
     """
+    if axis >= x.ndim:
+        raise ShapeError(f"{name}: {x.meta} has no axis {axis}; it needs at least {axis + 1} axes")
     size = x.meta.exact_shape(name, "operand")[axis]
     if not isinstance(size, int):
         raise ShapeError(

@@ -154,29 +154,21 @@ def _between(rows: Any, fractions: Any, method: str, skip: bool) -> Any:
     if method == "nearest":
         place = tn.round(place)
     low, high = tn.floor(place), tn.ceil(place)
-    below, above = (tn.take_along_axis(ordered, at.astype("int64"), axis=-1) for at in (low, high))
+    below, above = (
+        tn.take_along_axis(ordered, at.astype("int64"), axis=-1, mode="clip") for at in (low, high)
+    )
     if method in ("lower", "nearest"):
         result = below
     elif method == "higher":
         result = above
+    elif method == "midpoint":
+        result = tn.where(low == high, below, 0.5 * below + 0.5 * above)
     else:
-        share: Any = 0.5 if method == "midpoint" else (place - low).astype(rows.dtype)
-        result = between(below, above, share)
+        share: Any = (place - low).astype(rows.dtype, copy=False)
+        result = below + share * (above - below)
+        # Between an infinity and a number is the infinity; one element is not beside itself.
+        result = tn.where(tn.isnan(result), below + above, result)
     return result if skip else tn.where(tn.any(missing, axis=-1, keepdims=True), tn.nan, result)
-
-
-def between(low: Any, high: Any, share: Any) -> Any:
-    """The number at a share of the way from one number to another.
-
-    Between an infinity and a number it is the infinity, and at either end the number there alone.
-    """
-    gap = high - low
-    finite: Any = tn.isfinite(gap)
-    result = low + share * tn.where(finite, gap, 0)
-    # Beside an infinity, or where the difference overflows, only the weighted sum is right.
-    weighted = low * (1 - share) + high * share
-    ends = tn.where(share == 0, low, tn.where(share == 1, high, weighted))
-    return tn.where(finite, result, ends)
 
 
 def _axes(name: str, axis: Axis, rank: int) -> list[int]:

@@ -5,7 +5,7 @@ As in JAX, functions of NumPy that change an array return a changed copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,8 @@ def put_along_axis(
 ) -> AnyTensor:
     """A copy of x with values at `indices` along `axis`; options as of `put`.
 
-    The other axes of `indices` are those of x, as of `take_along_axis`.
+    The other axes of `indices` are those of x, as of `take_along_axis`. Negative indices count from
+    the end, with "clip" too.
 
     >>> tn.put_along_axis([[1, 2], [3, 4]], [[0], [1]], 9, axis=1, inplace=False)
     Tensor([[9, 2],
@@ -104,9 +105,12 @@ def put_along_axis(
     option("put_along_axis", "mode", mode, (None, "clip", "wrap"))
     a = array("put_along_axis", x)
     (places,) = whole("put_along_axis", indices)
-    if axis is None:
+    place = None if axis is None else normal_axis("put_along_axis", axis, a.ndim)
+    if mode == "clip":  # of indices that are still negative when counted from the front
+        size = a.size if place is None else a.shape[place]
+        places = tn.where(places < 0, places + size, places)
+    if place is None:
         return put(a.ravel(), places, values, mode, inplace=False).reshape(a.shape)
-    place = normal_axis("put_along_axis", axis, a.ndim)
     if places.ndim != a.ndim:
         raise ShapeError(f"put_along_axis: indices {places.meta} must have the axes of {a.meta}")
     within = _within(places, a.shape[place], mode)
@@ -132,7 +136,7 @@ def place(x: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = Tru
         raise ShapeError(f"place: mask {where.meta} must have as many elements as {a.meta}")
     chosen = where.ravel() != 0
     turn: Any = tn.cumsum(chosen) - 1
-    new: Any = tn.take(values, tn.remainder(tn.maximum(turn, 0), values.shape[0]))
+    new: Any = tn.take(values, tn.maximum(turn, 0), mode="wrap")
     return tn.where(chosen, new.astype(a.dtype), a.ravel()).reshape(a.shape)
 
 
@@ -227,13 +231,15 @@ def choose(x: ArrayLike, choices: Any, *, mode: str = "raise") -> AnyTensor:
     """
     option("choose", "mode", mode, ("raise", "clip", "wrap"))
     (which,) = whole("choose", x)
+    if not isinstance(choices, Iterable) or getattr(choices, "ndim", 1) == 0 or not len(choices):  # type: ignore[arg-type]
+        raise DTypeError(f"choose: takes a list of arrays to choose from, got {choices!r}")
     options = promoted("choose", *choices)
     if mode == "raise":
         known = numbers("choose", which, "pass mode='clip' or mode='wrap'")
         if ((known < 0) | (known >= len(options))).any():
             raise ShapeError(f"choose: an index is not one of {len(options)} choices")
     which, *options = tn.broadcast_arrays(_within(which, len(options), mode), *options)
-    return tn.take_along_axis(tn.stack(options), which[None], axis=0)[0]
+    return tn.take_along_axis(tn.stack(options), which[None], axis=0, mode="clip")[0]
 
 
 def select(

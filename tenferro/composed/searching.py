@@ -232,7 +232,7 @@ def searchsorted(
     if ordered.dtype.kind == "c":
         raise DTypeError(f"searchsorted: takes real numbers, got {ordered.meta}")
     if sorter is not None:
-        ordered = tn.take(ordered, vector("searchsorted", sorter))
+        ordered = tn.take(ordered, vector("searchsorted", sorter), mode="clip")
     length = ordered.shape[0]
     if isinstance(length, int) and length == 0:
         return tn.zeros_like(values, "int64")
@@ -271,8 +271,8 @@ def lexsort(keys: ArrayLike | Sequence[ArrayLike], axis: int = -1) -> AnyTensor:
     place = normal_axis("lexsort", axis, parts[0].ndim)
     order = tn.argsort(parts[0], axis=place)
     for key in parts[1:]:
-        ranked = tn.argsort(tn.take_along_axis(key, order, axis=place), axis=place)
-        order = tn.take_along_axis(order, ranked, axis=place)
+        ranked = tn.argsort(tn.take_along_axis(key, order, axis=place, mode="clip"), axis=place)
+        order = tn.take_along_axis(order, ranked, axis=place, mode="clip")
     return order
 
 
@@ -285,7 +285,7 @@ def sort_complex(x: ArrayLike) -> AnyTensor:
     (a,) = promoted("sort_complex", x, inexact=True)
     if a.dtype.kind != "c":
         return tn.complex(tn.sort(a), 0.0)
-    return tn.take_along_axis(a, lexsort((tn.imag(a), tn.real(a))), axis=-1)
+    return tn.take_along_axis(a, lexsort((tn.imag(a), tn.real(a))), axis=-1, mode="clip")
 
 
 def partition(x: ArrayLike, kth: int, axis: int = -1) -> AnyTensor:

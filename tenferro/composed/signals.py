@@ -10,7 +10,6 @@ import numpy as np
 from tenferro import namespace as tn
 from tenferro.arrays import is_number, normal_axis
 from tenferro.composed.operands import array, constant_size, number_or_array, option, promoted, real
-from tenferro.composed.order_statistics import between
 from tenferro.composed.searching import searchsorted
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.network import EinsumPlan, einsum_plan
@@ -137,11 +136,13 @@ def interp(
     width = nodes[after] - nodes[before]
     share = (places - nodes[before]) / tn.where(width == 0, 1, width)
     low: Any = values[before]
-    for node, end in ((nodes[before], 0), (nodes[after], 1)):
-        # From a point at infinity to another point, the other one is all the way off.
-        far = tn.isinf(node) & ~tn.isnan(places)
-        share = tn.where(far, tn.where(places == node, end, 1 - end), share)
-    result = between(low, values[after], share.astype(values.dtype))
+    high: Any = values[after]
+    result = low + share.astype(values.dtype, copy=False) * (high - low)
+    # Beside infinities: a point has its own value, one at -inf lies farther off than the next one,
+    # and between an infinity and a number is the infinity.
+    at_high = (places == nodes[after]) | tn.isinf(nodes[before])
+    beside = tn.where(places == nodes[before], low, tn.where(at_high, high, low + high))
+    result = tn.where(tn.isnan(result) & ~tn.isnan(places), beside, result)
     result = tn.where(width == 0, low, result)
     if period is None:
         first = values[0] if left is None else left

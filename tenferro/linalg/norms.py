@@ -54,7 +54,8 @@ def vector_norm(
     Tensor(5.)
     """
     (value,) = floating(at, "vector_norm", x)
-    return _vector_norm(Expression(at, value), ord, axis, keepdims).value  # type: ignore[no-any-return]
+    a, order = Expression(at, value), _order("vector_norm", ord)
+    return _vector_norm(a, order, axis, keepdims).value  # type: ignore[no-any-return]
 
 
 def matrix_norm(at: Emitter[V], x: Operand[V], /, *, keepdims: bool = False, ord: Any = "fro") -> V:
@@ -80,7 +81,7 @@ def matrix_norm(at: Emitter[V], x: Operand[V], /, *, keepdims: bool = False, ord
     Tensor(7.)
     """
     a = Expression(at, matrix(at, "matrix_norm", x))
-    result = _matrix_norm("matrix_norm", a, ord)
+    result = _matrix_norm("matrix_norm", a, _order("matrix_norm", ord))
     return (_expanded(result, (-2, -1)) if keepdims else result).value  # type: ignore[no-any-return]
 
 
@@ -110,7 +111,7 @@ def norm(
     Tensor(5.)
     """
     (value,) = floating(at, "norm", x)
-    a = Expression(at, value)
+    a, ord = Expression(at, value), _order("norm", ord)
     if axis is None and ord is None:
         return _vector_norm(a, 2, None, keepdims).value  # type: ignore[no-any-return]
     axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -143,6 +144,7 @@ def cond(at: Emitter[V], x: Operand[V], /, p: Any = None) -> V:
     >>> tn.linalg.cond([[4.0, 0.0], [0.0, 2.0]])
     Tensor(2.)
     """
+    p = _order("cond", p)
     if p is None or p in (2, -2):
         a = Expression(at, matrix(at, "cond", x))
         large, small = _spectral(a, largest=True), _spectral(a, largest=False)
@@ -154,6 +156,19 @@ def cond(at: Emitter[V], x: Operand[V], /, p: Any = None) -> V:
     )
     singular = (result != result) & (a == a).all(axis=(-2, -1))
     return apply(elementwise.where, singular, inf, result).value  # type: ignore[no-any-return]
+
+
+def _order(name: str, order: Any) -> Any:
+    """What selects a norm: a number, a name, or None.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    if getattr(order, "shape", None) == ():
+        order = order.item()
+    if order is None or isinstance(order, str | int | float):
+        return order
+    raise ConfigError(f"{name}: ord must be one real number or a name, got {order!r}")
 
 
 def _vector_norm(a: Expression, order: Any, axis: Axis, keepdims: bool) -> Expression:

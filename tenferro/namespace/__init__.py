@@ -42,7 +42,7 @@ from tenferro.namespace.dtypes import (
     uint32,
     uint64,
 )
-from tenferro.namespace.indexing import take, take_along_axis, top_k
+from tenferro.namespace.indexing import repeat, take, take_along_axis, top_k
 from tenferro.namespace.inspection import can_cast, finfo, iinfo, isdtype, result_type
 from tenferro.namespace.joining import column_stack, concat, dstack, hstack, stack, vstack
 from tenferro.namespace.likeness import (
@@ -236,7 +236,6 @@ diagonal = array_function(arrays.rearrange.diagonal)
 tril = array_function(arrays.rearrange.tril)
 triu = array_function(arrays.rearrange.triu)
 swapaxes = array_function(arrays.joining.swapaxes)
-repeat = array_function(arrays.joining.repeat)
 tile = array_function(arrays.joining.tile)
 fliplr = array_function(arrays.joining.fliplr)
 flipud = array_function(arrays.joining.flipud)

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from tenferro.arrays import bounds, elementwise, indexing, normal_axis, sorting
+import numpy as np
+
+from tenferro.arrays import counts as counts_of
+from tenferro.arrays import (
+    elementwise,
+    indexing,
+    joining,
+    normal_axis,
+    sorting,
+    updates,
+)
 from tenferro.dispatch import apply, apply_to_array
-from tenferro.errors import AxisError
+from tenferro.errors import AxisError, DTypeError, ShapeError
 from tenferro.namespace.creation import asarray
+from tenferro.namespace.joining import concat
 from tenferro.runtime import Tensor
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.typing import AnyTensor, ArrayLike, Integers
+
+Mode = Literal["clip", "wrap", "fill"]
 
 
 def take(
@@ -17,20 +30,21 @@ def take(
     indices: ArrayLike,
     axis: int | None = None,
     *,
-    mode: Literal["clip", "wrap", "fill"] | None = None,
+    mode: Mode | None = None,
+    fill_value: complex | None = None,
 ) -> AnyTensor:
     """The elements of x at `indices` along `axis`; of the flattened array if None.
 
-    Negative indices count from the end. Out of bounds, numbers and NumPy arrays are refused, and
-    other arrays, whose values may be known late, read the nearest element.
+    Negative indices count from the end. Out of bounds, numbers and NumPy arrays are refused; other
+    arrays, whose values may be known late, read `fill_value`, as in JAX.
 
     Args:
         x: the array.
         indices: integers of any shape.
         axis: the axis that the indices refer to.
-        mode: what is read out of bounds instead: with "clip" the nearest element, negative indices
-            being out of bounds; with "wrap" the elements repeated; with "fill" NaN, the smallest
-            signed or the largest unsigned integer, or True.
+        mode: what is read out of bounds: with "clip" the nearest element, negative indices being
+            out of bounds; with "wrap" the elements repeated; with "fill" `fill_value`.
+        fill_value: by default NaN, the smallest signed or the largest unsigned integer, or True.
 
     Raises:
         AxisError: an index that is a number or in a NumPy array is out of bounds, without `mode`.
@@ -49,24 +63,29 @@ def take(
         array, axis = array.ravel(), 0
     axis = normal_axis("take", axis, array.ndim)
     whole: tuple[Any, ...] = (slice(None),) * axis
-    if mode is None:
-        return array[(*whole, _indices(indices))]
-    places, size = asarray(_indices(indices)).astype("int64"), array.shape[axis]
-    match mode:
-        case "clip":
-            return array[(*whole, apply(elementwise.clamp, places, 0, size - 1))]
-        case "wrap":
-            return array[(*whole, apply(elementwise.remainder, places, size))]
-        case "fill":
-            inside = (places >= -size) & (places < size)
-            mask = inside.reshape((*inside.shape, *(1,) * (array.ndim - axis - 1)))
-            taken = array[(*whole, apply(elementwise.clamp, places, -size, size - 1))]
-            return apply(elementwise.where, mask, taken, bounds.fill_of(array.dtype))
-    raise AxisError(f"take: mode {mode!r} is not one of 'clip', 'wrap', 'fill'")
+    places: Any = _indices(indices)
+    if getattr(places, "dtype", None) == np.bool_ or isinstance(places, bool):
+        raise DTypeError("take: indices must be integers, got bools; select by a mask with x[mask]")
+    known = _mode("take", mode, places)
+    if known is None:
+        return array[(*whole, places)]
+    if known == "clip":
+        return array[(*whole, apply(elementwise.clamp, asarray(places), 0, array.shape[axis] - 1))]
+    return array.at[(*whole, places)].get(mode=known, fill_value=fill_value)
 
 
-def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int = -1) -> AnyTensor:
+def take_along_axis(
+    x: ArrayLike,
+    indices: ArrayLike,
+    axis: int = -1,
+    *,
+    mode: Mode | None = None,
+    fill_value: complex | None = None,
+) -> AnyTensor:
     """The elements of x at `indices` along `axis`; the other axes of `indices` are those of x.
+
+    What is out of bounds is refused or read as by `take`, with the same `mode` and `fill_value`.
+    Negative indices count from the end, with "clip" too.
 
     >>> x = tn.array([[30, 10, 20], [1, 3, 2]])
     >>> tn.take_along_axis(x, tn.argsort(x))
@@ -74,9 +93,63 @@ def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int = -1) -> AnyTens
             [ 1,  2,  3]])
     """
     array, places = asarray(x), _indices(indices)
+    if not hasattr(places, "shape"):
+        raise ShapeError(f"take_along_axis: indices must be an array of integers, got {indices!r}")
     along = normal_axis("take_along_axis", axis, array.ndim)
-    indexing.check_places("take_along_axis", places, along, array.meta)
-    return apply(sorting.take_along_axis, array, places, axis=axis)
+    known = _mode("take_along_axis", mode, places)
+    if known is None:
+        indexing.check_places("take_along_axis", places, along, array.meta)
+    fill = updates.fill_number("take_along_axis", fill_value, array.dtype)
+    options: dict[str, Any] = {"axis": axis, "mode": known, "fill_value": fill}
+    return apply(sorting.take_along_axis, array, places, **options)
+
+
+def _mode(name: str, mode: object, indices: Any) -> str | None:
+    """What is read out of bounds; None if indices are checked.
+
+    Raises:
+        AxisError: there is no such mode.
+    """
+    if mode not in (None, "clip", "wrap", "fill"):
+        raise AxisError(f"{name}: mode {mode!r} is not one of 'clip', 'wrap', 'fill'")
+    unchecked = hasattr(indices, "meta")  # a tensor, whose values may be known late
+    return "fill" if mode is None and unchecked else cast("str | None", mode)
+
+
+def repeat(x: ArrayLike, repeats: Integers, axis: int | None = None) -> AnyTensor:
+    """Each element along `axis` repeated `repeats` times; of the flattened array if None.
+
+    Args:
+        x: the array.
+        repeats: one count, or one for each element along the axis, which must be known.
+        axis: the axis.
+
+    >>> tn.repeat([1, 2], 2)
+    Tensor([1, 1, 2, 2])
+    >>> tn.repeat([1, 2], [1, 3])
+    Tensor([1, 2, 2, 2])
+    """
+    counts = counts_of("repeat", "the counts", repeats)
+    if any(isinstance(count, int) and count < 0 for count in counts):
+        raise ShapeError(f"repeat: counts must not be negative, got {counts}")
+    if len(counts) == 1:
+        return apply_to_array(joining.repeat, x, count=counts[0], axis=axis)
+    array = asarray(x)
+    if axis is None:
+        array, axis = array.ravel(), 0
+    along = normal_axis("repeat", axis, array.ndim)
+    if array.shape[along] != len(counts):
+        raise ShapeError(
+            f"repeat: got {len(counts)} counts for axis {along} of {array.meta}, which has size "
+            f"{array.shape[along]}; pass one count, or one for each element"
+        )
+    before = (slice(None),) * along
+    if not all(isinstance(count, int) for count in counts):
+        parts = [array[(*before, slice(place, place + 1))] for place in range(len(counts))]
+        return concat(
+            [repeat(part, count, along) for part, count in zip(parts, counts, strict=True)], along
+        )
+    return array[(*before, np.repeat(np.arange(len(counts)), cast(list[int], counts)))]
 
 
 def top_k(x: ArrayLike, k: int) -> tuple[AnyTensor, AnyTensor]:
@@ -88,7 +161,7 @@ def top_k(x: ArrayLike, k: int) -> tuple[AnyTensor, AnyTensor]:
     (Tensor([3., 2.]), Tensor([0, 2]))
     """
     places = apply_to_array(sorting.top_places, x, k=k)
-    return take_along_axis(x, places), places
+    return take_along_axis(x, places, mode="clip"), places
 
 
 def _indices(indices: Any) -> Any:

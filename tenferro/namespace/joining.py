@@ -16,9 +16,11 @@ def several(name: str, arrays: Iterable[ArrayLike]) -> Iterable[ArrayLike]:
     Raises:
         DTypeError: `arrays` is neither of the two; `name` is the calling function.
     """
-    if isinstance(arrays, Iterable) and not isinstance(arrays, str | bytes | dict):
+    listed = isinstance(arrays, Iterable) and not isinstance(arrays, str | bytes | dict)
+    if listed and getattr(arrays, "ndim", 1) != 0:
         return arrays
-    raise DTypeError(f"{name}: takes a list of arrays, got {type(arrays).__name__}")
+    kind = type(arrays).__name__ if not listed else "an array without axes"
+    raise DTypeError(f"{name}: takes a list of arrays, got {kind}")
 
 
 def concat(arrays: Iterable[ArrayLike], axis: int | None = 0) -> AnyTensor:

@@ -56,7 +56,7 @@ def _rolled(x: Any, shifts: list[Any], axes: list[Any]) -> Any:
     for place, axis in enumerate(axes):
         size = x.shape[axis]
         places = (arange(size) - _within_int64(shifts[place % len(shifts)], size)) % size
-        x = take(x, places, axis=axis)
+        x = take(x, places, axis=axis, mode="clip")
     return x
 
 

@@ -316,10 +316,33 @@ def test_of_several_updates_of_one_element_the_last_stays() -> None:
 
 def test_indices_out_of_bounds_are_held_when_read_and_dropped_when_written() -> None:
     indices = tn.array([7, -9, 1])
-    for f in (lambda t: t[indices], lambda t: t.at[indices].get(), lambda t: tn.take(t, indices)):
+    for f in (lambda t: t[indices], lambda t: t.at[indices].get()):
         assert_both(f, np.arange(3.0), [2.0, 0.0, 1.0])
     assert_both(lambda t: t.at[indices].add(10.0), np.arange(3.0), [0.0, 11.0, 2.0])
     assert_both(lambda t: t.at[indices].set(10.0), np.arange(3.0), [0.0, 10.0, 2.0])
+
+
+def test_take_reads_no_number_out_of_bounds() -> None:
+    x, places = np.arange(3.0), [7, -9, 1, -1]
+    for f in (tn.take, lambda x, i, **options: tn.take_along_axis(x, i, 0, **options)):
+        assert_both(lambda t, f=f: f(t, tn.array(places)), x, [np.nan, np.nan, 1.0, 2.0])
+        assert_both(lambda t, f=f: f(t, tn.array(places), fill_value=5), x, [5.0, 5.0, 1.0, 2.0])
+        assert_both(lambda t, f=f: f(t, np.array(places), mode="wrap"), x, [1.0, 0.0, 1.0, 2.0])
+        assert_both(lambda t, f=f: f(t, tn.array([7]), mode="fill"), np.arange(3), [-(2**63)])
+        with pytest.raises(AxisError, match=r"mode 'raise' is not one of 'clip', 'wrap', 'fill'"):
+            f(x, places, mode="raise")
+        with pytest.raises(AxisError, match=r"7 is out of range for axis 0 of f64\[3\]"):
+            f(x, places)
+        slopes = tn.grad(lambda x, f=f: tn.sum(f(x, tn.array(places), fill_value=0)))(x)
+        assert slopes.tolist() == [0.0, 1.0, 1.0]
+    assert_both(lambda t: tn.take(t, places, mode="clip"), x, [2.0, 0.0, 1.0, 0.0])
+    assert_both(
+        lambda t: tn.take_along_axis(t, tn.array(places), 0, mode="clip"), x, [2, 0, 1.0, 2]
+    )
+    for axis in (0, None):
+        for i, expected in ((-1, [0, 1, 9.0]), (-7, [9.0, 1, 2]), (7, [0, 1, 9.0])):
+            put = tn.put_along_axis(x, np.array([i]), 9.0, axis, mode="clip")
+            assert_equal(put, expected)
 
 
 PLACES: list[Any] = [(5,), (np.array([0, 4, -1, -9]),), (slice(None), 9), (1, np.array([2, 8]))]

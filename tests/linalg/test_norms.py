@@ -108,3 +108,14 @@ def test_wrong_orders_and_axes_are_refused() -> None:
         tn.linalg.norm(np.eye(2), 2, (0, 2))
     with pytest.raises(ShapeError, match=r"cond: takes square matrices, got f64\[2,3\]"):
         tn.linalg.cond(np.ones((2, 3)), 1)
+
+
+@pytest.mark.parametrize("order", [(1, 2), np.array([1.0, 2.0]), 1j, object()])
+def test_an_order_is_one_number_or_a_name(order: Any) -> None:
+    x = np.eye(2)
+    for function in (tn.linalg.norm, tn.linalg.vector_norm, tn.linalg.matrix_norm):
+        with pytest.raises(ConfigError, match="norm: ord must be one real number or a name, got"):
+            function(x, ord=order)
+    with pytest.raises(ConfigError, match="cond: ord must be one real number or a name, got"):
+        tn.linalg.cond(x, p=order)
+    assert tn.linalg.vector_norm(x, ord=np.array(1)) == 2.0

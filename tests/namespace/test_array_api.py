@@ -272,6 +272,16 @@ def test_a_diagonal_far_outside_is_empty() -> None:
         assert tn.eye(2, k=k).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
+def test_counts_of_each_element_are_one_gather() -> None:
+    counts = np.arange(300) % 4
+    program = tn.make_program(lambda x: tn.repeat(x, counts, axis=1), tn.TensorSpec((2, 300)))
+    assert str(program).count("=") < 15
+    x = np.arange(600.0).reshape(2, 300)
+    np.testing.assert_array_equal(tn.repeat(x, counts, 1), np.repeat(x, counts, 1))
+    slopes = tn.grad(lambda x: tn.sum(tn.repeat(x, counts[:3])))(np.ones(3))
+    assert slopes.tolist() == [0.0, 1.0, 2.0]
+
+
 def test_nothing_is_repeated_no_times() -> None:
     assert tn.repeat(np.zeros(0), np.zeros(0, "int8")).shape == (0,)
 
